@@ -1,0 +1,70 @@
+/**
+ * What a command may touch. Everything of the world is here and nowhere else: no other module reads
+ * `process`. What is expensive (settings, client, state) is opened when first asked for, so `--help`
+ * opens no file, no database and no socket.
+ */
+import type { Readable, Writable } from 'node:stream';
+import type { ServiceClient } from './service/client.js';
+import type { Settings } from './settings.js';
+import type { State } from './state/state.js';
+
+/** A stream that may be a terminal. `columns` is absent or 0 where no width is known. */
+export type Output = Writable & { isTTY?: boolean; columns?: number };
+export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
+
+export interface Clock {
+  /** Wall clock, milliseconds since the epoch: for what is shown and stored. */
+  now(): number;
+  /** Monotonic, milliseconds: for what is measured. */
+  monotonic(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Flags that every command takes (contract §2), as commander names them. Durations are still text. */
+export interface GlobalFlags {
+  config?: string;
+  account?: string;
+  region?: string;
+  baseUrl?: string;
+  lookupBaseUrl?: string;
+  tokenFile?: string;
+  stateDir?: string;
+  timeout?: string;
+  json?: boolean;
+  quiet?: boolean;
+  debug?: boolean;
+  /** commander's form of `--no-color`: false when given. */
+  color?: boolean;
+  /** commander's form of `--no-input`: false when given. */
+  input?: boolean;
+}
+
+/** The world as `bin/profiles.js` has it, or as a test makes it. */
+export interface World {
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  cwd: string;
+  stdin: Input;
+  stdout: Output;
+  stderr: Output;
+  clock: Clock;
+  /** First Ctrl-C or a SIGTERM: stop taking in, let requests in flight finish. */
+  stop: AbortSignal;
+  /** Second Ctrl-C: end now. */
+  abort: AbortSignal;
+}
+
+export interface Context extends World {
+  flags: GlobalFlags;
+  /** Resolved once; throws `ConfigError` or `UsageError`. */
+  settings(): Promise<Settings>;
+  /** One client for the command; with region `sandbox` it starts the embedded service first. Throws `AuthError` without a token. */
+  client(): Promise<ServiceClient>;
+  /** The state database of this machine, opened on first use. Throws `StateError`. */
+  state(): Promise<State>;
+  /** A warning for people: one line on stderr unless `--quiet`. */
+  warn(message: string): void;
+  /** Closes what was opened, in reverse order. Called once, by `main`. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,25 @@
+/** Opens what a command asks for, once, and closes it again. */
+import type { Context, GlobalFlags, World } from './context.js';
+
+export function createContext(world: World, flags: GlobalFlags): Context {
+  const opened: (() => void | Promise<void>)[] = [];
+  return {
+    ...world,
+    flags,
+    settings: async () => {
+      throw new Error('settings: not built');
+    },
+    client: async () => {
+      throw new Error('client: not built');
+    },
+    state: async () => {
+      throw new Error('state: not built');
+    },
+    warn: (message) => {
+      if (!flags.quiet) world.stderr.write(`warning: ${message}\n`);
+    },
+    close: async () => {
+      for (const close of opened.reverse()) await close();
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { UsageError } from './errors.js';
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+/**
+ * Reads `500ms`, `30s`, `5m`, `2h` (contract §2) as milliseconds. Decimals are accepted, a bare number is not:
+ * nobody can tell what `--timeout 30` means.
+ * @throws UsageError naming the setting
+ */
+export function parseDuration(text: string, setting: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim());
+  if (!match) {
+    throw new UsageError(`${setting}: "${text}" is not a duration`, { hint: 'write 500ms, 30s, 5m or 2h' });
+  }
+  return Math.round(Number(match[1]) * UNITS[match[2] as keyof typeof UNITS]);
+}
+
+/** Milliseconds for people: `320ms`, `4.2s`, `3m 05s`, `2h 07m`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)}ms`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)}s`;
+  const seconds = Math.round(ms / 1_000);
+  const pad = (n: number): string => String(n).padStart(2, '0');
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m ${pad(seconds % 60)}s`;
+  return `${Math.floor(seconds / 3_600)}h ${pad(Math.floor((seconds % 3_600) / 60))}m`;
+}

@@ -1,0 +1,122 @@
+/**
+ * Every failure that ends a run, named by whose fault it is. A bad row is not an error: it is a
+ * `RejectedRow` that flows on. `main` alone turns an error into text and an exit code.
+ */
+
+/** Exit codes, the whole list (contract §7). */
+export const Exit = {
+  done: 0,
+  unexpected: 1,
+  usage: 2,
+  waiting: 3,
+  unauthorised: 4,
+  rejected: 5,
+  service: 6,
+  jobFailed: 7,
+  busy: 8,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+export type ExitCode = (typeof Exit)[keyof typeof Exit];
+
+export interface ErrorDetails {
+  /** The mend: what to type or change next. A sentence or a command line. */
+  hint?: string | undefined;
+  /** HTTP status, where a reply was the cause. */
+  status?: number | undefined;
+  /** The service's `x-request-id`. */
+  requestId?: string | undefined;
+  cause?: unknown;
+}
+
+/** Base of all errors that have a sentence for the user. `code` is stable: scripts match on it. */
+export abstract class ProfilesError extends Error {
+  abstract readonly code: string;
+  abstract readonly exit: ExitCode;
+  readonly hint: string | undefined;
+  readonly status: number | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.hint = details.hint;
+    this.status = details.status;
+    this.requestId = details.requestId;
+  }
+}
+
+/** The command line is wrong: an unknown flag, a value out of range, two flags that exclude each other. */
+export class UsageError extends ProfilesError {
+  readonly code = 'usage';
+  readonly exit = Exit.usage;
+}
+
+/** A setting is wrong, missing or readable by others. */
+export class ConfigError extends ProfilesError {
+  readonly code = 'config';
+  readonly exit = Exit.usage;
+}
+
+/** An input cannot be read as a whole: missing, empty, not in its encoding, not JSON, no identifier column. */
+export class InputError extends ProfilesError {
+  readonly code = 'input';
+  readonly exit = Exit.usage;
+  /** `message` is `file:line: sentence` where a place is known. Lines count from 1. */
+  constructor(sentence: string, place: { file?: string; line?: number } & ErrorDetails = {}) {
+    const { file, line } = place;
+    const where = file === undefined ? '' : line === undefined ? `${file}: ` : `${file}:${line}: `;
+    super(where + sentence, place);
+  }
+}
+
+/** No token, or the service refused it (401, 403). */
+export class AuthError extends ProfilesError {
+  readonly code = 'unauthorised';
+  readonly exit = Exit.unauthorised;
+}
+
+/** The service answered, and the answer ends the run. */
+export class ServiceError extends ProfilesError {
+  readonly code: string = 'service';
+  readonly exit = Exit.service;
+}
+
+/** No answer: no connection, no name, TLS refused, the deadline passed. */
+export class NetworkError extends ProfilesError {
+  readonly code = 'network';
+  readonly exit = Exit.service;
+}
+
+/** The service answered with success, but not with what its specification says. */
+export class ContractError extends ServiceError {
+  override readonly code = 'contract';
+}
+
+/** Waiting ended at `--wait-timeout`; the jobs go on. */
+export class WaitTimeoutError extends ProfilesError {
+  readonly code = 'wait_timeout';
+  readonly exit = Exit.waiting;
+}
+
+/** Another import of this account and kind holds the lock. */
+export class LockedError extends ProfilesError {
+  readonly code = 'locked';
+  readonly exit = Exit.busy;
+}
+
+/** The state directory cannot be read or written: nothing more may be sent. */
+export class StateError extends ProfilesError {
+  readonly code = 'state';
+  readonly exit = Exit.unexpected;
+}
+
+/** A signal ended the command. */
+export class InterruptedError extends ProfilesError {
+  readonly code = 'interrupted';
+  readonly exit: ExitCode;
+  constructor(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', details: ErrorDetails = {}) {
+    super('interrupted', details);
+    this.exit = signal === 'SIGINT' ? Exit.interrupted : Exit.terminated;
+  }
+}

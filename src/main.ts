@@ -1,0 +1,127 @@
+/**
+ * From argv to exit code: the command tree, the signals, and the only place where an error becomes
+ * text. `main` takes the real process; `runCommand` takes any world, which is what tests use.
+ */
+import { Command, CommanderError } from 'commander';
+import type { Flags, Wire } from './commands/command.js';
+import { COMMANDS } from './commands/index.js';
+import type { Context, GlobalFlags, World } from './context.js';
+import { createContext } from './create-context.js';
+import { Exit, type ExitCode, UsageError } from './errors.js';
+import { nearest } from './nearest.js';
+import { errorLines } from './output/error.js';
+import { worldOf } from './world.js';
+
+declare const PROFILES_VERSION: string | undefined;
+/** Filled in by the build from package.json. */
+export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION : '0.0.0-dev';
+
+/** Runs the command of this process. Gives the exit code; never calls `process.exit` while output may be pending. */
+export async function main(host: NodeJS.Process): Promise<ExitCode> {
+  const world = worldOf(host);
+  return runCommand(host.argv.slice(2), world);
+}
+
+/** Runs one command line in a given world, and prints its error if it fails. */
+export async function runCommand(argv: readonly string[], world: World): Promise<ExitCode> {
+  const early: GlobalFlags = {
+    json: argv.includes('--json'),
+    debug: argv.includes('--debug'),
+    color: !argv.includes('--no-color'),
+  };
+  let context: Context | undefined;
+  let code: ExitCode = Exit.done;
+  const wire: Wire = (options, run) => {
+    return async (...all: unknown[]) => {
+      const command = all.at(-1) as Command;
+      const flags = command.optsWithGlobals<Flags>();
+      context = createContext(world, flags as GlobalFlags);
+      code = await run(await options(command.args, flags, context), context);
+    };
+  };
+  try {
+    const program = await commandTree(argv, world, wire);
+    await program.parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    code = report(error, world, context?.flags ?? early);
+  } finally {
+    await context?.close();
+  }
+  return code;
+}
+
+/** The program with all names and summaries, and the flags of the one command that argv calls. */
+export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
+  const program = new Command('profiles')
+    .description('Import company and user profiles in bulk: planned, resumable, rehearsable, nothing lost.')
+    .version(VERSION, '--version', 'print the version')
+    .helpOption('--help', 'show help')
+    .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true })
+    .option('--config <file>', 'config file')
+    .option('--account <name>', 'a configured account')
+    .option('--region <name>', 'default, eu, sandbox, or a configured region')
+    .option('--base-url <url>', 'host of bulk and job operations')
+    .option('--lookup-base-url <url>', 'host of lookup lists')
+    .option('--token-file <path>', 'read the API key from a file')
+    .option('--state-dir <folder>', 'where runs, jobs and the sandbox are kept')
+    .option('--timeout <duration>', 'deadline of one request, such as 30s')
+    .option('--json', 'print the result as JSON')
+    .option('--quiet', 'print errors and requested data only')
+    .option('--debug', 'log requests to stderr, without token or body')
+    .option('--no-color', 'no colour')
+    .option('--no-input', 'never ask');
+  const called = commandWord(argv);
+  for (const entry of COMMANDS) {
+    const command = program.command(entry.name).description(entry.summary);
+    if (entry.name === called) (await entry.load()).define(command, wire);
+  }
+  for (const command of [program, ...descendants(program)]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => world.stdout.write(text),
+      writeErr: () => {}, // a usage error is printed once, by `report`
+    });
+  }
+  if (called !== undefined && !COMMANDS.some((entry) => entry.name === called)) {
+    const like = nearest(
+      called,
+      COMMANDS.map((entry) => entry.name),
+    );
+    throw new UsageError(`unknown command "${called}"`, {
+      hint: like ? `did you mean "profiles ${like}"?` : 'see profiles --help',
+    });
+  }
+  return program;
+}
+
+function descendants(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...descendants(child)]);
+}
+
+/** Global flags that take a value, so that `profiles --config x import` finds `import`. */
+const VALUED = new Set(
+  '--config --account --region --base-url --lookup-base-url --token-file --state-dir --timeout'.split(' '),
+);
+
+/** The first word of argv that is neither a flag nor a flag's value. */
+export function commandWord(argv: readonly string[]): string | undefined {
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i]!;
+    if (VALUED.has(word)) i++;
+    else if (word === '--') return argv[i + 1];
+    else if (!word.startsWith('-')) return word;
+  }
+  return undefined;
+}
+
+/** Prints an error and gives its exit code. */
+function report(error: unknown, world: World, flags: GlobalFlags): ExitCode {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return Exit.done; // --help, --version
+    const [message = '', hint] = error.message.replace(/^error: /, '').split('\n');
+    error = new UsageError(message, { hint: hint?.replace(/^\((.*)\)$/, '$1') ?? 'see --help' });
+  }
+  const { text, exit } = errorLines(error, flags);
+  world.stderr.write(text);
+  return exit;
+}

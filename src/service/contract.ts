@@ -1,0 +1,70 @@
+/**
+ * The wire, as `service.md` describes it, and nothing more: zod schemas of every reply, and the paths.
+ * All objects keep fields that the spec does not name; `status` accepts any string, since the spec
+ * shows no transitions and a service may add a state. What the spec calls "not shown" is optional here.
+ */
+import { z } from 'zod';
+
+/** The states a job is known to take (spec: States and transitions). */
+export const JOB_STATES = [
+  'queued',
+  'validating',
+  'processing',
+  'pending_refresh',
+  'completed',
+  'failed',
+] as const;
+
+/** A job has ended in one of these two; any other status, an unknown one included, is unfinished. */
+export const isFinal = (status: string): boolean => status === 'completed' || status === 'failed';
+
+/**
+ * Job record (spec: Job). Only `job_id` and `status` are needed to follow a job, so only they are
+ * required of a reply; a number that arrives as `null` is as good as absent.
+ */
+export const jobSchema = z.looseObject({
+  job_id: z.string().min(1),
+  type: z.string().nullish(),
+  status: z.string().min(1),
+  filename: z.string().nullish(),
+  file_size: z.number().nullish(),
+  total_rows: z.number().nullish(),
+  /** Only in the job status response. */
+  completed_rows: z.number().nullish(),
+  /** Only in the job status response. Unit: not shown. */
+  elapsed_time: z.number().nullish(),
+  start_time: z.string().nullish(),
+  end_time: z.string().nullish(),
+  links: z.unknown(),
+});
+export type Job = z.infer<typeof jobSchema>;
+
+/** Error body (spec: Errors). Every field optional: other operations' bodies are not shown. */
+export const errorBodySchema = z.looseObject({
+  errors: z.array(
+    z.looseObject({
+      details: z.string().nullish(),
+      error: z.string().nullish(),
+      error_code: z.string().nullish(),
+      message: z.string().nullish(),
+    }),
+  ),
+});
+export type ErrorBody = z.infer<typeof errorBodySchema>;
+
+/** Lookup lists, by the last segment of their path (spec: Endpoints 5 to 7). */
+export const LOOKUP_LISTS = ['user_properties', 'embeds', 'checklists'] as const;
+export type LookupList = (typeof LOOKUP_LISTS)[number];
+
+/** A lookup reply: an array of records. Which fields a record has is shown, not required. */
+export const lookupSchema = z.array(z.looseObject({}));
+export type LookupRecord = z.infer<typeof lookupSchema>[number];
+
+/** Request paths (spec: Endpoints), relative to `{base_url}` or, for lookups, `{lookup_base_url}`. */
+export const PATHS = {
+  bulkCompanies: '/v1/companies/bulk_identify',
+  identifyCompany: '/v1/companies/identify',
+  bulkUsers: '/v1/users/bulk_identify',
+  jobs: '/v1/background_jobs/',
+  lookups: '/api/v1/analytics/exports/lookups/',
+} as const;

@@ -1,0 +1,41 @@
+/** The one module that reads `process`: it makes the `World` that all others are handed. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock, World } from './context.js';
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: async (ms, signal) => {
+    await sleep(ms, undefined, signal ? { signal } : {}).catch((error: unknown) => {
+      throw signal?.aborted ? signal.reason : error;
+    });
+  },
+};
+
+/** Signals: the first stops intake, the second ends the work in flight (contract §4). */
+export function worldOf(host: NodeJS.Process): World {
+  const stop = new AbortController();
+  const abort = new AbortController();
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stop.signal.aborted) abort.abort(signal);
+    else stop.abort(signal);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) host.on(signal, onSignal);
+  // A closed pipe (`| head -1`) is the reader's choice, not a failure.
+  for (const stream of [host.stdout, host.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+  return {
+    env: host.env,
+    platform: host.platform,
+    cwd: host.cwd(),
+    stdin: host.stdin,
+    stdout: host.stdout,
+    stderr: host.stderr,
+    clock: systemClock,
+    stop: stop.signal,
+    abort: abort.signal,
+  };
+}

@@ -1,0 +1,64 @@
+/** Runs a command line in process, in a world of the test's own, and gives stdout, stderr and exit code together. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import type { Input, Output, World } from '../../src/context.js';
+import { runCommand } from '../../src/main.js';
+import { systemClock } from '../../src/world.js';
+
+export interface CliResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface CliOptions {
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+  stdin?: string | Buffer;
+  /** Terminal width of stdout and stderr; absent: both are pipes. */
+  columns?: number;
+  clock?: World['clock'];
+  stop?: AbortSignal;
+  abort?: AbortSignal;
+}
+
+/** A folder of its own for a test. */
+export function scratch(): string {
+  return mkdtempSync(join(tmpdir(), 'profiles-test-'));
+}
+
+function capture(columns: number | undefined): { stream: Output; text: () => string } {
+  const chunks: Buffer[] = [];
+  const stream = new PassThrough() as PassThrough & Output;
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  if (columns !== undefined) Object.assign(stream, { isTTY: true, columns });
+  return { stream, text: () => Buffer.concat(chunks).toString('utf8') };
+}
+
+/** State and config are kept below `cwd` unless `env` says otherwise, so no test sees another's or the machine's. */
+export async function cli(argv: string[], options: CliOptions = {}): Promise<CliResult> {
+  const cwd = options.cwd ?? scratch();
+  const stdout = capture(options.columns);
+  const stderr = capture(options.columns);
+  const stdin = Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]) as Input;
+  const code = await runCommand(argv, {
+    env: {
+      HOME: cwd,
+      XDG_CONFIG_HOME: join(cwd, '.config'),
+      PROFILES_STATE_DIR: join(cwd, '.state'),
+      ...options.env,
+    },
+    platform: process.platform,
+    cwd,
+    stdin,
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    clock: options.clock ?? systemClock,
+    stop: options.stop ?? new AbortController().signal,
+    abort: options.abort ?? new AbortController().signal,
+  });
+  await new Promise((resolve) => setImmediate(resolve)); // let the captured streams drain
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
