@@ -2,8 +2,19 @@
  * What this machine remembers (contract §4): runs, requests, jobs and fingerprints, in one SQLite
  * database. No tokens and no metadata are in it.
  */
-import type { Kind, RunStatus, Summary } from '../model.js';
-import type { Job } from '../service/contract.js';
+import { createHmac, randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from '@photostructure/sqlite';
+import type { ColumnType, Kind, RunStatus, Summary } from '../model.js';
+import { isFinal, type Job } from '../service/contract.js';
+import { Commits } from './commits.js';
+import { openDatabase, privateFolder, stateError, transaction } from './database.js';
+import { BATCH, type FingerprintIndex, Fingerprints, type Prints } from './fingerprints.js';
+import { Jobs } from './jobs.js';
+import { takeLock } from './lock.js';
+import { type RequestRecord, Requests } from './requests.js';
+import { Runs, type StoredRun } from './runs.js';
 
 /** Whose service it is: state never crosses from one scope to another. */
 export interface Scope {
@@ -21,7 +32,7 @@ export interface KnownJob {
   run: string | null;
   /** Items of its request. */
   rows: number;
-  /** Last seen status; `accepted` before the first poll is what the submission's reply said. */
+  /** Last seen status; before the first poll, what the submission's reply said. */
   status: string;
   /** ISO 8601. */
   submitted_at: string;
@@ -45,11 +56,267 @@ export interface KnownRun {
 }
 
 export interface State {
+  readonly folder: string;
+  /** Key of every hash that is stored here: 32 random bytes, made with the database. */
+  readonly secret: Buffer;
+  /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
+  scope(service: { account: string | null; token: string; region: string; base_url: string }): Scope;
+  /** Null when another import of this account and kind runs on this machine. */
+  takeLock(scope: Scope, kind: Kind): (() => void) | null;
+
+  /** Newest first. */
+  knownRuns(): StoredRun[];
+  startRun(run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>): void;
+  reopenRun(run: string): void;
+  endRun(
+    run: string,
+    end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
+  ): void;
+  setRejectsFile(run: string, input: number, file: string): void;
+  /** Forgets a run, its requests and its spooled input; its jobs stay known. */
+  forgetRun(run: string): void;
+  /** Where a run's spooled input and private settings lie while it is unfinished. */
+  spoolFolder(run: string): string;
+  removeSpool(run: string): void;
+
+  requests(run: string): RequestRecord[];
+  /** Commits the intent to send, and with it clears the fingerprints of its ids. Resolves when it is on disk. */
+  intend(run: string, scope: Scope, kind: Kind, request: RequestRecord, prints: Prints): Promise<void>;
+  /** Commits what became of a request. An acknowledgement's job becomes known with it. */
+  update(run: string, scope: Scope, kind: Kind, request: RequestRecord): Promise<void>;
+  /** Ids of a recorded request, as hashed for its fingerprints. */
+  idsOf(run: string, seq: number): BigUint64Array;
+
   /** Newest first. */
   knownJobs(): KnownJob[];
+  /** A job submitted outside an import (`identify user`). */
+  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number }, prints: Prints): void;
   /** Records what a job looked like; one that is seen completed sets its request's fingerprints. Unknown jobs are ignored. */
   sawJob(scope: Scope, job: Job): void;
-  /** Newest first. */
-  knownRuns(): KnownRun[];
+  /** Rows a second of this scope's past jobs of the kind, or null. */
+  pace(scope: Scope, kind: Kind): number | null;
+
+  fingerprints(scope: Scope, kind: Kind): FingerprintIndex;
+  /** Clears the fingerprints of these ids, or without ids of the whole kind. */
+  clearFingerprints(scope: Scope, kind: Kind, ids?: BigUint64Array): void;
+  compactFingerprints(scope: Scope, kind: Kind): void;
+
+  /** Types of the last import's columns, by key, for the warning when one changes. */
+  columnTypes(scope: Scope, kind: Kind): Record<string, ColumnType>;
+  setColumnTypes(scope: Scope, kind: Kind, types: Record<string, ColumnType>): void;
+
   close(): void;
+}
+
+/**
+ * Opens the state of this machine, making it if needed.
+ * @param now wall clock, milliseconds since the epoch
+ * @throws StateError
+ */
+export function openState(folder: string, now: () => number): State {
+  return new SqliteState(privateFolder(folder), now);
+}
+
+class SqliteState implements State {
+  readonly secret: Buffer;
+  readonly #db: DatabaseSync;
+  readonly #commits: Commits;
+  readonly #runs: Runs;
+  readonly #requests: Requests;
+  readonly #jobs: Jobs;
+  readonly #fingerprints: Fingerprints;
+
+  constructor(
+    readonly folder: string,
+    private readonly now: () => number,
+  ) {
+    this.#db = openDatabase(folder);
+    this.#commits = new Commits(this.#db, folder);
+    this.#runs = new Runs(this.#db);
+    this.#requests = new Requests(this.#db);
+    this.#jobs = new Jobs(this.#db);
+    this.#fingerprints = new Fingerprints(this.#db);
+    this.secret = this.#write(() => {
+      const row = this.#db.prepare('SELECT key FROM secret').get() as { key: Uint8Array } | undefined;
+      if (row) return Buffer.from(row.key);
+      const key = randomBytes(32);
+      this.#db.prepare('INSERT INTO secret (key) VALUES (?)').run(key);
+      return key;
+    });
+  }
+
+  scope(service: { account: string | null; token: string; region: string; base_url: string }): Scope {
+    const hash = (): string =>
+      createHmac('sha256', this.secret).update(service.token).digest('hex').slice(0, 16);
+    return {
+      account: service.account ?? `token:${hash()}`,
+      region: service.region,
+      base_url: service.base_url,
+    };
+  }
+
+  takeLock(scope: Scope, kind: Kind): (() => void) | null {
+    return takeLock(this.folder, scope, kind);
+  }
+
+  knownRuns(): StoredRun[] {
+    return this.#runs.all();
+  }
+
+  startRun(run: Parameters<State['startRun']>[0]): void {
+    this.#write(() => this.#runs.insert(this.#scopeId(run.scope), run));
+  }
+
+  reopenRun(run: string): void {
+    this.#write(() => this.#runs.reopen(run));
+  }
+
+  endRun(run: string, end: Parameters<State['endRun']>[1]): void {
+    this.#write(() => this.#runs.end(run, { ...end, at: this.#time() }));
+  }
+
+  setRejectsFile(run: string, input: number, file: string): void {
+    this.#write(() => this.#runs.setRejectsFile(run, input, file));
+  }
+
+  forgetRun(run: string): void {
+    this.#write(() => this.#runs.delete(run));
+    this.removeSpool(run);
+  }
+
+  spoolFolder(run: string): string {
+    return privateFolder(join(this.folder, 'spool', run));
+  }
+
+  removeSpool(run: string): void {
+    rmSync(join(this.folder, 'spool', run), { recursive: true, force: true });
+  }
+
+  requests(run: string): RequestRecord[] {
+    return this.#requests.ofRun(run);
+  }
+
+  intend(run: string, scope: Scope, kind: Kind, request: RequestRecord, prints: Prints): Promise<void> {
+    return this.#commits.commit(() => {
+      const known = this.#requests.idOf(run, request.seq);
+      if (known !== null) {
+        // Sent again after a crash or a lost answer: its batch is in place already.
+        this.#requests.update(run, request);
+        return;
+      }
+      const id = this.#requests.insert(run, request);
+      if (prints.ids.length > 0) this.#fingerprints.append(this.#scopeId(scope), kind, id, prints);
+    });
+  }
+
+  update(run: string, scope: Scope, kind: Kind, request: RequestRecord): Promise<void> {
+    return this.#commits.commit(() => {
+      this.#requests.update(run, request);
+      const id = this.#requests.idOf(run, request.seq);
+      if (id === null) return;
+      if (request.job) {
+        const from = { kind, rows: request.rows, request: id, run };
+        this.#jobs.add(this.#scopeId(scope), request.job, from, this.#time());
+      }
+      if (request.state === 'withdrawn' || request.state === 'rejected')
+        this.#fingerprints.settle(id, BATCH.dead);
+    });
+  }
+
+  idsOf(run: string, seq: number): BigUint64Array {
+    const id = this.#requests.idOf(run, seq);
+    return id === null ? new BigUint64Array() : this.#fingerprints.idsOf(id);
+  }
+
+  knownJobs(): KnownJob[] {
+    return this.#jobs.all();
+  }
+
+  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number }, _prints: Prints): void {
+    this.#write(() =>
+      this.#jobs.add(this.#scopeId(scope), job, { ...from, request: null, run: null }, this.#time()),
+    );
+  }
+
+  sawJob(scope: Scope, job: Job): void {
+    this.#write(() => {
+      const seen = this.#jobs.saw(this.#scopeId(scope), job, this.#time());
+      if (!seen?.request || !isFinal(job.status)) return;
+      const short = job.completed_rows != null && job.completed_rows < seen.rows;
+      this.#fingerprints.settle(
+        seen.request,
+        job.status === 'completed' && !short ? BATCH.completed : BATCH.dead,
+      );
+      const request = this.#requests.byId(seen.request);
+      if (request) {
+        this.#db
+          .prepare("UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'")
+          .run(seen.request);
+      }
+    });
+  }
+
+  pace(scope: Scope, kind: Kind): number | null {
+    return this.#jobs.pace(this.#scopeId(scope), kind);
+  }
+
+  fingerprints(scope: Scope, kind: Kind): FingerprintIndex {
+    return this.#fingerprints.load(this.#scopeId(scope), kind);
+  }
+
+  clearFingerprints(scope: Scope, kind: Kind, ids?: BigUint64Array): void {
+    this.#write(() => {
+      const id = this.#scopeId(scope);
+      if (!ids) this.#fingerprints.clear(id, kind);
+      else this.#fingerprints.append(id, kind, null, { ids, contents: ids }, BATCH.dead);
+    });
+  }
+
+  compactFingerprints(scope: Scope, kind: Kind): void {
+    const compacted = this.#write(() => this.#fingerprints.compact(this.#scopeId(scope), kind));
+    if (compacted) this.#db.exec('PRAGMA incremental_vacuum');
+  }
+
+  columnTypes(scope: Scope, kind: Kind): Record<string, ColumnType> {
+    const row = this.#db
+      .prepare('SELECT types FROM column_types WHERE scope = ? AND kind = ?')
+      .get(this.#scopeId(scope), kind);
+    return row ? (JSON.parse((row as { types: string }).types) as Record<string, ColumnType>) : {};
+  }
+
+  setColumnTypes(scope: Scope, kind: Kind, types: Record<string, ColumnType>): void {
+    this.#write(() => {
+      this.#db
+        .prepare('INSERT OR REPLACE INTO column_types (scope, kind, types) VALUES (?, ?, ?)')
+        .run(this.#scopeId(scope), kind, JSON.stringify(types));
+    });
+  }
+
+  close(): void {
+    this.#commits.flush();
+    this.#db.close();
+  }
+
+  #scopeId(scope: Scope): number {
+    const find = this.#db.prepare(
+      'SELECT scope FROM scopes WHERE account = ? AND region = ? AND base_url = ?',
+    );
+    const key = [scope.account, scope.region, scope.base_url] as const;
+    const row = find.get(...key);
+    if (row) return (row as { scope: number }).scope;
+    const add = this.#db.prepare('INSERT INTO scopes (account, region, base_url) VALUES (?, ?, ?)');
+    return Number(add.run(...key).lastInsertRowid);
+  }
+
+  #time(): string {
+    return new Date(this.now()).toISOString();
+  }
+
+  #write<T>(work: () => T): T {
+    try {
+      return transaction(this.#db, work);
+    } catch (error) {
+      throw stateError(error, 'record', this.folder);
+    }
+  }
 }

@@ -1,0 +1,83 @@
+/** Opens the state database: private, durable, migrated. */
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { StateError } from '../errors.js';
+import { MIGRATIONS } from './schema.js';
+
+/** Any failure of the state becomes this: nothing more may be sent when it cannot be recorded. */
+export function stateError(error: unknown, doing: string, where: string): StateError {
+  if (error instanceof StateError) return error;
+  const detail = error instanceof Error ? error.message : String(error);
+  return new StateError(`cannot ${doing} in ${where}: ${detail}`, {
+    hint: /full|ENOSPC/i.test(detail)
+      ? 'free some disk space, then resume'
+      : 'check the folder and its permissions, or choose another with --state-dir',
+    cause: error,
+  });
+}
+
+/** The state directory, made private if it is not there yet. @throws StateError */
+export function privateFolder(folder: string): string {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  } catch (error) {
+    throw stateError(error, 'keep state', folder);
+  }
+}
+
+/**
+ * `state.db` in the folder, WAL with full synchronous commits (contract §4): a commit that returned has
+ * reached the disk. Several processes may have it open; a writer waits for another up to 10 s.
+ * @throws StateError also for a database of a newer version than this program's
+ */
+export function openDatabase(folder: string): DatabaseSync {
+  const file = join(privateFolder(folder), 'state.db');
+  try {
+    // Made before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode.
+    closeSync(openSync(file, 'a', 0o600));
+    const db = new DatabaseSync(file, { timeout: 10_000 });
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    db.exec('PRAGMA foreign_keys = ON;');
+    migrate(db, file);
+    return db;
+  } catch (error) {
+    throw stateError(error, 'open the state database', file);
+  }
+}
+
+function migrate(db: DatabaseSync, file: string): void {
+  const version = (): number =>
+    (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version;
+  if (version() === MIGRATIONS.length) return;
+  if (version() > MIGRATIONS.length) {
+    throw new StateError(`${file} was written by a newer version of profiles`, {
+      hint: 'upgrade profiles, or choose another folder with --state-dir',
+    });
+  }
+  transaction(db, () => {
+    // Asked again inside the transaction: another process may have been first.
+    for (let next = version(); next < MIGRATIONS.length; next++) {
+      db.exec(MIGRATIONS[next]!);
+      db.exec(`PRAGMA user_version = ${next + 1}`);
+    }
+  });
+}
+
+/** Runs `work` in one transaction that takes the write lock at once, so that it cannot fail half-way for want of it. */
+export function transaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    try {
+      db.exec('ROLLBACK');
+    } catch {
+      // SQLite has rolled back by itself (disk full does that).
+    }
+    throw error;
+  }
+}

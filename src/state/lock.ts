@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import type { Kind } from '../model.js';
+import { privateFolder, stateError } from './database.js';
+import type { Scope } from './state.js';
+
+/**
+ * Takes the lock on imports of this account and kind, or gives null when another process has it. It is an
+ * exclusive transaction on a small SQLite file, so the operating system releases it when the process dies
+ * (contract §4). @returns a function that releases it
+ */
+export function takeLock(folder: string, scope: Scope, kind: Kind): (() => void) | null {
+  const name = createHash('sha256')
+    .update(JSON.stringify([scope, kind]))
+    .digest('hex')
+    .slice(0, 24);
+  const file = join(privateFolder(join(folder, 'locks')), `${name}.lock`);
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file, { timeout: 0 });
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    const held = db;
+    return () => held.close();
+  } catch (error) {
+    db?.close();
+    if (error instanceof Error && /locked|busy/i.test(error.message)) return null;
+    throw stateError(error, 'take the lock', file);
+  }
+}

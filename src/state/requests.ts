@@ -1,0 +1,118 @@
+/** Requests as they are recorded: the truth that a report is made from and that a resume goes by. */
+import type { DatabaseSync } from '@photostructure/sqlite';
+import type { Kind } from '../model.js';
+import type { Job } from '../service/contract.js';
+
+/**
+ * - `intent`: committed before it is sent; found after a crash, nobody knows what became of it.
+ * - `unknown`: sent, and the answer was lost.
+ * - `acknowledged`: a complete 2xx reply was read; never sent again.
+ * - `settled`: its job ended, or there is none to follow.
+ * - `rejected`: the service refused it for good; its rows are in the rejects file.
+ * - `withdrawn`: it certainly did not arrive or was refused; its rows are sent again by a resume.
+ */
+export type RequestState = 'intent' | 'unknown' | 'acknowledged' | 'settled' | 'rejected' | 'withdrawn';
+
+/** One bulk request: the rows `first_row` to `end_row` (exclusive; rejected ones count) of one input. */
+export interface RequestRecord {
+  /** Ordinal in the run, from 1. */
+  seq: number;
+  /** Index of the input in the run. */
+  input: number;
+  first_row: number;
+  end_row: number;
+  first_line: number;
+  last_line: number;
+  /** Items sent. 0: nothing was left to send in this range. */
+  rows: number;
+  merged: number;
+  unchanged: number;
+  bytes: number;
+  /** SHA-256 of the body, hexadecimal. */
+  digest: string;
+  state: RequestState;
+  /** For `unknown` how the answer was lost, for `rejected` and `withdrawn` the refusal. */
+  reason: string | null;
+  retries: number;
+  /** Why it may have been sent twice, once it was sent again without knowing. */
+  twice: string | null;
+  job_id: string | null;
+  /** As last seen; null before an acknowledgement, and for one that named no job. */
+  job: Job | null;
+}
+
+export class Requests {
+  constructor(private readonly db: DatabaseSync) {}
+
+  /** @returns the row id, which other tables refer to */
+  insert(run: string, r: RequestRecord): number {
+    const { lastInsertRowid } = this.db
+      .prepare(
+        `INSERT INTO requests (run, seq, input, first_row, end_row, first_line, last_line, rows, merged, unchanged,
+           bytes, digest, state, reason, retries, twice, job_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        run,
+        r.seq,
+        r.input,
+        r.first_row,
+        r.end_row,
+        r.first_line,
+        r.last_line,
+        r.rows,
+        r.merged,
+        r.unchanged,
+        r.bytes,
+        r.digest,
+        r.state,
+        r.reason,
+        r.retries,
+        r.twice,
+        r.job_id,
+      );
+    return Number(lastInsertRowid);
+  }
+
+  update(run: string, r: RequestRecord): void {
+    this.db
+      .prepare(
+        'UPDATE requests SET state = ?, reason = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?',
+      )
+      .run(r.state, r.reason, r.retries, r.twice, r.job_id, run, r.seq);
+  }
+
+  idOf(run: string, seq: number): number | null {
+    const row = this.db.prepare('SELECT request FROM requests WHERE run = ? AND seq = ?').get(run, seq);
+    return row ? (row as { request: number }).request : null;
+  }
+
+  /** All requests of a run in order, with their jobs as last seen. */
+  ofRun(run: string): RequestRecord[] {
+    const rows = this.db
+      .prepare(
+        `SELECT requests.*, jobs.record FROM requests
+         LEFT JOIN jobs ON jobs.request = requests.request WHERE requests.run = ? ORDER BY seq`,
+      )
+      .all(run) as unknown as (Omit<RequestRecord, 'job'> & {
+      request: number;
+      run: string;
+      record: string | null;
+    })[];
+    return rows.map(({ record, request: _id, run: _run, ...rest }) => ({
+      ...rest,
+      job: record === null ? null : (JSON.parse(record) as Job),
+    }));
+  }
+
+  /** The request a job came from, with what a fingerprint needs to know of it. */
+  byId(request: number): { rows: number; kind: Kind; run: string; seq: number } | null {
+    const row = this.db
+      .prepare(
+        `SELECT requests.rows, requests.run, requests.seq, inputs.kind FROM requests
+         JOIN inputs ON inputs.run = requests.run AND inputs.input = requests.input WHERE request = ?`,
+      )
+      .get(request);
+    return row ? (row as { rows: number; kind: Kind; run: string; seq: number }) : null;
+  }
+}
