@@ -1,4 +1,4 @@
-import type { DatabaseSync } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { stateError, transaction } from './database.js';
 
 /**
@@ -11,7 +11,7 @@ export class Commits {
   #failure: unknown;
 
   constructor(
-    private readonly db: DatabaseSync,
+    private readonly db: DatabaseSyncInstance,
     private readonly folder: string,
   ) {}
 

@@ -1,7 +1,7 @@
 /** Opens the state database: private, durable, migrated. */
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { StateError } from '../errors.js';
 import { MIGRATIONS } from './schema.js';
 
@@ -32,7 +32,7 @@ export function privateFolder(folder: string): string {
  * reached the disk. Several processes may have it open; a writer waits for another up to 10 s.
  * @throws StateError also for a database of a newer version than this program's
  */
-export function openDatabase(folder: string): DatabaseSync {
+export function openDatabase(folder: string): DatabaseSyncInstance {
   const file = join(privateFolder(folder), 'state.db');
   try {
     // Made before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode.
@@ -47,7 +47,7 @@ export function openDatabase(folder: string): DatabaseSync {
   }
 }
 
-function migrate(db: DatabaseSync, file: string): void {
+function migrate(db: DatabaseSyncInstance, file: string): void {
   const version = (): number =>
     (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version;
   if (version() === MIGRATIONS.length) return;
@@ -66,7 +66,7 @@ function migrate(db: DatabaseSync, file: string): void {
 }
 
 /** Runs `work` in one transaction that takes the write lock at once, so that it cannot fail half-way for want of it. */
-export function transaction<T>(db: DatabaseSync, work: () => T): T {
+export function transaction<T>(db: DatabaseSyncInstance, work: () => T): T {
   db.exec('BEGIN IMMEDIATE');
   try {
     const result = work();

@@ -8,7 +8,7 @@
  *
  * So a request of 5,000 rows costs one insert and one update, not 10,000 changes to a tree.
  */
-import type { DatabaseSync } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
 
 export const BATCH = { pending: 0, completed: 1, dead: 2 } as const;
@@ -103,7 +103,7 @@ export class FingerprintIndex {
 
 /** The batches in the database, by scope and kind. */
 export class Fingerprints {
-  constructor(private readonly db: DatabaseSync) {}
+  constructor(private readonly db: DatabaseSyncInstance) {}
 
   append(
     scope: number,

@@ -1,5 +1,5 @@
 /** Jobs that commands of this machine submitted, as last seen. */
-import type { DatabaseSync } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import type { KnownJob, Scope } from './state.js';
@@ -22,7 +22,7 @@ interface JobRow {
 const PACE_JOBS = 50;
 
 export class Jobs {
-  constructor(private readonly db: DatabaseSync) {}
+  constructor(private readonly db: DatabaseSyncInstance) {}
 
   add(
     scope: number,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
 import { privateFolder, stateError } from './database.js';
 import type { Scope } from './state.js';
@@ -16,7 +16,7 @@ export function takeLock(folder: string, scope: Scope, kind: Kind): (() => void)
     .digest('hex')
     .slice(0, 24);
   const file = join(privateFolder(join(folder, 'locks')), `${name}.lock`);
-  let db: DatabaseSync | undefined;
+  let db: DatabaseSyncInstance | undefined;
   try {
     db = new DatabaseSync(file, { timeout: 0 });
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');

@@ -1,6 +1,5 @@
 /** Requests as they are recorded: the truth that a report is made from and that a resume goes by. */
-import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Kind } from '../model.js';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Job } from '../service/contract.js';
 
 /**
@@ -42,7 +41,7 @@ export interface RequestRecord {
 }
 
 export class Requests {
-  constructor(private readonly db: DatabaseSync) {}
+  constructor(private readonly db: DatabaseSyncInstance) {}
 
   /** @returns the row id, which other tables refer to */
   insert(run: string, r: RequestRecord): number {
@@ -105,14 +104,10 @@ export class Requests {
     }));
   }
 
-  /** The request a job came from, with what a fingerprint needs to know of it. */
-  byId(request: number): { rows: number; kind: Kind; run: string; seq: number } | null {
-    const row = this.db
-      .prepare(
-        `SELECT requests.rows, requests.run, requests.seq, inputs.kind FROM requests
-         JOIN inputs ON inputs.run = requests.run AND inputs.input = requests.input WHERE request = ?`,
-      )
-      .get(request);
-    return row ? (row as { rows: number; kind: Kind; run: string; seq: number }) : null;
+  /** Its job was seen to have ended, by whatever command. */
+  settle(request: number): void {
+    this.db
+      .prepare("UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'")
+      .run(request);
   }
 }

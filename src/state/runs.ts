@@ -1,5 +1,5 @@
 /** Imports known to this machine, with what a resume needs to go on with them. */
-import type { DatabaseSync } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind, Summary } from '../model.js';
 import type { KnownRun, Scope } from './state.js';
 
@@ -43,7 +43,7 @@ interface RunRow {
 }
 
 export class Runs {
-  constructor(private readonly db: DatabaseSync) {}
+  constructor(private readonly db: DatabaseSyncInstance) {}
 
   insert(scope: number, run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>): void {
     this.db

@@ -5,7 +5,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSync } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { ColumnType, Kind, RunStatus, Summary } from '../model.js';
 import { isFinal, type Job } from '../service/contract.js';
 import { Commits } from './commits.js';
@@ -90,7 +90,7 @@ export interface State {
   /** Newest first. */
   knownJobs(): KnownJob[];
   /** A job submitted outside an import (`identify user`). */
-  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number }, prints: Prints): void;
+  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number }): void;
   /** Records what a job looked like; one that is seen completed sets its request's fingerprints. Unknown jobs are ignored. */
   sawJob(scope: Scope, job: Job): void;
   /** Rows a second of this scope's past jobs of the kind, or null. */
@@ -119,7 +119,7 @@ export function openState(folder: string, now: () => number): State {
 
 class SqliteState implements State {
   readonly secret: Buffer;
-  readonly #db: DatabaseSync;
+  readonly #db: DatabaseSyncInstance;
   readonly #commits: Commits;
   readonly #runs: Runs;
   readonly #requests: Requests;
@@ -232,7 +232,7 @@ class SqliteState implements State {
     return this.#jobs.all();
   }
 
-  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number }, _prints: Prints): void {
+  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number }): void {
     this.#write(() =>
       this.#jobs.add(this.#scopeId(scope), job, { ...from, request: null, run: null }, this.#time()),
     );
@@ -247,12 +247,7 @@ class SqliteState implements State {
         seen.request,
         job.status === 'completed' && !short ? BATCH.completed : BATCH.dead,
       );
-      const request = this.#requests.byId(seen.request);
-      if (request) {
-        this.#db
-          .prepare("UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'")
-          .run(seen.request);
-      }
+      this.#requests.settle(seen.request);
     });
   }
 
