@@ -5,7 +5,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import type { ServiceClient } from './service/client.js';
-import type { Settings } from './settings.js';
+import type { Settings } from './settings/index.js';
 import type { State } from './state/state.js';
 
 /** A stream that may be a terminal. `columns` is absent or 0 where no width is known. */

@@ -1,13 +1,16 @@
 /** Opens what a command asks for, once, and closes it again. */
 import type { Context, GlobalFlags, World } from './context.js';
+import { resolveSettings, type Settings } from './settings/index.js';
 
 export function createContext(world: World, flags: GlobalFlags): Context {
   const opened: (() => void | Promise<void>)[] = [];
+  let settings: Promise<Settings> | undefined;
   return {
     ...world,
     flags,
-    settings: async () => {
-      throw new Error('settings: not built');
+    settings: () => {
+      settings ??= resolveSettings(world, flags);
+      return settings;
     },
     client: async () => {
       throw new Error('client: not built');

@@ -1,0 +1,26 @@
+/** Settings (contract §2): flag, then environment, then file, then default, each value with its origin. */
+import type { Secret } from './secret.js';
+
+export interface Settings {
+  /** Configured name of the account, or null. */
+  account: string | null;
+  region: string;
+  /** True for region `sandbox`: the service is embedded, hosts and token are made by the process. */
+  embedded: boolean;
+  /** Without a trailing slash. Null where none is configured: `requireBaseUrl` gives the error with the lines to type. */
+  baseUrl: string | null;
+  lookupBaseUrl: string | null;
+  /** Null where there is none, and for region `sandbox`: a real token never goes there. */
+  token: Secret | null;
+  stateDir: string;
+  /** Deadline of one HTTP request, milliseconds. Default 120 s. */
+  timeoutMs: number;
+  /** `import.*` of the file: defaults for import flags, by their camelCase flag name, values as the file has them. */
+  importDefaults: Readonly<Record<string, string | number | boolean>>;
+  /** The config file, whether or not it exists. */
+  configPath: string;
+  /** Where each value came from, by its name in `config list`: `region`, `base_url`, `import.chunk_size`, … */
+  origins: Readonly<Record<string, string>>;
+  /** Things to say once, such as an ignored environment variable. */
+  warnings: string[];
+}
