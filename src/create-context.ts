@@ -5,11 +5,17 @@ import { resolveSettings, type Settings } from './settings/index.js';
 export function createContext(world: World, flags: GlobalFlags): Context {
   const opened: (() => void | Promise<void>)[] = [];
   let settings: Promise<Settings> | undefined;
+  const warn = (message: string): void => {
+    if (!flags.quiet) world.stderr.write(`warning: ${message}\n`);
+  };
   return {
     ...world,
     flags,
     settings: () => {
-      settings ??= resolveSettings(world, flags);
+      settings ??= resolveSettings(world, flags).then((found) => {
+        for (const warning of found.warnings) warn(warning);
+        return found;
+      });
       return settings;
     },
     client: async () => {
@@ -18,9 +24,7 @@ export function createContext(world: World, flags: GlobalFlags): Context {
     state: async () => {
       throw new Error('state: not built');
     },
-    warn: (message) => {
-      if (!flags.quiet) world.stderr.write(`warning: ${message}\n`);
-    },
+    warn,
     close: async () => {
       for (const close of opened.reverse()) await close();
     },

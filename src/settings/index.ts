@@ -1,9 +1,10 @@
 /** Settings (contract §2): where they are, what they may hold, how they are read and written. */
+export { BUILT_IN_REGIONS } from './choose.js';
 export { fileTrouble, type ReadConfig, readConfig, writeConfig } from './file.js';
 export { isLoopback, parseHost } from './host.js';
 export { configLocation, stateLocation } from './location.js';
 export { hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';
-export { BUILT_IN_REGIONS, readTokenFile, resolveSettings } from './resolve.js';
+export { readTokenFile, resolveSettings } from './resolve.js';
 export { readToken, Secret } from './secret.js';
 export type { Settings } from './types.js';
 export type { SettingsFlags, SettingsWorld } from './world.js';

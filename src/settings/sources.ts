@@ -1,0 +1,42 @@
+/** What settings are decided from, all of it read already. */
+import type { ReadConfig } from './file.js';
+import type { Found } from './location.js';
+import type { ConfigSection } from './schema.js';
+import type { Secret } from './secret.js';
+import type { SettingsFlags, SettingsWorld } from './world.js';
+
+export interface Sources {
+  world: SettingsWorld;
+  flags: SettingsFlags;
+  config: ReadConfig;
+  /** From `--token-file`. */
+  tokenFile: Secret | null;
+}
+
+/** A part of the config file that may hold a value, the first one that does wins. */
+export interface Place {
+  section: ConfigSection;
+  /** In front of its keys: empty at the top, `accounts.prod.` for an account. */
+  prefix: string;
+}
+
+/** The sections to look in: the account's own, then the top. */
+export function places(sources: Sources, account: string | null): Place[] {
+  const { content } = sources.config;
+  const own = account === null ? undefined : property(content.accounts, account);
+  return [
+    ...(own ? [{ section: own, prefix: `accounts.${account}.` }] : []),
+    { section: content, prefix: '' },
+  ];
+}
+
+/** The first candidate that has a value. */
+export function first(candidates: Iterable<[string | undefined, string]>): Found<string> | null {
+  for (const [value, origin] of candidates) if (value !== undefined) return { value, origin };
+  return null;
+}
+
+/** An own property: `constructor` is a name like any other. */
+export function property<T>(record: Record<string, T> | undefined, name: string): T | undefined {
+  return record && Object.hasOwn(record, name) ? record[name] : undefined;
+}
