@@ -1,22 +1,15 @@
 /** The client of the service: all seven operations of the spec. */
+import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
-import type { Job, LookupList, LookupRecord } from './contract.js';
+import { jobSegment, parseBaseUrl } from './address.js';
+import { type Answer, judgeRead, type ReadVerdict } from './answer.js';
+import { type Job, jobSchema, type LookupList, type LookupRecord, lookupSchema, PATHS } from './contract.js';
+import { oneLine, requestNote, whatCame } from './reply-error.js';
+import { backoffDelay } from './retry.js';
+import { createTransport, type LogEntry, type ProxyEnv, type Request } from './transport.js';
 
-/** What came back for one request, before anyone decides what it means. */
-export type Answer =
-  /** A complete reply was read. */
-  | {
-      type: 'reply';
-      status: number;
-      retryAfter: string | null;
-      requestId: string | null;
-      contentType: string | null;
-      body: string;
-    }
-  /** Nothing can have arrived: no name, refused, connect timeout, TLS not agreed. */
-  | { type: 'unsent'; reason: string; tls: boolean }
-  /** It was sent, or partly; what became of it is unknown: reset, deadline, a reply cut off. */
-  | { type: 'lost'; reason: string };
+export type { Answer } from './answer.js';
+export type { LogEntry, ProxyEnv } from './transport.js';
 
 export interface ServiceClient {
   readonly baseUrl: string;
@@ -30,4 +23,154 @@ export interface ServiceClient {
   /** Endpoints 5 to 7: retries passing failures. `text` is the array as it came. */
   lookup(list: LookupList, signal?: AbortSignal): Promise<{ text: string; records: LookupRecord[] }>;
   close(): Promise<void>;
+}
+
+/** The clock of the world, as far as the client needs one. */
+export interface ClientClock {
+  /** Wall clock, milliseconds: a `Retry-After` date is relative to it. */
+  now(): number;
+  monotonic(): number;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** A job poll or a lookup that is about to be tried again. */
+export interface ReadRetry {
+  /** The attempt that failed, from 1. */
+  attempt: number;
+  delayMs: number;
+  reason: string;
+}
+
+export interface ClientOptions {
+  baseUrl: string;
+  /** Null where none is configured: `lookup` then fails with what to set. */
+  lookupBaseUrl: string | null;
+  token: string;
+  /** Deadline of one request, from connecting to the last byte of its reply, milliseconds. */
+  timeoutMs: number;
+  clock: ClientClock;
+  /** Default 10 s. */
+  connectTimeoutMs?: number;
+  /** Further attempts of a job poll or a lookup. Default 5. */
+  retries?: number;
+  /** First bound of the backoff between them, milliseconds. Default 1000. */
+  retryDelayMs?: number;
+  /** A longer `Retry-After` ends the attempts, milliseconds. Default 5 min. */
+  maxRetryAfterMs?: number;
+  /** `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`; other names are not looked at. Loopback never uses a proxy. */
+  proxy?: ProxyEnv;
+  userAgent?: string;
+  /** Uniform in [0, 1). */
+  random?: () => number;
+  /** Most connections to one host. Default: no bound. */
+  connections?: number;
+  /** One entry for each request (`--debug`). */
+  log?: (entry: LogEntry) => void;
+  onRetry?: (retry: ReadRetry) => void;
+}
+
+const MIB = 1 << 20;
+const MAX_LOOKUP = 64 * MIB;
+const MAX_REPLY = 8 * MIB;
+
+/**
+ * Opens no socket before the first request.
+ * @throws ConfigError for a base URL or a proxy that is no URL
+ * @throws UsageError for a token that cannot stand in a header; it is not repeated
+ */
+export function createClient(options: ClientOptions): ServiceClient {
+  const { baseUrl, lookupBaseUrl, token, clock } = options;
+  // Node prints the whole header, token included, when it refuses one.
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new UsageError('the token is empty or holds white space, control or non-ASCII characters', {
+      hint: 'copy the API key again from the environment settings of the account',
+    });
+  }
+  const base = parseBaseUrl(baseUrl, 'base_url');
+  const lookupBase = lookupBaseUrl === null ? null : parseBaseUrl(lookupBaseUrl, 'lookup_base_url');
+  const transport = createTransport({
+    token,
+    userAgent: options.userAgent ?? 'profiles-cli',
+    timeoutMs: options.timeoutMs,
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    connections: options.connections ?? null,
+    proxy: options.proxy ?? {},
+    monotonic: () => clock.monotonic(),
+    log: options.log,
+  });
+
+  const post = (path: string, body: Uint8Array, signal?: AbortSignal): Promise<Answer> =>
+    transport.exchange({ method: 'POST', base, path, body, maxReplyBytes: MAX_REPLY }, signal);
+
+  async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadVerdict, { do: 'use' }>> {
+    for (let attempt = 1; ; attempt++) {
+      const verdict = judgeRead(await transport.exchange(request, signal), clock.now());
+      if (verdict.do === 'use') return verdict;
+      if (verdict.do === 'stop' || attempt > (options.retries ?? 5)) throw verdict.error;
+      const backoff = {
+        attempt,
+        baseMs: options.retryDelayMs ?? 1_000,
+        random: options.random ?? Math.random,
+      };
+      const delayMs = verdict.waitMs ?? backoffDelay(backoff);
+      if (delayMs > (options.maxRetryAfterMs ?? 300_000)) throw verdict.error;
+      options.onRetry?.({ attempt, delayMs, reason: verdict.reason });
+      await clock.sleep(delayMs, signal);
+    }
+  }
+
+  return {
+    baseUrl,
+    lookupBaseUrl,
+    submit: (kind, body, signal) =>
+      post(kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers, body, signal),
+    identifyCompany: (body, signal) => post(PATHS.identifyCompany, body, signal),
+    job: async (jobId, signal) => {
+      const path = PATHS.jobs + jobSegment(jobId);
+      const request: Request = { method: 'GET', base, path, maxReplyBytes: MAX_REPLY };
+      const { value, reply } = await read(request, signal).catch((error: unknown) => {
+        throw unknownJob(error, jobId);
+      });
+      const job = jobSchema.safeParse(value);
+      if (job.success) return job.data;
+      const issue = job.error.issues[0];
+      const what =
+        issue && issue.path.length > 0 ? `${issue.path.join('.')}: ${issue.message}` : whatCame(reply);
+      throw contractError(`the reply for job ${oneLine(jobId)} is no job record: ${what}`, reply);
+    },
+    lookup: async (list, signal) => {
+      if (!lookupBase) {
+        const hint = 'set lookup_base_url for this region, or pass --lookup-base-url';
+        throw new ConfigError('no lookup host is set', { hint });
+      }
+      const path = PATHS.lookups + list;
+      const request: Request = { method: 'GET', base: lookupBase, path, maxReplyBytes: MAX_LOOKUP };
+      const { value, reply } = await read(request, signal);
+      const records = lookupSchema.safeParse(value);
+      if (records.success) return { text: reply.body, records: records.data };
+      const item = records.error.issues[0]?.path[0];
+      const what =
+        item === undefined ? whatCame(reply) : `an array whose item ${Number(item) + 1} is no object`;
+      throw contractError(`the lookup list ${list} should be an array of records, but ${what} came`, reply);
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** A 404 for a job means the job first of all. */
+function unknownJob(error: unknown, jobId: string): unknown {
+  if (!(error instanceof ServiceError) || error.status !== 404) return error;
+  return new ServiceError(`the service knows no job ${oneLine(jobId)}: ${error.message}`, {
+    status: 404,
+    requestId: error.requestId,
+    hint: 'check the id, and that the region and the account are those of its import',
+  });
+}
+
+function contractError(message: string, reply: { status: number; requestId: string | null }): ProfilesError {
+  return new ContractError(message + requestNote(reply), {
+    status: reply.status,
+    requestId: reply.requestId ?? undefined,
+    hint: 'the service does not answer as its specification says: check the base URLs, or tell its operator',
+  });
 }

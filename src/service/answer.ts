@@ -1,0 +1,206 @@
+/**
+ * What becomes of an answer (contract §4): pure decisions, no I/O. `judge` is the contract's table for a
+ * bulk request; `judgeRead` is its counterpart for job polls and lookups, which may be asked again freely.
+ */
+import { AuthError, ContractError, NetworkError, type ProfilesError, ServiceError } from '../errors.js';
+import { type Job, jobSchema } from './contract.js';
+import {
+  isHtml,
+  oneLine,
+  parseJson,
+  replyMessage,
+  requestNote,
+  statusLine,
+  whatCame,
+} from './reply-error.js';
+import { parseRetryAfter } from './retry.js';
+
+/** What came back for one request, before anyone decides what it means. */
+export type Answer =
+  /** A complete reply was read. */
+  | {
+      type: 'reply';
+      status: number;
+      retryAfter: string | null;
+      requestId: string | null;
+      contentType: string | null;
+      body: string;
+      /** What was asked, for messages about a wrong address. */
+      url?: string;
+      /** Where a redirect points. It is never followed. */
+      location?: string | null;
+    }
+  /** Nothing can have arrived: no name, refused, connect timeout, TLS not agreed. */
+  | { type: 'unsent'; reason: string; tls: boolean; hint?: string }
+  /** It was sent, or partly; what became of it is unknown: reset, deadline, a reply cut off. */
+  | {
+      type: 'lost';
+      reason: string;
+      /** The reply was given up because it is too long; another attempt would be no shorter. */
+      oversize?: true;
+    };
+
+export type Reply = Extract<Answer, { type: 'reply' }>;
+
+/** What to do about a bulk request. `error` is what ends the run when there is no further attempt. */
+export type Verdict =
+  /** Recorded; never sent again. */
+  | { do: 'accept'; job: Job }
+  /** Accepted, but no job can be followed; never sent again. */
+  | { do: 'accept_untraceable'; reason: string }
+  /** Try again after a backoff; `maybeSent` names it in the report. */
+  | { do: 'retry'; maybeSent: boolean; reason: string; error: ProfilesError }
+  /** Try again after `waitMs`, or after a backoff where it is null. The bound on it is the caller's. */
+  | { do: 'wait'; waitMs: number | null; reason: string; error: ProfilesError }
+  /** The service works on another job: try again until the caller's patience ends. */
+  | { do: 'busy'; reason: string; error: ProfilesError }
+  /** Too large: cut it in two. */
+  | { do: 'halve'; reason: string; error: ProfilesError }
+  /** These lines are refused, with the service's words. */
+  | { do: 'refuse'; error: ServiceError }
+  /** No request would fare better. */
+  | { do: 'stop'; error: ProfilesError };
+
+/**
+ * The contract's table, line by line.
+ * @param nowMs wall clock, to which a `Retry-After` date is relative
+ */
+export function judge(answer: Answer, nowMs: number): Verdict {
+  if (answer.type !== 'reply') {
+    const { reason } = answer;
+    const error = noAnswer(answer);
+    if (answer.type === 'unsent' && answer.tls) return { do: 'stop', error };
+    return { do: 'retry', maybeSent: answer.type === 'lost', reason, error };
+  }
+  const { status } = answer;
+  if (status >= 200 && status < 300) return acceptance(answer);
+  const reason = replyMessage(answer);
+  const fatal = fatalError(answer);
+  if (fatal) return { do: 'stop', error: fatal };
+  const error = refusal(answer);
+  switch (status) {
+    case 408:
+      return { do: 'retry', maybeSent: true, reason, error };
+    case 409:
+      return { do: 'busy', reason, error };
+    case 413:
+      return { do: 'halve', reason, error };
+    case 429:
+    case 503:
+      return { do: 'wait', waitMs: parseRetryAfter(answer.retryAfter, nowMs), reason, error };
+  }
+  return status < 500 ? { do: 'refuse', error } : { do: 'retry', maybeSent: true, reason, error };
+}
+
+/** What to do about the answer to a request that changes nothing. */
+export type ReadVerdict =
+  /** `value` is the parsed body. */
+  | { do: 'use'; reply: Reply; value: unknown }
+  /** A passing failure: ask again after `waitMs`, or after a backoff where it is null. */
+  | { do: 'again'; waitMs: number | null; reason: string; error: ProfilesError }
+  | { do: 'stop'; error: ProfilesError };
+
+const PASSING = new Set([408, 409, 429]);
+
+/** @param nowMs as for `judge` */
+export function judgeRead(answer: Answer, nowMs: number): ReadVerdict {
+  if (answer.type !== 'reply') {
+    const error = noAnswer(answer);
+    const final = answer.type === 'unsent' ? answer.tls : answer.oversize === true;
+    return final ? { do: 'stop', error } : { do: 'again', waitMs: null, reason: answer.reason, error };
+  }
+  const { status } = answer;
+  if (status >= 200 && status < 300) {
+    const value = parseJson(answer.body);
+    if (value !== undefined) return { do: 'use', reply: answer, value };
+    const error = notJson(answer);
+    // A page stands at a wrong address for good. Broken JSON may be a reply cut short where no length was given.
+    return isHtml(answer)
+      ? { do: 'stop', error }
+      : { do: 'again', waitMs: null, reason: error.message, error };
+  }
+  const fatal = fatalError(answer);
+  if (fatal) return { do: 'stop', error: fatal };
+  const error = refusal(answer);
+  if (status < 500 && !PASSING.has(status)) return { do: 'stop', error };
+  return {
+    do: 'again',
+    waitMs: parseRetryAfter(answer.retryAfter, nowMs),
+    reason: replyMessage(answer),
+    error,
+  };
+}
+
+/**
+ * A 2xx. A job id that can be used is enough to follow the job: a missing status reads as `queued`, and a
+ * field of the wrong type is left out rather than the job lost.
+ */
+function acceptance(reply: Reply): Verdict {
+  const value = parseJson(reply.body);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return untraceable(reply, whatCame(reply));
+  }
+  const record: Record<string, unknown> = { ...value };
+  if (typeof record.job_id !== 'string' || record.job_id === '') {
+    return untraceable(reply, `${whatCame(reply)}, and no usable job_id`);
+  }
+  let job = jobSchema.safeParse(record);
+  if (!job.success) {
+    for (const { path } of job.error.issues) delete record[String(path[0])];
+    job = jobSchema.safeParse({ status: 'queued', ...record });
+  }
+  return job.success ? { do: 'accept', job: job.data } : untraceable(reply, 'no readable job record');
+}
+
+function untraceable(reply: Reply, came: string): Verdict {
+  const reason = `accepted with ${statusLine(reply.status)}, but the reply is ${came}${requestNote(reply)}`;
+  return { do: 'accept_untraceable', reason };
+}
+
+/** Answers that mean a wrong token or a wrong address: no request would fare better. */
+function fatalError(reply: Reply): ProfilesError | null {
+  const { status, url, location } = reply;
+  const from = { status, requestId: reply.requestId ?? undefined };
+  const where = url ?? 'the service';
+  if (status === 401 || status === 403) {
+    const hint =
+      status === 401
+        ? 'check the API key (PROFILES_TOKEN, --token-file or profiles config set token) and that it belongs to this region'
+        : 'the API key is known but may not do this: check its account and region';
+    return new AuthError(`the service refused the token: ${replyMessage(reply)}`, { ...from, hint });
+  }
+  if (status < 200 || (status >= 300 && status < 400)) {
+    const to = location ? ` to ${oneLine(location)}` : '';
+    const hint = "redirects are never followed: set the base URL to the service's own address";
+    return new ServiceError(`${where} redirects${to}: ${replyMessage(reply)}`, { ...from, hint });
+  }
+  if (status === 404 || status === 405 || status === 501 || status >= 600) {
+    const hint =
+      'check the base URL: its host, and the path in front if there is one (profiles config list shows where it comes from)';
+    return new ServiceError(`${where} answered ${replyMessage(reply)}`, { ...from, hint });
+  }
+  return null;
+}
+
+function refusal(reply: Reply): ServiceError {
+  const from = { status: reply.status, requestId: reply.requestId ?? undefined };
+  return new ServiceError(`the service answered ${replyMessage(reply)}`, from);
+}
+
+function noAnswer(answer: Exclude<Answer, Reply>): NetworkError {
+  const usual = 'check the network, the base URL and the proxy settings (profiles doctor)';
+  const hint = (answer.type === 'unsent' ? answer.hint : undefined) ?? usual;
+  return new NetworkError(answer.reason, { hint });
+}
+
+function notJson(reply: Reply): ContractError {
+  const { status, url } = reply;
+  return new ContractError(
+    `${url ?? 'the service'} answered ${statusLine(status)} with ${whatCame(reply)}${requestNote(reply)}`,
+    {
+      status,
+      requestId: reply.requestId ?? undefined,
+      hint: 'check the base URL: is it the service itself?',
+    },
+  );
+}

@@ -1,0 +1,128 @@
+/** Why a request got no reply, in a sentence. Pure: it reads errors of undici, net, dns and tls. */
+
+export interface Failure {
+  reason: string;
+  /** The two sides did not agree on TLS: another attempt would end the same way. */
+  tls: boolean;
+  /** The mend, where the failure has one of its own. */
+  hint?: string;
+}
+
+const EXTRA_CA =
+  'if a company proxy or a private authority issued it, put its CA certificate in a PEM file and set NODE_EXTRA_CA_CERTS=<file>';
+
+/** Sentences for OpenSSL's and Node's certificate errors; the host comes first. */
+const CERTIFICATE: Readonly<Record<string, readonly [what: string, hint: string]>> = {
+  CERT_HAS_EXPIRED: [
+    "'s certificate has expired",
+    "check this machine's clock; if it is right, the operator must renew the certificate",
+  ],
+  CERT_NOT_YET_VALID: ["'s certificate is not valid yet", "check this machine's clock"],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ["'s certificate is self-signed", EXTRA_CA],
+  SELF_SIGNED_CERT_IN_CHAIN: ["'s certificate comes from an authority this machine does not know", EXTRA_CA],
+  UNABLE_TO_GET_ISSUER_CERT: ["'s certificate comes from an authority this machine does not know", EXTRA_CA],
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [
+    "'s certificate comes from an authority this machine does not know",
+    EXTRA_CA,
+  ],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [
+    "'s certificate comes from an authority this machine does not know",
+    EXTRA_CA,
+  ],
+  CERT_REVOKED: ["'s certificate has been revoked", 'the operator must replace the certificate'],
+};
+
+interface Cause {
+  code: string;
+  message: string;
+  /** What was tried, where the error says so: it may be a proxy rather than the service. */
+  peer: string | null;
+}
+
+/**
+ * A failure before anything was sent.
+ * @param host `host:port` of the service
+ */
+export function connectFailure(error: unknown, host: string): Failure {
+  const { code, message, peer } = causeOf(error);
+  const at = peer ?? host;
+  const certificate = CERTIFICATE[code];
+  if (certificate) return { reason: `${host}${certificate[0]} (${code})`, tls: true, hint: certificate[1] };
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const names = /^.*(?:altnames|list): (.*)$/s.exec(message)?.[1];
+    const what = names ? `names another host: ${names}` : 'names another host';
+    const hint = 'check the host name in the base URL';
+    return { reason: `${host}'s certificate ${what} (${code})`, tls: true, hint };
+  }
+  if (code === 'EPROTO' || /^ERR_(?:SSL|TLS)_/.test(code)) {
+    const plain = /wrong version number|packet length too long|http request/i.test(message);
+    const what = plain ? 'does not speak TLS on this port' : 'did not agree on TLS';
+    const hint = 'check the scheme and the port of the base URL';
+    return { reason: `${host} ${what} (${code})`, tls: true, hint };
+  }
+  switch (code) {
+    case 'ENOTFOUND':
+      return { reason: `the host name ${at} is not known (${code})`, tls: false };
+    case 'EAI_AGAIN':
+      return {
+        reason: `the host name ${at} could not be looked up: no name server answered (${code})`,
+        tls: false,
+      };
+    case 'ECONNREFUSED':
+      return { reason: `${at} refused the connection (${code})`, tls: false };
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+      return { reason: `${at} did not accept a connection in time (${code})`, tls: false };
+    case 'ECONNRESET':
+    case 'EPIPE':
+    case 'UND_ERR_SOCKET':
+      return { reason: `${at} closed the connection before anything was sent (${code})`, tls: false };
+    case 'ENETUNREACH':
+    case 'EHOSTUNREACH':
+    case 'EADDRNOTAVAIL':
+      return { reason: `${at} cannot be reached from this network (${code})`, tls: false };
+  }
+  const proxy = /^Proxy response \((\d+)\)/.exec(message);
+  if (proxy) {
+    const hint = 'check HTTPS_PROXY (its name and password too) and NO_PROXY';
+    return { reason: `the proxy refused to connect to ${host}: it answered ${proxy[1]}`, tls: false, hint };
+  }
+  return { reason: `no connection to ${host}: ${message}${code && ` (${code})`}`, tls: false };
+}
+
+/**
+ * A failure after the request was handed to the connection: what became of it is unknown.
+ * @param replyStarted whether the head of a reply had been read
+ */
+export function lostReason(error: unknown, host: string, replyStarted: boolean): string {
+  const { code, message } = causeOf(error);
+  const before = replyStarted ? 'in the middle of its reply' : 'before its reply';
+  switch (code) {
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return `${host} reset the connection ${before} (${code})`;
+    case 'UND_ERR_SOCKET':
+      return `${host} closed the connection ${before}`;
+    case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
+    case 'HPE_INVALID_EOF_STATE':
+      return `${host} closed the connection ${before}`;
+  }
+  if (code.startsWith('HPE_')) return `${host} answered with what is not HTTP (${code})`;
+  return `the connection to ${host} failed ${before}: ${message}${code && ` (${code})`}`;
+}
+
+/** The error that says most: the first of several addresses tried, the one inside undici's wrapper. */
+function causeOf(error: unknown): Cause {
+  if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
+  if (!(error instanceof Error)) return { code: '', message: String(error), peer: null };
+  if (error.cause instanceof Error && error.name === 'SecureProxyConnectionError')
+    return causeOf(error.cause);
+  const { code, hostname, address, port } = error as NodeJS.ErrnoException & {
+    hostname?: string;
+    address?: string;
+    port?: number;
+  };
+  const tried = /attempted address(?:es)?: ([^,)]+)/.exec(error.message)?.[1] ?? null;
+  const peer = hostname ?? (address === undefined ? tried : `${address}:${port}`);
+  return { code: code ?? '', message: error.message.replace(/\s+/g, ' '), peer };
+}
