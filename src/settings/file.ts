@@ -61,6 +61,7 @@ export function fileTrouble(code: string | undefined): string {
     case 'EISDIR':
       return 'this is a folder, a file is expected';
     case 'ENOTDIR':
+    case 'EEXIST':
       return 'a part of this path is a file, a folder is expected';
     case 'EACCES':
     case 'EPERM':

@@ -26,7 +26,8 @@ export async function parseConfig(path: string, text: string): Promise<ConfigFil
       hint: like ? `did you mean "${like}"?` : 'profiles help config lists the keys',
     });
   }
-  const reason = issue.code === 'invalid_key' ? issue.issues[0]!.message : issue.message;
+  const message = issue.code === 'invalid_key' ? issue.issues[0]!.message : issue.message;
+  const reason = message.replace(/^Invalid (input|option): /, '');
   throw new ConfigError(`${path}: ${at.length > 0 ? `"${at.join('.')}": ` : ''}${reason}`, {
     hint: 'profiles help config lists the keys and their values',
   });
