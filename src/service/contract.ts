@@ -35,7 +35,8 @@ export const jobSchema = z.looseObject({
   elapsed_time: z.number().nullish(),
   start_time: z.string().nullish(),
   end_time: z.string().nullish(),
-  links: z.unknown(),
+  /** Optional like the rest: a bare `z.unknown()` refuses an object without the key. */
+  links: z.unknown().optional(),
 });
 export type Job = z.infer<typeof jobSchema>;
 
