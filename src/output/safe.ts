@@ -16,3 +16,13 @@ export function safeLine(text: string): string {
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
   });
 }
+
+/**
+ * JSON text for a terminal: what JSON leaves raw in strings and a terminal may obey (DEL, C1, bidirectional
+ * overrides) becomes `\uXXXX`, which any reader of JSON takes for the same text.
+ */
+export function safeJson(json: string): string {
+  return json.replace(UNSAFE, (c) =>
+    c === '\n' || c === '\r' || c === '\t' ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

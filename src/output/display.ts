@@ -1,0 +1,77 @@
+/** Progress on a stream, in whichever form the stream allows; the caller need not know which. */
+import { type RegionSize, type Schedule, startLiveRegion } from './live.js';
+import { type ProgressMode, type TextStream, terminalWidth } from './terminal.js';
+
+/** Between two plain progress lines at least. */
+const PLAIN_EVERY_MS = 5_000;
+
+export interface DisplayView {
+  /** The live region's lines for a size, each within its width. */
+  live(size: RegionSize, frame: string): string[];
+  /** The same in one line, without time; null while there is nothing to say. */
+  plain(): string | null;
+}
+
+export interface Display {
+  /** The view has something new. */
+  changed(): void;
+  /** A line that stays above the live region. The plain form leaves it out: its own lines say as much. */
+  finished(line: string): void;
+  /** A line that is shown in every form. */
+  notice(line: string): void;
+  /** Ends the display, with the cursor shown. May be called again. */
+  close(): void;
+}
+
+export interface DisplayOptions {
+  stream: TextStream;
+  mode: ProgressMode;
+  clock: { now(): number; monotonic(): number };
+  schedule?: Schedule;
+}
+
+/** Opens the display at its first change, so a command that fails at once draws nothing. */
+export function createDisplay(view: DisplayView, options: DisplayOptions): Display {
+  const { stream, mode, clock } = options;
+  let stopRegion: (() => void) | undefined;
+  let closed = false;
+  let lastText: string | null = null;
+  let lastAt = Number.NEGATIVE_INFINITY;
+
+  const sayPlainly = (): void => {
+    const text = view.plain();
+    const at = clock.monotonic();
+    if (text === null || text === lastText || at - lastAt < PLAIN_EVERY_MS) return;
+    [lastText, lastAt] = [text, at];
+    stream.write(`${timeOfDay(clock.now())} ${text}\n`);
+  };
+  return {
+    changed: () => {
+      if (closed || mode === 'none') return;
+      if (mode === 'plain') sayPlainly();
+      else stopRegion ??= startLiveRegion(stream, view.live, options.schedule);
+    },
+    finished: (line) => {
+      if (mode === 'live' && !closed) stream.write(`${line}\n`);
+    },
+    notice: (line) => {
+      stream.write(mode === 'plain' ? `${timeOfDay(clock.now())} ${line}\n` : `${line}\n`);
+    },
+    close: () => {
+      closed = true;
+      stopRegion?.();
+      stopRegion = undefined;
+    },
+  };
+}
+
+/** Wall clock as `12:03:05`, in the machine's time zone. */
+export function timeOfDay(now: number): string {
+  const date = new Date(now);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
+}
+
+/** Columns that a line which stays behind may take. */
+export const lineWidth = (stream: TextStream): number => (terminalWidth(stream) ?? 80) - 1;

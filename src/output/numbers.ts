@@ -1,0 +1,23 @@
+/** Numbers for people. Written by hand: the first `toLocaleString` of a process costs 10 ms. */
+
+/** `1234567` as `1,234,567`. */
+export function grouped(n: number): string {
+  return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `1 row`, `1,000 rows`. */
+export function count(n: number, noun: string): string {
+  return `${grouped(n)} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+/** Bytes in decimal units, one digit after the point: `512 B`, `4.2 MB`. */
+export function byteSize(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let unit = 0;
+  let size = bytes;
+  while (size >= 999.95 && unit < units.length - 1) {
+    size /= 1000;
+    unit++;
+  }
+  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
+}

@@ -1,0 +1,22 @@
+/** Writing to stdout and stderr so that nothing is lost and a reader who leaves is no failure. */
+import type { TextStream } from './terminal.js';
+
+/**
+ * Writes text and resolves when the stream has taken all of it, so a slow pipe slows the writer and nothing is
+ * cut at the pipe's 64 KiB. A reader that has gone (`| head -1`) ends it quietly.
+ * @throws the stream's error, if it is any other (a full disk)
+ */
+export function writeOut(stream: TextStream, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (stream.destroyed || text === '') {
+      resolve();
+      return;
+    }
+    stream.write(text, (error?: NodeJS.ErrnoException | null) => {
+      if (error && !READER_GONE.has(error.code ?? '')) reject(error);
+      else resolve();
+    });
+  });
+}
+
+const READER_GONE = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
