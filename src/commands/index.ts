@@ -7,4 +7,12 @@ export interface CommandEntry {
   load(): Promise<CommandModule>;
 }
 
-export const COMMANDS: readonly CommandEntry[] = [];
+export const COMMANDS: readonly CommandEntry[] = [
+  { name: 'job', summary: 'show background jobs, or follow them', load: () => import('./job.js') },
+  { name: 'jobs', summary: 'list the jobs known to this machine', load: () => import('./jobs.js') },
+  {
+    name: 'lookups',
+    summary: 'list user properties, embeds or checklists',
+    load: () => import('./lookups.js'),
+  },
+];

@@ -2,7 +2,9 @@
 
 import { formatDuration } from '../duration.js';
 import { isFinal, type Job } from '../service/contract.js';
+import type { DisplayView } from './display.js';
 import { layout, type Part } from './layout.js';
+import type { RegionSize } from './live.js';
 import { count, grouped } from './numbers.js';
 import { safeLine } from './safe.js';
 import type { Style, Styles } from './style.js';
@@ -20,9 +22,10 @@ interface Entry {
 /** `pending_refresh` is the longest known status. */
 const STATUS_WIDTH = 15;
 
-export class JobBoard {
+export class JobBoard implements DisplayView {
   readonly #open = new Map<string, Entry>();
-  readonly #ended = new Set<string>();
+  /** Final status by id. */
+  readonly #ended = new Map<string, string>();
   #endedRows = 0;
   readonly #clock: { monotonic(): number };
   readonly #styles: Styles;
@@ -39,7 +42,7 @@ export class JobBoard {
     this.#open.set(job.job_id, entry);
     if (!isFinal(job.status)) return undefined;
     this.#open.delete(job.job_id);
-    this.#ended.add(job.job_id);
+    this.#ended.set(job.job_id, job.status);
     this.#endedRows += completedOf(job);
     const done = job.status === 'completed';
     return this.#line(entry, columns, done ? this.#styles.green('✓') : this.#styles.red('✗'));
@@ -59,7 +62,7 @@ export class JobBoard {
   }
 
   /** The unfinished jobs, oldest first, in at most `rows` lines; more of them become `… and 4 more jobs`. */
-  lines(columns: number, rows: number, frame: string): string[] {
+  live({ columns, rows }: RegionSize, frame: string): string[] {
     const open = [...this.#open.values()];
     const shown = open.length <= rows ? open : open.slice(0, Math.max(0, rows - 1));
     const lines = shown.map((entry) => this.#line(entry, columns, frame));
@@ -69,12 +72,24 @@ export class JobBoard {
     return lines;
   }
 
+  /** One job with its rows; of several, how many are in which status. */
+  plain(): string | null {
+    const open = [...this.#open.values()].map(({ job }) => job);
+    if (this.size === 1) {
+      const [job] = open;
+      if (!job) return [...this.#ended].map(([id, status]) => `job ${safeLine(id)}: ${status}`).join();
+      return [`job ${safeLine(job.job_id)}: ${safeLine(job.status)}`, rowsOf(job)].filter(Boolean).join(', ');
+    }
+    const counts = new Map<string, number>();
+    for (const status of [...open.map((job) => safeLine(job.status)), ...this.#ended.values()]) {
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+    }
+    return this.size === 0 ? null : `jobs: ${[...counts].map(([status, n]) => `${n} ${status}`).join(', ')}`;
+  }
+
   #line({ job, since }: Entry, columns: number, mark: string): string {
     const total = job.total_rows ?? 0;
-    const done = completedOf(job);
-    const percent = total > 0 ? `${Math.floor((100 * done) / total)}%` : '';
-    const rows =
-      total > 0 ? (isFinal(job.status) ? count(done, 'row') : `${grouped(done)} of ${grouped(total)}`) : '';
+    const percent = total > 0 ? `${Math.floor((100 * completedOf(job)) / total)}%` : '';
     const status = safeLine(job.status);
     const parts: Part[] = [
       { text: cutTo(safeLine(job.job_id), Math.max(8, columns - STATUS_WIDTH - 6)), rank: 1 },
@@ -83,12 +98,19 @@ export class JobBoard {
         rank: 0,
         style: statusStyle(job.status, this.#styles),
       },
-      { text: rows, rank: 4 },
+      { text: rowsOf(job), rank: 4 },
       { text: isFinal(job.status) ? '' : percent, rank: 3 },
       { text: formatDuration(this.#clock.monotonic() - since), rank: 2, style: this.#styles.dim },
     ];
     return layout(parts, columns, `${mark} `);
   }
+}
+
+/** `1,200 of 5,000 rows`, or when the job has ended and all are done `5,000 rows`; nothing where the job does not say. */
+function rowsOf(job: Sighting): string {
+  const done = completedOf(job);
+  if (!job.total_rows) return '';
+  return done === job.total_rows ? count(done, 'row') : `${grouped(done)} of ${count(job.total_rows, 'row')}`;
 }
 
 function completedOf(job: Sighting): number {

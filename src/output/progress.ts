@@ -75,7 +75,7 @@ export class ImportProgress implements DisplayView {
       columns,
       `${frame} `,
     );
-    return [head, ...this.#board.lines(columns, Math.min(rows - 1, 8), ' ')];
+    return [head, ...this.#board.live({ columns, rows: Math.min(rows - 1, 8) }, ' ')];
   }
 
   plain(): string | null {

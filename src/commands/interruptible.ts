@@ -1,0 +1,20 @@
+/** Commands that only read end at the first signal: there is nothing in flight that should be let finish. */
+import type { Context } from '../context.js';
+import { InterruptedError, ProfilesError } from '../errors.js';
+
+/** Does the work under the stop signal. @throws InterruptedError with the hint, when a signal ended it */
+export async function interruptible<T>(
+  { stop }: Pick<Context, 'stop'>,
+  work: (signal: AbortSignal) => Promise<T>,
+  hint?: string,
+): Promise<T> {
+  try {
+    return await work(stop);
+  } catch (error) {
+    if (!stop.aborted || error instanceof ProfilesError) throw error;
+    throw new InterruptedError(
+      stop.reason === 'SIGTERM' || stop.reason === 'SIGHUP' ? stop.reason : 'SIGINT',
+      { hint },
+    );
+  }
+}

@@ -1,0 +1,28 @@
+/** One job's record for people: a field a line. */
+import type { Job } from '../service/contract.js';
+import { cellText } from './cell.js';
+import { statusStyle } from './job-board.js';
+import { grouped } from './numbers.js';
+import { safeLine } from './safe.js';
+import type { Styles } from './style.js';
+import { pad } from './width.js';
+
+/** What one looks for first, first (spec: Job). Fields the spec does not name follow. */
+const ORDER = ['job_id', 'status', 'type', 'total_rows', 'completed_rows', 'start_time', 'end_time'];
+
+/** The record as `field  value` lines, aligned; absent fields are left out, null is `-`. */
+export function recordText(job: Job, styles: Styles): string {
+  const fields = [...new Set([...ORDER, ...Object.keys(job)])].filter((field) => job[field] !== undefined);
+  const names = fields.map(safeLine);
+  const width = Math.max(...names.map((name) => name.length));
+  return fields
+    .map((field, i) => `${styles.dim(pad(names[i]!, width))}  ${valueText(field, job[field], styles)}\n`)
+    .join('');
+}
+
+function valueText(field: string, value: unknown, styles: Styles): string {
+  if (value === null) return '-';
+  if (field.endsWith('_rows') && typeof value === 'number') return grouped(value);
+  const text = safeLine(cellText(value));
+  return field === 'status' ? statusStyle(text, styles)(text) : text;
+}
