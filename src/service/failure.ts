@@ -104,10 +104,13 @@ export function lostReason(error: unknown, host: string, replyStarted: boolean):
     case 'UND_ERR_SOCKET':
       return `${host} closed the connection ${before}`;
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-    case 'HPE_INVALID_EOF_STATE':
       return `${host} closed the connection ${before}`;
   }
-  if (code.startsWith('HPE_')) return `${host} answered with what is not HTTP (${code})`;
+  if (error instanceof Error && error.name === 'HTTPParserError') {
+    // The parser's own word for chunks that have no end.
+    if (message.includes('Invalid EOF state')) return `${host} closed the connection ${before}`;
+    return `${host} answered with what is not HTTP: ${message}`;
+  }
   return `the connection to ${host} failed ${before}: ${message}${code && ` (${code})`}`;
 }
 

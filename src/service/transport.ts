@@ -3,6 +3,7 @@
  * to undici's dispatcher rather than `request()`, because only the dispatcher tells the moment at which a
  * request begins to be written. Before it, nothing can have arrived; after it, nobody knows.
  */
+import { setImmediate } from 'node:timers/promises';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { formatDuration } from '../duration.js';
 import { ConfigError } from '../errors.js';
@@ -72,12 +73,13 @@ export function createTransport(options: TransportOptions): Transport {
   const hide = (text: string): string => (token.length < 8 ? text : text.replaceAll(token, '[token]'));
 
   async function exchange(request: Request, signal?: AbortSignal): Promise<Answer> {
-    signal?.throwIfAborted();
     const { method, base, body } = request;
     const path = base.prefix + request.path;
     const url = base.origin + path;
     const started = options.monotonic();
     const dispatcher = base.loopback ? direct : (proxied ?? direct);
+    await wholeTurn();
+    signal?.throwIfAborted();
     const headers = {
       authorization: `Token ${token}`,
       accept: 'application/json',
@@ -113,6 +115,15 @@ export function createTransport(options: TransportOptions): Transport {
       await Promise.all([direct.destroy(), proxied?.destroy()]);
     },
   };
+}
+
+/**
+ * Lets the event loop read all sockets once. A service may have closed an idle connection while this program
+ * was busy; a request written to it would be lost, and be reported as maybe sent, without need.
+ */
+async function wholeTurn(): Promise<void> {
+  await setImmediate(); // ends the turn that is under way
+  await setImmediate();
 }
 
 interface Limits {

@@ -91,7 +91,7 @@ describe('replyMessage', () => {
       const line = replyMessage({ status: 400, contentType: null, body, requestId: nasty });
       expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
       expect(line.length).toBeLessThan(1_000);
-      expect(line.isWellFormed?.() ?? true).toBe(true); // no emoji is cut in two; Node 20 knows isWellFormed
+      expect(line).not.toMatch(/\p{Surrogate}/u); // no emoji is cut in two
     }
   });
 

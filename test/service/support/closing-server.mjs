@@ -1,0 +1,13 @@
+// A server in a thread of its own: it answers the first request of each connection with 202 and closes the
+// connection without a word, 5 ms later.
+import { createServer } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+
+const server = createServer((socket) => {
+  socket.on('error', () => {});
+  socket.once('data', () => {
+    socket.write(workerData.reply);
+    setTimeout(() => socket.end(), 5);
+  });
+});
+server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
