@@ -1,0 +1,80 @@
+/** Single rows of an input, found again by their number. The rest of the input is cut but not parsed. */
+import type { BuildOptions } from './build.js';
+import { batchRows } from './csv-rows.js';
+import { readRecords } from './records.js';
+import { createTask } from './task.js';
+import type { ItemBatch, OpenedInput, RecordBatch, RejectedRecord, Schema } from './types.js';
+
+/** Batches that hold one of the records, as far as needed. `ordinals` ascend. */
+async function* batchesWith(
+  input: OpenedInput,
+  ordinals: readonly number[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<{ batch: RecordBatch; wanted: number[] }> {
+  let next = 0;
+  if (ordinals.length === 0) return;
+  for await (const batch of readRecords(input, { signal })) {
+    const end = batch.first + batch.lines.length;
+    const from = next;
+    while (next < ordinals.length && ordinals[next]! < end) next++;
+    if (next > from) yield { batch, wanted: ordinals.slice(from, next) };
+    if (next === ordinals.length) return;
+  }
+}
+
+/** Items of some records. A batch may also hold its neighbours' rejections no more: only what was asked for. */
+export async function* buildOrdinals(
+  input: OpenedInput,
+  schema: Schema,
+  ordinals: readonly number[],
+  options: Pick<BuildOptions, 'hashKey' | 'signal'>,
+): AsyncGenerator<ItemBatch> {
+  const task = createTask({ pass: 'build', input, schema, hashKey: options.hashKey });
+  for await (const { batch, wanted } of batchesWith(input, ordinals, options.signal)) {
+    yield pick(task(batch) as ItemBatch, new Set(wanted));
+  }
+}
+
+function pick(batch: ItemBatch, wanted: ReadonlySet<number>): ItemBatch {
+  const kept = [...batch.ordinals.keys()].filter((index) => wanted.has(batch.ordinals[index]!));
+  const texts = kept.map((index) => batch.items.subarray(batch.ends[index - 1] ?? 0, batch.ends[index]!));
+  const rejected = batch.rejected.filter((row) => wanted.has(row.ordinal));
+  let end = 0;
+  return {
+    items: Uint8Array.from(Buffer.concat(texts)),
+    ends: Uint32Array.from(texts, (text) => {
+      end += text.length;
+      return end;
+    }),
+    lines: Uint32Array.from(kept, (index) => batch.lines[index]!),
+    ordinals: Float64Array.from(kept, (index) => batch.ordinals[index]!),
+    ids: BigUint64Array.from(kept, (index) => batch.ids[index]!),
+    contents: BigUint64Array.from(kept, (index) => batch.contents[index]!),
+    read: kept.length + rejected.length,
+    rejected,
+  };
+}
+
+/**
+ * Rows as they stand in the input, by their ordinals in ascending order: for reporting rows that the
+ * service refused after they were sent. `reason` is empty.
+ */
+export async function* readRows(
+  input: OpenedInput,
+  ordinals: readonly number[],
+  signal?: AbortSignal,
+): AsyncGenerator<RejectedRecord> {
+  for await (const { batch, wanted } of batchesWith(input, ordinals, signal)) {
+    const rows = batchRows(batch, input.delimiter!);
+    for (const ordinal of wanted) {
+      const number = ordinal - batch.first;
+      yield {
+        file: input.path,
+        line: batch.lines[number]!,
+        ordinal,
+        reason: '',
+        original: { cells: rows[number]! },
+      };
+    }
+  }
+}

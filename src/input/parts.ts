@@ -1,0 +1,45 @@
+/** What a batch contributes to the survey. Plain data: it is made on any thread and added up on one. */
+import type { ColumnStats, Evidence } from './column-stats.js';
+import type { FieldStats } from './field-stats.js';
+import type { RejectedRecord } from './types.js';
+
+export interface SurveyPart {
+  read: number;
+  rejected: RejectedRecord[];
+  /** Of the accepted rows: UTF-8 bytes of their items, with every inferred column taken as text. */
+  bytes: number;
+  largest: number;
+  /** One entry for each accepted row, in order. `sizes` are upper bounds. */
+  ids: BigUint64Array<ArrayBuffer>;
+  sizes: Uint32Array<ArrayBuffer>;
+  /** Ordinal of the first accepted row; -1 when there is none. */
+  sample: number;
+  /** Rows whose size is within the limit only if some columns turn out as numbers, by ordinal. */
+  unsettled: number[];
+  /** Users only: the companies that the accepted rows name. */
+  companies: CompanyRefs | null;
+  /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
+  rounded: { first: Evidence | null; count: number };
+  columns: CsvColumnPart[] | FieldPart[];
+}
+
+/** Identifiers of companies that user rows name. */
+export interface CompanyRefs {
+  /** The same keyed hash as a company row's identifier has. */
+  ids: BigUint64Array<ArrayBuffer>;
+  ordinals: Float64Array<ArrayBuffer>;
+}
+
+export interface CsvColumnPart {
+  stats: ColumnStats;
+  /** Non-empty cells of rows that are not among the accepted ones. */
+  outside: number;
+}
+
+export interface FieldPart {
+  field: string;
+  stats: FieldStats;
+}
+
+/** What spreadsheets make of a long number: `1.23E+11`. */
+export const ROUNDED_ID = /^[+-]?\d(?:[.,]\d+)?E\+\d+$/i;

@@ -1,0 +1,63 @@
+/** The first pass: every row read, mapped, typed and checked. Nothing is kept of them but what the plan says. */
+import type { RejectedRow } from '../model.js';
+import { buildOrdinals } from './ordinals.js';
+import type { CompanyRefs } from './parts.js';
+import { runTask } from './pool.js';
+import { readRecords } from './records.js';
+import { Tally } from './source.js';
+import { SurveyTotal } from './survey-total.js';
+import type { OpenedInput, Survey } from './types.js';
+
+export interface SurveyOptions {
+  /** Secret of this machine or run: hashes of different keys cannot be compared. */
+  hashKey: Uint8Array;
+  /** An item of more bytes than this is a rejected row. */
+  itemLimitBytes: number;
+  /** Worker threads; 0 keeps the work on the calling thread. */
+  threads: number;
+  signal?: AbortSignal | undefined;
+  /** Called in input order, but for rows whose size could only be judged at the end. */
+  onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
+  /** Rows read so far, and bytes of the file. */
+  onProgress?: ((rows: number, bytes: number) => void) | undefined;
+  /** Identifiers of accepted rows as keyed hashes, and an upper bound of each item's bytes. */
+  collectIds?: ((ids: BigUint64Array<ArrayBuffer>, sizes: Uint32Array<ArrayBuffer>) => void) | undefined;
+  /** Users only: the companies that accepted rows name. */
+  collectCompanies?: ((refs: CompanyRefs) => void) | undefined;
+}
+
+/**
+ * Reads the whole input once.
+ * @throws InputError for an input that cannot be read as a whole; UsageError for a rule that names an
+ * unknown field of a JSON input; the signal's reason when aborted
+ */
+export async function surveyInput(input: OpenedInput, options: SurveyOptions): Promise<Survey> {
+  const { hashKey, itemLimitBytes } = options;
+  const tally = new Tally();
+  const total = new SurveyTotal(input, itemLimitBytes);
+  const spec = { pass: 'survey' as const, input, hashKey, itemLimitBytes };
+  for await (const part of runTask(spec, readRecords(input, { signal: options.signal, tally }), options)) {
+    total.add(part);
+    options.collectIds?.(part.ids, part.sizes);
+    if (part.companies) options.collectCompanies?.(part.companies);
+    for (const row of part.rejected) await options.onRejected?.(row);
+    options.onProgress?.(total.rows.read, tally.size);
+  }
+  const schema = total.schema();
+  if (total.unsettled.length > 0) {
+    for await (const batch of buildOrdinals(input, schema, total.unsettled, options)) {
+      const sizes = total.settle(batch);
+      options.collectIds?.(batch.ids, sizes);
+      for (const row of batch.rejected) await options.onRejected?.(row);
+    }
+  }
+  return total.finish(tally, await firstItem());
+
+  async function firstItem(): Promise<unknown> {
+    if (total.sample < 0) return null;
+    for await (const batch of buildOrdinals(input, schema, [total.sample], options)) {
+      return JSON.parse(Buffer.from(batch.items).toString());
+    }
+    return null;
+  }
+}

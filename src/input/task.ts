@@ -1,0 +1,22 @@
+/** The work that may run on any thread: a pure function of a batch. */
+import { buildCsv } from './build-csv.js';
+import type { SurveyPart } from './parts.js';
+import { surveyCsv } from './survey-csv.js';
+import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
+
+/** What a thread is told before its first batch. */
+export type TaskSpec =
+  | { pass: 'survey'; input: OpenedInput; hashKey: Uint8Array; itemLimitBytes: number }
+  | { pass: 'build'; input: OpenedInput; hashKey: Uint8Array; schema: Schema };
+
+export interface TaskResults {
+  survey: SurveyPart;
+  build: ItemBatch;
+}
+
+export type Task<P extends TaskSpec['pass']> = (batch: RecordBatch) => TaskResults[P];
+
+export function createTask(spec: TaskSpec): Task<TaskSpec['pass']> {
+  if (spec.pass === 'survey') return surveyCsv(spec.input, spec);
+  return buildCsv(spec.input, spec.schema, spec.hashKey);
+}
