@@ -15,4 +15,5 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'list user properties, embeds or checklists',
     load: () => import('./lookups.js'),
   },
+  { name: 'config', summary: 'read and write the config file', load: () => import('./config.js') },
 ];

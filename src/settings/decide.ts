@@ -5,7 +5,7 @@ import { chooseAccount, chooseRegion } from './choose.js';
 import { parseHost } from './host.js';
 import { type Found, stateLocation, variable } from './location.js';
 import { readToken, type Secret } from './secret.js';
-import { type Place, places, property, type Sources } from './sources.js';
+import { camelCase, type Place, places, property, type Sources } from './sources.js';
 import type { Settings } from './types.js';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -143,11 +143,6 @@ function importSettings(path: string, sections: readonly Place[]) {
     }
   }
   return { values, origins };
-}
-
-/** `chunk_size` to `chunkSize`, as commander names `--chunk-size`. */
-function camelCase(key: string): string {
-  return key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function positive(timeout: string): number {

@@ -6,5 +6,6 @@ export { configLocation, stateLocation } from './location.js';
 export { hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';
 export { readTokenFile, resolveSettings } from './resolve.js';
 export { readToken, Secret } from './secret.js';
+export { camelCase } from './sources.js';
 export type { Settings } from './types.js';
 export type { SettingsFlags, SettingsWorld } from './world.js';

@@ -24,6 +24,9 @@ export function parseKey(name: string): Key {
   const path = name.split('.');
   const schema = schemaAt(path);
   if (schema) return { name, path, schema, secret: path.at(-1) === 'token' };
+  if (/^(accounts\.[^.]+\.)?regions\.sandbox\./.test(name)) {
+    throw new ConfigError(`${name}: the sandbox is embedded and has no hosts to set`);
+  }
   const like = nearestKey(path);
   throw new ConfigError(`unknown key "${name}"`, {
     hint: like ? `did you mean "${like}"?` : `keys: ${knownKeys([]).join(', ')}`,
@@ -87,8 +90,14 @@ export function parseValue(key: Key, text: string): Scalar {
   for (const candidate of [text, ...literal]) {
     if (key.schema.safeParse(candidate).success) return candidate;
   }
-  const reason = key.schema.safeParse(literal[0] ?? text).error?.issues[0]?.message ?? 'is not allowed';
-  throw new ConfigError(`${key.name}: "${text}": ${reason}`);
+  throw new ConfigError(`${key.name}: "${text}": ${reasonAgainst(key.schema, [...literal, text])}`);
+}
+
+/** Why none of these will do: a message of the schema's own tells more than one about types. */
+function reasonAgainst(schema: z.ZodType, candidates: readonly Scalar[]): string {
+  const messages = candidates.map((candidate) => schema.safeParse(candidate).error?.issues[0]?.message ?? '');
+  const best = messages.find((message) => !message.startsWith('Invalid')) ?? messages[0] ?? '';
+  return best.replace(/^Invalid (input|option): /, '');
 }
 
 /** The value at a path, own properties only. */

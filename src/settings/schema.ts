@@ -76,7 +76,7 @@ export const leafShape = {
 
 const regions = z
   .record(
-    name.refine((region) => region !== 'sandbox', 'the sandbox is embedded and has no hosts to set'),
+    name.regex(/^(?!sandbox$)/, 'the sandbox is embedded and has no hosts to set'),
     partial(regionShape),
   )
   .describe('Hosts of each region.');
@@ -101,3 +101,9 @@ export const fileSchema = partial({
 });
 export type ConfigFile = z.infer<typeof fileSchema>;
 export type ConfigSection = NonNullable<ConfigFile['accounts']>[string];
+
+/** The schema as editors take it (JSON Schema 2020-12); `schemas/config.schema.json` is this, written out. */
+export function configJsonSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(fileSchema);
+  return { $schema, title: 'Config file of profiles', ...schema };
+}

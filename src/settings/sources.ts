@@ -40,3 +40,8 @@ export function first(candidates: Iterable<[string | undefined, string]>): Found
 export function property<T>(record: Record<string, T> | undefined, name: string): T | undefined {
   return record && Object.hasOwn(record, name) ? record[name] : undefined;
 }
+
+/** `chunk_size` to `chunkSize`, as commander names `--chunk-size`. */
+export function camelCase(key: string): string {
+  return key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,68 @@
+/** What the config subcommands share: the file that is meant, the key that is meant, and its change. */
+import type { Context, GlobalFlags } from '../../context.js';
+import { ConfigError, UsageError } from '../../errors.js';
+import {
+  configLocation,
+  parseHost,
+  type ReadConfig,
+  readConfig,
+  Secret,
+  writeConfig,
+} from '../../settings/index.js';
+import { type Key, parseKey, type Scalar, withValue } from '../../settings/keys.js';
+import type { ConfigFile } from '../../settings/schema.js';
+
+/** The config file as it stands, an absent one as an empty one. @throws ConfigError */
+export function openConfig(context: Context): Promise<ReadConfig> {
+  return readConfig(configLocation(context, context.flags).value, context.platform);
+}
+
+/**
+ * A key from the command line. With `--account prod` a key of an account is meant: `token` is `accounts.prod.token`.
+ * @throws UsageError naming the nearest known key
+ */
+export function givenKey(name: string, flags: GlobalFlags): Key {
+  const own = flags.account !== undefined && name !== 'account' && !name.startsWith('accounts.');
+  try {
+    return parseKey(own ? `accounts.${flags.account}.${name}` : name);
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
+    throw error;
+  }
+}
+
+/** Writes the file with these values; `undefined` removes one. Gives what it then holds. @throws ConfigError */
+export async function change(
+  config: ReadConfig,
+  values: Iterable<readonly [path: readonly string[], value: Scalar | undefined]>,
+): Promise<ConfigFile> {
+  let content = config.content;
+  for (const [path, value] of values) content = withValue(content, path, value);
+  await writeConfig(config.path, content);
+  return content;
+}
+
+/** A value as it may be printed: of a token its last four characters. */
+export function shown(key: string, value: Scalar): Scalar {
+  return /(^|\.)token$/.test(key) ? String(new Secret(String(value))) : value;
+}
+
+/** A host as it is stored. @throws ConfigError naming the key */
+export function hostValue(text: string, key: string, context: Context): string {
+  return parseHost(text, key, context.env.PROFILES_ALLOW_HTTP);
+}
+
+/** Everything on stdin, for a value that must not stand on a command line. */
+export async function readAll(stdin: AsyncIterable<unknown>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stdin) chunks.push(Buffer.from(chunk as string | Uint8Array));
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** True where a question can be put: a terminal, and `--no-input` not given. */
+export const canAsk = ({ stdin, flags }: Context): boolean => stdin.isTTY === true && flags.input !== false;
+
+/** One line for people, unless `--quiet`. */
+export function say(context: Context, line: string): void {
+  if (!context.flags.quiet) context.stderr.write(`${line}\n`);
+}
