@@ -78,7 +78,9 @@ export function createTransport(options: TransportOptions): Transport {
     const url = base.origin + path;
     const started = options.monotonic();
     const dispatcher = base.loopback ? direct : (proxied ?? direct);
-    await wholeTurn();
+    // The service may have closed an idle connection while this program was busy. With this turn and undici's own
+    // the event loop gets to read that; the request would be written to it, and be lost, without need.
+    await setImmediate();
     signal?.throwIfAborted();
     const headers = {
       authorization: `Token ${token}`,
@@ -115,15 +117,6 @@ export function createTransport(options: TransportOptions): Transport {
       await Promise.all([direct.destroy(), proxied?.destroy()]);
     },
   };
-}
-
-/**
- * Lets the event loop read all sockets once. A service may have closed an idle connection while this program
- * was busy; a request written to it would be lost, and be reported as maybe sent, without need.
- */
-async function wholeTurn(): Promise<void> {
-  await setImmediate(); // ends the turn that is under way
-  await setImmediate();
 }
 
 interface Limits {
@@ -177,8 +170,8 @@ function dispatch(
         controller = started;
         if (settled) started.abort(new Error('given up'));
       },
+      // Interim replies (1xx) come here too; the last one counts.
       onResponseStart(_, status, headers) {
-        if (status < 200) return; // an interim reply
         const header = (name: string): string | null => {
           const value = headers[name];
           return (Array.isArray(value) ? value[0] : value) ?? null;

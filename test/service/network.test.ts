@@ -1,11 +1,12 @@
 /** Each way in which a request can fail, over real sockets: was it sent or not, and is it said well? */
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Answer } from '../../src/service/client.js';
+import { askInProcess } from './support/ask-process.js';
 import { BODY, JOB, testClient } from './support/client.js';
 import { closedPort, http, httpServer, rawServer } from './support/servers.js';
 
@@ -310,14 +311,36 @@ describe('a connection that is kept', () => {
   });
 });
 
-it('close ends a connection that is still being made', async () => {
-  const client = testClient(await deafListener());
-  const answer = client.submit('companies', BODY);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  const started = performance.now();
-  await client.close();
-  expect(await answer).toMatchObject({ type: 'unsent' });
-  expect(performance.now() - started).toBeLessThan(1_000);
+describe('nothing is left behind', () => {
+  it('close ends what is under way', async () => {
+    const [hanging, deaf] = [await rawServer(() => {}), await deafListener()];
+    const clients = [testClient(hanging.url), testClient(deaf)];
+    const answers = clients.map((client) => client.submit('companies', BODY));
+    while (hanging.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await Promise.all(clients.map((client) => client.close()));
+    expect((await Promise.all(answers)).map(({ type }) => type)).toEqual(['lost', 'unsent']);
+  });
+
+  it('a process ends by itself, long before the deadlines it has set', async () => {
+    const server = await httpServer((_, response) => response.writeHead(202).end(JSON_JOB));
+    const started = performance.now();
+    const ended = async (url: string, timeoutMs: number): Promise<string> => {
+      const [answer] = await askInProcess([url], { timeoutMs });
+      return answer!.type;
+    };
+    const deaf = await deafListener();
+    // The first deadline is far away; the second passes while a connection is being made, for 10 s at most.
+    expect(await Promise.all([ended(server.url, 60_000), ended(deaf, 100)])).toEqual(['reply', 'unsent']);
+    expect(performance.now() - started).toBeLessThan(8_000);
+  });
+
+  it('a signal that outlives many requests keeps none of them', async () => {
+    const server = await httpServer((_, response) => response.end('{}'));
+    const { signal } = new AbortController();
+    const client = testClient(server.url);
+    for (let i = 0; i < 3; i++) await client.submit('users', BODY, signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
 });
 
 /** A port that neither accepts nor refuses. */

@@ -1,14 +1,10 @@
 /** TLS that cannot be agreed: nothing is sent, and the sentence says which mend. */
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { build } from 'esbuild';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Answer } from '../../src/service/client.js';
+import { askInProcess } from './support/ask-process.js';
 import { BODY, JOB, testClient } from './support/client.js';
 import { httpServer, type Listening, listen, rawServer } from './support/servers.js';
 
@@ -29,25 +25,9 @@ async function httpsServer(name: string): Promise<Listening & { seen: () => numb
   return { ...(await listen(server, 'https')), seen: () => seen };
 }
 
-/** The answers that a process gets which trusts the test authority. */
-async function askTrusting(urls: string[]): Promise<Answer[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'profiles-tls-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const outfile = join(folder, 'ask.mjs');
-  const require =
-    "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
-  await build({
-    entryPoints: [fileURLToPath(new URL('support/ask.ts', import.meta.url))],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    banner: { js: require },
-  });
-  const env = { ...process.env, NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('authority.pem', CERTS)) };
-  const { stdout } = await promisify(execFile)(process.execPath, [outfile, ...urls], { env });
-  return JSON.parse(stdout);
-}
+/** The answers that a process gets which trusts the test authority: Node reads the variable at its start only. */
+const askTrusting = (urls: string[]): Promise<Answer[]> =>
+  askInProcess(urls, { env: { NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('authority.pem', CERTS)) } });
 
 it('with the authority in NODE_EXTRA_CA_CERTS, only what is wrong with a certificate itself is refused', async () => {
   const servers = await Promise.all(

@@ -1,16 +1,18 @@
-/** Asks each base URL of argv once and prints the answers as JSON. Run as a process of its own: Node reads NODE_EXTRA_CA_CERTS at its start only. */
+/** Asks each base URL once and prints the answers as JSON; see `ask-process.ts`. */
 import { createClient } from '../../../src/service/client.js';
+import { BODY, TOKEN } from './wire.js';
 
+const [timeoutMs, ...urls] = process.argv.slice(2);
 const answers = await Promise.all(
-  process.argv.slice(2).map(async (baseUrl) => {
+  urls.map(async (baseUrl) => {
     const client = createClient({
       baseUrl,
       lookupBaseUrl: null,
-      token: 'tok_4f9d2c81aa',
-      timeoutMs: 10_000,
+      token: TOKEN,
+      timeoutMs: Number(timeoutMs),
       clock: { now: () => Date.now(), monotonic: () => performance.now(), sleep: async () => {} },
     });
-    const answer = await client.submit('companies', Buffer.from('{"companies":[]}'));
+    const answer = await client.submit('companies', BODY);
     await client.close();
     return answer;
   }),

@@ -7,10 +7,9 @@ import {
   type ReadRetry,
   type ServiceClient,
 } from '../../../src/service/client.js';
+import { TOKEN } from './wire.js';
 
-export const TOKEN = 'tok_4f9d2c81aa';
-export const BODY = Buffer.from('{"companies":[{"company_id":"1"}]}');
-export const JOB = { job_id: 'j-1', status: 'queued', total_rows: 1 };
+export { BODY, JOB, TOKEN } from './wire.js';
 
 export interface TestClient extends ServiceClient {
   entries: LogEntry[];
