@@ -6,7 +6,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { ServiceClient } from './service/client.js';
 import type { Settings } from './settings/index.js';
-import type { State } from './state/state.js';
+import type { Scope, State } from './state/state.js';
 
 /** A stream that may be a terminal. `columns` is absent or 0 where no width is known. */
 export type Output = Writable & { isTTY?: boolean; columns?: number };
@@ -49,6 +49,8 @@ export interface World {
   stdout: Output;
   stderr: Output;
   clock: Clock;
+  /** Processors that this process may use. */
+  cores: number;
   /** First Ctrl-C or a SIGTERM: stop taking in, let requests in flight finish. */
   stop: AbortSignal;
   /** Second Ctrl-C: end now. */
@@ -63,8 +65,12 @@ export interface Context extends World {
   client(): Promise<ServiceClient>;
   /** The state database of this machine, opened on first use. Throws `StateError`. */
   state(): Promise<State>;
+  /** Whose service it is, as the state keeps it. Throws `AuthError` where an unnamed account has no token. */
+  scope(): Promise<Scope>;
   /** A warning for people: one line on stderr unless `--quiet`. */
   warn(message: string): void;
+  /** The same with other global flags: settings, client and scope are its own, the state is shared. */
+  withFlags(flags: GlobalFlags): Context;
   /** Closes what was opened, in reverse order. Called once, by `main`. */
   close(): Promise<void>;
 }

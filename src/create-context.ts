@@ -1,32 +1,103 @@
 /** Opens what a command asks for, once, and closes it again. */
 import type { Context, GlobalFlags, World } from './context.js';
-import { resolveSettings, type Settings } from './settings/index.js';
+import type { LogEntry, ServiceClient } from './service/client.js';
+import { requireBaseUrl, requireToken, resolveSettings, type Settings } from './settings/index.js';
+import type { Scope, State } from './state/state.js';
 
-export function createContext(world: World, flags: GlobalFlags): Context {
-  const opened: (() => void | Promise<void>)[] = [];
-  let settings: Promise<Settings> | undefined;
+/** The embedded service has a port of its own in every process; its state goes by this name. */
+const EMBEDDED = { account: 'sandbox', region: 'sandbox', base_url: 'embedded' } as const satisfies Scope;
+
+export function createContext(world: World, flags: GlobalFlags, parent?: Context): Context {
+  const closers: (() => void | Promise<void>)[] = [];
   const warn = (message: string): void => {
     if (!flags.quiet) world.stderr.write(`warning: ${message}\n`);
   };
-  return {
+
+  const settings = once(async (): Promise<Settings> => {
+    const found = await resolveSettings(world, flags);
+    for (const warning of found.warnings) warn(warning);
+    return found;
+  });
+
+  const state = once(async (): Promise<State> => {
+    const { openState } = await import('./state/state.js');
+    const opened = openState((await settings()).stateDir, world.clock.now);
+    closers.push(() => opened.close());
+    return opened;
+  });
+
+  const client = once(async (): Promise<ServiceClient> => {
+    const found = await settings();
+    const service = found.embedded ? await startEmbedded(found) : reach(found);
+    const { createClient } = await import('./service/client.js');
+    const made = createClient({
+      ...service,
+      timeoutMs: found.timeoutMs,
+      clock: world.clock,
+      proxy: world.env,
+      ...(flags.debug ? { log: (entry: LogEntry) => world.stderr.write(`${debugLine(entry)}\n`) } : {}),
+    });
+    closers.push(() => made.close());
+    return made;
+  });
+
+  const startEmbedded = async (found: Settings): Promise<Service> => {
+    const { startEmbedded: start } = await import('./sandbox/index.js');
+    const sandbox = await start({ stateDir: found.stateDir, clock: world.clock });
+    closers.push(() => sandbox.stop());
+    return { baseUrl: sandbox.url, lookupBaseUrl: sandbox.lookupUrl, token: sandbox.token };
+  };
+
+  const scope = once(async (): Promise<Scope> => {
+    const found = await settings();
+    if (found.embedded) return EMBEDDED;
+    const { account, region } = found;
+    const token = account === null ? requireToken(found).reveal() : '';
+    return (await context.state()).scope({ account, token, region, base_url: requireBaseUrl(found) });
+  });
+
+  const context: Context = {
     ...world,
     flags,
-    settings: () => {
-      settings ??= resolveSettings(world, flags).then((found) => {
-        for (const warning of found.warnings) warn(warning);
-        return found;
-      });
-      return settings;
-    },
-    client: async () => {
-      throw new Error('client: not built');
-    },
-    state: async () => {
-      throw new Error('state: not built');
-    },
+    settings,
+    client,
+    state: parent ? parent.state : state,
+    scope,
     warn,
-    close: async () => {
-      for (const close of opened.reverse()) await close();
+    withFlags: (changed) => {
+      const child = createContext(world, { ...flags, ...changed }, context);
+      closers.push(() => child.close());
+      return child;
     },
+    close: async () => {
+      for (const close of closers.reverse()) await close();
+    },
+  };
+  return context;
+}
+
+interface Service {
+  baseUrl: string;
+  lookupBaseUrl: string | null;
+  token: string;
+}
+
+function reach(settings: Settings): Service {
+  const token = requireToken(settings).reveal();
+  return { baseUrl: requireBaseUrl(settings), lookupBaseUrl: settings.lookupBaseUrl, token };
+}
+
+/** One line of `--debug`: never a token, never a body. */
+function debugLine({ method, url, status, duration_ms, request_id, error }: LogEntry): string {
+  const outcome = status === null ? (error ?? 'no answer') : String(status);
+  return `debug: ${method} ${url} ${outcome} ${Math.round(duration_ms)}ms${request_id ? ` x-request-id ${request_id}` : ''}`;
+}
+
+/** Opens at the first call, and gives the same to every later one. */
+function once<T>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | undefined;
+  return () => {
+    opened ??= open();
+    return opened;
   };
 }

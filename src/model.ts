@@ -141,7 +141,7 @@ export interface Summary {
 
 /**
  * What happens during an import, in order. The summary is a fold over these, and every reporter
- * (terminal, plain, JSON, NDJSON) sees the same. `progress` is for people: it is never printed as NDJSON.
+ * (terminal, plain, JSON, NDJSON) sees the same. `progress` and `notice` are for people: they are never printed as NDJSON.
  */
 export type ImportEvent =
   | { type: 'plan'; plan: Plan }
@@ -169,6 +169,8 @@ export type ImportEvent =
       maybe_sent_twice: boolean;
     }
   | { type: 'warning'; message: string }
+  /** Said to people at once (an interrupt, a run that continues); never printed as NDJSON. */
+  | { type: 'notice'; message: string }
   | {
       type: 'progress';
       phase: 'planning' | 'sending' | 'following';

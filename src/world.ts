@@ -1,4 +1,5 @@
 /** The one module that reads `process`: it makes the `World` that all others are handed. */
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock, World } from './context.js';
 
@@ -35,6 +36,7 @@ export function worldOf(host: NodeJS.Process): World {
     stdout: host.stdout,
     stderr: host.stderr,
     clock: systemClock,
+    cores: availableParallelism(),
     stop: stop.signal,
     abort: abort.signal,
   };

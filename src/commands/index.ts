@@ -8,6 +8,13 @@ export interface CommandEntry {
 }
 
 export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'import',
+    summary: 'plan, then send companies or users from files',
+    load: () => import('./import.js'),
+  },
+  { name: 'resume', summary: 'continue an unfinished import', load: () => import('./resume.js') },
+  { name: 'runs', summary: 'list imports, show one, or forget one', load: () => import('./runs.js') },
   { name: 'job', summary: 'show background jobs, or follow them', load: () => import('./job.js') },
   { name: 'jobs', summary: 'list the jobs known to this machine', load: () => import('./jobs.js') },
   {
@@ -15,5 +22,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'list user properties, embeds or checklists',
     load: () => import('./lookups.js'),
   },
+  { name: 'identify', summary: 'create or update one profile', load: () => import('./identify.js') },
   { name: 'config', summary: 'read and write the config file', load: () => import('./config.js') },
+  {
+    name: 'doctor',
+    summary: 'check config, state, reachability, authorisation and clock',
+    load: () => import('./doctor.js'),
+  },
 ];

@@ -23,3 +23,10 @@ export class Hashes {
     return hashes;
   }
 }
+
+/** Hashes of identifiers outside any file, as items of a file have them. */
+export function idHashes(key: Uint8Array, ids: readonly string[]): BigUint64Array<ArrayBuffer> {
+  const hashes = new Hashes(key, 'id');
+  for (const id of ids) hashes.add(id);
+  return hashes.take();
+}

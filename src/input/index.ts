@@ -3,6 +3,7 @@ export { type BuildOptions, buildItems } from './build.js';
 export { formatBytes, parseBytes } from './bytes.js';
 export { jsonOfCell } from './columns.js';
 export { DuplicateFinder, type Duplicates, HashSet } from './duplicates.js';
+export { idHashes } from './hashes.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';
 export { type SurveyOptions, surveyInput } from './survey.js';

@@ -13,10 +13,16 @@ const ORDER = ['job_id', 'status', 'type', 'total_rows', 'completed_rows', 'star
 /** The record as `field  value` lines, aligned; absent fields are left out, null is `-`. */
 export function recordText(job: Job, styles: Styles): string {
   const fields = [...new Set([...ORDER, ...Object.keys(job)])].filter((field) => job[field] !== undefined);
+  return fieldsText(Object.fromEntries(fields.map((field) => [field, job[field]])), styles);
+}
+
+/** Any record as aligned `field  value` lines, in its own order. */
+export function fieldsText(record: Readonly<Record<string, unknown>>, styles: Styles): string {
+  const fields = Object.keys(record);
   const names = fields.map(safeLine);
   const width = Math.max(...names.map((name) => name.length));
   return fields
-    .map((field, i) => `${styles.dim(pad(names[i]!, width))}  ${valueText(field, job[field], styles)}\n`)
+    .map((field, i) => `${styles.dim(pad(names[i]!, width))}  ${valueText(field, record[field], styles)}\n`)
     .join('');
 }
 

@@ -119,6 +119,12 @@ export class Fingerprints {
       .run(scope, kind, request, state, bytes(prints.ids), bytes(prints.contents));
   }
 
+  /** A request goes out, maybe not for the first time: its batch is the newest now. */
+  resend(scope: number, kind: Kind, request: number, prints: Prints): void {
+    this.db.prepare('DELETE FROM fingerprints WHERE request = ?').run(request);
+    if (prints.ids.length > 0) this.append(scope, kind, request, prints);
+  }
+
   settle(request: number, state: number): void {
     this.db.prepare('UPDATE fingerprints SET completed = ? WHERE request = ?').run(state, request);
   }

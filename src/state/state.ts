@@ -6,7 +6,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { ColumnType, Kind, RunStatus, Summary } from '../model.js';
+import type { Kind, RunStatus, Summary } from '../model.js';
 import { isFinal, type Job } from '../service/contract.js';
 import { Commits } from './commits.js';
 import { openDatabase, privateFolder, stateError, transaction } from './database.js';
@@ -80,10 +80,12 @@ export interface State {
   removeSpool(run: string): void;
 
   requests(run: string): RequestRecord[];
-  /** Commits the intent to send, and with it clears the fingerprints of its ids. Resolves when it is on disk. */
-  intend(run: string, scope: Scope, kind: Kind, request: RequestRecord, prints: Prints): Promise<void>;
-  /** Commits what became of a request. An acknowledgement's job becomes known with it. */
-  update(run: string, scope: Scope, kind: Kind, request: RequestRecord): Promise<void>;
+  /**
+   * Commits a request as it stands, and resolves when that is on disk. `prints` comes with the first commit
+   * of a sitting, the intent: it clears the fingerprints of the request's ids. An acknowledgement's job
+   * becomes known with it. @throws StateError
+   */
+  record(run: string, scope: Scope, kind: Kind, request: RequestRecord, prints: Prints | null): Promise<void>;
   /** Ids of a recorded request, as hashed for its fingerprints. */
   idsOf(run: string, seq: number): BigUint64Array;
 
@@ -102,8 +104,8 @@ export interface State {
   compactFingerprints(scope: Scope, kind: Kind): void;
 
   /** Types of the last import's columns, by key, for the warning when one changes. */
-  columnTypes(scope: Scope, kind: Kind): Record<string, ColumnType>;
-  setColumnTypes(scope: Scope, kind: Kind, types: Record<string, ColumnType>): void;
+  columnTypes(scope: Scope, kind: Kind): Map<string, string>;
+  setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): void;
 
   close(): void;
 }
@@ -196,24 +198,18 @@ class SqliteState implements State {
     return this.#requests.ofRun(run);
   }
 
-  intend(run: string, scope: Scope, kind: Kind, request: RequestRecord, prints: Prints): Promise<void> {
+  record(
+    run: string,
+    scope: Scope,
+    kind: Kind,
+    request: RequestRecord,
+    prints: Prints | null,
+  ): Promise<void> {
     return this.#commits.commit(() => {
       const known = this.#requests.idOf(run, request.seq);
-      if (known !== null) {
-        // Sent again after a crash or a lost answer: its batch is in place already.
-        this.#requests.update(run, request);
-        return;
-      }
-      const id = this.#requests.insert(run, request);
-      if (prints.ids.length > 0) this.#fingerprints.append(this.#scopeId(scope), kind, id, prints);
-    });
-  }
-
-  update(run: string, scope: Scope, kind: Kind, request: RequestRecord): Promise<void> {
-    return this.#commits.commit(() => {
-      this.#requests.update(run, request);
-      const id = this.#requests.idOf(run, request.seq);
-      if (id === null) return;
+      if (known !== null) this.#requests.update(run, request);
+      const id = known ?? this.#requests.insert(run, request);
+      if (prints) this.#fingerprints.resend(this.#scopeId(scope), kind, id, prints);
       if (request.job) {
         const from = { kind, rows: request.rows, request: id, run };
         this.#jobs.add(this.#scopeId(scope), request.job, from, this.#time());
@@ -272,18 +268,18 @@ class SqliteState implements State {
     if (compacted) this.#db.exec('PRAGMA incremental_vacuum');
   }
 
-  columnTypes(scope: Scope, kind: Kind): Record<string, ColumnType> {
+  columnTypes(scope: Scope, kind: Kind): Map<string, string> {
     const row = this.#db
       .prepare('SELECT types FROM column_types WHERE scope = ? AND kind = ?')
       .get(this.#scopeId(scope), kind);
-    return row ? (JSON.parse((row as { types: string }).types) as Record<string, ColumnType>) : {};
+    return new Map(row ? (JSON.parse((row as { types: string }).types) as [string, string][]) : []);
   }
 
-  setColumnTypes(scope: Scope, kind: Kind, types: Record<string, ColumnType>): void {
+  setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): void {
     this.#write(() => {
       this.#db
         .prepare('INSERT OR REPLACE INTO column_types (scope, kind, types) VALUES (?, ?, ?)')
-        .run(this.#scopeId(scope), kind, JSON.stringify(types));
+        .run(this.#scopeId(scope), kind, JSON.stringify([...types]));
     });
   }
 

@@ -1,0 +1,141 @@
+/** `profiles identify company|user <id>`: one profile (contract §1; spec: Endpoints 2 and 3). */
+import type { Command } from 'commander';
+import type { Context } from '../context.js';
+import { Exit, type ExitCode, UsageError } from '../errors.js';
+import { identify, type Profile } from '../flow/identify.js';
+import { DEFAULTS } from '../flow/options.js';
+import { jsonOfCell } from '../input/index.js';
+import type { Kind } from '../model.js';
+import { fieldsText } from '../output/record-text.js';
+import { writeJson } from '../output/result.js';
+import { stylesFor, usesColour } from '../output/style.js';
+import { whileWaiting } from '../output/waiting.js';
+import { writeOut } from '../output/write.js';
+import { examples, type Flags, type Wire } from './command.js';
+import { type FlagReader, flagReader } from './flag-reader.js';
+import { interruptible } from './interruptible.js';
+
+interface Options {
+  profile: Profile;
+  wait: boolean;
+  waitTimeoutMs: number | null;
+}
+
+export function define(command: Command, wire: Wire): void {
+  examples(command.helpCommand(false), [
+    'profiles identify company c-100 --set plan=gold --region sandbox',
+    'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
+  ]);
+  const again = (value: string, before: string[] = []): string[] => [...before, value];
+  const metadata = (child: Command): Command =>
+    child
+      .option('--set <key=value>', 'a metadata key; its value is typed as a CSV cell is (repeatable)', again)
+      .option('--metadata <json>', "a JSON object of metadata; keeps JSON's types");
+
+  examples(
+    metadata(
+      command.command('company').description('create or update one company').argument('<id>', 'company_id'),
+    ),
+    [
+      'profiles identify company c-100 --set plan=gold --region sandbox',
+      'profiles identify company c-100 --metadata \'{"employees":12}\' --json --region sandbox',
+    ],
+  ).action(wire((words, flags) => options('companies', words, flags), run));
+
+  examples(
+    metadata(
+      command
+        .command('user')
+        .description('create or update one user, and follow its job')
+        .argument('<id>', 'user_id'),
+    )
+      .option('--company <id>', "the user's company_id")
+      .option('--no-wait', 'do not follow the job')
+      .option('--wait-timeout <duration>', 'stop waiting after this; the job goes on'),
+    [
+      'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
+      'profiles identify user u-7 --metadata \'{"vip":true}\' --no-wait --json --region sandbox',
+    ],
+  ).action(wire((words, flags) => options('users', words, flags), run));
+}
+
+function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Options {
+  if (id === '')
+    throw new UsageError('the identifier is empty', {
+      hint: `profiles identify ${kind === 'users' ? 'user' : 'company'} <id>`,
+    });
+  const read = flagReader(flags);
+  const company = read.text('company');
+  if (company === '') throw new UsageError('--company: the identifier is empty');
+  return {
+    profile: { kind, id, company: company ?? null, metadata: metadataOf(read) },
+    wait: flags.wait !== false,
+    waitTimeoutMs: read.duration('waitTimeout') ?? null,
+  };
+}
+
+/** Pairs of key and JSON text, `--set` after `--metadata`: the later wins. @throws UsageError */
+function metadataOf(read: FlagReader): Map<string, string> {
+  const metadata = new Map<string, string>();
+  const json = read.text('metadata');
+  if (json !== undefined)
+    for (const [key, value] of Object.entries(jsonObject(json))) metadata.set(key, JSON.stringify(value));
+  for (const [key, value] of read.pairs('set')) metadata.set(key, jsonOfCell(value));
+  return metadata;
+}
+
+function jsonObject(text: string): Record<string, unknown> {
+  const wrong = (what: string): UsageError =>
+    new UsageError(`--metadata: ${what}`, { hint: 'write --metadata \'{"plan":"gold"}\'' });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw wrong('this is not JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong('this is not a JSON object');
+  return value as Record<string, unknown>;
+}
+
+async function run({ profile, wait, waitTimeoutMs }: Options, context: Context): Promise<ExitCode> {
+  const deps = {
+    client: await context.client(),
+    state: await context.state(),
+    scope: await context.scope(),
+    clock: context.clock,
+    random: Math.random,
+    abort: context.abort,
+  };
+  const { importDefaults } = await context.settings();
+  const read = flagReader({ ...importDefaults });
+  const result = await whileWaiting(`sending ${profile.id}`, context, () =>
+    interruptible(context, (stop) =>
+      identify(profile, deps, {
+        stop,
+        wait,
+        waitTimeoutMs,
+        retries: read.count('retries', 0) ?? DEFAULTS.retries,
+        retryDelayMs: read.duration('retryDelay') ?? DEFAULTS.retryDelayMs,
+        maxRetryAfterMs: read.duration('maxRetryAfter') ?? DEFAULTS.maxRetryAfterMs,
+        busyTimeoutMs: read.duration('busyTimeout') ?? DEFAULTS.busyTimeoutMs,
+      }),
+    ),
+  );
+  await print(result, context);
+  if (result.job?.status === 'failed') return Exit.jobFailed;
+  return Exit.done;
+}
+
+async function print(result: Awaited<ReturnType<typeof identify>>, context: Context): Promise<void> {
+  const { stdout, env, flags } = context;
+  if (flags.json) await writeJson(stdout, JSON.stringify(result, null, 2));
+  else
+    await writeOut(
+      stdout,
+      fieldsText(
+        result.job ?? { [result.id_field]: result.id, status: result.status },
+        stylesFor(usesColour(stdout, env, flags)),
+      ),
+    );
+}

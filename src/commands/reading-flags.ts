@@ -1,0 +1,78 @@
+/** Flags that say how files are read and mapped: `import` and `inspect` share them. */
+import type { Command } from 'commander';
+import type { Context } from '../context.js';
+import { UsageError } from '../errors.js';
+import { DEFAULTS, type ReadOptions } from '../flow/options.js';
+import type { MappingRules } from '../input/index.js';
+import type { ColumnType, Format, Kind } from '../model.js';
+import { nearest } from '../nearest.js';
+import type { FlagReader } from './flag-reader.js';
+
+const KINDS: readonly Kind[] = ['companies', 'users'];
+const FORMATS: readonly Format[] = ['csv', 'tsv', 'json', 'ndjson'];
+const TYPES: readonly (ColumnType | 'auto')[] = ['string', 'integer', 'number', 'boolean', 'auto'];
+
+export function readingFlags(command: Command): Command {
+  const again = (value: string, before: string[] = []): string[] => [...before, value];
+  return command
+    .option('--kind <kind>', 'companies or users; else from the columns')
+    .option('--id <column>', "the identifier's column")
+    .option('--company-id <column>', "the column of a user's company")
+    .option('--format <format>', 'csv, tsv, json or ndjson; else from name and content')
+    .option('--delimiter <char>', 'of CSV: one character, or tab; else found')
+    .option('--encoding <name>', 'such as windows-1252; else UTF-8, or UTF-16 with BOM')
+    .option('--max-cell <bytes>', 'longest cell (default 1MiB)')
+    .option('--map <column=key>', 'send a column under another key (repeatable)', again)
+    .option('--include <column>', 'send only these columns as metadata (repeatable)', again)
+    .option('--exclude <column>', 'leave a column out (repeatable)', again)
+    .option('--set <key=value>', 'add a key to every item (repeatable)', again)
+    .option('--type <column=type>', 'string, integer, number, boolean or auto (repeatable)', again)
+    .option('--types <how>', 'strings: infer no types; auto (default)')
+    .option('--empty <how>', 'an empty cell: omit (default), null or string')
+    .option('--mapping <file>', 'the same in a JSON file');
+}
+
+/** @throws UsageError, and ConfigError or InputError for the mapping file */
+export async function readingOptions(
+  paths: readonly string[],
+  read: FlagReader,
+  _context: Pick<Context, 'cwd'>,
+): Promise<ReadOptions> {
+  const kind = read.choice('kind', KINDS);
+  const format = read.choice('format', FORMATS);
+  const given = {
+    kind,
+    id: read.text('id'),
+    companyId: read.text('companyId'),
+    format,
+    delimiter: read.text('delimiter'),
+    encoding: read.text('encoding'),
+  };
+  return {
+    paths: [...paths],
+    ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given),
+    maxCellBytes: read.bytes('maxCell') ?? DEFAULTS.maxCellBytes,
+    rules: rules(read),
+  } as ReadOptions;
+}
+
+function rules(read: FlagReader): MappingRules {
+  return {
+    map: read.pairs('map'),
+    include: read.list('include'),
+    exclude: read.list('exclude'),
+    set: read.pairs('set'),
+    types: read.pairs('type').map(([column, type]) => [column, columnType(column, type)] as const),
+    infer: (read.choice('types', ['auto', 'strings'] as const) ?? 'auto') === 'auto',
+    empty: read.choice('empty', ['omit', 'null', 'string'] as const) ?? 'omit',
+  };
+}
+
+function columnType(column: string, type: string): ColumnType | 'auto' {
+  const found = TYPES.find((known) => known === type);
+  if (found) return found;
+  const like = nearest(type, TYPES);
+  throw new UsageError(`--type ${column}: "${type}" is not one of ${TYPES.join(', ')}`, {
+    hint: like ? `did you mean ${like}?` : undefined,
+  });
+}

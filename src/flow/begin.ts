@@ -1,0 +1,104 @@
+/** What stands between a plan and the first request: the locks, and the run on disk. */
+import type { Clock } from '../context.js';
+import { LockedError } from '../errors.js';
+import type { OpenedInput } from '../input/index.js';
+import type { Kind } from '../model.js';
+import type { StoredRun } from '../state/runs.js';
+import type { Scope, State } from '../state/state.js';
+import type { ImportOptions } from './options.js';
+import { contentOf, type Surveyed } from './plan.js';
+import { identityOf, storeOptions } from './run.js';
+
+/**
+ * One import per account and kind at a time on a machine (contract §4).
+ * @returns what releases the locks
+ * @throws LockedError naming the run that holds one
+ */
+export function takeLocks(state: State, scope: Scope, kinds: readonly Kind[]): () => void {
+  const releases: (() => void)[] = [];
+  const release = (): void => {
+    for (const each of releases) each();
+  };
+  for (const kind of kinds) {
+    const taken = state.takeLock(scope, kind);
+    if (!taken) {
+      release();
+      throw lockedBy(state.knownRuns(), scope, kind);
+    }
+    releases.push(taken);
+  }
+  return release;
+}
+
+function lockedBy(runs: readonly StoredRun[], scope: Scope, kind: Kind): LockedError {
+  const running = runs.find(
+    (r) => r.status === 'running' && isSame(r.scope, scope) && r.kinds.includes(kind),
+  );
+  const which = running
+    ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
+    : 'it is still planning';
+  return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
+    hint: 'wait for it to end; one import per account and kind runs at a time on a machine',
+  });
+}
+
+export interface NewRun {
+  run: string;
+  scope: Scope;
+  /** Configured name of the account, or null. */
+  account: string | null;
+  options: ImportOptions;
+  surveyed: Surveyed;
+}
+
+/**
+ * Records a new run. Older unfinished ones of the same files give way to it, since their requests would
+ * not fit its rows. @returns the runs that gave way
+ */
+export function beginRun(
+  { run, scope, account, options, surveyed }: NewRun,
+  state: State,
+  clock: Clock,
+): string[] {
+  const superseded = supersede(
+    surveyed.inputs.map(({ opened }) => opened),
+    scope,
+    state,
+  );
+  state.startRun({
+    run,
+    scope,
+    named_account: account,
+    identity: identityOf(scope, contentOf(surveyed), options),
+    status: 'running',
+    finished: false,
+    options: storeOptions(state, run, options),
+    started_at: new Date(clock.now()).toISOString(),
+    inputs: surveyed.inputs.map(({ opened, survey }) => ({
+      path: opened.path,
+      location: opened.location,
+      kind: opened.kind,
+      digest: survey.digest,
+      rejects_file: null,
+    })),
+  });
+  if (options.full) for (const kind of surveyed.duplicates.keys()) state.clearFingerprints(scope, kind);
+  return superseded;
+}
+
+function supersede(inputs: readonly OpenedInput[], scope: Scope, state: State): string[] {
+  const locations = new Set(inputs.map((input) => input.location));
+  const old = state
+    .knownRuns()
+    .filter(
+      (run) => !run.finished && isSame(run.scope, scope) && run.inputs.some((i) => locations.has(i.location)),
+    );
+  for (const { run } of old) {
+    state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
+    state.removeSpool(run);
+  }
+  return old.map(({ run }) => run);
+}
+
+const isSame = (a: Scope, b: Scope): boolean =>
+  a.account === b.account && a.region === b.region && a.base_url === b.base_url;

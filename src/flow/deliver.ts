@@ -1,0 +1,210 @@
+/**
+ * One chunk to its end: its request, or its halves after a 413, and their jobs. What is recorded and what
+ * is reported of it come from the same `RequestRecord`.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from '../context.js';
+import { ServiceError } from '../errors.js';
+import type { ImportEvent, Kind } from '../model.js';
+import type { ServiceClient } from '../service/client.js';
+import { isFinal, type Job } from '../service/contract.js';
+import type { RequestRecord } from '../state/requests.js';
+import type { Scope, State } from '../state/state.js';
+import { type Chunk, halve, serialise } from './chunk.js';
+import type { SendOptions } from './options.js';
+import { foundAfterCrash, sendRequest } from './request.js';
+import { completedRows, isShort, submittedRows } from './summary.js';
+import { watchJob } from './watch.js';
+
+export interface DeliverDeps {
+  run: string;
+  scope: Scope;
+  state: State;
+  client: ServiceClient;
+  clock: Clock;
+  random: () => number;
+  options: SendOptions;
+  /** Lowered by a 413; whoever cuts the chunks reads it. */
+  limits: { items: number; bytes: number };
+  /** All requests of the run, those of earlier sittings first. New ones are added here. */
+  records: RequestRecord[];
+  inputs: readonly { path: string; kind: Kind }[];
+  /** Rows of all inputs that are to be sent, for progress. */
+  totalRows: number;
+  emit(event: ImportEvent): void;
+  /** Waiting ends here. */
+  stop: AbortSignal;
+  /** Requests in flight end here. */
+  abort: AbortSignal;
+  /** Takes the rows of a request that the service refused for good to the rejects file. */
+  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void): Promise<void>;
+}
+
+/** How long a job may answer 404 in an import before it counts as unknown (contract §4). */
+const MISSING_GRACE_MS = 60_000;
+
+/** Sends a chunk and follows its job. @throws ProfilesError when the run cannot go on */
+export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
+  const { body, items, merged } = serialise(chunk);
+  const record = recordOf(chunk, body, items, merged, deps.records);
+  let intent: Chunk['prints'] | null = chunk.prints;
+  const commit = async (): Promise<void> => {
+    const prints = intent;
+    intent = null;
+    await deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
+  };
+  if (items === 0) {
+    record.state = 'settled';
+    return commit();
+  }
+  const outcome = await sendRequest(record, deps.options, {
+    ...deps,
+    submit: (signal) => deps.client.submit(chunk.kind, body, signal),
+    commit,
+  });
+  const reject = async (error: ServiceError): Promise<void> => {
+    // The rejects file first: a record that says "rejected" promises that the rows are in it.
+    await deps.reject(chunk, error.message, deps.emit);
+    record.state = 'rejected';
+    record.reason = error.message;
+    await commit();
+  };
+  switch (outcome.type) {
+    case 'acknowledged':
+      reportSubmitted(chunk.kind, record, deps);
+      if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
+      if (outcome.job && deps.options.wait) await follow(record, outcome.job, deps);
+      return;
+    case 'too_large':
+      if (items === 1) return reject(outcome.error);
+      deps.limits.items = Math.min(deps.limits.items, Math.ceil(chunk.items.length / 2));
+      for (const half of halve(chunk)) {
+        if (!deps.stop.aborted) await deliver(half, deps);
+      }
+      return;
+    case 'refused':
+      if (deps.options.continueOnError) return reject(outcome.error);
+      throw refusal(record, outcome.error, deps);
+    case 'failed':
+      throw outcome.error;
+    case 'stopped':
+      return;
+  }
+}
+
+/** Follows the job of an acknowledged request to its end, or until waiting is ended. */
+export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps): Promise<void> {
+  const { kind } = deps.inputs[record.input]!;
+  const see = async (seen: Job, missing: boolean): Promise<void> => {
+    record.job = seen;
+    if (missing || isFinal(seen.status)) record.state = 'settled';
+    if (missing) await deps.state.record(deps.run, deps.scope, kind, record, null);
+    else deps.state.sawJob(deps.scope, seen);
+    reportJob(kind, record, deps);
+  };
+  if (isFinal(job.status)) return see(job, false);
+  for await (const seen of watchJob(deps.client, job, {
+    clock: deps.clock,
+    signal: deps.stop,
+    intervalMs: deps.options.intervalMs,
+    missingGraceMs: MISSING_GRACE_MS,
+  })) {
+    if (!seen.missing) {
+      await see(seen.job, false);
+      continue;
+    }
+    await see({ ...(record.job ?? job), status: 'unknown' }, true);
+    deps.emit({
+      type: 'warning',
+      message: `the service no longer knows job ${seen.job_id}: its ${record.rows} rows were accepted and are not sent again`,
+    });
+  }
+}
+
+function recordOf(
+  chunk: Chunk,
+  body: Buffer,
+  rows: number,
+  merged: number,
+  records: RequestRecord[],
+): RequestRecord {
+  const content = {
+    rows,
+    merged,
+    unchanged: chunk.unchanged,
+    bytes: body.length,
+    digest: createHash('sha256').update(body).digest('hex'),
+  };
+  if (chunk.recorded) {
+    const again = { ...foundAfterCrash(chunk.recorded), ...content };
+    records[records.findIndex((r) => r.seq === again.seq)] = again;
+    return again;
+  }
+  const record: RequestRecord = {
+    ...content,
+    seq: (records.at(-1)?.seq ?? 0) + 1,
+    input: chunk.input,
+    first_row: chunk.first_row,
+    end_row: chunk.end_row,
+    first_line: chunk.lines[0] ?? 0,
+    last_line: chunk.lines.at(-1) ?? 0,
+    state: 'intent',
+    reason: null,
+    retries: 0,
+    twice: null,
+    job_id: null,
+    job: null,
+  };
+  records.push(record);
+  return record;
+}
+
+function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
+  deps.emit({
+    type: 'submitted',
+    request: record.seq,
+    kind,
+    file: deps.inputs[record.input]!.path,
+    first_line: record.first_line,
+    last_line: record.last_line,
+    rows: record.rows,
+    job_id: record.job_id,
+  });
+  deps.emit({
+    type: 'progress',
+    phase: 'sending',
+    kind,
+    rows: submittedRows(deps.records),
+    total_rows: deps.totalRows,
+  });
+}
+
+function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
+  const job = record.job!;
+  const { first_line, last_line } = record;
+  deps.emit({ type: 'job', kind, rows: record.rows, job: { ...job, first_line, last_line } });
+  deps.emit({
+    type: 'progress',
+    phase: 'following',
+    kind,
+    rows: completedRows(deps.records),
+    total_rows: submittedRows(deps.records),
+  });
+  if (job.status === 'completed' && isShort(record)) {
+    deps.emit({
+      type: 'warning',
+      message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (lines ${first_line} to ${last_line})`,
+    });
+  }
+}
+
+/** A refused request names its lines, and both ways on (contract §4). */
+function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
+  const { path } = deps.inputs[record.input]!;
+  return new ServiceError(`${path}, lines ${record.first_line} to ${record.last_line}: ${error.message}`, {
+    status: error.status,
+    requestId: error.requestId,
+    cause: error,
+    hint: 'resume sends the same rows again, for what was mended on the service’s side; mended rows are a new import; --continue-on-error goes on without them',
+  });
+}

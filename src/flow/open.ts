@@ -1,0 +1,66 @@
+/** Opens the inputs of an import: companies before users, stdin spooled first. */
+import { resolve } from 'node:path';
+import { InputError, UsageError } from '../errors.js';
+import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../input/index.js';
+import type { StoredRun } from '../state/runs.js';
+import type { ImportDeps } from './import.js';
+import type { ImportOptions } from './options.js';
+
+/** @throws InputError UsageError */
+export async function openInputs(
+  options: ImportOptions,
+  run: string,
+  deps: ImportDeps,
+): Promise<OpenedInput[]> {
+  const paths = deps.platform === 'win32' ? await expandGlobs(options.paths, deps.cwd) : options.paths;
+  if (paths.filter((path) => path === '-').length > 1)
+    throw new UsageError('stdin (-) can be read only once');
+  const opened: OpenedInput[] = [];
+  for (const path of paths) {
+    const location =
+      path === '-' ? await spoolStdin(deps.stdin, deps.state.spoolFolder(run)) : resolve(deps.cwd, path);
+    opened.push(await openOne(path, location, options, deps));
+  }
+  return inOrder(opened);
+}
+
+/** The inputs of an earlier sitting, from where they lay. */
+export async function reopenInputs(
+  run: StoredRun,
+  options: ImportOptions,
+  deps: ImportDeps,
+): Promise<OpenedInput[]> {
+  const opened: OpenedInput[] = [];
+  for (const { path, location, kind } of run.inputs) {
+    opened.push(await openOne(path, location, { ...options, kind }, deps));
+  }
+  return opened;
+}
+
+/** Refuses to go on with other content than the run began with (contract §4). @throws InputError */
+export function checkUnchanged(run: StoredRun, found: readonly { path: string; digest: string }[]): void {
+  for (const [index, input] of run.inputs.entries()) {
+    if (found[index]?.digest === input.digest) continue;
+    throw new InputError(`has changed since run ${run.run} began, so it cannot be continued`, {
+      file: input.path,
+      hint: `put the old content back, or import the file anew: profiles import ${input.path}`,
+    });
+  }
+}
+
+function openOne(
+  path: string,
+  location: string,
+  options: ImportOptions,
+  deps: ImportDeps,
+): Promise<OpenedInput> {
+  const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
+  const given = { kind, id, companyId, format, delimiter, encoding };
+  const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return openInput({ path, location, cwd: deps.cwd, maxCellBytes, rules, ...named }, deps.stop);
+}
+
+/** Users refer to companies, so those go first; within a kind the order is the user's. */
+function inOrder(opened: readonly OpenedInput[]): OpenedInput[] {
+  return [...opened.filter((i) => i.kind === 'companies'), ...opened.filter((i) => i.kind === 'users')];
+}

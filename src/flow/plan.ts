@@ -1,0 +1,223 @@
+/**
+ * The plan (contract §3 "Plan, then send", 1 to 3): one pass over all input, in which every row is read,
+ * mapped, typed and checked. Nothing is sent by anything in this file.
+ */
+import {
+  buildItems,
+  DuplicateFinder,
+  type Duplicates,
+  type OpenedInput,
+  type Survey,
+  surveyInput,
+} from '../input/index.js';
+import type { FilePlan, ImportEvent, Kind, Plan, RejectedRow } from '../model.js';
+import { Channel } from './channel.js';
+import { type Chunk, cutChunks, envelopeBytes, serialise } from './chunk.js';
+import { estimateSeconds, measure } from './estimate.js';
+import type { SendOptions } from './options.js';
+
+/** An input that was read to its end once. */
+export interface PlannedInput {
+  opened: OpenedInput;
+  survey: Survey;
+}
+
+export interface SurveyDeps {
+  /** Key of the hashes that find duplicates and changes. */
+  hashKey: Buffer;
+  itemLimitBytes: number;
+  threads: number;
+  signal: AbortSignal;
+  /** Takes a rejected row of the input with this index to its rejects file. */
+  reject(input: number, row: RejectedRow): void;
+}
+
+export interface Surveyed {
+  inputs: PlannedInput[];
+  duplicates: Map<Kind, Duplicates>;
+  warnings: string[];
+}
+
+/** Reads every input once, yields rejections and progress as they come, and returns what was found. */
+export async function* surveyAll(
+  opened: readonly OpenedInput[],
+  deps: SurveyDeps,
+): AsyncGenerator<ImportEvent, Surveyed> {
+  const finders = new Map<Kind, DuplicateFinder>();
+  const inputs: PlannedInput[] = [];
+  const references: { path: string; ids: BigUint64Array }[] = [];
+  const bothKinds = new Set(opened.map((input) => input.kind)).size === 2;
+  for (const [index, input] of opened.entries()) {
+    const finder = finders.get(input.kind) ?? new DuplicateFinder();
+    finders.set(input.kind, finder);
+    const events = new Channel<ImportEvent>();
+    const survey = surveyInput(input, {
+      hashKey: deps.hashKey,
+      itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
+      threads: deps.threads,
+      signal: deps.signal,
+      onRejected: (row) => {
+        deps.reject(index, row);
+        events.push({ type: 'rejected', file: row.file, line: row.line, reason: row.reason });
+      },
+      onProgress: (rows, bytes) => {
+        const total_bytes = input.stamp.size;
+        events.push({
+          type: 'progress',
+          phase: 'planning',
+          kind: input.kind,
+          rows,
+          total_rows: null,
+          bytes,
+          total_bytes,
+        });
+      },
+      collectIds: (ids) => finder.add(ids),
+      collectCompanies: ({ ids }) => {
+        if (bothKinds) references.push({ path: input.path, ids });
+      },
+    }).finally(() => events.close());
+    yield* events;
+    inputs.push({ opened: input, survey: await survey });
+  }
+  const duplicates = new Map([...finders].map(([kind, finder]) => [kind, finder.finish()] as const));
+  const warnings = inputs.flatMap((input) => input.survey.warnings.map((w) => `${input.opened.path}: ${w}`));
+  const known = duplicates.get('companies');
+  if (known) warnings.push(...absentCompanies(references, known));
+  return { inputs, duplicates, warnings };
+}
+
+/** Users whose company is not among the companies of the same command: one warning a file. */
+function absentCompanies(
+  references: readonly { path: string; ids: BigUint64Array }[],
+  companies: Duplicates,
+): string[] {
+  const absent = new Map<string, number>();
+  for (const { path, ids } of references) {
+    for (const id of ids) if (!companies.all.has(id)) absent.set(path, (absent.get(path) ?? 0) + 1);
+  }
+  return [...absent].map(
+    ([path, rows]) =>
+      `${path}: ${rows} ${rows === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`,
+  );
+}
+
+/** Rows of all inputs, as the plan found them. */
+export function plannedRows({ inputs }: Surveyed): { read: number; rejected: number } {
+  const rows = { read: 0, rejected: 0 };
+  for (const { survey } of inputs) {
+    rows.read += survey.rows.read;
+    rows.rejected += survey.rows.rejected;
+  }
+  return rows;
+}
+
+export const surveysOf = ({ inputs }: Surveyed, kind: Kind): Survey[] =>
+  inputs.filter(({ opened }) => opened.kind === kind).map(({ survey }) => survey);
+
+/** What the inputs hold, for telling whether they are the same again. */
+export const contentOf = ({ inputs }: Surveyed): { path: string; kind: Kind; digest: string }[] =>
+  inputs.map(({ opened, survey }) => ({ path: opened.path, kind: opened.kind, digest: survey.digest }));
+
+export interface CutDeps {
+  options: Pick<SendOptions, 'changedOnly'>;
+  limits: { items: number; bytes: number };
+  hashKey: Buffer;
+  threads: number;
+  signal: AbortSignal;
+  duplicates: ReadonlyMap<Kind, Duplicates>;
+  /** Whether the service holds a row already, by kind; null when everything is sent. */
+  isUnchanged(kind: Kind): Parameters<typeof cutChunks>[1]['isUnchanged'];
+  recorded(input: number): Parameters<typeof cutChunks>[1]['recorded'];
+}
+
+/** The chunks of one planned input, in order: what is sent, and what `--dry-run` counts. */
+export function chunksOf(input: PlannedInput, index: number, deps: CutDeps): AsyncGenerator<Chunk> {
+  const { kind } = input.opened;
+  const items = buildItems(input.opened, input.survey.schema, {
+    hashKey: deps.hashKey,
+    threads: deps.threads,
+    signal: deps.signal,
+  });
+  return cutChunks(items, {
+    kind,
+    input: index,
+    limits: deps.limits,
+    duplicates: deps.duplicates.get(kind)!,
+    isUnchanged: deps.isUnchanged(kind),
+    recorded: deps.recorded(index),
+  });
+}
+
+/** What a rehearsed cut counted. */
+export interface Tally {
+  requests: number;
+  bytes: number;
+  merged: number;
+  unchanged: number;
+}
+
+/**
+ * Requests and bytes of the plan. Where rows merge, are skipped, or may meet the byte limit, only cutting
+ * tells: then `exactly` reads the inputs once more, as sending would, and counts.
+ */
+export async function tally(surveyed: Surveyed, deps: CutDeps, exactly: boolean): Promise<Tally> {
+  const total: Tally = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
+  for (const [index, input] of surveyed.inputs.entries()) {
+    const { survey, opened } = input;
+    const rows = survey.rows.read - survey.rows.rejected;
+    const volume = {
+      kind: opened.kind,
+      rows,
+      bytes: survey.bytes,
+      largestItemBytes: survey.largestItemBytes,
+    };
+    const measured = measure(volume, deps.limits);
+    const plain =
+      measured.exact && !deps.options.changedOnly && surveyed.duplicates.get(opened.kind)!.count === 0;
+    if (plain || !exactly) {
+      total.requests += measured.requests;
+      total.bytes += measured.bytes;
+      continue;
+    }
+    for await (const chunk of chunksOf(input, index, deps)) {
+      total.unchanged += chunk.unchanged;
+      if (chunk.items.length === 0) continue;
+      const { body, merged } = serialise(chunk);
+      total.requests++;
+      total.bytes += body.length;
+      total.merged += merged;
+    }
+  }
+  return total;
+}
+
+/** The `plan` object, from what was surveyed and tallied. */
+export function planOf(surveyed: Surveyed, tallied: Tally, pace: (kind: Kind) => number | null): Plan {
+  const files = surveyed.inputs.map(({ opened, survey }): FilePlan => {
+    const { path, kind, format, encoding, delimiter } = opened;
+    return {
+      path,
+      kind,
+      format,
+      encoding,
+      delimiter,
+      rows: survey.rows,
+      columns: survey.columns,
+      sample: survey.sample,
+    };
+  });
+  const work = [...surveyed.duplicates.keys()].map((kind) => ({
+    pace: pace(kind),
+    rows: files
+      .filter((file) => file.kind === kind)
+      .reduce((sum, { rows }) => sum + rows.read - rows.rejected, 0),
+  }));
+  return {
+    files,
+    duplicates: [...surveyed.duplicates.values()].reduce((sum, { count }) => sum + count, 0),
+    requests: tallied.requests,
+    bytes: tallied.bytes,
+    estimated_seconds: estimateSeconds(work),
+  };
+}

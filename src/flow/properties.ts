@@ -1,0 +1,39 @@
+/** `--check-properties` (contract §3): users' keys held against the service's user properties. Pure. */
+import type { ColumnPlan, PropertyCheck } from '../model.js';
+import { nearest } from '../nearest.js';
+import type { LookupRecord } from '../service/contract.js';
+
+/** What the service may call a type of ours; its names are not shown by the spec, so common ones are known. */
+const SAME_TYPE: Record<string, readonly string[]> = {
+  string: ['string', 'text', 'str', 'varchar', 'date', 'datetime', 'timestamp'],
+  integer: ['integer', 'int', 'number', 'numeric', 'long'],
+  number: ['number', 'numeric', 'float', 'double', 'decimal'],
+  boolean: ['boolean', 'bool'],
+};
+
+/** Keys that the service does not know, those that look like a slip of one it knows, and those of another type. */
+export function checkProperties(
+  columns: readonly ColumnPlan[],
+  records: readonly LookupRecord[],
+): PropertyCheck {
+  const known = new Map<string, string | null>();
+  for (const record of records) {
+    const { key, data_type } = record as { key?: unknown; data_type?: unknown };
+    if (typeof key === 'string') known.set(key, typeof data_type === 'string' ? data_type : null);
+  }
+  const check: PropertyCheck = { new: [], near: [], types: [] };
+  for (const { key, type } of columns) {
+    if (key === null || key === 'user_id' || key === 'company_id') continue;
+    if (!known.has(key)) {
+      const like = nearest(key, known.keys());
+      if (like === undefined) check.new.push(key);
+      else check.near.push({ key, like });
+      continue;
+    }
+    const service = known.get(key);
+    if (type === null || service == null) continue;
+    if (!(SAME_TYPE[type] ?? [type]).includes(service.toLowerCase()))
+      check.types.push({ key, here: type, service });
+  }
+  return check;
+}

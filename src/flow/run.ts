@@ -1,0 +1,58 @@
+/** What makes a run a run: its name, what it keeps of its options, and what tells two runs of the same content. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StateError } from '../errors.js';
+import type { Kind } from '../model.js';
+import type { StoredRun } from '../state/runs.js';
+import type { Scope, State } from '../state/state.js';
+import type { ImportOptions } from './options.js';
+
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/** `20261120-101500-x7k2`: sorts by time, can be read out and typed. UTC. */
+export function newRunId(now: number, random: () => number): string {
+  const time = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
+  const tail = Array.from({ length: 4 }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join('');
+  return `${time}-${tail}`;
+}
+
+/** Same content, kinds, mapping and host: what `import --resume` goes by (contract §4). */
+export function identityOf(
+  scope: Scope,
+  inputs: readonly { digest: string; kind: Kind }[],
+  options: ImportOptions,
+): string {
+  const { kind, id, companyId, format, delimiter, encoding, rules } = options;
+  const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
+  const mapping = [kind, id, companyId, format, delimiter, encoding, rules];
+  return createHash('sha256')
+    .update(JSON.stringify([content, mapping]))
+    .digest('hex');
+}
+
+/** Values of `--set` are metadata, and the state holds none: they lie with the run's spooled input. */
+const SET_FILE = 'set.json';
+
+/** Options as the state keeps them; gives back to `restoreOptions` what it needs. */
+export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
+  const { set } = options.rules;
+  if (set.length > 0) {
+    writeFileSync(join(state.spoolFolder(run), SET_FILE), JSON.stringify(set), { mode: 0o600 });
+  }
+  return { ...options, rules: { ...options.rules, set: [] }, hasSet: set.length > 0 };
+}
+
+/** The options of an earlier sitting. @throws StateError when their private part is gone */
+export function restoreOptions(state: State, run: StoredRun): ImportOptions {
+  const { hasSet, ...options } = run.options as ImportOptions & { hasSet: boolean };
+  if (!hasSet) return options;
+  const file = join(state.spoolFolder(run.run), SET_FILE);
+  if (!existsSync(file)) {
+    throw new StateError(`the values that run ${run.run} was given by --set are gone (${file})`, {
+      hint: 'import the file again',
+    });
+  }
+  const set = JSON.parse(readFileSync(file, 'utf8')) as ImportOptions['rules']['set'];
+  return { ...options, rules: { ...options.rules, set } };
+}

@@ -1,0 +1,25 @@
+/** Columns whose type differs from this account's last import of the kind (contract §3 "Types"). Pure. */
+
+/** Types of metadata keys, as the state keeps them: JSON values with types of their own have none. */
+export function typesOf(
+  surveys: readonly { types: readonly (readonly [key: string, type: string | null])[] }[],
+): Map<string, string> {
+  const types = new Map<string, string>();
+  for (const survey of surveys) {
+    for (const [key, type] of survey.types) {
+      if (type !== null && type !== 'mixed') types.set(key, type);
+    }
+  }
+  return types;
+}
+
+/** One warning for each key whose type changed. */
+export function typeChanges(last: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  return [...now].flatMap(([key, type]) => {
+    const before = last.get(key);
+    if (before === undefined || before === type) return [];
+    return [
+      `"${key}" is ${type} now, and was ${before} in this account's last import; --type ${key}=${before} pins it`,
+    ];
+  });
+}
