@@ -1,0 +1,124 @@
+/** Reads request bodies, as strictly as the spec allows: a client that sends another shape is told so, item by item. */
+
+import type { Piece } from './profile.js';
+import { type DataType, dataType, widen } from './properties.js';
+import { eachElement, eachMember, space } from './raw-json.js';
+import { ID_FIELD, type Kind } from './types.js';
+
+export interface Item extends Piece {
+  id: string;
+}
+
+/** One thing wrong with a body. `where` is a path such as `users[3].company_id`. */
+export interface Problem {
+  /** 400: the body has not the operation's shape. 422: the shape is right, a value is not. */
+  status: 400 | 422;
+  where: string;
+  message: string;
+}
+
+export interface Bulk {
+  items: Item[];
+  /** Metadata keys with their types: what user properties are derived from. Companies have none. */
+  properties: Record<string, DataType>;
+}
+
+export type Reading<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };
+
+/** Body of a bulk upsert (spec: Endpoints 1 and 3). */
+export function readBulk(kind: Kind, bytes: Uint8Array): Reading<Bulk> {
+  const parsed = parse(bytes);
+  if (!parsed.ok) return parsed;
+  const { json, value } = parsed.value;
+  const problems = unknownKeys(value, [kind], 'body');
+  const list = isObject(value) ? own(value, kind) : undefined;
+  if (!Array.isArray(list)) problems.push({ status: 400, where: kind, message: `${kind} must be an array` });
+  else if (list.length === 0) problems.push({ status: 400, where: kind, message: `${kind} is empty` });
+  else problems.push(...list.flatMap((item, i) => itemProblems(kind, item, `${kind}[${i}]`)));
+  if (problems.length > 0) return { ok: false, problems };
+
+  const items: Item[] = [];
+  let start = 0; // of a repeated key the last value stands, as it does for JSON.parse
+  eachMember(json, space(json, 0), (_key, from) => {
+    start = from;
+  });
+  eachElement(json, start, (from) => items.push(rawItem(kind, json, from)));
+  const properties = new Map<string, DataType>();
+  if (kind === 'users') {
+    for (const item of list as { metadata?: Record<string, unknown> }[]) gather(properties, item.metadata);
+  }
+  return { ok: true, value: { items, properties: Object.fromEntries(properties) } };
+}
+
+/** Body of a single company's upsert (spec: Endpoint 2): an item of its own. */
+export function readCompany(bytes: Uint8Array): Reading<Item> {
+  const parsed = parse(bytes);
+  if (!parsed.ok) return parsed;
+  const { json, value } = parsed.value;
+  const problems = itemProblems('companies', value, 'body');
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, value: rawItem('companies', json, space(json, 0)) };
+}
+
+function parse(bytes: Uint8Array): Reading<{ json: string; value: unknown }> {
+  try {
+    const json = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { ok: true, value: { json, value: JSON.parse(json) } };
+  } catch (error) {
+    const message = error instanceof SyntaxError ? `not JSON: ${error.message}` : 'not UTF-8';
+    return { ok: false, problems: [{ status: 400, where: 'body', message }] };
+  }
+}
+
+function itemProblems(kind: Kind, item: unknown, where: string): Problem[] {
+  if (!isObject(item)) return [{ status: 400, where, message: 'an item must be an object' }];
+  const idField = ID_FIELD[kind];
+  const problems = unknownKeys(item, [idField, 'company_id', 'metadata'], where);
+  const wrong = (field: string, message: string): void => {
+    problems.push({ status: 422, where: `${where}.${field}`, message: `${field} ${message}` });
+  };
+  const id = own(item, idField);
+  if (id === undefined) wrong(idField, 'is missing');
+  else if (typeof id !== 'string') wrong(idField, 'must be a string');
+  else if (id === '') wrong(idField, 'is empty');
+  const company = own(item, 'company_id');
+  if (kind === 'users' && company !== undefined && typeof company !== 'string')
+    wrong('company_id', 'must be a string');
+  const metadata = own(item, 'metadata');
+  if (metadata !== undefined && !isObject(metadata)) wrong('metadata', 'must be an object');
+  return problems;
+}
+
+function unknownKeys(value: unknown, known: readonly string[], where: string): Problem[] {
+  if (!isObject(value)) return [{ status: 400, where, message: 'must be an object' }];
+  return Object.keys(value)
+    .filter((key) => !known.includes(key))
+    .map((key) => ({ status: 400, where, message: `unknown key ${JSON.stringify(key)}` }));
+}
+
+/** The item that begins at `at`, with its metadata as text. */
+function rawItem(kind: Kind, json: string, at: number): Item {
+  const item: Item = { id: '', companyId: null, metadata: null };
+  eachMember(json, at, (key, start, end) => {
+    if (key === 'metadata') item.metadata = json.slice(start, end);
+    else if (key === ID_FIELD[kind]) item.id = JSON.parse(json.slice(start, end)) as string;
+    else item.companyId = JSON.parse(json.slice(start, end)) as string;
+  });
+  return item;
+}
+
+function gather(properties: Map<string, DataType>, metadata: Record<string, unknown> | undefined): void {
+  for (const key in metadata) {
+    const type = dataType(metadata[key]);
+    if (type !== undefined) properties.set(key, widen(properties.get(key), type));
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A member of the parsed object; `__proto__` and the like are ordinary keys, and inherited ones none. */
+function own(value: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}

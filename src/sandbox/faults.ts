@@ -1,0 +1,86 @@
+/** Which faults are set, and whether one strikes now. */
+import { chance } from './chance.js';
+import { type Fault, isJobFault, parseFault, type Target, type When } from './fault-spec.js';
+import type { Fate } from './timeline.js';
+
+/** The faults of a running sandbox, as its owner sees them. */
+export interface Faults {
+  /** @throws UsageError */
+  add(spec: string): void;
+  list(): string[];
+  clear(): void;
+}
+
+export interface FaultPlan extends Faults {
+  /** Counts a request; gives the fault that strikes it: the first that was added. */
+  strike(operation: Exclude<Target, 'any'>): Fault | undefined;
+  /** Counts an accepted job of `rows` rows; gives what becomes of it. */
+  fate(rows: number): Fate;
+  /** Counts from one again. */
+  restart(): void;
+}
+
+/** Whether a fault strikes the `ordinal`th (from 1) of the events that it watches. */
+export function strikes(when: When, ordinal: number, seed: number, spec: string): boolean {
+  switch (when.type) {
+    case 'nth':
+      return ordinal === when.n;
+    case 'every':
+      return ordinal % when.n === 0;
+    case 'first':
+      return ordinal <= when.n;
+    case 'p':
+      return chance(seed, spec, ordinal) < when.p;
+  }
+}
+
+/**
+ * @param seed decides about probabilities: the same seed and the same order of requests give the same faults
+ * @param failJobs share of jobs that fail, asked for each job
+ */
+export function createFaultPlan(seed: number, failJobs: () => number): FaultPlan {
+  let set: { fault: Fault; seen: number }[] = [];
+  let jobs = 0;
+
+  /** Every fault that watches the event counts it, also when an earlier one strikes. */
+  const struck = (watches: (fault: Fault) => boolean): Fault | undefined => {
+    let first: Fault | undefined;
+    for (const one of set) {
+      if (!watches(one.fault)) continue;
+      one.seen++;
+      if (strikes(one.fault.when, one.seen, seed, one.fault.spec)) first ??= one.fault;
+    }
+    return first;
+  };
+
+  return {
+    add: (spec) => void set.push({ fault: parseFault(spec), seen: 0 }),
+    list: () => set.map((one) => one.fault.spec),
+    clear: () => {
+      set = [];
+    },
+    restart: () => {
+      set = set.map(({ fault }) => ({ fault, seen: 0 }));
+      jobs = 0;
+    },
+    strike: (operation) =>
+      struck((fault) => {
+        if (isJobFault(fault.kind)) return false;
+        const on = fault.options.on ?? (fault.kind === 'job-404' ? 'job' : 'submit');
+        return on === 'any' || on === operation;
+      }),
+    fate: (rows) => {
+      jobs++;
+      const fault = struck((one) => isJobFault(one.kind));
+      if (fault !== undefined) return fateOf(fault, rows);
+      return chance(seed, 'fail-jobs', jobs) < failJobs() ? { type: 'failed' } : { type: 'completed' };
+    },
+  };
+}
+
+function fateOf({ kind, options }: Fault, rows: number): Fate {
+  if (kind === 'stuck-job') return { type: 'stuck', status: options.state ?? 'processing' };
+  if (kind === 'unknown-status') return { type: 'detour', status: options.state ?? 'reindexing' };
+  if (kind === 'short-job') return { type: 'short', rows: Math.min(rows, options.rows ?? 1) };
+  return { type: 'failed' };
+}

@@ -1,0 +1,19 @@
+/**
+ * The embedded service, for tests and rehearsals: all seven operations of the spec over real HTTP on
+ * loopback, with its bad days on demand.
+ *
+ * ```ts
+ * const sandbox = await startSandbox();
+ * sandbox.faults.add('503:first=2,retry-after=1');
+ * // … point a client at sandbox.url, sandbox.lookupUrl and sandbox.token …
+ * sandbox.show('companies', '00042');
+ * await sandbox.stop();
+ * ```
+ */
+export type { Faults } from './faults.js';
+export type { Accepted, LedgerEntry } from './ledger.js';
+export type { Limits } from './limits.js';
+export type { Checklist, Embed, Lookups } from './lookups.js';
+export { type Sandbox, type SandboxOptions, startEmbedded, startSandbox } from './sandbox.js';
+export type { Kind, Region, SandboxClock } from './types.js';
+export type { Profile } from './world.js';

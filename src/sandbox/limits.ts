@@ -1,0 +1,45 @@
+/** What the sandbox allows and how fast it is; can be changed while it runs. */
+
+export interface Limits {
+  /** Added before each answer, milliseconds. */
+  latencyMs: number;
+  rowsPerSecond: number;
+  /** A second bulk request is answered 409 while a job of its region, of either kind, has not ended. */
+  oneJobAtATime: boolean;
+  /** Items of a bulk request; null: any number. */
+  maxItems: number | null;
+  /** Bytes of a body. */
+  maxBytes: number;
+  /** Requests a second over all operations; null: any number. */
+  rateLimit: number | null;
+  /** Share of jobs that fail, 0 to 1. */
+  failJobs: number;
+}
+
+export const DEFAULT_LIMITS: Readonly<Limits> = {
+  latencyMs: 0,
+  rowsPerSecond: 2_000,
+  oneJobAtATime: false,
+  maxItems: null,
+  // A body becomes one string: beyond this, Node's own limits would answer instead of the sandbox.
+  maxBytes: 256 * 1024 * 1024,
+  rateLimit: null,
+  failJobs: 0,
+};
+
+/** Requests counted in the running second. */
+export interface RateWindow {
+  second: number;
+  requests: number;
+}
+
+/** Counts a request at `now` (milliseconds). `retryAfter`, in seconds, is null when it may go on. */
+export function countRequest(
+  window: RateWindow,
+  now: number,
+  limit: number | null,
+): { window: RateWindow; retryAfter: number | null } {
+  const second = Math.floor(now / 1_000);
+  const requests = window.second === second ? window.requests + 1 : 1;
+  return { window: { second, requests }, retryAfter: limit !== null && requests > limit ? 1 : null };
+}

@@ -1,0 +1,65 @@
+/** Embeds and checklists: what is built in the service itself, not imported. A file can bring others. */
+import { z } from 'zod';
+import { InputError } from '../errors.js';
+
+/** The file `sandbox-lookups.json`: fields are the spec's (Embed, Checklist lookup record), others are kept. */
+const lookupsSchema = z.strictObject({
+  embeds: z
+    .array(z.looseObject({ id: z.int(), title: z.string(), type: z.enum(['banner', 'card']) }))
+    .optional(),
+  checklists: z
+    .array(z.looseObject({ display_name: z.string(), key: z.string(), data_type: z.string() }))
+    .optional(),
+});
+
+export type Embed = { id: number; title: string; type: 'banner' | 'card' } & Record<string, unknown>;
+export type Checklist = { display_name: string; key: string; data_type: string } & Record<string, unknown>;
+
+export interface Lookups {
+  embeds: Embed[];
+  checklists: Checklist[];
+}
+
+/** In the data folder, read when it is there. */
+export const LOOKUPS_FILE = 'sandbox-lookups.json';
+
+/** An account of a small product: enough of each list for a filter to be worth building. */
+export const DEFAULT_LOOKUPS: Lookups = {
+  embeds: [
+    { id: 1, title: 'Welcome to the new dashboard', type: 'banner' },
+    { id: 2, title: 'Scheduled maintenance on Sunday', type: 'banner' },
+    { id: 3, title: 'Your trial ends in 7 days', type: 'banner' },
+    { id: 4, title: 'Invite your team', type: 'card' },
+    { id: 5, title: 'Connect a data source', type: 'card' },
+    { id: 6, title: 'What’s new in March', type: 'card' },
+  ],
+  checklists: [
+    { display_name: 'Getting started', key: 'checklist_getting_started', data_type: 'checklist' },
+    { display_name: 'Set up your team', key: 'checklist_team_setup', data_type: 'checklist' },
+    { display_name: 'First report', key: 'checklist_first_report', data_type: 'checklist' },
+  ],
+};
+
+/**
+ * Reads a lookups file; a list that it lacks is the default's.
+ * @throws InputError naming the file and the place in it
+ */
+export function parseLookups(text: string, file: string): Lookups {
+  const hint =
+    'write {"embeds":[{"id":1,"title":"…","type":"banner"}],"checklists":[{"display_name":"…","key":"…","data_type":"…"}]}';
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new InputError(`not JSON: ${(error as Error).message}`, { file, hint });
+  }
+  const read = lookupsSchema.safeParse(value);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw new InputError(`${issue?.path.join('.') || 'the file'}: ${issue?.message}`, { file, hint });
+  }
+  return {
+    embeds: (read.data.embeds as Embed[] | undefined) ?? DEFAULT_LOOKUPS.embeds,
+    checklists: (read.data.checklists as Checklist[] | undefined) ?? DEFAULT_LOOKUPS.checklists,
+  };
+}

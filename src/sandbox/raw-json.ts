@@ -1,0 +1,91 @@
+/**
+ * Cuts JSON text into the texts of its parts, so that values can be kept as they were written: `1.10`
+ * stays `1.10`, and no number passes through a double. The text must be valid JSON (`JSON.parse` has
+ * accepted it): nothing is checked here.
+ */
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN = new Set([0x7b, 0x5b]);
+const CLOSE = new Set([0x7d, 0x5d]);
+
+/** Members of the object that `json` is: key, then the value's text. Of a repeated key the last value stands, as with `JSON.parse`. */
+export function members(json: string): Map<string, string> {
+  const found = new Map<string, string>();
+  eachMember(json, space(json, 0), (key, start, end) => found.set(key, json.slice(start, end)));
+  return found;
+}
+
+/** Visits the members of the object that begins at `at`, in order; gives the index after the object. */
+export function eachMember(
+  json: string,
+  at: number,
+  visit: (key: string, start: number, end: number) => void,
+): number {
+  let i = space(json, at + 1);
+  while (json.charCodeAt(i) === QUOTE) {
+    const keyEnd = stringEnd(json, i);
+    const start = space(json, space(json, keyEnd) + 1); // over the colon
+    const end = valueEnd(json, start);
+    visit(JSON.parse(json.slice(i, keyEnd)) as string, start, end);
+    i = next(json, end);
+  }
+  return i + 1;
+}
+
+/** Visits the elements of the array that begins at `at`, in order; gives the index after the array. */
+export function eachElement(json: string, at: number, visit: (start: number, end: number) => void): number {
+  let i = space(json, at + 1);
+  while (!CLOSE.has(json.charCodeAt(i))) {
+    const end = valueEnd(json, i);
+    visit(i, end);
+    i = next(json, end);
+  }
+  return i + 1;
+}
+
+/** Index of the first character at or after `i` that is not white space. */
+export function space(json: string, i: number): number {
+  let at = i;
+  while (json.charCodeAt(at) <= 0x20) at++;
+  return at;
+}
+
+/** After a value: over the comma, if there is one, to what follows. */
+function next(json: string, end: number): number {
+  const i = space(json, end);
+  return json.charCodeAt(i) === COMMA ? space(json, i + 1) : i;
+}
+
+function valueEnd(json: string, at: number): number {
+  const first = json.charCodeAt(at);
+  if (first === QUOTE) return stringEnd(json, at);
+  if (OPEN.has(first)) return containerEnd(json, at);
+  let i = at;
+  for (let c = first; c > 0x20 && c !== COMMA && !CLOSE.has(c); c = json.charCodeAt(i)) i++;
+  return i;
+}
+
+function containerEnd(json: string, at: number): number {
+  let depth = 0;
+  for (let i = at; ; i++) {
+    const c = json.charCodeAt(i);
+    if (c === QUOTE) i = stringEnd(json, i) - 1;
+    else if (OPEN.has(c)) depth++;
+    else if (CLOSE.has(c) && --depth === 0) return i + 1;
+  }
+}
+
+function stringEnd(json: string, at: number): number {
+  let i = json.indexOf('"', at + 1);
+  while (escaped(json, i)) i = json.indexOf('"', i + 1);
+  return i + 1;
+}
+
+/** A quote is part of the string when an odd number of backslashes stands before it. */
+function escaped(json: string, quote: number): boolean {
+  let i = quote - 1;
+  while (json.charCodeAt(i) === BACKSLASH) i--;
+  return (quote - i) % 2 === 0;
+}

@@ -1,0 +1,204 @@
+/** The embedded service: opens the store, starts the listeners, and stops them again. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { UsageError } from '../errors.js';
+import { createControl } from './control.js';
+import { createFaultPlan, type Faults } from './faults.js';
+import { createLedger, type LedgerEntry } from './ledger.js';
+import { DEFAULT_LIMITS, type Limits } from './limits.js';
+import { createListener, type Shared } from './listener.js';
+import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, parseLookups } from './lookups.js';
+import { createService } from './service.js';
+import { openStore } from './store.js';
+import type { Kind, Region, SandboxClock } from './types.js';
+import { createWorld, type Profile } from './world.js';
+
+export interface SandboxOptions {
+  /** Folder of `sandbox.db` and, where it exists, `sandbox-lookups.json`. Absent: memory. */
+  dataDir?: string;
+  /** Default 127.0.0.1. The control listener is on loopback whatever this is. */
+  host?: string;
+  /** 0 (the default) picks a free port; null leaves the listener out. Control is left out unless asked for. */
+  ports?: { base?: number; lookup?: number; eu?: number | null; control?: number | null };
+  /** The only API key that is accepted; null accepts any well-formed one. Default: a random one of its own. */
+  expectToken?: string | null;
+  /** Default: the system's clock. */
+  clock?: SandboxClock;
+  /** Decides about faults by probability. Default 1. */
+  seed?: number;
+  limits?: Partial<Limits>;
+  /** Fault specs, such as `503:first=3`. */
+  faults?: readonly string[];
+  /** Embeds and checklists. Default: those of the data folder's file, else an example's. */
+  lookups?: Lookups;
+  /** Whether the ledger notes the identifiers of each request. Default true. */
+  ledgerIds?: boolean;
+}
+
+/** A running sandbox. */
+export interface Sandbox {
+  /** Base listener of the default region. */
+  readonly url: string;
+  /** Base listener of the EU region; null where it was left out. */
+  readonly euUrl: string | null;
+  readonly lookupUrl: string;
+  readonly controlUrl: string | null;
+  /** An API key that it accepts. */
+  readonly token: string;
+  /** Faults can be set and cleared while it runs. */
+  readonly faults: Faults;
+  /** Limits can be changed while it runs. */
+  readonly limits: Limits;
+  /** Every request that arrived, oldest first. */
+  ledger(): LedgerEntry[];
+  /** What it holds of a profile, or undefined. */
+  show(kind: Kind, id: string, region?: Region): Profile | undefined;
+  /** Erases profiles, jobs and ledger, and counts faults from one again. */
+  reset(): void;
+  /** Lets requests in flight finish, ends hanging ones, frees ports and data. */
+  stop(): Promise<void>;
+}
+
+/** How long requests in flight may take to finish when the sandbox stops, milliseconds. */
+const GRACE_MS = 2_000;
+
+/**
+ * Starts the service.
+ * @throws UsageError for a port that is taken or a fault spec that cannot be read; StateError for its data;
+ *   InputError for its lookups file
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { dataDir = null, host = '127.0.0.1', ports = {}, clock = { now: () => Date.now() } } = options;
+  const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const faults = createFaultPlan(options.seed ?? 1, () => limits.failJobs);
+  for (const spec of options.faults ?? []) faults.add(spec);
+  const lookups = options.lookups ?? readLookups(dataDir);
+  const world = createWorld(openStore(dataDir), clock, lookups);
+  const ledger = createLedger();
+  const { expectToken = randomBytes(24).toString('base64url') } = options;
+  const stopping = new AbortController();
+  const servers: Server[] = [];
+
+  const shared: Shared = {
+    service: createService({
+      world,
+      limits,
+      token: expectToken,
+      fate: faults.fate,
+      keepIds: options.ledgerIds ?? true,
+      openapi: async () =>
+        JSON.stringify((await import('../../openapi.json', { with: { type: 'json' } })).default),
+    }),
+    faults,
+    limits,
+    ledger,
+    clock,
+    rate: { window: { second: 0, requests: 0 } },
+    stop: stopping.signal,
+  };
+  const reset = (): void => {
+    world.reset();
+    ledger.clear();
+    faults.restart();
+  };
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await Promise.all(servers.map(stopServer));
+    world.close();
+  };
+  /** Starts a server and gives its URL. */
+  const open = async (
+    on: string,
+    port: number,
+    flag: string,
+    make: (url: () => string) => Server,
+  ): Promise<string> => {
+    let url = '';
+    const server = make(() => url);
+    servers.push(server);
+    url = await listen(server, on, port, flag);
+    return url;
+  };
+
+  try {
+    const base = (region: Region, port: number, flag: string): Promise<string> =>
+      open(host, port, flag, (url) => createListener({ type: 'base', region }, url, shared));
+    const url = await base('default', ports.base ?? 0, '--port');
+    const lookupUrl = await open(host, ports.lookup ?? 0, '--lookup-port', (own) =>
+      createListener({ type: 'lookup' }, own, shared),
+    );
+    const euUrl = ports.eu === null ? null : await base('eu', ports.eu ?? 0, '--eu-port');
+    const controlUrl =
+      ports.control === undefined || ports.control === null
+        ? null
+        : await open('127.0.0.1', ports.control, '--control-port', () =>
+            createControl({ faults, limits, ledger, reset }),
+          );
+    return {
+      url,
+      euUrl,
+      lookupUrl,
+      controlUrl,
+      token: expectToken ?? randomBytes(24).toString('base64url'),
+      faults,
+      limits,
+      ledger: () => ledger.list(),
+      show: (kind, id, region = 'default') => world.profile(kind, id, region),
+      reset,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/**
+ * The service inside a command (`--region sandbox`): data in the state directory, free ports, the default
+ * region only, and no other API key than a random one made for this process.
+ */
+export function startEmbedded(options: { stateDir: string; clock: SandboxClock }): Promise<Sandbox> {
+  const { stateDir, clock } = options;
+  return startSandbox({ dataDir: stateDir, clock, ports: { eu: null }, ledgerIds: false });
+}
+
+function readLookups(dataDir: string | null): Lookups {
+  const file = dataDir === null ? undefined : join(dataDir, LOOKUPS_FILE);
+  return file && existsSync(file) ? parseLookups(readFileSync(file, 'utf8'), file) : DEFAULT_LOOKUPS;
+}
+
+async function listen(server: Server, host: string, port: number, flag: string): Promise<string> {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const hints: Readonly<Record<string, string>> = {
+      EADDRINUSE: `another program listens there: choose another port, or a free one with ${flag} 0`,
+      EACCES: `ports below 1024 need rights: choose another, or a free one with ${flag} 0`,
+      EADDRNOTAVAIL: '--host must be an address of this machine, such as 127.0.0.1',
+      ENOTFOUND: '--host must be an address of this machine, such as 127.0.0.1',
+    };
+    throw new UsageError(`cannot listen on ${host} port ${port} (${code})`, {
+      hint: hints[code ?? ''] ?? `choose another port, or a free one with ${flag} 0`,
+      cause: error,
+    });
+  }
+  const { port: given } = server.address() as AddressInfo;
+  // A listener on every address is reached from here through loopback.
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${given}`;
+}
+
+async function stopServer(server: Server): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  await closed;
+  clearTimeout(late);
+}

@@ -1,0 +1,161 @@
+/** What the seven operations answer: from a whole request to a whole answer, without a socket. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type Answer, json, refuse } from './answer.js';
+import { type Reading, readBulk, readCompany } from './body.js';
+import type { Accepted } from './ledger.js';
+import type { Limits } from './limits.js';
+import type { Route } from './routes.js';
+import type { Fate } from './timeline.js';
+import type { Arrival, World } from './world.js';
+
+export type Operation = Route['operation'];
+
+export interface ServiceRequest {
+  /** By lower-case name, as Node gives them. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** `too large`: it was not kept, since it has more bytes than the limit. */
+  body: Buffer | 'too large';
+  /** Of the listener that was asked. */
+  baseUrl: string;
+}
+
+export interface Outcome {
+  answer: Answer;
+  accepted: Accepted | null;
+}
+
+export interface ServiceParts {
+  world: World;
+  limits: Readonly<Limits>;
+  /** Null: any well-formed token. */
+  token: string | null;
+  fate(rows: number): Fate;
+  /** Whether to note the identifiers of what is accepted. */
+  keepIds: boolean;
+  /** The OpenAPI document, as JSON. */
+  openapi(): Promise<string>;
+}
+
+export type Service = (route: Route, request: ServiceRequest) => Promise<Outcome>;
+
+export function createService(parts: ServiceParts): Service {
+  const { world, limits } = parts;
+  const answered = (answer: Answer): Outcome => ({ answer, accepted: null });
+
+  function submit(route: Route & { operation: 'submit' }, body: Buffer, baseUrl: string): Outcome {
+    const reading = readBulk(route.kind, body);
+    if (!reading.ok) return answered(refuseBody(reading));
+    const { items } = reading.value;
+    if (limits.maxItems !== null && items.length > limits.maxItems) {
+      const message = `${items.length} items; at most ${limits.maxItems} are taken`;
+      return answered(refuse(413, { where: route.kind, message }));
+    }
+    const arrival = arrivalOf(route.region, body, baseUrl);
+    const job = world.submit(arrival, route.kind, reading.value, {
+      rowsPerSecond: limits.rowsPerSecond,
+      oneAtATime: limits.oneJobAtATime,
+      fate: () => parts.fate(items.length),
+    });
+    if (job === 'busy')
+      return answered(refuse(409, { message: 'another job has not ended; one runs at a time' }));
+    return {
+      answer: json(202, job),
+      accepted: {
+        kind: route.kind,
+        region: route.region,
+        items: items.length,
+        ids: parts.keepIds ? items.map((item) => item.id) : null,
+        bytes: body.length,
+        sha256: arrival.sha256,
+        job_id: job.job_id,
+      },
+    };
+  }
+
+  function identify(route: Route & { operation: 'identify' }, body: Buffer, baseUrl: string): Outcome {
+    const reading = readCompany(body);
+    if (!reading.ok) return answered(refuseBody(reading));
+    const { id } = reading.value;
+    const arrival = arrivalOf(route.region, body, baseUrl);
+    world.upsertCompany(arrival, reading.value);
+    return {
+      answer: json(202, { status: 'accepted', company_id: id }),
+      accepted: {
+        kind: 'companies',
+        region: route.region,
+        items: 1,
+        ids: parts.keepIds ? [id] : null,
+        bytes: body.length,
+        sha256: arrival.sha256,
+        job_id: null,
+      },
+    };
+  }
+
+  return async (route, { headers, body, baseUrl }) => {
+    if (route.operation === 'openapi') {
+      const document = await parts.openapi();
+      return answered({ status: 200, headers: { 'content-type': 'application/json' }, body: document });
+    }
+    const refusal = checkHeaders(headers, route, parts.token);
+    if (refusal !== undefined) return answered(refusal);
+    switch (route.operation) {
+      case 'lookup':
+        return answered(json(200, world.lookup(route.list)));
+      case 'job': {
+        const job = world.job(route.region, route.jobId, baseUrl);
+        return answered(job ? json(200, job) : refuse(404, { message: `no job has the id ${route.jobId}` }));
+      }
+      default:
+        if (body === 'too large') {
+          const message = `more than ${limits.maxBytes} bytes`;
+          return answered(refuse(413, { where: 'body', message }, { connection: 'close' }));
+        }
+        return route.operation === 'submit' ? submit(route, body, baseUrl) : identify(route, body, baseUrl);
+    }
+  };
+}
+
+function arrivalOf(region: Arrival['region'], body: Buffer, baseUrl: string): Arrival {
+  return { region, baseUrl, bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') };
+}
+
+function refuseBody(reading: Extract<Reading<unknown>, { ok: false }>): Answer {
+  const malformed = reading.problems.some((problem) => problem.status === 400);
+  return refuse(malformed ? 400 : 422, reading.problems);
+}
+
+function checkHeaders(
+  headers: ServiceRequest['headers'],
+  route: Route,
+  token: string | null,
+): Answer | undefined {
+  const { authorization, accept = '*/*', 'content-type': type = 'application/json' } = headers;
+  const [, key] = /^Token ([\x21-\x7e]+)$/.exec(String(authorization ?? '')) ?? [];
+  if (key === undefined || (token !== null && !sameText(key, token))) {
+    const message =
+      authorization === undefined
+        ? 'the header Authorization is missing'
+        : key === undefined
+          ? 'Authorization must be the word Token, a space, then the API key'
+          : 'the API key is not known';
+    return refuse(401, { message }, { 'www-authenticate': 'Token' });
+  }
+  if (!/(^|[,\s])(application\/json|application\/\*|\*\/\*)/.test(String(accept))) {
+    return refuse(406, { message: `Accept: ${accept} leaves out application/json` });
+  }
+  if (route.operation !== 'submit' && route.operation !== 'identify') return undefined;
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(String(type))) {
+    return refuse(415, { message: `Content-Type must be application/json, not ${type}` });
+  }
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+    return refuse(415, { message: `Content-Encoding ${headers['content-encoding']} is not taken` });
+  }
+  return undefined;
+}
+
+/** Takes the same time wherever the texts differ. */
+function sameText(a: string, b: string): boolean {
+  const [digestA, digestB] = [a, b].map((text) => createHash('sha256').update(text).digest());
+  return timingSafeEqual(digestA!, digestB!);
+}

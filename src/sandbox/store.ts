@@ -1,0 +1,238 @@
+/**
+ * What the sandbox holds, as a log. An accepted request is one submission with one entry for each item,
+ * written in one transaction and not changed again; what a profile is, is read from the log. So nothing
+ * acknowledged can be lost, no two writers lose each other's update, and accepting costs an append.
+ */
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { Item } from './body.js';
+import { openDatabase } from './database.js';
+import type { Piece } from './profile.js';
+import type { DataType } from './properties.js';
+import { appliedRows, type JobPlan, jobEnd } from './timeline.js';
+import type { Kind, Region } from './types.js';
+
+/** One accepted request. */
+export interface Submission extends JobPlan {
+  /** False for a single company's upsert, which is no job. */
+  bulk: boolean;
+  region: Region;
+  kind: Kind;
+  bytes: number;
+  /** Of the body, hex. Null in what is read back once the entries were dropped as repeated. */
+  sha256: string | null;
+  /** Metadata keys and their types, of users. */
+  properties: Record<string, DataType>;
+}
+
+export interface Counts {
+  companies: number;
+  users: number;
+  jobs: number;
+}
+
+export interface Store {
+  /** Random, made with the data: keeps its job ids apart from another sandbox's. */
+  readonly instance: string;
+  /** Runs `work` as one transaction that no other process interrupts; it is on disk when this returns. */
+  transaction<T>(work: () => T): T;
+  /** Appends; gives its number, which is never used again, not even after `clear`. */
+  add(submission: Submission, items: readonly Item[]): number;
+  get(n: number): Submission | undefined;
+  /** How many jobs of a region have not ended at `now`. */
+  unfinished(region: Region, now: number): number;
+  /** What completed jobs said about a profile, in order of completion. */
+  pieces(region: Region, kind: Kind, id: string, now: number): Piece[];
+  /** Whether a job that has not completed at `now` holds the profile. */
+  pending(region: Region, kind: Kind, id: string, now: number): boolean;
+  /** Of users' imports that completed, in all regions, in order of completion. */
+  properties(now: number): Record<string, DataType>[];
+  /** What was accepted, whether or not it has been applied. */
+  counts(): Counts;
+  /** Erases everything that was accepted, from the disk too. */
+  clear(): void;
+  close(): void;
+}
+
+/**
+ * Opens the data in a folder, or an empty store in memory.
+ * @param dataDir null: memory
+ * @throws StateError
+ */
+export function openStore(dataDir: string | null): Store {
+  return new SqliteStore(openDatabase(dataDir));
+}
+
+class SqliteStore implements Store {
+  readonly instance: string;
+  readonly #db: DatabaseSyncInstance;
+  readonly #submission;
+  readonly #entry;
+
+  constructor(db: DatabaseSyncInstance) {
+    this.#db = db;
+    this.instance = this.#one<{ value: string }>("SELECT value FROM meta WHERE key = 'instance'").value;
+    this.#submission = db.prepare(
+      `INSERT INTO submission (bulk, region, kind, rows, bytes, sha256, accepted_at, duration_ms, fate, ends_at, applies_at, properties)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#entry = db.prepare('INSERT INTO entry VALUES (?, ?, ?, ?, ?)');
+  }
+
+  transaction<T>(work: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK'); // a full disk has rolled it back already
+      throw error;
+    }
+  }
+
+  add(s: Submission, items: readonly Item[]): number {
+    const ends = jobEnd(s);
+    const applied = appliedRows(s);
+    const { lastInsertRowid } = this.#submission.run(
+      s.bulk ? 1 : 0,
+      s.region,
+      s.kind,
+      s.rows,
+      s.bytes,
+      s.sha256,
+      s.acceptedAt,
+      s.durationMs,
+      JSON.stringify(s.fate),
+      ends,
+      applied > 0 ? ends : null,
+      JSON.stringify(s.properties),
+    );
+    const n = Number(lastInsertRowid);
+    for (let i = 0; i < applied; i++) {
+      const item = items[i]!;
+      this.#entry.run(n, item.id, i, item.companyId, item.metadata);
+    }
+    this.#dropRepeated(s);
+    return n;
+  }
+
+  /**
+   * Drops entries that change nothing any more: those of an applied request that was sent again, byte for
+   * byte, and applied again later. So rehearsing one file over and over does not fill the disk.
+   */
+  #dropRepeated(s: Submission): void {
+    const repeated = this.#all<{ n: number }>(
+      `SELECT n FROM submission WHERE sha256 = ? AND region = ? AND kind = ? AND fate = ? AND applies_at <= ?
+       ORDER BY applies_at DESC, n DESC LIMIT 10 OFFSET 1`,
+      s.sha256,
+      s.region,
+      s.kind,
+      JSON.stringify(s.fate),
+      s.acceptedAt,
+    );
+    for (const { n } of repeated) {
+      this.#db.prepare('DELETE FROM entry WHERE submission = ?').run(n);
+      this.#db.prepare('UPDATE submission SET sha256 = NULL WHERE n = ?').run(n);
+    }
+  }
+
+  get(n: number): Submission | undefined {
+    const [row] = this.#all<SubmissionRow>('SELECT * FROM submission WHERE n = ?', n);
+    return (
+      row && {
+        bulk: row.bulk === 1,
+        region: row.region,
+        kind: row.kind,
+        rows: row.rows,
+        bytes: row.bytes,
+        sha256: row.sha256,
+        acceptedAt: row.accepted_at,
+        durationMs: row.duration_ms,
+        fate: JSON.parse(row.fate) as Submission['fate'],
+        properties: JSON.parse(row.properties) as Submission['properties'],
+      }
+    );
+  }
+
+  unfinished(region: Region, now: number): number {
+    return this.#one<{ n: number }>(
+      'SELECT count(*) AS n FROM submission WHERE region = ? AND bulk AND (ends_at IS NULL OR ends_at > ?)',
+      region,
+      now,
+    ).n;
+  }
+
+  pieces(region: Region, kind: Kind, id: string, now: number): Piece[] {
+    return this.#all<Piece>(
+      `SELECT e.company_id AS companyId, e.metadata
+       FROM submission s CROSS JOIN entry e ON e.submission = s.n AND e.id = ?
+       WHERE s.region = ? AND s.kind = ? AND s.applies_at <= ?
+       ORDER BY s.applies_at, s.n, e.ordinal`,
+      id,
+      region,
+      kind,
+      now,
+    );
+  }
+
+  pending(region: Region, kind: Kind, id: string, now: number): boolean {
+    const { n } = this.#one<{ n: number }>(
+      `SELECT count(*) AS n FROM submission s CROSS JOIN entry e ON e.submission = s.n AND e.id = ?
+       WHERE s.region = ? AND s.kind = ? AND s.applies_at > ?`,
+      id,
+      region,
+      kind,
+      now,
+    );
+    return n > 0;
+  }
+
+  properties(now: number): Record<string, DataType>[] {
+    const rows = this.#all<{ properties: string }>(
+      "SELECT properties FROM submission WHERE kind = 'users' AND applies_at <= ? ORDER BY applies_at, n",
+      now,
+    );
+    return rows.map((row) => JSON.parse(row.properties) as Record<string, DataType>);
+  }
+
+  counts(): Counts {
+    const profiles = (kind: Kind): number =>
+      this.#one<{ n: number }>(
+        `SELECT count(*) AS n FROM
+           (SELECT DISTINCT s.region, e.id FROM submission s JOIN entry e ON e.submission = s.n WHERE s.kind = ?)`,
+        kind,
+      ).n;
+    const jobs = this.#one<{ n: number }>('SELECT count(*) AS n FROM submission WHERE bulk').n;
+    return { companies: profiles('companies'), users: profiles('users'), jobs };
+  }
+
+  clear(): void {
+    this.transaction(() => this.#db.exec('DELETE FROM entry; DELETE FROM submission;'));
+    this.#db.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE);');
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close();
+  }
+
+  #all<T>(sql: string, ...values: unknown[]): T[] {
+    return this.#db.prepare(sql).all(...values) as T[];
+  }
+
+  #one<T>(sql: string, ...values: unknown[]): T {
+    return this.#db.prepare(sql).get(...values) as T;
+  }
+}
+
+interface SubmissionRow {
+  bulk: number;
+  region: Region;
+  kind: Kind;
+  rows: number;
+  bytes: number;
+  sha256: string | null;
+  accepted_at: number;
+  duration_ms: number;
+  fate: string;
+  properties: string;
+}

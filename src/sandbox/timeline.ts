@@ -1,0 +1,89 @@
+/**
+ * What a job looks like at a moment. Nothing ticks: a job is what was decided when it was accepted,
+ * and its state is a function of that and the clock (contract §8).
+ */
+
+/** What becomes of a job, decided when it is accepted. */
+export type Fate =
+  | { type: 'completed' }
+  /** Ends in `failed` when processing is over; nothing of it is applied. */
+  | { type: 'failed' }
+  /** Reaches `status` and stays there; nothing of it is applied. */
+  | { type: 'stuck'; status: string }
+  /** Ends in `completed`, but its last `rows` rows are neither counted nor applied. */
+  | { type: 'short'; rows: number }
+  /** Shows `status` in place of `processing`, then completes. */
+  | { type: 'detour'; status: string };
+
+export interface JobPlan {
+  /** Milliseconds since the epoch. */
+  acceptedAt: number;
+  durationMs: number;
+  rows: number;
+  fate: Fate;
+}
+
+export interface JobState {
+  status: string;
+  completedRows: number;
+  /** Milliseconds since the job was accepted, until it ended. */
+  elapsedMs: number;
+  /** Milliseconds since the epoch; null while it has not ended. */
+  endedAt: number | null;
+}
+
+/** A job takes at least this long, however small it is. */
+export const SHORTEST_JOB_MS = 300;
+
+/** The states that a job passes through, each with the share of its time at which it begins and ends. */
+const PHASES = [
+  { status: 'queued', from: 0, until: 0.1 },
+  { status: 'validating', from: 0.1, until: 0.2 },
+  { status: 'processing', from: 0.2, until: 0.9 },
+  { status: 'pending_refresh', from: 0.9, until: 1 },
+] as const;
+const PROCESSING = PHASES[2];
+
+/** Milliseconds that a job of `rows` rows takes. */
+export function jobDuration(rows: number, rowsPerSecond: number): number {
+  return Math.max(SHORTEST_JOB_MS, Math.round((rows / rowsPerSecond) * 1_000));
+}
+
+/** When the job ends, milliseconds since the epoch; null when it never does. */
+export function jobEnd(plan: JobPlan): number | null {
+  if (plan.fate.type === 'stuck') return null;
+  const share = plan.fate.type === 'failed' ? PROCESSING.until : 1;
+  return plan.acceptedAt + Math.round(plan.durationMs * share);
+}
+
+/** Rows that the job applies when it completes. */
+export function appliedRows({ rows, fate }: Pick<JobPlan, 'rows' | 'fate'>): number {
+  if (fate.type === 'failed' || fate.type === 'stuck') return 0;
+  return fate.type === 'short' ? Math.max(0, rows - fate.rows) : rows;
+}
+
+/** The job as it looks at `now`. A clock that was set back shows a job that has just been accepted. */
+export function jobAt(plan: JobPlan, now: number): JobState {
+  const end = jobEnd(plan);
+  const elapsedMs = Math.max(0, now - plan.acceptedAt);
+  if (end !== null && now >= end) {
+    const status = plan.fate.type === 'failed' ? 'failed' : 'completed';
+    return { status, completedRows: appliedRows(plan), elapsedMs: end - plan.acceptedAt, endedAt: end };
+  }
+  return { ...underWay(plan, elapsedMs / plan.durationMs), elapsedMs, endedAt: null };
+}
+
+/** For a stuck job time stands still in the middle of its state. A state that no job passes through is shown for `processing`. */
+function underWay({ rows, fate }: JobPlan, share: number): { status: string; completedRows: number } {
+  const named = 'status' in fate ? fate.status : undefined;
+  const known = PHASES.find((phase) => phase.status === named);
+  const held = known ?? PROCESSING;
+  const at = fate.type === 'stuck' ? Math.min(share, (held.from + held.until) / 2) : share;
+  const phase = PHASES.find((one) => at < one.until) ?? PHASES[3];
+  const progress = (at - PROCESSING.from) / (PROCESSING.until - PROCESSING.from);
+  const most = fate.type === 'short' ? appliedRows({ rows, fate }) : rows;
+  return {
+    status: phase === PROCESSING && named !== undefined && !known ? named : phase.status,
+    completedRows: Math.floor(most * Math.min(1, Math.max(0, progress))),
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * The service without its wire: a state machine over a clock and a store. It does nothing by itself; what
+ * there is to see at a moment follows from what was accepted and from the time.
+ */
+import type { LookupList } from '../service/contract.js';
+import type { Bulk, Item } from './body.js';
+import { parseJobId } from './job-id.js';
+import { type JobRecord, jobRecord } from './job-record.js';
+import type { Lookups } from './lookups.js';
+import { mergePieces } from './profile.js';
+import { userProperties } from './properties.js';
+import type { Counts, Store, Submission } from './store.js';
+import { type Fate, jobDuration } from './timeline.js';
+import { ID_FIELD, type Kind, type Region, type SandboxClock } from './types.js';
+
+/** Where a request arrived and what its body was. */
+export interface Arrival {
+  region: Region;
+  /** Of the listener that was asked; job records link to it. */
+  baseUrl: string;
+  bytes: number;
+  /** Of the body, hex. */
+  sha256: string;
+}
+
+/** What the sandbox holds of one company or user. */
+export interface Profile {
+  kind: Kind;
+  region: Region;
+  id: string;
+  /** The company of a user; null when none was named, and for companies. */
+  companyId: string | null;
+  metadata: Record<string, unknown>;
+  /** The whole profile as JSON text, with numbers as they were sent. */
+  json: string;
+}
+
+export interface World {
+  /** Endpoints 1 and 3. `busy`: a job of the region has not ended, and only one may run. `fate` is asked once it is accepted. */
+  submit(arrival: Arrival, kind: Kind, bulk: Bulk, rules: JobRules): JobRecord | 'busy';
+  /** Endpoint 2: takes effect at once. */
+  upsertCompany(arrival: Arrival, item: Item): void;
+  /** Endpoint 4. Undefined for an id that this region never gave out. */
+  job(region: Region, jobId: string, baseUrl: string): JobRecord | undefined;
+  /** Endpoints 5 to 7: one lookup host for both regions, so what it lists is of both. */
+  lookup(list: LookupList): unknown[];
+  profile(kind: Kind, id: string, region: Region): Profile | undefined;
+  /** Whether a job under way will touch the profile when it completes. */
+  pending(kind: Kind, id: string, region: Region): boolean;
+  /** Erases all profiles and jobs; gives what there was. */
+  reset(): Counts;
+  close(): void;
+}
+
+export interface JobRules {
+  rowsPerSecond: number;
+  oneAtATime: boolean;
+  fate(): Fate;
+}
+
+/** @param lookups embeds and checklists, which no import changes */
+export function createWorld(store: Store, clock: SandboxClock, lookups: Lookups): World {
+  const record = (reply: 'accepted' | 'status', n: number, s: Submission, baseUrl: string): JobRecord =>
+    jobRecord(reply, n, s, { now: clock.now(), instance: store.instance, baseUrl });
+
+  return {
+    submit(arrival, kind, bulk, rules) {
+      return store.transaction(() => {
+        const acceptedAt = clock.now();
+        if (rules.oneAtATime && store.unfinished(arrival.region, acceptedAt) > 0) return 'busy';
+        const rows = bulk.items.length;
+        const submission: Submission = {
+          bulk: true,
+          kind,
+          region: arrival.region,
+          bytes: arrival.bytes,
+          sha256: arrival.sha256,
+          acceptedAt,
+          rows,
+          durationMs: jobDuration(rows, rules.rowsPerSecond),
+          fate: rules.fate(),
+          properties: bulk.properties,
+        };
+        return record('accepted', store.add(submission, bulk.items), submission, arrival.baseUrl);
+      });
+    },
+
+    upsertCompany(arrival, item) {
+      store.transaction(() =>
+        store.add(
+          {
+            bulk: false,
+            kind: 'companies',
+            region: arrival.region,
+            bytes: arrival.bytes,
+            sha256: arrival.sha256,
+            acceptedAt: clock.now(),
+            rows: 1,
+            durationMs: 0,
+            fate: { type: 'completed' },
+            properties: {},
+          },
+          [item],
+        ),
+      );
+    },
+
+    job(region, jobId, baseUrl) {
+      const n = parseJobId(jobId, region, store.instance);
+      const submission = n === undefined ? undefined : store.get(n);
+      if (n === undefined || !submission?.bulk || submission.region !== region) return undefined;
+      return record('status', n, submission, baseUrl);
+    },
+
+    lookup(list) {
+      return list === 'user_properties' ? userProperties(store.properties(clock.now())) : lookups[list];
+    },
+
+    profile(kind, id, region) {
+      const pieces = store.pieces(region, kind, id, clock.now());
+      if (pieces.length === 0) return undefined;
+      const { companyId, metadata } = mergePieces(pieces);
+      const parts = [`${JSON.stringify(ID_FIELD[kind])}:${JSON.stringify(id)}`];
+      if (companyId !== null) parts.push(`"company_id":${JSON.stringify(companyId)}`);
+      parts.push(`"metadata":${metadata}`);
+      return {
+        kind,
+        region,
+        id,
+        companyId,
+        metadata: JSON.parse(metadata) as Record<string, unknown>,
+        json: `{${parts.join(',')}}`,
+      };
+    },
+
+    pending: (kind, id, region) => store.pending(region, kind, id, clock.now()),
+
+    reset() {
+      const counts = store.counts();
+      store.clear();
+      return counts;
+    },
+
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,60 @@
+/** A sandbox for a test: in memory, on free ports, stopped by itself. */
+import { test as base } from 'vitest';
+import {
+  type Sandbox,
+  type SandboxClock,
+  type SandboxOptions,
+  startSandbox,
+} from '../../src/sandbox/index.js';
+
+/** A clock that a test sets. Starts at a moment that is easy to read in a failure. */
+export class ManualClock implements SandboxClock {
+  time = Date.parse('2026-01-02T03:04:05.000Z');
+  now(): number {
+    return this.time;
+  }
+  advance(ms: number): void {
+    this.time += ms;
+  }
+}
+
+/** A clock that runs `factor` times as fast as the real one: the shortest job, 300 ms, ends in 300 / factor. */
+export function hurriedClock(factor = 100): SandboxClock {
+  const start = Date.now();
+  return { now: () => start + (Date.now() - start) * factor };
+}
+
+/** The environment that points a command at a sandbox. */
+export function environmentOf(sandbox: Sandbox): Record<string, string> {
+  return {
+    PROFILES_BASE_URL: sandbox.url,
+    PROFILES_LOOKUP_BASE_URL: sandbox.lookupUrl,
+    PROFILES_TOKEN: sandbox.token,
+  };
+}
+
+export interface SandboxFixtures {
+  /** Options of `sandbox`; override with `test.override` or `test.extend`. */
+  sandboxOptions: SandboxOptions;
+  /** Runs on a hurried clock unless the options say otherwise. */
+  sandbox: Sandbox;
+  /** Starts further ones; all are stopped after the test. */
+  start: (options?: SandboxOptions) => Promise<Sandbox>;
+}
+
+export const test = base.extend<SandboxFixtures>({
+  sandboxOptions: {},
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
+  start: async ({}, use) => {
+    const started: Sandbox[] = [];
+    await use(async (options = {}) => {
+      const sandbox = await startSandbox({ clock: hurriedClock(), ...options });
+      started.push(sandbox);
+      return sandbox;
+    });
+    await Promise.all(started.map((sandbox) => sandbox.stop()));
+  },
+  sandbox: async ({ start, sandboxOptions }, use) => {
+    await use(await start(sandboxOptions));
+  },
+});
