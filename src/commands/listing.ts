@@ -1,5 +1,5 @@
 /** What every command that lists records has in common: its flags, and the four forms of its result. */
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { cellText, type ListRecord } from '../output/cell.js';
@@ -21,8 +21,8 @@ export interface Listing {
 export function listingFlags(command: Command): Command {
   const again = (value: string, before: string[] = []): string[] => [...before, value];
   return command
-    .addOption(new Option('--csv', 'print CSV').conflicts(['json', 'ndjson']))
-    .addOption(new Option('--ndjson', 'print a JSON line per record').conflicts(['json', 'csv']))
+    .option('--csv', 'print CSV')
+    .option('--ndjson', 'print a JSON line per record')
     .option('--columns <a,b>', 'show these fields, in this order')
     .option(
       '--filter <key=value>',
@@ -45,8 +45,13 @@ export function readListing(flags: Flags): Listing {
   if (search !== undefined) selection.search = search;
   if (sort !== undefined) selection.sort = { key: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
   if (limit !== undefined) selection.limit = wholeNumber(limit);
-  const form = flags.json ? 'json' : flags.csv ? 'csv' : flags.ndjson ? 'ndjson' : 'table';
-  return { form, selection };
+  const forms = (['json', 'csv', 'ndjson'] as const).filter((form) => flags[form] === true);
+  if (forms.length > 1) {
+    throw new UsageError(`${forms.map((form) => `--${form}`).join(' and ')} exclude each other`, {
+      hint: 'choose one of them',
+    });
+  }
+  return { form: forms[0] ?? 'table', selection };
 }
 
 export interface RecordList {

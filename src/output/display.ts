@@ -49,7 +49,7 @@ export function createDisplay(view: DisplayView, options: DisplayOptions): Displ
     changed: () => {
       if (closed || mode === 'none') return;
       if (mode === 'plain') sayPlainly();
-      else stopRegion ??= startLiveRegion(stream, view.live, options.schedule);
+      else stopRegion ??= startLiveRegion(stream, (size, frame) => view.live(size, frame), options.schedule);
     },
     finished: (line) => {
       if (mode === 'live' && !closed) stream.write(`${line}\n`);

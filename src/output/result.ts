@@ -22,7 +22,7 @@ export function documentResult(stdout: TextStream): Reporter {
 export function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
   return {
     report: (event) =>
-      event.type === 'progress'
+      event.type === 'progress' || event.type === 'notice'
         ? undefined
         : writeJson(stdout, JSON.stringify(eventLine(event, clock.now()))),
     close: async () => {},

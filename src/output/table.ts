@@ -1,7 +1,7 @@
 /** Tables: drawn at a terminal, plain in a pipe. */
 import CliTable from 'cli-table3';
 import { safeLine } from './safe.js';
-import { type Style, stylesFor } from './style.js';
+import { stylesFor } from './style.js';
 import { cutTo, pad, widthOf } from './width.js';
 
 export interface Column {
@@ -21,7 +21,22 @@ export interface TableForm {
 const MAX_DRAWN = 1_000;
 /** A column narrower than this shows nothing worth its borders. */
 const MIN_DRAWN = 6;
+/** Marks that cli-table3 takes for cells of their own, as in Hindi or Thai: it would cut such a name short. */
+const MISCOUNTED = /(?![\u0300-\u036f\ufe0f])[\p{Mn}\p{Me}]/u;
 const GAP = '  ';
+
+interface Cell {
+  text: string;
+  width: number;
+}
+
+/** A table whose cells are safe and measured, once. */
+interface Sheet {
+  columns: readonly Column[];
+  head: readonly Cell[];
+  body: readonly (readonly Cell[])[];
+  colour: boolean;
+}
 
 /**
  * A table as text, each line ended. At a terminal it has borders and is cut to the width; in a pipe, or with more
@@ -33,18 +48,21 @@ export function renderTable(
   rows: readonly (readonly string[])[],
   form: TableForm,
 ): string {
-  const head = columns.map((column) => safeLine(column.header));
-  const body = rows.map((row) => columns.map((_, i) => safeLine(row[i] ?? '')));
-  const natural = head.map((text, i) =>
-    body.reduce((w, row) => Math.max(w, widthOf(row[i]!)), widthOf(text)),
+  const sheet: Sheet = {
+    columns,
+    head: columns.map((column) => measured(column.header)),
+    body: rows.map((row) => columns.map((_, i) => measured(row[i] ?? ''))),
+    colour: form.colour,
+  };
+  const natural = sheet.head.map((cell, i) =>
+    sheet.body.reduce((widest, row) => Math.max(widest, row[i]!.width), cell.width),
   );
-  if (form.width === null) return aligned(columns, head, body, natural, form.colour);
+  if (form.width === null) return aligned(sheet, natural);
 
   const drawn = share(natural, form.width - (3 * columns.length + 1));
-  const legible = drawn.every((w, i) => w >= Math.min(MIN_DRAWN, natural[i]!));
-  if (legible && body.length <= MAX_DRAWN) return boxed(columns, head, body, drawn, form.colour);
-  const plain = share(natural, form.width - GAP.length * (columns.length - 1));
-  return aligned(columns, head, body, plain, form.colour);
+  const legible = drawn.every((width, i) => width >= Math.min(MIN_DRAWN, natural[i]!));
+  if (legible && rows.length <= MAX_DRAWN && !miscounted(sheet)) return boxed(sheet, drawn);
+  return aligned(sheet, share(natural, form.width - GAP.length * (columns.length - 1)));
 }
 
 /** Widths within `room`: narrow columns keep theirs, the wide ones are cut to one common width (1 at least). */
@@ -60,44 +78,42 @@ export function share(natural: readonly number[], room: number): number[] {
   return widths;
 }
 
-function boxed(
-  columns: readonly Column[],
-  head: readonly string[],
-  body: readonly (readonly string[])[],
-  widths: readonly number[],
-  colour: boolean,
-): string {
-  const styles = stylesFor(colour);
+function measured(raw: string): Cell {
+  const text = safeLine(raw);
+  return { text, width: widthOf(text) };
+}
+
+const miscounted = ({ head, body }: Sheet): boolean =>
+  [head, ...body].some((row) => row.some(({ text }) => MISCOUNTED.test(text)));
+
+function boxed({ columns, head, body, colour }: Sheet, widths: readonly number[]): string {
+  // cli-table3 colours by itself, whatever the stream is, unless told not to; it gets its cells cut and styled.
   const table = new CliTable({
-    colWidths: widths.map((w) => w + 2),
+    colWidths: widths.map((width) => width + 2),
     colAligns: columns.map((column) => column.align ?? 'left'),
     style: { head: [], border: [] },
   });
-  // cli-table3 would colour by itself whatever the stream is, and counts some scripts differently: cells come cut and styled.
-  table.push(head.map((text, i) => ({ content: styles.bold(cutTo(text, widths[i]!)) })));
-  for (const row of body)
-    table.push(row.map((text, i) => styled(columns[i]!, text, cutTo(text, widths[i]!), colour)));
+  const { bold } = stylesFor(colour);
+  table.push(head.map((cell, i) => bold(cutTo(cell.text, widths[i]!))));
+  for (const row of body) {
+    table.push(row.map(({ text }, i) => styled(columns[i]!, text, cutTo(text, widths[i]!), colour)));
+  }
   // One rule below the header; rules between rows would double a table's height.
   const lines = table.toString().split('\n');
   return `${lines.filter((line, i) => i === 2 || !line.startsWith('├')).join('\n')}\n`;
 }
 
-function aligned(
-  columns: readonly Column[],
-  head: readonly string[],
-  body: readonly (readonly string[])[],
-  widths: readonly number[],
-  colour: boolean,
-): string {
-  const bold: Style = stylesFor(colour).bold;
+function aligned({ columns, head, body, colour }: Sheet, widths: readonly number[]): string {
+  const { bold } = stylesFor(colour);
   const last = columns.length - 1;
-  const line = (row: readonly string[], style: (text: string, shown: string, i: number) => string): string =>
+  const line = (row: readonly Cell[], style: (text: string, shown: string, i: number) => string): string =>
     row
-      .map((text, i) => {
-        const cut = cutTo(text, widths[i]!);
+      .map(({ text, width }, i) => {
+        const room = widths[i]!;
         const align = columns[i]!.align ?? 'left';
-        const filled = i === last && align === 'left' ? cut : pad(cut, widths[i]!, align);
-        return style(text, filled, i);
+        const shown = width > room ? cutTo(text, room) : text;
+        if (i === last && align === 'left') return style(text, shown, i);
+        return style(text, pad(shown, room, align, width > room ? widthOf(shown) : width), i);
       })
       .join(GAP)
       .trimEnd();

@@ -1,32 +1,48 @@
 /** Text measured in terminal cells: a CJK character or an emoji takes two, a combining mark none. */
 import stringWidth from 'string-width';
 
-const ASCII = /^[\x20-\x7e]*$/;
+/**
+ * Characters that stand for themselves whatever stands beside them: ASCII, Latin, common punctuation, and the wide
+ * kana, CJK ideographs and Hangul syllables. Text of these alone is measured without looking for graphemes.
+ */
+const SIMPLE =
+  /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2013\u2014\u2018-\u201e\u2022\u2026\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/;
+const FIRST_WIDE = 0x3041;
 const graphemes = new Intl.Segmenter();
 
 /** Cells that a line takes. Escape sequences count as nothing. */
 export function widthOf(line: string): number {
-  return ASCII.test(line) ? line.length : stringWidth(line);
+  if (!SIMPLE.test(line)) return stringWidth(line);
+  let width = line.length;
+  for (let i = 0; i < line.length; i++) if (line.charCodeAt(i) >= FIRST_WIDE) width++;
+  return width;
 }
 
 /** The line cut to at most `cells`, ending in `…` where something was cut. No character is halved. The line carries no style yet. */
 export function cutTo(line: string, cells: number): string {
   if (widthOf(line) <= cells) return line;
   if (cells <= 0) return '';
-  if (ASCII.test(line)) return `${line.slice(0, cells - 1)}…`;
-  let kept = '';
+  let end = 0;
   let used = 0;
-  for (const { segment } of graphemes.segment(line)) {
-    const width = stringWidth(segment);
-    if (used + width > cells - 1) break;
-    kept += segment;
-    used += width;
+  for (const character of SIMPLE.test(line) ? line : segments(line)) {
+    used += widthOf(character);
+    if (used > cells - 1) break;
+    end += character.length;
   }
-  return `${kept}…`;
+  return `${line.slice(0, end)}…`;
 }
 
-/** The line filled up with spaces to `cells`; a wider one stays as it is. */
-export function pad(line: string, cells: number, align: 'left' | 'right' = 'left'): string {
-  const gap = ' '.repeat(Math.max(0, cells - widthOf(line)));
+function* segments(line: string): Generator<string> {
+  for (const { segment } of graphemes.segment(line)) yield segment;
+}
+
+/** The line filled up with spaces to `cells`; a wider one stays as it is. `width` is the line's own, if it is known. */
+export function pad(
+  line: string,
+  cells: number,
+  align: 'left' | 'right' = 'left',
+  width = widthOf(line),
+): string {
+  const gap = ' '.repeat(Math.max(0, cells - width));
   return align === 'left' ? line + gap : gap + line;
 }

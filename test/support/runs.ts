@@ -1,0 +1,99 @@
+/** Made-up results of imports, for tests of what is said about them. */
+import type { ImportEvent, Plan, RunJob, Summary } from '../../src/model.js';
+
+export function aJob(over: Partial<RunJob> = {}): RunJob {
+  return {
+    job_id: 'job-1',
+    status: 'completed',
+    total_rows: 997,
+    completed_rows: 997,
+    links: null,
+    first_line: 2,
+    last_line: 1001,
+    ...over,
+  };
+}
+
+/** Everything went well, unless said otherwise. */
+export function aSummary(over: Partial<Summary> = {}): Summary {
+  return {
+    run: 'run-1',
+    status: 'completed',
+    kinds: ['companies'],
+    account: 'production',
+    region: 'eu',
+    base_url: 'https://api.test',
+    rows: { read: 997, rejected: 0, merged: 0, unchanged: 0, submitted: 997, completed: 997 },
+    requests: 1,
+    retries: 0,
+    files: [
+      { path: 'companies.csv', kind: 'companies', rows: { read: 997, rejected: 0 }, rejects_file: null },
+    ],
+    rejected: [],
+    jobs: [aJob()],
+    maybe_sent_twice: [],
+    warnings: [],
+    resume: null,
+    elapsed_seconds: 1.9,
+    ...over,
+  };
+}
+
+/** With `n` rejected rows of `companies.csv`, of which a summary holds the first 20. */
+export function withRejections(n: number, over: Partial<Summary> = {}): Summary {
+  const rejected = Array.from({ length: Math.min(n, 20) }, (_, i) => ({
+    file: 'companies.csv',
+    line: 17 + i,
+    reason: `reason ${i}`,
+  }));
+  return aSummary({
+    status: 'partial',
+    rows: { read: 997 + n, rejected: n, merged: 0, unchanged: 0, submitted: 997, completed: 997 },
+    files: [
+      {
+        path: 'companies.csv',
+        kind: 'companies',
+        rows: { read: 997 + n, rejected: n },
+        rejects_file: 'companies.rejects.csv',
+      },
+    ],
+    rejected,
+    ...over,
+  });
+}
+
+export function aPlan(over: Partial<Plan> = {}): Plan {
+  return {
+    files: [
+      {
+        path: 'companies.csv',
+        kind: 'companies',
+        format: 'csv',
+        encoding: 'utf-8',
+        delimiter: ';',
+        rows: { read: 50_000, rejected: 2 },
+        columns: [
+          { column: 'company_id', key: 'company_id', type: 'string', reason: 'identifier', empty: 0 },
+          { column: 'zip', key: 'zip', type: 'string', reason: 'row 17: "02139"', empty: 1_204 },
+          { column: 'note', key: null, type: null, reason: '--exclude', empty: 0 },
+        ],
+        sample: { company_id: '1', metadata: { zip: '02139', name: '株式会社' } },
+      },
+    ],
+    duplicates: 3,
+    requests: 10,
+    bytes: 4_194_304,
+    estimated_seconds: 25,
+    ...over,
+  };
+}
+
+type Progress = Extract<ImportEvent, { type: 'progress' }>;
+
+export function aProgress(phase: Progress['phase'], rows: number, over: Partial<Progress> = {}): Progress {
+  return { type: 'progress', phase, kind: 'companies', rows, total_rows: 50_000, ...over };
+}
+
+export function aJobEvent(over: Partial<RunJob> = {}): ImportEvent {
+  return { type: 'job', kind: 'companies', rows: 5_000, job: aJob({ total_rows: 5_000, ...over }) };
+}
