@@ -9,7 +9,7 @@ import type { KnownJob, Scope } from '../state/state.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { interruptible } from './interruptible.js';
 import { type Listing, listingFlags, printListing, readListing } from './listing.js';
-import { remember, scopeOf } from './remember.js';
+import { remember } from './remember.js';
 
 const FIELDS = [
   'job_id',
@@ -87,7 +87,7 @@ async function look(known: readonly KnownJob[], context: Context): Promise<void>
   const unfinished = known.filter((job) => !isFinal(job.status));
   if (unfinished.length === 0) return;
   const client = await context.client();
-  const here = await scopeOf(context);
+  const here = await context.scope();
   const open = unfinished.filter((job) => sameScope(job.scope, here));
   await whileWaiting(`asking about ${open.length} jobs`, context, () =>
     interruptible(context, async (signal) => {
