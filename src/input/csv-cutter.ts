@@ -5,7 +5,7 @@
  */
 import { InputError } from '../errors.js';
 import { formatBytes } from './bytes.js';
-import { Carry, type Cutter, Numbers } from './cutter.js';
+import { Carry, type Cutter, MAX_RECORD_BYTES, Numbers } from './cutter.js';
 import type { RecordBatch } from './types.js';
 
 export interface CsvForm {
@@ -37,9 +37,6 @@ enum In {
   /** After a quote inside a quoted cell: it closed the cell, or it is the first of two. */
   closed,
 }
-
-/** A record may be this large, whatever its cells: far beyond what any request may hold. */
-const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
 export class CsvCutter implements Cutter {
   line = 1;

@@ -52,6 +52,9 @@ export class Carry {
   }
 }
 
+/** A record may be this large, whatever its cells: far beyond what any request may hold. */
+export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
+
 /** Cuts text into records, a chunk at a time. */
 export interface Cutter {
   /** Line on which the bytes after those pushed so far stand, from 1. */

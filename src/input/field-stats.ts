@@ -1,5 +1,10 @@
 /** What a field of JSON items holds over the whole input. JSON values keep their types; this only reports them. */
+import type { ColumnPlan } from '../model.js';
 import type { Evidence } from './column-stats.js';
+import { quoted } from './quoted.js';
+
+/** Fields that are reported; items may have any number of them, and memory must not grow with the file. */
+export const MAX_FIELDS = 10_000;
 
 export type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'object';
 
@@ -49,4 +54,25 @@ export function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
   for (const type of Object.keys(counts) as JsonType[]) counts[type] += b.counts[type];
   const first = a.first ?? b.first;
   return { counts, first, other: a.other ?? b.other };
+}
+
+const NOUNS: Record<JsonType, string> = {
+  string: 'text',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'a boolean',
+  null: 'null',
+  object: 'an object or array',
+};
+
+/** The field's type and why, for the plan. */
+export function describeField(stats: FieldStats): Pick<ColumnPlan, 'type' | 'reason'> {
+  const { counts, first, other } = stats;
+  if (first === null) return { type: null, reason: 'only null' };
+  if (other) {
+    const reason = `line ${other.line}: ${quoted(other.text)} is ${NOUNS[other.type]}, others are ${NOUNS[first]}`;
+    return { type: 'mixed', reason };
+  }
+  const type = first === 'integer' && counts.number > 0 ? 'number' : first === 'null' ? null : first;
+  return { type, reason: 'the type of its JSON values' };
 }

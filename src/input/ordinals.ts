@@ -1,6 +1,8 @@
 /** Single rows of an input, found again by their number. The rest of the input is cut but not parsed. */
+import type { RejectedRow } from '../model.js';
 import type { BuildOptions } from './build.js';
 import { batchRows } from './csv-rows.js';
+import { jsonRecords } from './json-items.js';
 import { readRecords } from './records.js';
 import { createTask } from './task.js';
 import type { ItemBatch, OpenedInput, RecordBatch, RejectedRecord, Schema } from './types.js';
@@ -65,16 +67,17 @@ export async function* readRows(
   signal?: AbortSignal,
 ): AsyncGenerator<RejectedRecord> {
   for await (const { batch, wanted } of batchesWith(input, ordinals, signal)) {
-    const rows = batchRows(batch, input.delimiter!);
+    const originals = input.delimiter === null ? itemsOf(batch, input) : cellsOf(batch, input);
     for (const ordinal of wanted) {
       const number = ordinal - batch.first;
-      yield {
-        file: input.path,
-        line: batch.lines[number]!,
-        ordinal,
-        reason: '',
-        original: { cells: rows[number]! },
-      };
+      const line = batch.lines[number]!;
+      yield { file: input.path, line, ordinal, reason: '', original: originals[number]! };
     }
   }
 }
+
+const cellsOf = (batch: RecordBatch, input: OpenedInput): RejectedRow['original'][] =>
+  batchRows(batch, input.delimiter!).map((cells) => ({ cells }));
+
+const itemsOf = (batch: RecordBatch, input: OpenedInput): RejectedRow['original'][] =>
+  Array.from(jsonRecords(batch, input), ({ text }) => ({ item: text }));

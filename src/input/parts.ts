@@ -1,5 +1,6 @@
 /** What a batch contributes to the survey. Plain data: it is made on any thread and added up on one. */
 import type { ColumnStats, Evidence } from './column-stats.js';
+import type { Target } from './columns.js';
 import type { FieldStats } from './field-stats.js';
 import type { RejectedRecord } from './types.js';
 
@@ -36,8 +37,7 @@ export interface CsvColumnPart {
   outside: number;
 }
 
-export interface FieldPart {
-  field: string;
+export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key'> {
   stats: FieldStats;
 }
 

@@ -3,10 +3,13 @@ import { InputError } from '../errors.js';
 import { CsvCutter } from './csv-cutter.js';
 import type { Cutter } from './cutter.js';
 import { BadTextError, toUtf8 } from './encoding.js';
+import { ArrayCutter, NdjsonCutter } from './json-cutters.js';
 import { openFile, readBytes, type Tally } from './source.js';
 import type { OpenedInput, RecordBatch } from './types.js';
 
-export function cutterOf(input: OpenedInput): Cutter {
+function cutterOf(input: OpenedInput): Cutter {
+  if (input.format === 'ndjson') return new NdjsonCutter(input.path);
+  if (input.format === 'json') return new ArrayCutter(input.path, { body: input.body !== null });
   return new CsvCutter({ ...input, delimiter: input.delimiter! }, { header: true });
 }
 

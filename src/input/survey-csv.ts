@@ -3,11 +3,10 @@ import { ID_FIELD } from '../model.js';
 import { addCell, type ColumnStats, emptyStats } from './column-stats.js';
 import { constantsOf, targetsOf } from './columns.js';
 import { batchRows, refusal, rejectedRow, shapeOf, TOO_LARGE } from './csv-rows.js';
-import { Numbers } from './cutter.js';
-import { Hashes } from './hashes.js';
 import { jsonString, jsonStringBytes } from './json-text.js';
 import { membersOf, membersText } from './members.js';
-import { ROUNDED_ID, type SurveyPart } from './parts.js';
+import type { SurveyPart } from './parts.js';
+import { SurveyRows } from './survey-rows.js';
 import type { OpenedInput, RecordBatch } from './types.js';
 
 /** Bytes that a row's metadata takes in its item, counted without building it. */
@@ -34,7 +33,6 @@ export function surveyCsv(
   const metadataBytes = ',"metadata":{}'.length - 1;
   const emptyBytes = { omit: 0, null: 4, string: 2 }[input.rules.empty];
   const { itemLimitBytes } = options;
-  const users = input.kind === 'users' && shape.company >= 0;
 
   return (batch) => {
     const rows = batchRows(batch, input.delimiter!);
@@ -45,23 +43,7 @@ export function surveyCsv(
       const text = target.pinned === null || target.pinned === 'string';
       return [{ index, stats: columns[index]!.stats, keyBytes, inferred: target.pinned === null, text }];
     });
-    const hashes = new Hashes(options.hashKey, 'id');
-    const companyHashes = new Hashes(options.hashKey, 'id');
-    const companyOrdinals: number[] = [];
-    const sizes = new Numbers();
-    const part: SurveyPart = {
-      read: rows.length,
-      rejected: [],
-      bytes: 0,
-      largest: 0,
-      ids: new BigUint64Array(0),
-      sizes: new Uint32Array(0),
-      sample: -1,
-      unsettled: [],
-      companies: null,
-      rounded: { first: null, count: 0 },
-      columns,
-    };
+    const accepted = new SurveyRows(input, batch, options.hashKey);
 
     /** A row that is not sent still belongs to its columns: it may come back mended. */
     const countOutside = (row: string[], line: number, counted: boolean): void => {
@@ -78,7 +60,7 @@ export function surveyCsv(
       const line = batch.lines[number]!;
       const reason = refusal(row, shape, input);
       if (reason !== null) {
-        part.rejected.push(rejectedRow(input.path, batch, number, reason, row));
+        accepted.reject(rejectedRow(input.path, batch, number, reason, row));
         if (row.length === shape.width) countOutside(row, line, false);
         continue;
       }
@@ -118,31 +100,16 @@ export function surveyCsv(
 
       if (size > itemLimitBytes) {
         if (size - 2 * perhapsNumbers > itemLimitBytes) {
-          part.rejected.push(rejectedRow(input.path, batch, number, TOO_LARGE, row));
+          accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, row));
         } else {
-          part.unsettled.push(batch.first + number);
+          accepted.unsettled.push(batch.first + number);
         }
         countOutside(row, line, true);
         continue;
       }
-      if (part.sample < 0) part.sample = batch.first + number;
-      if (ROUNDED_ID.test(id)) {
-        part.rounded.first ??= { line, text: id };
-        part.rounded.count++;
-      }
-      part.bytes += size;
-      if (size > part.largest) part.largest = size;
-      hashes.add(id);
-      sizes.push(size);
-      if (users && company !== '') {
-        companyHashes.add(company);
-        companyOrdinals.push(batch.first + number);
-      }
+      accepted.accept(number, id, company, size);
     }
-    part.ids = hashes.take();
-    part.sizes = sizes.take();
-    if (users) part.companies = { ids: companyHashes.take(), ordinals: Float64Array.from(companyOrdinals) };
-    return part;
+    return accepted.finish(columns);
   };
 
   /** Whether a column of its own gives a row this key. */

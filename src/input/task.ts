@@ -1,7 +1,9 @@
 /** The work that may run on any thread: a pure function of a batch. */
 import { buildCsv } from './build-csv.js';
+import { buildJson } from './build-json.js';
 import type { SurveyPart } from './parts.js';
 import { surveyCsv } from './survey-csv.js';
+import { surveyJson } from './survey-json.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
 
 /** What a thread is told before its first batch. */
@@ -17,6 +19,7 @@ export interface TaskResults {
 export type Task<P extends TaskSpec['pass']> = (batch: RecordBatch) => TaskResults[P];
 
 export function createTask(spec: TaskSpec): Task<TaskSpec['pass']> {
-  if (spec.pass === 'survey') return surveyCsv(spec.input, spec);
-  return buildCsv(spec.input, spec.schema, spec.hashKey);
+  const csv = spec.input.delimiter !== null;
+  if (spec.pass === 'survey') return (csv ? surveyCsv : surveyJson)(spec.input, spec);
+  return (csv ? buildCsv : buildJson)(spec.input, spec.schema, spec.hashKey);
 }
