@@ -15,7 +15,7 @@ const count = z.int('must be a whole number').positive('must be at least 1');
 export const importShape = {
   chunk_size: count.describe('Items of one request. Default 5000.'),
   chunk_bytes: z
-    .union([count, z.string().regex(/^\d+(\.\d+)?\s*[kmg]?i?b?$/i)], {
+    .union([count, z.string().regex(/^\d+\s*[kmg]?(i?b)?$/i)], {
       error: 'a size is written like 4194304 or 4MiB',
     })
     .describe('Bytes of one request. Default 4 MiB.'),
@@ -51,7 +51,7 @@ export const importShape = {
   empty: z.enum(['omit', 'null', 'string']).describe('What an empty cell becomes. Default omit.'),
   types: z.enum(['auto', 'strings']).describe('strings turns type inference off. Default auto.'),
   max_cell: z
-    .union([count, z.string().regex(/^\d+(\.\d+)?\s*[kmg]?i?b?$/i)], {
+    .union([count, z.string().regex(/^\d+\s*[kmg]?(i?b)?$/i)], {
       error: 'a size is written like 1048576 or 1MiB',
     })
     .describe('Longest cell. Default 1 MiB.'),
