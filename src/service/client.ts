@@ -4,12 +4,14 @@ import type { Kind } from '../model.js';
 import { jobSegment, parseBaseUrl } from './address.js';
 import { type Answer, judgeRead, type ReadVerdict } from './answer.js';
 import { type Job, jobSchema, type LookupList, type LookupRecord, lookupSchema, PATHS } from './contract.js';
+import type { ProxyEnv } from './proxy.js';
 import { oneLine, requestNote, whatCame } from './reply-error.js';
 import { backoffDelay } from './retry.js';
-import { createTransport, type LogEntry, type ProxyEnv, type Request } from './transport.js';
+import { createTransport, type LogEntry, type Request } from './transport.js';
 
 export type { Answer } from './answer.js';
-export type { LogEntry, ProxyEnv } from './transport.js';
+export type { ProxyEnv } from './proxy.js';
+export type { LogEntry } from './transport.js';
 
 export interface ServiceClient {
   readonly baseUrl: string;

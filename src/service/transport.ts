@@ -1,19 +1,11 @@
-/**
- * One HTTP request, one answer: undici with a deadline, without retries and without redirects. It speaks
- * to undici's dispatcher rather than `request()`, because only the dispatcher tells the moment at which a
- * request begins to be written. Before it, nothing can have arrived; after it, nobody knows.
- */
+/** Connections to the service, and what goes with every request: headers, the way out, the log. No retries, no redirects. */
+import { setMaxListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { formatDuration } from '../duration.js';
-import { ConfigError } from '../errors.js';
+import { Agent } from 'undici';
 import type { BaseUrl } from './address.js';
 import type { Answer } from './answer.js';
-import { connectFailure, lostReason } from './failure.js';
-import { isHtml, parseJson } from './reply-error.js';
-
-/** Proxy settings by their usual names, in either case. */
-export type ProxyEnv = Readonly<Record<string, string | undefined>>;
+import { exchange } from './exchange.js';
+import { type ProxyEnv, proxyAgent } from './proxy.js';
 
 /** What `--debug` shows of a request: never a token, never a body. */
 export interface LogEntry {
@@ -64,6 +56,7 @@ export interface Transport {
 export function createTransport(options: TransportOptions): Transport {
   const { token, timeoutMs, log } = options;
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // one for each connection; Node warns beyond ten
   const connect = { timeout: options.connectTimeoutMs, signal: closing.signal };
   // The one deadline is ours: undici's own are per phase, and a slow drip would pass them all.
   const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0, connect };
@@ -72,7 +65,7 @@ export function createTransport(options: TransportOptions): Transport {
   // A service that repeats the token in an error must not get it printed. A short one is a test's.
   const hide = (text: string): string => (token.length < 8 ? text : text.replaceAll(token, '[token]'));
 
-  async function exchange(request: Request, signal?: AbortSignal): Promise<Answer> {
+  async function send(request: Request, signal?: AbortSignal): Promise<Answer> {
     const { method, base, body } = request;
     const path = base.prefix + request.path;
     const url = base.origin + path;
@@ -82,6 +75,7 @@ export function createTransport(options: TransportOptions): Transport {
     // the event loop gets to read that; the request would be written to it, and be lost, without need.
     await setImmediate();
     signal?.throwIfAborted();
+    if (signal) setMaxListeners(0, signal); // likewise, one for each request in flight
     const headers = {
       authorization: `Token ${token}`,
       accept: 'application/json',
@@ -90,7 +84,7 @@ export function createTransport(options: TransportOptions): Transport {
     };
     const wire = { origin: base.origin, path, method, headers, body: body ?? null };
     const answer = concealed(
-      await dispatch(dispatcher, wire, {
+      await exchange(dispatcher, wire, {
         host: base.host,
         url,
         timeoutMs,
@@ -111,120 +105,11 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    exchange,
+    exchange: send,
     close: async () => {
       closing.abort(); // connections still being made are not undici's to destroy
       await Promise.all([direct.destroy(), proxied?.destroy()]);
     },
-  };
-}
-
-interface Limits {
-  host: string;
-  url: string;
-  timeoutMs: number;
-  maxBytes: number;
-  signal: AbortSignal | undefined;
-}
-
-/** Settles once, with the first thing that happens: a whole reply, a failure, the deadline, the signal. */
-function dispatch(
-  dispatcher: Dispatcher,
-  options: Dispatcher.DispatchOptions,
-  { host, url, timeoutMs, maxBytes, signal }: Limits,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined;
-    let head: { status: number; header: (name: string) => string | null } | undefined;
-    let settled = false;
-    let bytes = 0;
-    const chunks: Buffer[] = [];
-
-    const settle = (end: () => void): void => {
-      if (settled) return;
-      settled = true;
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-      end();
-    };
-    /** Answers, and leaves the connection for dead: a reply that is still coming would be taken for the next one's. */
-    const giveUp = (answer: Answer): void => {
-      settle(() => resolve(answer));
-      controller?.abort(new Error('given up'));
-    };
-    const onAbort = (): void => {
-      settle(() => reject(signal?.reason));
-      controller?.abort(new Error('aborted'));
-    };
-    const onDeadline = (): void => {
-      const limit = `within ${formatDuration(timeoutMs)} (--timeout)`;
-      if (controller) giveUp({ type: 'lost', reason: `${host} gave no complete reply ${limit}` });
-      else giveUp({ type: 'unsent', reason: `no connection to ${host} ${limit}`, tls: false });
-    };
-    const timer = setTimeout(onDeadline, timeoutMs);
-    signal?.addEventListener('abort', onAbort, { once: true });
-
-    dispatcher.dispatch(options, {
-      // Called right before the first byte is written.
-      onRequestStart(started) {
-        controller = started;
-        if (settled) started.abort(new Error('given up'));
-      },
-      // Interim replies (1xx) come here too; the last one counts.
-      onResponseStart(_, status, headers) {
-        const header = (name: string): string | null => {
-          const value = headers[name];
-          return (Array.isArray(value) ? value[0] : value) ?? null;
-        };
-        head = { status, header };
-      },
-      onResponseData(_, chunk) {
-        bytes += chunk.length;
-        if (bytes <= maxBytes) chunks.push(chunk);
-        else
-          giveUp({
-            type: 'lost',
-            reason: `${host} sent a reply of more than ${maxBytes >> 20} MiB`,
-            oversize: true,
-          });
-      },
-      onResponseEnd() {
-        settle(() =>
-          resolve(head ? reply(head, chunks, url, host) : { type: 'lost', reason: `${host} sent no reply` }),
-        );
-      },
-      onResponseError(_, error) {
-        if (controller)
-          settle(() => resolve({ type: 'lost', reason: lostReason(error, host, head !== undefined) }));
-        else settle(() => resolve({ type: 'unsent', ...connectFailure(error, host) }));
-      },
-    });
-  });
-}
-
-function reply(
-  { status, header }: { status: number; header: (name: string) => string | null },
-  chunks: readonly Buffer[],
-  url: string,
-  host: string,
-): Answer {
-  const body = new TextDecoder().decode(Buffer.concat(chunks));
-  const contentType = header('content-type');
-  const success = status >= 200 && status < 300 && status !== 204;
-  const bounded = header('content-length') !== null || header('transfer-encoding') !== null;
-  // Without a length a reply ends where the connection does, cut short or not: only whole JSON proves it whole.
-  if (success && !bounded && parseJson(body) === undefined && !isHtml({ contentType, body })) {
-    return { type: 'lost', reason: `${host} closed the connection in the middle of its reply` };
-  }
-  return {
-    type: 'reply',
-    status,
-    retryAfter: header('retry-after'),
-    requestId: header('x-request-id'),
-    contentType,
-    body,
-    url,
-    location: header('location'),
   };
 }
 
@@ -234,24 +119,4 @@ function concealed(answer: Answer, hide: (text: string) => string): Answer {
   const location = answer.location ? hide(answer.location) : null;
   const body = answer.status >= 200 && answer.status < 300 ? answer.body : hide(answer.body);
   return { ...answer, requestId, location, body };
-}
-
-/** Null where no proxy is set. All three values are always given: undici would look up its own otherwise. */
-function proxyAgent(env: ProxyEnv, options: EnvHttpProxyAgent.Options): EnvHttpProxyAgent | null {
-  const httpProxy = proxyUrl(env, 'HTTP_PROXY');
-  const httpsProxy = proxyUrl(env, 'HTTPS_PROXY');
-  if (!httpProxy && !httpsProxy) return null;
-  const noProxy = env.no_proxy ?? env.NO_PROXY ?? '';
-  return new EnvHttpProxyAgent({ ...options, httpProxy, httpsProxy, noProxy });
-}
-
-/** A scheme may be missing, as with curl. The value is never shown: it may hold a password. */
-function proxyUrl(env: ProxyEnv, name: string): string {
-  const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
-  if (value === '') return '';
-  const url = value.includes('://') ? value : `http://${value}`;
-  if (URL.canParse(url) && /^(?:https?|socks5?):$/.test(new URL(url).protocol)) return url;
-  throw new ConfigError(`${name} is not the URL of a proxy`, {
-    hint: 'write it like http://proxy.example:8080',
-  });
 }

@@ -341,6 +341,20 @@ describe('nothing is left behind', () => {
     for (let i = 0; i < 3; i++) await client.submit('users', BODY, signal);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
+
+  it('many requests at once are no reason for a warning', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): unknown => warnings.push(warning);
+    process.on('warning', onWarning);
+    onTestFinished(() => void process.off('warning', onWarning));
+    const server = await httpServer((_, response) => response.end('{}'));
+    const { signal } = new AbortController();
+    const client = testClient(server.url);
+    await Promise.all(Array.from({ length: 20 }, () => client.submit('users', BODY, signal)));
+    await new Promise((resolve) => setImmediate(resolve)); // warnings come a tick late
+    expect(server.seen).toHaveLength(20);
+    expect(warnings).toEqual([]);
+  });
 });
 
 /** A port that neither accepts nor refuses. */
