@@ -29,4 +29,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'check config, state, reachability, authorisation and clock',
     load: () => import('./doctor.js'),
   },
+  {
+    name: 'sandbox',
+    summary: 'serve the embedded service, show or erase what it holds',
+    load: () => import('./sandbox.js'),
+  },
 ];

@@ -1,4 +1,5 @@
 /** Embeds and checklists: what is built in the service itself, not imported. A file can bring others. */
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { InputError } from '../errors.js';
 
@@ -44,14 +45,15 @@ export const DEFAULT_LOOKUPS: Lookups = {
  * Reads a lookups file; a list that it lacks is the default's.
  * @throws InputError naming the file and the place in it
  */
-export function parseLookups(text: string, file: string): Lookups {
+export function readLookups(file: string): Lookups {
   const hint =
     'write {"embeds":[{"id":1,"title":"…","type":"banner"}],"checklists":[{"display_name":"…","key":"…","data_type":"…"}]}';
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new InputError(`not JSON: ${(error as Error).message}`, { file, hint });
+    const what = error instanceof SyntaxError ? 'not JSON' : 'cannot be read';
+    throw new InputError(`${what}: ${(error as Error).message}`, { file, hint });
   }
   const read = lookupsSchema.safeParse(value);
   if (!read.success) {

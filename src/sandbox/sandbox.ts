@@ -1,7 +1,7 @@
 /** The embedded service: opens the store, starts the listeners, and stops them again. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { createFaultPlan, type Faults } from './faults.js';
 import { createLedger, type LedgerEntry } from './ledger.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { createListener, type Shared } from './listener.js';
-import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, parseLookups } from './lookups.js';
+import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, readLookups } from './lookups.js';
 import { createService } from './service.js';
 import { openStore } from './store.js';
 import type { Kind, Region, SandboxClock } from './types.js';
@@ -76,7 +76,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits };
   const faults = createFaultPlan(options.seed ?? 1, () => limits.failJobs);
   for (const spec of options.faults ?? []) faults.add(spec);
-  const lookups = options.lookups ?? readLookups(dataDir);
+  const lookups = options.lookups ?? lookupsOf(dataDir);
   const world = createWorld(openStore(dataDir), clock, lookups);
   const ledger = createLedger();
   const { expectToken = randomBytes(24).toString('base64url') } = options;
@@ -166,9 +166,9 @@ export function startEmbedded(options: { stateDir: string; clock: SandboxClock }
   return startSandbox({ dataDir: stateDir, clock, ports: { eu: null }, ledgerIds: false });
 }
 
-function readLookups(dataDir: string | null): Lookups {
+function lookupsOf(dataDir: string | null): Lookups {
   const file = dataDir === null ? undefined : join(dataDir, LOOKUPS_FILE);
-  return file && existsSync(file) ? parseLookups(readFileSync(file, 'utf8'), file) : DEFAULT_LOOKUPS;
+  return file && existsSync(file) ? readLookups(file) : DEFAULT_LOOKUPS;
 }
 
 async function listen(server: Server, host: string, port: number, flag: string): Promise<string> {

@@ -1,0 +1,18 @@
+/** `profiles sandbox reset`: erases what rehearsals left. */
+import type { Context } from '../../context.js';
+import { Exit, type ExitCode } from '../../errors.js';
+import { writeJson } from '../../output/result.js';
+import { writeOut } from '../../output/write.js';
+import { openSandboxData } from '../../sandbox/index.js';
+
+export async function reset(data: string, { stdout, clock, flags }: Context): Promise<ExitCode> {
+  const held = openSandboxData(data, clock);
+  const erased = held?.reset() ?? { companies: 0, users: 0, jobs: 0 };
+  held?.close();
+  if (flags.json) await writeJson(stdout, JSON.stringify({ erased, data }, null, 2));
+  else {
+    const { companies, users, jobs } = erased;
+    await writeOut(stdout, `erased ${companies} companies, ${users} users and ${jobs} jobs in ${data}\n`);
+  }
+  return Exit.done;
+}
