@@ -3,7 +3,7 @@
  * text. `main` takes the real process; `runCommand` takes any world, which is what tests use.
  */
 import { Command, CommanderError } from 'commander';
-import type { Flags, Wire } from './commands/command.js';
+import { examples, type Flags, type Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
 import type { Context, GlobalFlags, World } from './context.js';
 import { createContext } from './create-context.js';
@@ -71,6 +71,11 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     .option('--debug', 'log requests to stderr, without token or body')
     .option('--no-color', 'no colour')
     .option('--no-input', 'never ask');
+  examples(program, [
+    'profiles import companies.csv --region sandbox',
+    'profiles lookups embeds --json --region sandbox',
+    'profiles help exit-codes',
+  ]);
   const called = commandWord(argv);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary);
