@@ -62,22 +62,25 @@ function options(words: readonly string[], flags: Flags): Options {
   };
 }
 
+const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
+
 /**
- * A job id, or the last segment of a URL whose path ends in `/background_jobs/<id>`. Any other text is an id, for
- * the spec lets ids be URIs. @throws UsageError for an id that would name another path
+ * A job id, or what follows `/background_jobs/` in a URL (an id may hold a slash, and a pasted URL may show it
+ * as it is). Any other text is an id, for the spec lets ids be URIs. @throws UsageError for an id that would name another path
  */
 export function readJobName(word: string): JobName {
-  const url = /^https?:/i.test(word) && URL.canParse(word) ? new URL(word) : null;
-  const segment = url && /\/background_jobs\/([^/]+)\/?$/.exec(url.pathname)?.[1];
-  const id = segment ? decoded(segment, word) : word;
-  if (id === '' || id === '.' || id === '..')
+  // Read from the text, not from a parsed path: a URL parser has climbed the dots before we could refuse them.
+  const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
+  const id = encoded === undefined ? word : decoded(encoded, word);
+  if (id === '' || id === '.' || id === '..') {
     throw new UsageError(`"${word}" is not a job id`, { hint: 'profiles jobs lists them' });
-  return { id, host: segment ? url.host : null };
+  }
+  return { id, host: encoded === undefined ? null : new URL(word).host };
 }
 
-function decoded(segment: string, word: string): string {
+function decoded(encoded: string, word: string): string {
   try {
-    return decodeURIComponent(segment);
+    return decodeURIComponent(encoded);
   } catch {
     throw new UsageError(`"${word}" is not a well-formed URL`, { hint: 'give the job id alone' });
   }
@@ -118,27 +121,32 @@ async function follow(
   const watching = async (signal: AbortSignal): Promise<void> => {
     for await (const seen of watchJobs(client, ids, { clock, signal, intervalMs, deadlineMs })) {
       if (seen.missing) continue; // without a grace a missing job is an error
-      records.set(seen.job.job_id, seen.job);
+      records.set(seen.job_id, seen.job);
       await remember(context, [seen.job]);
       const ended = board.see(seen.job, lineWidth(stderr));
       if (ended !== undefined) display.finished(ended);
-      display.changed();
+      // The first round comes in one by one; a plain line about one of many would say little, and be the only one for 5 s.
+      if (records.size === ids.length) display.changed();
     }
   };
   try {
     await interruptible(context, watching, `the jobs go on; profiles job ${ids.join(' ')} --watch`);
   } catch (error) {
     display.close();
-    if (error instanceof WaitTimeoutError) await print([...records.values()], ids.length, context);
+    if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), ids.length, context);
     throw error;
   } finally {
     display.close();
   }
-  await print([...records.values()], ids.length, context);
-  const failed = [...records.values()].filter((job) => job.status === 'failed');
+  const jobs = inOrder(ids, records);
+  await print(jobs, ids.length, context);
+  const failed = jobs.filter((job) => job.status === 'failed');
   for (const job of failed) await writeOut(stderr, `profiles: job ${safeLine(job.job_id)} failed\n`);
   return failed.length > 0 ? Exit.jobFailed : Exit.done;
 }
+
+const inOrder = (ids: readonly string[], records: ReadonlyMap<string, Job>): Job[] =>
+  ids.flatMap((id) => records.get(id) ?? []);
 
 /** One record, or with several ids an array of them (JSON), or a block each. */
 async function print(records: readonly Job[], asked: number, { stdout, env, flags }: Context): Promise<void> {

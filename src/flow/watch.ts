@@ -16,8 +16,11 @@ export interface WatchOptions {
   missingGraceMs?: number | null;
 }
 
-/** A job that changed, or one that the service does not know any more. Of the latter nothing follows. */
-export type Sighting = { missing: false; job: Job } | { missing: true; job_id: string };
+/**
+ * A job that changed, or one that the service does not know any more: of that nothing follows. `job_id` is the id
+ * that was asked for, whatever the record calls itself.
+ */
+export type Sighting = { job_id: string } & ({ missing: false; job: Job } | { missing: true });
 
 /** Milliseconds until the next poll of a job that has been watched for `ageMs`: a tenth of that, between 200 ms and 10 s. */
 export function pollInterval(ageMs: number): number {
@@ -109,12 +112,12 @@ async function look(
   try {
     const job = await client.job(watched.id, signal);
     watched.missingSince = undefined;
-    return { missing: false, job };
+    return { job_id: watched.id, missing: false, job };
   } catch (error) {
     if (missingGraceMs == null || !(error instanceof ServiceError && error.status === 404)) throw error;
     const now = clock.monotonic();
     watched.missingSince ??= now;
-    return now - watched.missingSince >= missingGraceMs ? { missing: true, job_id: watched.id } : null;
+    return now - watched.missingSince >= missingGraceMs ? { job_id: watched.id, missing: true } : null;
   }
 }
 
