@@ -1,0 +1,154 @@
+/**
+ * Rejects files (contract §3 "Rejects"): the rows that were refused, with their cells as they stood and why,
+ * in a form that can be mended and imported. Not protected against spreadsheet formulas: it is meant to come back.
+ */
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { InputError } from '../errors.js';
+import type { RejectedRow } from '../model.js';
+
+/** What a rejects file needs to know of its input. */
+export interface RejectsInput {
+  path: string;
+  format: 'csv' | 'tsv' | 'json' | 'ndjson';
+  /** CSV and TSV. */
+  delimiter: string | null;
+  /** CSV and TSV: the header. */
+  columns: readonly string[];
+}
+
+export interface Rejects {
+  /** @throws InputError when the file cannot be written */
+  add(row: RejectedRow): void;
+  /** What was added is in the file when this resolves. */
+  flush(): Promise<void>;
+  /** @returns the file's path as it is reported, or null when nothing was added; may be called again */
+  close(): Promise<string | null>;
+}
+
+/** Columns of this program's own; those of an earlier rejects file are replaced. */
+const PREFIX = '_profiles_';
+const BUFFERED = 64 * 1024;
+
+/**
+ * The rejects of one input. Its file is made with the first row, mode 0600; one that exists is left alone.
+ * @param where `path` is `--rejects`; without it the name is the input's, in the working directory
+ */
+export function createRejects(input: RejectsInput, where: { cwd: string; path: string | null }): Rejects {
+  const csv = input.format === 'csv' || input.format === 'tsv';
+  const form = csv ? csvForm(input.columns, input.delimiter ?? ',') : NDJSON;
+  let file: { path: string; handle: number } | undefined;
+  let pending: string[] = [];
+  let size = 0;
+  let closed = false;
+
+  const write = (): void => {
+    if (!file || pending.length === 0) return;
+    try {
+      writeSync(file.handle, pending.join(''));
+    } catch (error) {
+      throw unwritable(file.path, error);
+    }
+    pending = [];
+    size = 0;
+  };
+  const put = (text: string): void => {
+    pending.push(text);
+    size += text.length;
+    if (size > BUFFERED) write();
+  };
+  return {
+    add: (row) => {
+      if (!file) {
+        file = open(where.path ?? nameOf(input.path, csv ? 'csv' : 'ndjson'), where.cwd);
+        put(form.head);
+      }
+      put(form.line(row));
+    },
+    flush: async () => write(),
+    close: async () => {
+      if (!file) return null;
+      if (!closed) {
+        write();
+        closeSync(file.handle);
+        closed = true;
+      }
+      return file.path;
+    },
+  };
+}
+
+interface Form {
+  head: string;
+  line(row: RejectedRow): string;
+}
+
+function csvForm(columns: readonly string[], delimiter: string): Form {
+  const kept = columns.flatMap((column, index) => (column.startsWith(PREFIX) ? [] : [index]));
+  const line = (cells: readonly string[]): string =>
+    `${cells.map((cell) => quotedCell(cell, delimiter)).join(delimiter)}\r\n`;
+  const own = ['line', 'error', 'extra'].map((name) => PREFIX + name);
+  return {
+    // The BOM tells spreadsheets that it is UTF-8.
+    head: `\uFEFF${line([...kept.map((index) => columns[index]!), ...own])}`,
+    line: ({ original, line: number, reason }) => {
+      const cells = 'cells' in original ? original.cells : [];
+      const extra = cells.slice(columns.length).map((cell) => quotedCell(cell, delimiter));
+      return line([
+        ...kept.map((index) => cells[index] ?? ''),
+        String(number),
+        reason,
+        extra.join(delimiter),
+      ]);
+    },
+  };
+}
+
+function quotedCell(cell: string, delimiter: string): string {
+  const plain = !cell.includes('"') && !cell.includes(delimiter) && !/[\r\n]|^\s|\s$/.test(cell);
+  return plain ? cell : `"${cell.replaceAll('"', '""')}"`;
+}
+
+/** JSON text is put together by hand, so that a field called `__proto__` is a field. */
+const NDJSON: Form = {
+  head: '',
+  line: ({ original, line, reason }) => {
+    const item = 'item' in original ? original.item : original.cells;
+    const isObject = typeof item === 'object' && item !== null && !Array.isArray(item);
+    const fields = isObject ? Object.entries(item) : [[`${PREFIX}value`, item]];
+    const members = fields
+      .filter(([key]) => key === `${PREFIX}value` || !String(key).startsWith(PREFIX))
+      .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
+    members.push(`"${PREFIX}line":${line}`, `"${PREFIX}error":${JSON.stringify(reason)}`);
+    return `{${members.join(',')}}\n`;
+  },
+};
+
+/** `companies.csv.gz` gives `companies.rejects.csv`; so does `companies.rejects.csv`, which is then numbered. */
+function nameOf(path: string, extension: string): string {
+  const stem =
+    path === '-'
+      ? 'stdin'
+      : basename(path).replace(/(?:\.(?:gz|zst|csv|tsv|tab|txt|json|jsonl|ndjson))+$/i, '');
+  return `${stem.replace(/\.rejects(?:-\d+)?$/, '') || 'input'}.rejects.${extension}`;
+}
+
+function open(name: string, cwd: string): { path: string; handle: number } {
+  for (let copy = 1; ; copy++) {
+    const path = copy === 1 ? name : name.replace(/(\.[^.]*)?$/, (extension) => `-${copy}${extension}`);
+    try {
+      return { path, handle: openSync(resolve(cwd, path), 'wx', 0o600) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unwritable(path, error);
+    }
+  }
+}
+
+function unwritable(path: string, error: unknown): InputError {
+  const { code } = error as NodeJS.ErrnoException;
+  return new InputError(`rejected rows cannot be written (${code ?? String(error)})`, {
+    file: path,
+    hint: 'name a file that can be written with --rejects <path>',
+    cause: error,
+  });
+}
