@@ -6,6 +6,7 @@ export { DuplicateFinder, type Duplicates, HashSet } from './duplicates.js';
 export { idHashes } from './hashes.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';
+export { expandGlobs, spoolStdin } from './spool.js';
 export { type SurveyOptions, surveyInput } from './survey.js';
 export {
   type ItemBatch,

@@ -1,12 +1,115 @@
-/** Runs a task over batches and gives the results in order. */
+/** Runs a task over batches, on this thread or on workers, and gives the results in order. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { errorOf, handedOver, type Reply } from './messages.js';
 import { createTask, type TaskResults, type TaskSpec } from './task.js';
-import type { RecordBatch } from './types.js';
+import type { OpenedInput, RecordBatch } from './types.js';
 
+export interface PoolOptions {
+  /** Worker threads; 0 keeps the work on the calling thread. */
+  threads: number;
+  /** The built worker; null where there is none. */
+  workerUrl?: URL | null;
+}
+
+/** Beside the bundle that this module ends up in. Not there when the sources are run directly. */
+const WORKER = new URL('./batch-worker.js', import.meta.url);
+const builtWorker = (): URL | null => (existsSync(fileURLToPath(WORKER)) ? WORKER : null);
+
+/** Starting threads costs some 100 ms: a file that is read in less is read here. */
+const worthThreads = ({ stamp, compression }: OpenedInput): boolean =>
+  stamp.size > (compression ? 1 : 8) * 1024 * 1024;
+
+/** Batches that a worker has at once: one to work on, one to go on with. */
+const PER_WORKER = 2;
+
+/**
+ * Gives a result for each batch, in order; at most two batches a thread are under way. An error of a
+ * batch comes where its result would have come, one of the reader after all results before it. Stopping early ends
+ * the threads.
+ */
 export async function* runTask<S extends TaskSpec>(
   spec: S,
   batches: AsyncIterable<RecordBatch>,
-  _options: { threads: number },
+  options: PoolOptions,
 ): AsyncGenerator<TaskResults[S['pass']]> {
-  const task = createTask(spec);
-  for await (const batch of batches) yield task(batch) as TaskResults[S['pass']];
+  const url = options.workerUrl === undefined ? builtWorker() : options.workerUrl;
+  if (options.threads === 0 || url === null || !worthThreads(spec.input)) {
+    const task = createTask(spec);
+    for await (const batch of batches) yield task(batch) as TaskResults[S['pass']];
+    return;
+  }
+  const reader = batches[Symbol.asyncIterator]();
+  const hands = Array.from({ length: options.threads }, () => new Hand(url, spec));
+  const underway: Promise<TaskResults[S['pass']]>[] = [];
+  let ended = false;
+  let failure: { error: unknown } | undefined;
+  try {
+    for (;;) {
+      while (!ended && underway.length < options.threads * PER_WORKER) {
+        const next = await reader.next().catch((error: unknown) => {
+          failure = { error };
+          return { done: true as const, value: undefined };
+        });
+        if (next.done) {
+          ended = true;
+          break;
+        }
+        const least = hands.reduce((a, b) => (b.pending < a.pending ? b : a));
+        const result = least.run(next.value) as Promise<TaskResults[S['pass']]>;
+        result.catch(() => {}); // seen when its turn comes
+        underway.push(result);
+      }
+      const first = underway.shift();
+      if (!first) break;
+      yield await first;
+    }
+    if (failure) throw failure.error;
+  } finally {
+    await Promise.all(hands.map((worker) => worker.end()));
+    await reader.return?.();
+  }
 }
+
+/** One worker and the batches it has been given. It answers in order. */
+class Hand {
+  readonly #worker: Worker;
+  #waiting: { resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
+
+  constructor(url: URL, spec: TaskSpec) {
+    this.#worker = new Worker(url, {
+      workerData: spec,
+      // Rows die young. A small nursery costs little time and keeps the process small.
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+    });
+    this.#worker.on('message', (reply: Reply) => {
+      const waiting = this.#waiting.shift();
+      if (reply.type === 'result') waiting?.resolve(reply.result);
+      else waiting?.reject(errorOf(reply));
+    });
+    this.#worker.on('error', (error) => this.#fail(error));
+    this.#worker.on('exit', () => this.#fail(new Error('a worker thread ended')));
+  }
+
+  get pending(): number {
+    return this.#waiting.length;
+  }
+
+  run(batch: RecordBatch): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#worker.postMessage(batch, handedOver(batch));
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #fail(error: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+}
+
+type Result = TaskResults['survey'] | TaskResults['build'];

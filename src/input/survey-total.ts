@@ -10,7 +10,6 @@ export class SurveyTotal {
   /** Ordinal of the first accepted row, -1 before there is one. */
   sample = -1;
   readonly unsettled: number[] = [];
-  readonly #input: OpenedInput;
   readonly #schema: Schema;
   readonly #columns: ColumnsTotal;
   #bytes = 0;
@@ -18,7 +17,6 @@ export class SurveyTotal {
   #rounded: SurveyPart['rounded'] = { first: null, count: 0 };
 
   constructor(input: OpenedInput, itemLimitBytes: number) {
-    this.#input = input;
     this.#schema = { types: [], itemLimitBytes };
     this.#columns = columnsTotal(input);
   }
@@ -72,14 +70,13 @@ export class SurveyTotal {
   }
 
   #warnings(): string[] {
-    const { path } = this.#input;
-    const warnings = this.#columns.warnings().map((warning) => `${path}: ${warning}`);
-    if (this.rows.read === 0) warnings.push(`${path}: no rows`);
+    const warnings = this.#columns.warnings();
+    if (this.rows.read === 0) warnings.push('no rows');
     const { first, count } = this.#rounded;
     if (first) {
-      const more = count === 1 ? '' : `, and ${count - 1} more`;
+      const more = count === 1 ? '' : ` (and ${count - 1} more)`;
       warnings.push(
-        `${path}:${first.line}: the identifier ${quoted(first.text)} looks rounded by a spreadsheet${more}; format the column as text and export it again`,
+        `line ${first.line}${more}: the identifier ${quoted(first.text)} looks rounded by a spreadsheet; format its column as text and export it again`,
       );
     }
     return warnings;

@@ -109,18 +109,21 @@ function quotedCell(cell: string, delimiter: string): string {
   return plain ? cell : `"${cell.replaceAll('"', '""')}"`;
 }
 
-/** JSON text is put together by hand, so that a field called `__proto__` is a field. */
+/** What an earlier rejects file put at the end of an item. */
+const EARLIER = /,?"_profiles_line":\d+,"_profiles_error":"(?:[^"\\]|\\.)*"\s*\}$/;
+
+/** An item is the JSON text that stood in the input: read and written again, a number could lose digits. */
 const NDJSON: Form = {
   head: '',
   line: ({ original, line, reason }) => {
-    const item = 'item' in original ? original.item : original.cells;
-    const isObject = typeof item === 'object' && item !== null && !Array.isArray(item);
-    const fields = isObject ? Object.entries(item) : [[`${PREFIX}value`, item]];
-    const members = fields
-      .filter(([key]) => key === `${PREFIX}value` || !String(key).startsWith(PREFIX))
-      .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
-    members.push(`"${PREFIX}line":${line}`, `"${PREFIX}error":${JSON.stringify(reason)}`);
-    return `{${members.join(',')}}\n`;
+    const text = 'item' in original ? String(original.item) : JSON.stringify(original.cells);
+    const item = text
+      .trim()
+      .replace(/\s*[\r\n]+\s*/g, ' ')
+      .replace(EARLIER, '}');
+    const members = item.startsWith('{') ? item.slice(1, -1).trimEnd() : `"${PREFIX}value":${item}`;
+    const own = `"${PREFIX}line":${line},"${PREFIX}error":${JSON.stringify(reason)}`;
+    return `{${members}${members === '' ? '' : ','}${own}}\n`;
   },
 };
 

@@ -1,0 +1,33 @@
+/** What the calling thread and a worker say to each other. Arrays are handed over, not copied. */
+import { InputError } from '../errors.js';
+import type { TaskResults } from './task.js';
+import type { RecordBatch } from './types.js';
+
+export type Reply =
+  | { type: 'result'; result: TaskResults['survey'] | TaskResults['build'] }
+  /** The input's fault: a sentence for the user. */
+  | { type: 'input'; message: string; hint: string | undefined }
+  /** Ours. */
+  | { type: 'defect'; message: string; stack: string | undefined };
+
+/** Memory of a batch or a result that may change threads: all its typed arrays. */
+export function handedOver(value: RecordBatch | TaskResults['survey'] | TaskResults['build']): ArrayBuffer[] {
+  const companies = 'companies' in value && value.companies ? Object.values(value.companies) : [];
+  return [...Object.values(value), ...companies]
+    .filter((part) => ArrayBuffer.isView(part))
+    .map((part) => part.buffer as ArrayBuffer);
+}
+
+export function failed(error: unknown): Reply {
+  if (error instanceof InputError) return { type: 'input', message: error.message, hint: error.hint };
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  return { type: 'defect', message, stack };
+}
+
+/** The error that a worker met, as if it had been met here. */
+export function errorOf(reply: Exclude<Reply, { type: 'result' }>): Error {
+  if (reply.type === 'input') return new InputError(reply.message, { hint: reply.hint });
+  const error = new Error(reply.message);
+  if (reply.stack !== undefined) error.stack = reply.stack;
+  return error;
+}
