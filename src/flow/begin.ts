@@ -49,6 +49,8 @@ export interface NewRun {
   account: string | null;
   options: ImportOptions;
   surveyed: Surveyed;
+  /** Rejects file of each input, or null. */
+  rejects: readonly (string | null)[];
 }
 
 /**
@@ -56,7 +58,7 @@ export interface NewRun {
  * not fit its rows. @returns the runs that gave way
  */
 export function beginRun(
-  { run, scope, account, options, surveyed }: NewRun,
+  { run, scope, account, options, surveyed, rejects }: NewRun,
   state: State,
   clock: Clock,
 ): string[] {
@@ -74,12 +76,12 @@ export function beginRun(
     finished: false,
     options: storeOptions(state, run, options),
     started_at: new Date(clock.now()).toISOString(),
-    inputs: surveyed.inputs.map(({ opened, survey }) => ({
+    inputs: surveyed.inputs.map(({ opened, survey }, index) => ({
       path: opened.path,
       location: opened.location,
       kind: opened.kind,
       digest: survey.digest,
-      rejects_file: null,
+      rejects_file: rejects[index] ?? null,
     })),
   });
   if (options.full) for (const kind of surveyed.duplicates.keys()) state.clearFingerprints(scope, kind);

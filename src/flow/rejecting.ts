@@ -45,9 +45,13 @@ export class Rejecting {
     await this.#files[chunk.input]!.flush();
   }
 
-  /** Ends the files. @returns for each input its rejects file, or null */
-  async close(): Promise<(string | null)[]> {
-    const files = await Promise.all(this.#files.map((file) => file.close()));
+  /** What was rejected so far is in the files when this resolves. @returns for each input its rejects file, or null */
+  async flush(): Promise<(string | null)[]> {
+    const files = await Promise.all(this.#files.map((file) => file.flush()));
     return files.map((file, input) => file ?? this.written[input] ?? null);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#files.map((file) => file.close()));
   }
 }

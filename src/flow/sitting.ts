@@ -177,14 +177,16 @@ export class Sitting {
   }
 
   /** The run is on disk from here on. */
-  *#begin(surveyed: Surveyed): Generator<ImportEvent> {
+  async *#begin(surveyed: Surveyed): AsyncGenerator<ImportEvent> {
     const { deps, options } = this;
     if (this.earlier) {
       deps.state.reopenRun(this.#run);
       return;
     }
     const { account } = deps.service;
-    const run = { run: this.#run, scope: this.#scope(), account, options, surveyed };
+    // Named in the record from the start: a resume must not write them again.
+    const rejects = await this.#rejecting!.flush();
+    const run = { run: this.#run, scope: this.#scope(), account, options, surveyed, rejects };
     for (const old of beginRun(run, deps.state, deps.clock)) {
       yield this.#warn(`run ${old} of the same file was unfinished; this import takes its place`);
     }
@@ -219,7 +221,8 @@ export class Sitting {
       });
       if (failure) return failure;
       if (stop.aborted && !this.#isDone(surveyed)) {
-        return stop.reason instanceof WaitTimeoutError ? stop.reason : interrupted(deps.stop, this.#resume());
+        if (!(stop.reason instanceof WaitTimeoutError)) return interrupted(deps.stop, this.#resume());
+        return new WaitTimeoutError(stop.reason.message, { hint: `continue with: ${this.#resume()}` });
       }
     }
     return null;
@@ -237,7 +240,7 @@ export class Sitting {
     plan?: Plan,
   ): AsyncGenerator<ImportEvent, ImportResult> {
     const { deps } = this;
-    const files = await this.#rejecting!.close();
+    const files = await this.#rejecting!.flush();
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const summary = summarise(ending, {

@@ -20,8 +20,8 @@ export interface RejectsInput {
 export interface Rejects {
   /** @throws InputError when the file cannot be written */
   add(row: RejectedRow): void;
-  /** What was added is in the file when this resolves. */
-  flush(): Promise<void>;
+  /** What was added is in the file when this resolves. @returns as `close` does */
+  flush(): Promise<string | null>;
   /** @returns the file's path as it is reported, or null when nothing was added; may be called again */
   close(): Promise<string | null>;
 }
@@ -65,7 +65,10 @@ export function createRejects(input: RejectsInput, where: { cwd: string; path: s
       }
       put(form.line(row));
     },
-    flush: async () => write(),
+    flush: async () => {
+      write();
+      return file?.path ?? null;
+    },
     close: async () => {
       if (!file) return null;
       if (!closed) {
