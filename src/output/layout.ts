@@ -10,17 +10,26 @@ export interface Part {
   style?: Style | undefined;
 }
 
-/** Parts in their order, two spaces between them; the least important are dropped, and the last one is cut, until they fit. */
+/**
+ * Parts in their order, two spaces between them: the most important ones that fit, each whole. Where not even the first
+ * of them fits, it is cut.
+ */
 export function layout(parts: readonly Part[], columns: number, indent = ''): string {
-  let kept = parts.filter((part) => part.text !== '');
-  const room = columns - widthOf(indent);
-  const width = (): number => kept.reduce((sum, part) => sum + widthOf(part.text) + 2, -2);
-  while (kept.length > 1 && width() > room) {
-    const least = kept.reduce((a, b) => (b.rank >= a.rank ? b : a));
-    kept = kept.filter((part) => part !== least);
+  let room = columns - widthOf(indent);
+  const byRank = parts.filter((part) => part.text !== '').sort((a, b) => a.rank - b.rank);
+  const [first, ...others] = byRank;
+  if (!first) return indent;
+  const text = cutTo(first.text, room);
+  const kept = new Map<Part, string>([[first, text]]);
+  room -= widthOf(text);
+  for (const part of others) {
+    const width = 2 + widthOf(part.text);
+    if (width > room) continue;
+    kept.set(part, part.text);
+    room -= width;
   }
-  const only = kept.length === 1;
-  return indent + kept.map(({ text, style }) => (style ?? same)(only ? cutTo(text, room) : text)).join('  ');
+  const inOrder = parts.filter((part) => kept.has(part));
+  return indent + inOrder.map((part) => (part.style ?? same)(kept.get(part)!)).join('  ');
 }
 
 const same: Style = (text) => text;

@@ -57,9 +57,11 @@ export function startLiveRegion(
   const paint = (): void => {
     if (!stream.writableNeedDrain) put(painted());
   };
+  // Wiped first: a line that the terminal broke stays marked as broken if only its letters are replaced.
+  const repaint = (): boolean => put(`\r${CLEAR_BELOW}${painted()}`);
 
   put(HIDE_CURSOR + painted());
-  stream.on('resize', paint);
+  stream.on('resize', repaint);
   const cancel = schedule(() => {
     frame++;
     paint();
@@ -77,7 +79,7 @@ export function startLiveRegion(
     if (!running) return;
     running = false;
     cancel();
-    stream.off('resize', paint);
+    stream.off('resize', repaint);
     stream.write = write;
     put(`\r${CLEAR_BELOW}${SHOW_CURSOR}`);
   };

@@ -63,11 +63,12 @@ export class ImportProgress implements DisplayView {
     const { done, total } = this.#count();
     const share = total ? Math.min(1, done / total) : null;
     const { rate, left } = this.#pace();
+    const brief = columns < 56;
     const head = layout(
       [
-        { text: this.#phase(measure), rank: 0, style: this.#styles.bold },
+        { text: this.#phase(measure, brief), rank: 0, style: this.#styles.bold },
         { text: share === null || columns < 76 ? '' : bar(share), rank: 6, style: this.#styles.cyan },
-        { text: this.#rows(measure), rank: 1 },
+        { text: this.#rows(measure, brief), rank: 1 },
         { text: share === null ? '' : `${Math.floor(100 * share)}%`, rank: 2 },
         { text: rate === null ? '' : `${grouped(rate)} rows/s`, rank: 5, style: this.#styles.dim },
         { text: left === null ? '' : `${roughly(left)} left`, rank: 3 },
@@ -88,22 +89,22 @@ export class ImportProgress implements DisplayView {
     return `${this.#phase(measure)} ${this.#rows(measure)}${jobs}${time}`;
   }
 
-  #phase(measure: Measure): string {
+  #phase(measure: Measure, brief = false): string {
     // Jobs are followed while later rows are still to be sent: to the reader that is one phase.
     const sending =
       measure.total_rows !== null && (this.#submitted ?? measure.total_rows) < measure.total_rows;
     const phase = measure.phase === 'following' && sending ? 'sending' : measure.phase;
-    return measure.kind === null ? phase : `${phase} ${measure.kind}`;
+    return measure.kind === null || brief ? phase : `${phase} ${measure.kind}`;
   }
 
-  #rows(measure: Measure): string {
+  #rows(measure: Measure, brief = false): string {
     const { of, done } = this.#count();
     if (measure.phase === 'planning') return count(measure.rows, 'row');
     const known =
       measure.total_rows === null
         ? count(done, 'row')
         : `${grouped(done)} of ${count(measure.total_rows, 'row')}`;
-    return of === 'completed' ? `${known} completed` : known;
+    return of === 'completed' && !brief ? `${known} completed` : known;
   }
 
   /** What is counted: bytes read while planning; then rows completed, or rows submitted where no job is followed. */

@@ -76,7 +76,8 @@ describe('layout', () => {
     [40, '> phase  50%  12 rows'],
     [21, '> phase  50%  12 rows'],
     [20, '> phase  12 rows'],
-    [15, '> phase'],
+    [15, '> phase  50%'],
+    [11, '> phase'],
     [5, '> ph…'],
   ])('in %i columns', (columns, line) => {
     expect(layout(parts, columns, '> ')).toBe(line);

@@ -1,0 +1,43 @@
+/**
+ * Shows an import that never happened: each SIGUSR2 is the next event of a list, so a test decides when the screen
+ * changes. Ctrl-C ends it as it ends an import.
+ */
+import { writeFileSync } from 'node:fs';
+import type { ImportEvent } from '../../../src/model.js';
+import { createReporter } from '../../../src/output/reporter.js';
+import { systemClock } from '../../../src/world.js';
+import { aJobEvent, aPlan, aProgress, aSummary } from '../../support/runs.js';
+
+const job = (n: number, completed_rows: number, status = 'processing'): ImportEvent =>
+  aJobEvent({ job_id: `株式会社-👍🏽-${n}`, status, completed_rows });
+
+const events: ImportEvent[] = [
+  { type: 'plan', plan: aPlan() },
+  aProgress('sending', 5_000),
+  job(1, 1_000),
+  job(2, 0, 'queued'),
+  aProgress('following', 1_000),
+  { type: 'warning', message: 'column zip was an integer last time' },
+  job(1, 5_000, 'completed'),
+  { type: 'summary', summary: aSummary() },
+];
+
+const { stdout, stderr, env } = process;
+// What stood on the screen before.
+for (let n = 1; n <= Number(env.PRELUDE ?? 0); n++) stdout.write(`line ${n}\n`);
+const reporter = createReporter({ mode: 'text', stdout, stderr, env, flags: {}, clock: systemClock });
+const going = setInterval(() => {}, 60_000);
+
+async function end(code: number): Promise<void> {
+  process.exitCode = code;
+  clearInterval(going);
+  await reporter.close();
+}
+process.on('SIGINT', () => void end(130));
+process.on('SIGUSR2', () => {
+  const event = events.shift();
+  if (event) void reporter.report(event);
+  if (events.length === 0) void end(0);
+});
+if (env.READY) writeFileSync(env.READY, '');
+else for (let i = events.length; i > 0; i--) process.emit('SIGUSR2');
