@@ -51,7 +51,7 @@ export async function* runImport(
     return yield* sitting.run();
   } catch (error) {
     // What a read or a wait rejects with when it is stopped differs; that it was stopped is what counts.
-    throw deps.stop.aborted && !(error instanceof ProfilesError) ? interrupted(deps.stop, null) : error;
+    throw deps.stop.aborted && !(error instanceof ProfilesError) ? interrupted(deps.stop) : error;
   } finally {
     await sitting.close();
   }

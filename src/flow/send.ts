@@ -74,7 +74,8 @@ class Sender {
 
   /** Said at once, since what is in flight may take its time. */
   #sayStopping(): void {
-    if (this.failure !== null || this.#flights.size === 0) return;
+    // Only a signal is news to the one who sent it; a failure and the end of the waiting time are reported as such.
+    if (this.#flights.size === 0 || typeof this.#deps.stop.reason !== 'string') return;
     this.events.push({
       type: 'notice',
       message: 'stopping: the request in flight is let finish; Ctrl-C again ends it now',

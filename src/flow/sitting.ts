@@ -221,8 +221,7 @@ export class Sitting {
       });
       if (failure) return failure;
       if (stop.aborted && !this.#isDone(surveyed)) {
-        if (!(stop.reason instanceof WaitTimeoutError)) return interrupted(deps.stop, this.#resume());
-        return new WaitTimeoutError(stop.reason.message, { hint: `continue with: ${this.#resume()}` });
+        return stop.reason instanceof WaitTimeoutError ? stop.reason : interrupted(deps.stop);
       }
     }
     return null;
@@ -304,8 +303,8 @@ async function* chunksOfKind(surveyed: Surveyed, kind: Kind, cut: CutDeps): Asyn
   }
 }
 
-/** @param resume the command that goes on, or null when nothing was sent */
-export function interrupted(stop: AbortSignal, resume: string | null): InterruptedError {
+/** The command that goes on is in the summary. */
+export function interrupted(stop: AbortSignal): InterruptedError {
   const signal = stop.reason === 'SIGTERM' || stop.reason === 'SIGHUP' ? stop.reason : 'SIGINT';
-  return new InterruptedError(signal, { hint: resume ? `continue with: ${resume}` : 'nothing was sent' });
+  return new InterruptedError(signal);
 }
