@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { UsageError } from '../../src/errors.js';
+import { parseFault } from '../../src/sandbox/fault-spec.js';
+
+describe('a spec that can be read', () => {
+  it.each<[string, string, object, object]>([
+    ['429:every=5', 'status', { type: 'every', n: 5 }, { status: 429 }],
+    ['503:first=3,retry-after=2', 'status', { type: 'first', n: 3 }, { status: 503, retryAfter: '2' }],
+    ['503:nth=1,retry-after=-5', 'status', { type: 'nth', n: 1 }, { status: 503, retryAfter: '-5' }],
+    ['429:nth=1,retry-after-date=90', 'status', { type: 'nth', n: 1 }, { status: 429, retryAfterDate: 90 }],
+    ['502:nth=2,html,accepted', 'status', { type: 'nth', n: 2 }, { status: 502, html: true, accepted: true }],
+    ['reset-after:p=0.1', 'reset-after', { type: 'p', p: 0.1 }, {}],
+    ['hang:nth=2,on=job,for=0.5', 'hang', { type: 'nth', n: 2 }, { on: 'job', for: 0.5 }],
+    ['cut-body:p=1,chunked,on=any', 'cut-body', { type: 'p', p: 1 }, { chunked: true, on: 'any' }],
+    [
+      'redirect:first=1,status=301,location=http://127.0.0.1:1/a?b=c',
+      'redirect',
+      { type: 'first', n: 1 },
+      { status: 301, location: 'http://127.0.0.1:1/a?b=c' },
+    ],
+    ['stuck-job:nth=2,status=queued', 'stuck-job', { type: 'nth', n: 2 }, { state: 'queued' }],
+    ['short-job:every=1,rows=3', 'short-job', { type: 'every', n: 1 }, { rows: 3 }],
+  ])('%s', (spec, kind, when, options) => {
+    expect(parseFault(spec)).toEqual({ spec, kind, when, options });
+  });
+});
+
+describe('a spec that cannot be read is named, with what is wrong and how one is written', () => {
+  it.each([
+    ['', '"" is no fault', 'reset-after'],
+    ['429', '"" does not say when', '503:first=3'],
+    ['429:', '"" does not say when', '503:first=3'],
+    ['429:frist=3', '"frist=3" does not say when', '503:first=3'],
+    ['429:nth=0', '"nth=0" does not say when', '503:first=3'],
+    ['429:nth=1.5', '"nth=1.5" does not say when', '503:first=3'],
+    ['429:p=1.1', '"p=1.1" does not say when', '503:first=3'],
+    ['429:p=', '"p=" does not say when', '503:first=3'],
+    ['99:nth=1', '"99" is no fault', 'from 200 to 599'],
+    ['600:nth=1', '"600" is no fault', 'from 200 to 599'],
+    ['status:nth=1', '"status" is no fault', 'from 200 to 599'],
+    ['constructor:nth=1', '"constructor" is no fault', 'from 200 to 599'],
+    ['hang:nth=1,html', '"html" is no option of hang', 'on, accepted, for'],
+    ['fail-job:nth=1,on=any', '"on" is no option of fail-job', 'no option'],
+    ['hang:nth=1,toString', '"toString" is no option of hang', 'on, accepted, for'],
+    ['hang:nth=1,on=poll', '"on=poll" has no value that on can take', '503:first=3'],
+    ['502:nth=1,html=yes', '"html=yes" has no value', '503:first=3'],
+    ['503:nth=1,retry-after=', '"retry-after=" has no value', '503:first=3'],
+    ['503:nth=1,retry-after=1\r\nx: y', 'has no value', '503:first=3'],
+    ['redirect:nth=1', 'needs location=<url>', '503:first=3'],
+    ['redirect:nth=1,status=200,location=x', '"status=200" has no value', '503:first=3'],
+    ['drip:nth=1,for=-1', '"for=-1" has no value', '503:first=3'],
+    ['short-job:nth=1,rows=0', '"rows=0" has no value', '503:first=3'],
+  ])('%j', (spec, what, hint) => {
+    let thrown: unknown;
+    try {
+      parseFault(spec);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(UsageError);
+    expect((thrown as UsageError).message).toContain(`fault "${spec}"`);
+    expect((thrown as UsageError).message).toContain(what);
+    expect((thrown as UsageError).hint).toContain(hint);
+  });
+});

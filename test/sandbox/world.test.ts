@@ -1,0 +1,283 @@
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { StateError } from '../../src/errors.js';
+import { readBulk } from '../../src/sandbox/body.js';
+import { DEFAULT_LOOKUPS } from '../../src/sandbox/lookups.js';
+import { openStore } from '../../src/sandbox/store.js';
+import type { Fate } from '../../src/sandbox/timeline.js';
+import type { Kind, Region } from '../../src/sandbox/types.js';
+import { type Arrival, createWorld, type World } from '../../src/sandbox/world.js';
+import { ManualClock } from '../support/sandbox.js';
+
+const folder = (): string => mkdtempSync(join(tmpdir(), 'profiles-test-'));
+
+/** A world of its own, with a submit that is easy to say. */
+function makeWorld(dataDir: string | null = null, clock = new ManualClock()) {
+  const world = createWorld(openStore(dataDir), clock, DEFAULT_LOOKUPS);
+  onTestFinished(() => world.close());
+  const arrival = (region: Region, sha256: string): Arrival => ({
+    region,
+    sha256,
+    bytes: 10,
+    baseUrl: 'http://x',
+  });
+  const submit = (
+    kind: Kind,
+    items: object[],
+    {
+      region = 'default' as Region,
+      fate = { type: 'completed' } as Fate,
+      rowsPerSecond = 2_000,
+      oneAtATime = false,
+    } = {},
+  ) => {
+    const json = JSON.stringify({ [kind]: items });
+    const reading = readBulk(kind, Buffer.from(json));
+    if (!reading.ok) throw new Error('the test sent nonsense');
+    const rules = { rowsPerSecond, oneAtATime, fate: () => fate };
+    return world.submit(arrival(region, json), kind, reading.value, rules);
+  };
+  const company = (id: string, metadata: object, region: Region = 'default') =>
+    world.upsertCompany(arrival(region, id), { id, companyId: null, metadata: JSON.stringify(metadata) });
+  const idOf = (job: ReturnType<World['submit']>): string => (job === 'busy' ? 'busy' : job.job_id);
+  return { world, clock, submit, company, idOf };
+}
+
+describe('profiles', () => {
+  it('are there when their job has completed, and not before', () => {
+    const { world, clock, submit } = makeWorld();
+    submit('companies', [{ company_id: '00042', metadata: { name: 'A' } }]);
+    clock.advance(299);
+    expect(world.profile('companies', '00042', 'default')).toBeUndefined();
+    expect(world.pending('companies', '00042', 'default')).toBe(true);
+    clock.advance(1);
+    expect(world.profile('companies', '00042', 'default')?.metadata).toEqual({ name: 'A' });
+    expect(world.pending('companies', '00042', 'default')).toBe(false);
+    expect(world.profile('companies', '42', 'default')).toBeUndefined();
+    expect(world.profile('users', '00042', 'default')).toBeUndefined();
+  });
+
+  it('are kept apart by region', () => {
+    const { world, clock, submit, company } = makeWorld();
+    submit('users', [{ user_id: 'u', company_id: 'c' }], { region: 'eu' });
+    company('c', { name: 'A' }, 'eu');
+    clock.advance(300);
+    expect(world.profile('users', 'u', 'eu')?.json).toBe('{"user_id":"u","company_id":"c","metadata":{}}');
+    expect(world.profile('users', 'u', 'default')).toBeUndefined();
+    expect(world.profile('companies', 'c', 'default')).toBeUndefined();
+  });
+
+  it('take the upserts in the order in which jobs complete, not in which they were accepted', () => {
+    const { world, clock, submit } = makeWorld();
+    submit('users', [{ user_id: 'u', metadata: { from: 'slow', slow: 1 } }], { rowsPerSecond: 1 });
+    submit('users', [{ user_id: 'u', metadata: { from: 'fast', fast: 1 } }]);
+    clock.advance(500);
+    expect(world.profile('users', 'u', 'default')?.metadata).toEqual({ from: 'fast', fast: 1 });
+    clock.advance(500);
+    expect(world.profile('users', 'u', 'default')?.metadata).toEqual({ from: 'slow', slow: 1, fast: 1 });
+  });
+
+  it('take equal ids of one request in their order', () => {
+    const { world, clock, submit } = makeWorld();
+    submit('users', [
+      { user_id: 'u', metadata: { a: 1, b: 1 } },
+      { user_id: 'u', metadata: { a: 2, b: null } },
+    ]);
+    clock.advance(300);
+    expect(world.profile('users', 'u', 'default')?.json).toBe('{"user_id":"u","metadata":{"a":2}}');
+  });
+
+  it('are not touched by a failed or stuck job, nor by the rows that a short one lost', () => {
+    const { world, clock, submit } = makeWorld();
+    const both = [{ user_id: 'a' }, { user_id: 'b' }];
+    submit('users', both, { fate: { type: 'failed' }, region: 'eu' });
+    submit('users', both, { fate: { type: 'stuck', status: 'queued' }, region: 'eu' });
+    submit('users', both, { fate: { type: 'short', rows: 1 } });
+    clock.advance(10_000);
+    const held = (id: string, region: Region): boolean => world.profile('users', id, region) !== undefined;
+    expect([held('a', 'eu'), held('a', 'default'), held('b', 'default')]).toEqual([false, true, false]);
+  });
+
+  it.each(['', ' ', 'a\u0000b', '../x', '😀', "'; DROP TABLE entry; --", 'x'.repeat(10_000)])(
+    'any identifier: %j',
+    (tail) => {
+      const { world, clock, submit } = makeWorld();
+      const id = `id${tail}`;
+      submit('users', [{ user_id: id, metadata: { [id]: id } }]);
+      clock.advance(300);
+      expect(world.profile('users', id, 'default')?.metadata).toEqual({ [id]: id });
+    },
+  );
+});
+
+describe('jobs', () => {
+  it('have every field of the record, and progress in the status reply only', () => {
+    const { world, clock, submit, idOf } = makeWorld();
+    const job = submit('companies', [{ company_id: 'c' }]);
+    const job_id = idOf(job);
+    expect(job_id).toMatch(/^urn:profiles:job:default\/[0-9a-f]{8}-1$/);
+    const links = `http://x/v1/background_jobs/${encodeURIComponent(job_id)}`;
+    const record = {
+      job_id,
+      type: 'companies_bulk_identify',
+      filename: 'companies-20260102T030405Z-1.json',
+      file_size: 10,
+      total_rows: 1,
+      start_time: '2026-01-02T03:04:05.000Z',
+      links,
+    };
+    expect(job).toEqual({ ...record, status: 'queued', end_time: null });
+    clock.advance(5_000);
+    expect(world.job('default', job_id, 'http://x')).toEqual({
+      ...record,
+      status: 'completed',
+      completed_rows: 1,
+      elapsed_time: 0.3,
+      end_time: '2026-01-02T03:04:05.300Z',
+    });
+  });
+
+  it('are not known under an id of another region, sandbox or form', () => {
+    const { world, submit, company, idOf } = makeWorld();
+    const id = idOf(submit('companies', [{ company_id: 'c' }]));
+    company('c', {});
+    const other = makeWorld();
+    other.submit('companies', [{ company_id: 'c' }]);
+    const asked = [
+      id.replace('default', 'eu'),
+      id.replace(/1$/, '01'),
+      id.replace(/1$/, '3'),
+      id.replace(/1$/, ''),
+      id.toUpperCase(),
+      '',
+    ];
+    expect(asked.map((one) => world.job('default', one, ''))).toEqual(asked.map(() => undefined));
+    expect(world.job('eu', id.replace('default', 'eu'), '')).toBeUndefined();
+    expect(other.world.job('default', id, '')).toBeUndefined();
+    // The single upsert of a company is accepted work too, but no job.
+    expect(world.job('default', id.replace(/1$/, '2'), '')).toBeUndefined();
+  });
+
+  it('run one at a time where that is the rule: both kinds together, each region by itself', () => {
+    const { clock, submit, company, idOf } = makeWorld();
+    const one = { oneAtATime: true };
+    submit('companies', [{ company_id: 'c' }], one);
+    expect(submit('users', [{ user_id: 'u' }], one)).toBe('busy');
+    expect(submit('users', [{ user_id: 'u' }], { ...one, region: 'eu' })).not.toBe('busy');
+    company('c', {});
+    clock.advance(300);
+    expect(
+      idOf(submit('users', [{ user_id: 'u' }], { ...one, fate: { type: 'stuck', status: 'queued' } })),
+    ).toMatch(/-4$/);
+    clock.advance(1e9);
+    expect(submit('users', [{ user_id: 'u' }], one)).toBe('busy');
+  });
+});
+
+describe('lookups', () => {
+  it('list what completed users’ imports of both regions brought', () => {
+    const { world, clock, submit } = makeWorld();
+    const imported = () =>
+      (world.lookup('user_properties') as { key: string; data_type: string; is_auto_property: boolean }[])
+        .filter((property) => !property.is_auto_property)
+        .map(({ key, data_type }) => `${key}:${data_type}`);
+    submit('users', [{ user_id: 'u', metadata: { plan: 'a', age: 3 } }]);
+    submit('users', [{ user_id: 'u', metadata: { age: 3.5, vip: true } }], { region: 'eu' });
+    submit('users', [{ user_id: 'u', metadata: { lost: 1 } }], { fate: { type: 'failed' } });
+    submit('companies', [{ company_id: 'c', metadata: { industry: 'x' } }]);
+    expect(imported()).toEqual([]);
+    clock.advance(300);
+    expect(imported()).toEqual(['plan:string', 'age:number', 'vip:boolean']);
+  });
+
+  it('have banners, cards and checklists', () => {
+    const { world } = makeWorld();
+    const types = (world.lookup('embeds') as { type: string }[]).map((embed) => embed.type);
+    expect([...new Set(types)].sort()).toEqual(['banner', 'card']);
+    expect(world.lookup('checklists')).toBe(DEFAULT_LOOKUPS.checklists);
+  });
+});
+
+describe('data', () => {
+  it('are private and there again after a restart, ids going on', () => {
+    const dir = join(folder(), 'made');
+    const clock = new ManualClock();
+    const before = makeWorld(dir, clock);
+    const id = before.idOf(before.submit('users', [{ user_id: 'u', metadata: { a: 1 } }]));
+    before.world.close();
+    clock.advance(300);
+    const after = makeWorld(dir, clock);
+    expect(after.world.profile('users', 'u', 'default')?.metadata).toEqual({ a: 1 });
+    expect(after.world.job('default', id, '')?.status).toBe('completed');
+    expect(after.idOf(after.submit('users', [{ user_id: 'v' }]))).toBe(id.replace(/-1$/, '-2'));
+    const mode = (path: string): number => statSync(path).mode & 0o777;
+    expect(mode(dir)).toBe(0o700);
+    for (const file of ['sandbox.db', 'sandbox.db-wal', 'sandbox.db-shm'])
+      expect(mode(join(dir, file))).toBe(0o600);
+  });
+
+  it('are erased by a reset, from the file too; ids are not given twice', () => {
+    const dir = folder();
+    const { world, clock, submit, company, idOf } = makeWorld(dir);
+    const id = idOf(submit('users', [{ user_id: 'u', metadata: { note: 'remember-me' } }, { user_id: 'v' }]));
+    submit('users', [{ user_id: 'u' }], { region: 'eu' });
+    company('c', {});
+    expect(world.reset()).toEqual({ companies: 1, users: 3, jobs: 2 });
+    clock.advance(300);
+    expect(world.profile('users', 'u', 'default')).toBeUndefined();
+    expect(world.job('default', id, '')).toBeUndefined();
+    expect(world.reset()).toEqual({ companies: 0, users: 0, jobs: 0 });
+    expect(idOf(submit('users', [{ user_id: 'u' }]))).toMatch(/-4$/);
+    for (const file of ['sandbox.db', 'sandbox.db-wal'])
+      expect(readFileSync(join(dir, file)).includes('remember-me')).toBe(false);
+  });
+
+  it('do not grow when the same request is sent over and over, and stay what they were', () => {
+    const dir = folder();
+    const { world, clock, submit } = makeWorld(dir);
+    const items = Array.from({ length: 50 }, (_, i) => ({
+      user_id: `u-${i}`,
+      metadata: { a: 'x', gone: null },
+    }));
+    const between = [{ user_id: 'u-1', metadata: { a: 'y', b: 'z' } }];
+    for (let i = 0; i < 20; i++) {
+      submit('users', items);
+      clock.advance(300);
+      if (i === 10) submit('users', between);
+      clock.advance(300);
+    }
+    expect(world.profile('users', 'u-1', 'default')?.metadata).toEqual({ a: 'x', b: 'z' });
+    const db = new DatabaseSync(join(dir, 'sandbox.db'));
+    const { n } = db.prepare('SELECT count(*) AS n FROM entry').get() as { n: number };
+    db.close();
+    expect(n).toBeLessThanOrEqual(3 * items.length + 1);
+  });
+
+  it('keep what a repeated request needs while its repetition has not completed', () => {
+    const { world, clock, submit } = makeWorld();
+    const items = [{ user_id: 'u', metadata: { a: 1 } }];
+    for (let i = 0; i < 3; i++) {
+      submit('users', items);
+      clock.advance(300);
+    }
+    submit('users', items, { rowsPerSecond: 0.001 });
+    submit('users', items, { rowsPerSecond: 0.001 });
+    expect(world.profile('users', 'u', 'default')?.metadata).toEqual({ a: 1 });
+  });
+
+  it('of another version, or no database at all, are refused with the mend', () => {
+    const other = folder();
+    const db = new DatabaseSync(join(other, 'sandbox.db'));
+    db.exec('PRAGMA user_version = 99');
+    db.close();
+    const broken = folder();
+    writeFileSync(join(broken, 'sandbox.db'), 'no database '.repeat(100));
+    for (const dir of [other, broken, join(broken, 'sandbox.db')]) {
+      expect(() => openStore(dir)).toThrow(StateError);
+      expect(() => openStore(dir)).toThrow(/sandbox\.db/);
+    }
+  });
+});
