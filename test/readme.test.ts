@@ -1,0 +1,78 @@
+/** The README names every command and flag, and its first commands are the ones that work. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../src/commands/index.js';
+import type { World } from '../src/context.js';
+import { Exit } from '../src/errors.js';
+import { commandTree } from '../src/main.js';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+
+/** Only `stdout` is looked at while the tree is made. */
+const world = { stdout: new PassThrough() } as unknown as World;
+
+async function commands(): Promise<Command[]> {
+  const all: Command[] = [];
+  const collect = (command: Command): void => {
+    all.push(command);
+    for (const child of command.createHelp().visibleCommands(command)) collect(child);
+  };
+  const wire = () => async () => {};
+  for (const { name } of COMMANDS) {
+    const program = await commandTree([name], world, wire);
+    collect(program.commands.find((command) => command.name() === name)!);
+  }
+  return all;
+}
+
+describe('README', () => {
+  test('its first commands', () => {
+    expect(README).toContain(
+      'npm ci && npx profiles import fixtures/companies.csv --region sandbox\nnpm test\n',
+    );
+  });
+
+  test('the promise, word for word', () => {
+    expect(README).toContain(
+      'what the service has acknowledged is never sent again; what was in flight when the answer was lost is sent again (an upsert makes that safe) and is named in the report; every row read ends as rejected, unchanged, merged, submitted or unsent, and the numbers add up.',
+    );
+  });
+
+  test('names every command', () => {
+    const missing = COMMANDS.map(({ name }) => `profiles ${name}`).filter((words) => !README.includes(words));
+    expect(missing).toEqual([]);
+  });
+
+  test('names every flag of every command', async () => {
+    const tree = await commandTree([], world, () => async () => {});
+    const flags = [tree, ...(await commands())].flatMap((command) =>
+      command.options.filter((option) => !option.hidden).map((option) => option.long!),
+    );
+    expect(flags.length).toBeGreaterThan(60);
+    const missing = [...new Set(flags)].filter((flag) => !new RegExp(`${flag}(?![\\w-])`).test(README));
+    expect(missing).toEqual([]);
+  });
+
+  test('names every exit code', () => {
+    for (const code of Object.values(Exit))
+      expect(README).toMatch(new RegExp(`^\\| (?:\\d+, )?${code}(?:, \\d+)? \\|`, 'm'));
+  });
+});
+
+test('every command, the root included, has at least two examples', async () => {
+  const tree = await commandTree([], world, () => async () => {});
+  for (const command of [tree, ...(await commands())]) {
+    let help = '';
+    command.configureOutput({ writeOut: (text) => (help += text) });
+    command.outputHelp();
+    const examples = help.split('\nExamples:\n')[1] ?? '';
+    expect([command.name(), examples.match(/^ {2}\$ profiles /gm)?.length ?? 0]).toEqual([
+      command.name(),
+      expect.toSatisfy((count: number) => count >= 2, 'at least two'),
+    ]);
+  }
+});
