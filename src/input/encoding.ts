@@ -2,7 +2,7 @@
  * Text of any encoding, as UTF-8 that is known to be valid: later stages cut it at bytes and hand it to
  * parsers without another look.
  */
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { UsageError } from '../errors.js';
 
 /** Why text stops being text. `main` never sees it: the stage that counts lines turns it into an InputError. */
@@ -76,6 +76,7 @@ function looksLikeUtf16(text: Buffer): boolean {
 async function* validUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let tail: Buffer | undefined;
   let offset = 0;
+  let ascii = true;
   for await (const chunk of chunks) {
     const bytes = tail ? Buffer.concat([tail, chunk]) : chunk;
     const whole = wholeCharacters(bytes, bytes.length);
@@ -83,13 +84,14 @@ async function* validUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
     if (!isUtf8(text)) {
       const valid = validPrefix(text);
       if (valid > 0) yield text.subarray(0, valid);
-      throw invalidUtf8(offset + valid, bytes);
+      throw invalidUtf8(offset + valid, ascii && isAscii(text.subarray(0, valid)), bytes);
     }
     tail = whole < bytes.length ? Buffer.from(bytes.subarray(whole)) : undefined;
+    ascii &&= isAscii(text);
     yield text;
     offset += whole;
   }
-  if (tail) throw invalidUtf8(offset, tail);
+  if (tail) throw invalidUtf8(offset, ascii, tail);
 }
 
 /** How many of the first `length` bytes are left when a character that is cut at the end is left out. */
@@ -117,12 +119,17 @@ function validPrefix(bytes: Buffer): number {
   return wholeCharacters(bytes, valid);
 }
 
-function invalidUtf8(offset: number, around: Buffer): BadTextError {
+/** Where windows-1252 would read, and the file is not UTF-8 for the better part, it is what was meant. */
+function invalidUtf8(offset: number, asciiBefore: boolean, around: Buffer): BadTextError {
   // Bytes that windows-1252 leaves undefined, or control characters, mean that it is something else.
   const western = !around.some((byte) => byte < 0x09 || [0x7f, 0x81, 0x8d, 0x8f, 0x90, 0x9d].includes(byte));
   return new BadTextError(
     `the byte at offset ${offset} is not valid UTF-8`,
-    western ? 'try --encoding windows-1252' : 'name its encoding with --encoding, or export it as UTF-8',
+    !asciiBefore
+      ? 'the text is UTF-8 up to there, so it may be damaged or cut off: export it again'
+      : western
+        ? 'try --encoding windows-1252'
+        : 'name its encoding with --encoding, or export it as UTF-8',
   );
 }
 

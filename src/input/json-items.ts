@@ -38,7 +38,14 @@ function notJson(
   const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0);
   const line = batch.fileLines![number]! + text.slice(0, position).split('\n').length - 1;
   const item = input.format === 'json' ? `item ${batch.lines[number]}` : 'the line';
-  return new InputError(`${item} is not valid JSON: ${faultOf(message)}`, { file: input.path, line });
+  return new InputError(`${item} is not valid JSON: ${faultOf(message)}`, {
+    file: input.path,
+    line,
+    hint:
+      input.format === 'json'
+        ? 'mend the item, or export the file again'
+        : 'each line holds one whole item; items over several lines belong into an array, [ … ]',
+  });
 }
 
 /** The parser's message as a sentence, without positions that count from somewhere else. */

@@ -23,4 +23,4 @@ export function membersText(members: readonly (readonly [key: string, json: stri
 }
 
 export const inexactReason = (where: string, number: string): string =>
-  `${where}: ${number} has more digits than a number can hold; write it in quotes`;
+  `${where}: no number holds ${number} exactly; write it in quotes`;
