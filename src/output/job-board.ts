@@ -100,7 +100,7 @@ export class JobBoard implements DisplayView {
       },
       { text: rowsOf(job), rank: 4 },
       { text: isFinal(job.status) ? '' : percent, rank: 3 },
-      { text: formatDuration(this.#clock.monotonic() - since), rank: 2, style: this.#styles.dim },
+      { text: tenths(this.#clock.monotonic() - since), rank: 2, style: this.#styles.dim },
     ];
     return layout(parts, columns, `${mark} `);
   }
@@ -116,6 +116,9 @@ function rowsOf(job: Sighting): string {
 function completedOf(job: Sighting): number {
   return job.completed_rows ?? (job.status === 'completed' ? (job.total_rows ?? 0) : 0);
 }
+
+/** A duration that does not flicker in its milliseconds. */
+const tenths = (ms: number): string => formatDuration(Math.round(ms / 100) * 100);
 
 /** Green for done, red for failed, yellow for anything on its way. */
 export function statusStyle(status: string, styles: Styles): Style {

@@ -1,4 +1,5 @@
-/** Numbers for people. Written by hand: the first `toLocaleString` of a process costs 10 ms. */
+/** Numbers for people. Grouping is written by hand: the first `toLocaleString` of a process costs 10 ms. */
+import { formatDuration } from '../duration.js';
 
 /** `1234567` as `1,234,567`. */
 export function grouped(n: number): string {
@@ -20,4 +21,9 @@ export function byteSize(bytes: number): string {
     unit++;
   }
   return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
+}
+
+/** Milliseconds that are an estimate, to the second: tenths would only flicker. */
+export function roughly(ms: number): string {
+  return formatDuration(Math.ceil(ms / 1_000) * 1_000).replace('.0s', 's');
 }

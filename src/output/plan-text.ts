@@ -1,7 +1,6 @@
 /** The plan of an import as a person reads it (`--dry-run`). */
-import { formatDuration } from '../duration.js';
 import type { FilePlan, Plan, PropertyCheck } from '../model.js';
-import { byteSize, count, grouped } from './numbers.js';
+import { byteSize, count, grouped, roughly } from './numbers.js';
 import { safeJson, safeLine } from './safe.js';
 import { stylesFor } from './style.js';
 import { renderTable, type TableForm } from './table.js';
@@ -78,7 +77,7 @@ function toSend(plan: Plan): string {
   const time =
     plan.estimated_seconds === null
       ? 'not known: this account has no past jobs here'
-      : `about ${formatDuration(plan.estimated_seconds * 1_000)}`;
+      : `about ${roughly(plan.estimated_seconds * 1_000)}`;
   return [
     `  requests    ${grouped(plan.requests)}`,
     `  bytes       ${byteSize(plan.bytes)}`,

@@ -1,11 +1,10 @@
 /** The progress of an import: a fold over its events, shown as a live region or as one plain line. */
-import { formatDuration } from '../duration.js';
 import type { ImportEvent } from '../model.js';
 import type { DisplayView } from './display.js';
 import { JobBoard } from './job-board.js';
 import { layout } from './layout.js';
 import type { RegionSize } from './live.js';
-import { byteSize, count, grouped } from './numbers.js';
+import { byteSize, count, grouped, roughly } from './numbers.js';
 import type { Styles } from './style.js';
 
 type Measure = Extract<ImportEvent, { type: 'progress' }>;
@@ -19,6 +18,7 @@ export class ImportProgress implements DisplayView {
   readonly #board: JobBoard;
   #measure: Measure | undefined;
   #submitted: number | undefined;
+  #toSend: number | null = null;
   #followed: number | undefined;
   /** Where the count stood, and when, as the phase began: a resumed import does not begin at 0. */
   #base: { of: 'bytes' | 'submitted' | 'completed'; done: number; at: number } | undefined;
@@ -49,7 +49,7 @@ export class ImportProgress implements DisplayView {
     }
     if (event.type === 'progress') {
       this.#measure = event;
-      if (event.phase === 'sending') this.#submitted = event.rows;
+      if (event.phase === 'sending') [this.#submitted, this.#toSend] = [event.rows, event.total_rows];
       if (event.phase === 'following') this.#followed = event.rows;
       const { of, done } = this.#count();
       if (this.#base?.of !== of) this.#base = { of, done, at: this.#clock.monotonic() };
@@ -91,19 +91,15 @@ export class ImportProgress implements DisplayView {
 
   #phase(measure: Measure, brief = false): string {
     // Jobs are followed while later rows are still to be sent: to the reader that is one phase.
-    const sending =
-      measure.total_rows !== null && (this.#submitted ?? measure.total_rows) < measure.total_rows;
+    const sending = this.#toSend !== null && (this.#submitted ?? 0) < this.#toSend;
     const phase = measure.phase === 'following' && sending ? 'sending' : measure.phase;
     return measure.kind === null || brief ? phase : `${phase} ${measure.kind}`;
   }
 
   #rows(measure: Measure, brief = false): string {
-    const { of, done } = this.#count();
+    const { of, done, total } = this.#count();
     if (measure.phase === 'planning') return count(measure.rows, 'row');
-    const known =
-      measure.total_rows === null
-        ? count(done, 'row')
-        : `${grouped(done)} of ${count(measure.total_rows, 'row')}`;
+    const known = total === null ? count(done, 'row') : `${grouped(done)} of ${count(total, 'row')}`;
     return of === 'completed' && !brief ? `${known} completed` : known;
   }
 
@@ -114,7 +110,8 @@ export class ImportProgress implements DisplayView {
     if (measure.phase === 'planning') {
       return { of: 'bytes', done: measure.bytes ?? 0, total: measure.total_bytes ?? null };
     }
-    const total = measure.total_rows;
+    // While jobs are followed, an event's total is what was sent so far: the time left is that of the whole.
+    const total = this.#toSend ?? measure.total_rows;
     if (this.#followed !== undefined || this.#board.size > 0) {
       return { of: 'completed', done: Math.max(this.#followed ?? 0, this.#board.completedRows), total };
     }
@@ -138,6 +135,3 @@ function bar(share: number): string {
   const full = Math.round(share * BAR_CELLS);
   return '━'.repeat(full) + '─'.repeat(BAR_CELLS - full);
 }
-
-/** Time left to the second: tenths would only flicker. */
-const roughly = (ms: number): string => formatDuration(Math.ceil(ms / 1_000) * 1_000).replace('.0s', 's');

@@ -131,6 +131,15 @@ describe('ImportProgress', () => {
     expect(progress.plain()).toContain('following companies');
   });
 
+  test('while jobs are followed, the time left is that of all rows, not of those sent so far', () => {
+    const { clock, progress } = importing();
+    progress.apply(aProgress('sending', 5_000), 80);
+    progress.apply(aProgress('following', 0, { total_rows: 5_000 }), 80);
+    clock.advance(5_000);
+    progress.apply(aProgress('following', 5_000, { total_rows: 5_000 }), 80);
+    expect(progress.plain()).toBe('sending companies 5,000 of 50,000 rows completed, 45s left');
+  });
+
   test('a resumed import: what was done before does not count towards the rate', () => {
     const { clock, progress } = importing();
     progress.apply(aProgress('following', 40_000), 80);

@@ -143,7 +143,7 @@ To send
   requests    10
   bytes       4.2 MB
   duplicates  3 rows whose identifier stood earlier
-  time        about 25.0s
+  time        about 25s
 
 First item of companies.csv
 {
