@@ -1,5 +1,5 @@
 /** The live region as people see it, in real terminals. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { test as base, beforeAll, describe, expect } from 'vitest';
@@ -35,23 +35,20 @@ const test = base.extend<Fixtures>({
   open: async ({}, use) => {
     const opened: Terminal[] = [];
     await use(async (columns, rows = 24, prelude = 0) => {
-      const ready = join(scratch(), 'ready');
-      const terminal = await openTerminal(
-        ['env', `READY=${ready}`, `PRELUDE=${prelude}`, process.execPath, program],
-        {
-          columns,
-          rows,
-        },
-      );
+      const shown = join(scratch(), 'shown');
+      const settings = [`SHOWN=${shown}`, `PRELUDE=${prelude}`];
+      const terminal = await openTerminal(['env', ...settings, process.execPath, program], { columns, rows });
       opened.push(terminal);
-      await terminal.until('anything', () => existsSync(ready));
+      let count = 0;
+      const arrived = (): boolean => existsSync(shown) && readFileSync(shown, 'utf8') === String(count);
+      await terminal.until('anything', arrived);
       return {
         ...terminal,
         events: async (n) => {
-          for (let i = 0; i < n; i++) {
+          for (const end = count + n; count < end; ) {
+            count++;
             await terminal.signal('SIGUSR2');
-            // Signals of one kind that meet become one.
-            await new Promise((resolve) => setTimeout(resolve, 30));
+            await terminal.until(`event ${count}`, arrived);
           }
         },
       };

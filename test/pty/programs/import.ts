@@ -1,6 +1,6 @@
 /**
  * Shows an import that never happened: each SIGUSR2 is the next event of a list, so a test decides when the screen
- * changes. Ctrl-C ends it as it ends an import.
+ * changes; without `$SHOWN` all of them come at once. Ctrl-C ends it as it ends an import.
  */
 import { writeFileSync } from 'node:fs';
 import type { ImportEvent } from '../../../src/model.js';
@@ -33,11 +33,21 @@ async function end(code: number): Promise<void> {
   clearInterval(going);
   await reporter.close();
 }
+
+let shown = 0;
+/** Signals of one kind that meet become one, so the test is told in a file how many have arrived. */
+function tell(): void {
+  if (env.SHOWN) writeFileSync(env.SHOWN, String(shown));
+}
+async function next(): Promise<void> {
+  const event = events[shown++];
+  if (event) await reporter.report(event);
+  tell();
+  if (shown === events.length) await end(0);
+}
+
 process.on('SIGINT', () => void end(130));
-process.on('SIGUSR2', () => {
-  const event = events.shift();
-  if (event) void reporter.report(event);
-  if (events.length === 0) void end(0);
-});
-if (env.READY) writeFileSync(env.READY, '');
-else for (let i = events.length; i > 0; i--) process.emit('SIGUSR2');
+process.on('SIGUSR2', () => void next());
+tell();
+// Nobody to wait for: all at once.
+if (!env.SHOWN) for (const _ of events) void next();
