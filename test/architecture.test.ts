@@ -78,7 +78,8 @@ describe('imports point down', () => {
 
   test('only its command and the context embed the sandbox', () => {
     const users = imports.filter(({ from, to }) => layerOf(to) === 'sandbox' && layerOf(from) !== 'sandbox');
-    for (const { from } of users) expect(from).toMatch(/^(?:commands\/sandbox(?:\/.*)?\.ts|create-context\.ts)$/);
+    for (const { from } of users)
+      expect(from).toMatch(/^(?:commands\/sandbox(?:\/.*)?\.ts|create-context\.ts)$/);
   });
 
   test('no command imports another', () => {

@@ -40,7 +40,7 @@ export async function importOptions(
 ): Promise<ImportOptions> {
   const { importDefaults } = await context.settings();
   const read = flagReader({ ...importDefaults, ...flags });
-  const reading = await readingOptions(paths, read, context);
+  const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
   const changedOnly = read.flag('changedOnly');
   if (changedOnly && read.flag('full')) {
     throw new UsageError('--changed-only and --full exclude each other', { hint: 'choose one of them' });

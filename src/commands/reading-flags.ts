@@ -1,12 +1,12 @@
 /** Flags that say how files are read and mapped: `import` and `inspect` share them. */
 import type { Command } from 'commander';
-import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
-import { DEFAULTS, type ReadOptions } from '../flow/options.js';
-import type { MappingRules } from '../input/index.js';
+import type { ReadOptions } from '../flow/options.js';
+import { MAX_CELL_BYTES, type Mapping, mergeRules, readMapping, type SomeRules } from '../input/index.js';
 import type { ColumnType, Format, Kind } from '../model.js';
 import { nearest } from '../nearest.js';
-import type { FlagReader } from './flag-reader.js';
+import type { Flags } from './command.js';
+import { type FlagReader, flagReader } from './flag-reader.js';
 
 const KINDS: readonly Kind[] = ['companies', 'users'];
 const FORMATS: readonly Format[] = ['csv', 'tsv', 'json', 'ndjson'];
@@ -32,39 +32,44 @@ export function readingFlags(command: Command): Command {
     .option('--mapping <file>', 'the same in a JSON file');
 }
 
-/** @throws UsageError, and ConfigError or InputError for the mapping file */
+/**
+ * Flags over the mapping file over the config file.
+ * @param defaults the config file's `import.*`
+ * @throws UsageError, and ConfigError for the mapping file
+ */
 export async function readingOptions(
   paths: readonly string[],
-  read: FlagReader,
-  _context: Pick<Context, 'cwd'>,
+  flags: Flags,
+  defaults: Flags,
+  cwd: string,
 ): Promise<ReadOptions> {
-  const kind = read.choice('kind', KINDS);
-  const format = read.choice('format', FORMATS);
-  const given = {
-    kind,
-    id: read.text('id'),
-    companyId: read.text('companyId'),
-    format,
-    delimiter: read.text('delimiter'),
-    encoding: read.text('encoding'),
-  };
+  const given = flagReader(flags);
+  const read = flagReader({ ...defaults, ...flags });
+  const file = given.text('mapping');
+  const mapping: Mapping = file === undefined ? { rules: {} } : await readMapping(file, cwd);
   return {
     paths: [...paths],
-    ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given),
-    maxCellBytes: read.bytes('maxCell') ?? DEFAULTS.maxCellBytes,
-    rules: rules(read),
-  } as ReadOptions;
+    kind: read.choice('kind', KINDS) ?? mapping.kind,
+    id: read.text('id') ?? mapping.id,
+    companyId: read.text('companyId') ?? mapping.companyId,
+    format: read.choice('format', FORMATS),
+    delimiter: read.text('delimiter'),
+    encoding: read.text('encoding'),
+    maxCellBytes: read.bytes('maxCell') ?? MAX_CELL_BYTES,
+    rules: mergeRules(mergeRules(rulesOf(flagReader(defaults)), mapping.rules), rulesOf(given)),
+  };
 }
 
-function rules(read: FlagReader): MappingRules {
+function rulesOf(read: FlagReader): SomeRules {
+  const types = read.choice('types', ['auto', 'strings'] as const);
   return {
     map: read.pairs('map'),
     include: read.list('include'),
     exclude: read.list('exclude'),
     set: read.pairs('set'),
     types: read.pairs('type').map(([column, type]) => [column, columnType(column, type)] as const),
-    infer: (read.choice('types', ['auto', 'strings'] as const) ?? 'auto') === 'auto',
-    empty: read.choice('empty', ['omit', 'null', 'string'] as const) ?? 'omit',
+    infer: types === undefined ? undefined : types === 'auto',
+    empty: read.choice('empty', ['omit', 'null', 'string'] as const),
   };
 }
 

@@ -55,9 +55,8 @@ function openOne(
   deps: ImportDeps,
 ): Promise<OpenedInput> {
   const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
-  const given = { kind, id, companyId, format, delimiter, encoding };
-  const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return openInput({ path, location, cwd: deps.cwd, maxCellBytes, rules, ...named }, deps.stop);
+  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules };
+  return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

@@ -7,12 +7,12 @@ import type { Format, Kind } from '../model.js';
 export interface ReadOptions {
   /** As the user wrote them; `-` is stdin. */
   paths: string[];
-  kind?: Kind;
-  id?: string;
-  companyId?: string;
-  format?: Format;
-  delimiter?: string;
-  encoding?: string;
+  kind?: Kind | undefined;
+  id?: string | undefined;
+  companyId?: string | undefined;
+  format?: Format | undefined;
+  delimiter?: string | undefined;
+  encoding?: string | undefined;
   maxCellBytes: number;
   rules: MappingRules;
 }
@@ -62,5 +62,4 @@ export const DEFAULTS = {
   retryDelayMs: 1_000,
   maxRetryAfterMs: 5 * 60_000,
   busyTimeoutMs: 30 * 60_000,
-  maxCellBytes: 1024 * 1024,
 } as const;
