@@ -1,12 +1,13 @@
 /** Puts an answer on the wire: whole, or as badly as a fault asks for. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from './answer.js';
 import type { Fault } from './fault-spec.js';
 
-/** A drip sends its body in at most so many pieces. */
-const MOST_DRIPS = 200;
+/** A drip is at least so long, milliseconds: timers are no finer. */
+const SHORTEST_DRIP_MS = 5;
 
 /**
  * Sends the answer.
@@ -19,8 +20,8 @@ export async function deliver(
   fault: Fault | undefined,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const { socket } = reply;
-  if (socket === null || socket.destroyed) return false;
+  const socket = await connectionOf(reply);
+  if (socket.destroyed) return false;
   const body = Buffer.from(answer.body);
   const half = body.subarray(0, Math.floor(body.length / 2));
   switch (fault?.kind) {
@@ -61,11 +62,28 @@ async function whole(reply: ServerResponse, answer: Answer, body: Buffer): Promi
   // A reply without a body says so, but for 204, which may not.
   if (answer.status !== 204) reply.setHeader('content-length', body.length);
   reply.writeHead(answer.status, answer.headers);
+  return ended(reply, answer.status === 204 ? undefined : body);
+}
+
+/** Sends the last part; true when the connection has taken it all. */
+async function ended(reply: ServerResponse, last: Buffer | undefined): Promise<boolean> {
   await new Promise<void>((resolve) => {
     reply.once('close', resolve); // also when the client has gone
-    reply.end(answer.status === 204 ? undefined : body, resolve);
+    reply.end(last, resolve);
   });
   return reply.writableFinished;
+}
+
+/** The connection, once the replies to earlier requests on it have been sent. */
+async function connectionOf(reply: ServerResponse): Promise<Socket> {
+  const { socket } = reply.req;
+  if (reply.socket === null && !socket.destroyed) {
+    await new Promise<void>((resolve) => {
+      reply.once('socket', () => resolve());
+      socket.once('close', () => resolve());
+    });
+  }
+  return socket;
 }
 
 async function drip(
@@ -74,17 +92,14 @@ async function drip(
   seconds: number,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const size = Math.ceil(body.length / MOST_DRIPS);
-  const wait = (seconds * 1_000 * size) / Math.max(1, body.length);
-  for (let at = 0; at < body.length && !reply.destroyed; at += size) {
+  const drips = Math.max(1, Math.min(body.length, Math.floor((seconds * 1_000) / SHORTEST_DRIP_MS)));
+  const size = Math.ceil(body.length / drips);
+  const wait = (seconds * 1_000) / drips;
+  for (let at = 0; at < body.length - size && !reply.destroyed; at += size) {
     reply.write(body.subarray(at, at + size));
     await sleep(wait, undefined, { signal: stop }).catch(() => {});
   }
-  await new Promise<void>((resolve) => {
-    reply.once('close', resolve);
-    reply.end(resolve);
-  });
-  return reply.writableFinished;
+  return ended(reply, body.subarray(body.length - (body.length % size || size)));
 }
 
 /** Until the client leaves, the sandbox stops, or the seconds are over. */

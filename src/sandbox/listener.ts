@@ -71,7 +71,7 @@ async function exchange(
   if (limits.latencyMs > 0) await sleep(limits.latencyMs, undefined, { signal: stop }).catch(() => {});
 
   const body = await readBody(request, limits.maxBytes, fault);
-  if (body === 'reset') return void reply.socket?.resetAndDestroy();
+  if (body === 'reset') return void request.socket.resetAndDestroy();
   const { answer, accepted } = await decide(
     route,
     { headers: request.headers, body, baseUrl },

@@ -60,8 +60,7 @@ export interface JobRules {
 
 /** @param lookups embeds and checklists, which no import changes */
 export function createWorld(store: Store, clock: SandboxClock, lookups: Lookups): World {
-  const record = (reply: 'accepted' | 'status', n: number, s: Submission, baseUrl: string): JobRecord =>
-    jobRecord(reply, n, s, { now: clock.now(), instance: store.instance, baseUrl });
+  const { instance } = store;
 
   return {
     submit(arrival, kind, bulk, rules) {
@@ -81,7 +80,9 @@ export function createWorld(store: Store, clock: SandboxClock, lookups: Lookups)
           fate: rules.fate(),
           properties: bulk.properties,
         };
-        return record('accepted', store.add(submission, bulk.items), submission, arrival.baseUrl);
+        const n = store.add(submission, bulk.items);
+        // As it was when it was accepted: queued, however long the writing took.
+        return jobRecord('accepted', n, submission, { now: acceptedAt, instance, baseUrl: arrival.baseUrl });
       });
     },
 
@@ -106,10 +107,10 @@ export function createWorld(store: Store, clock: SandboxClock, lookups: Lookups)
     },
 
     job(region, jobId, baseUrl) {
-      const n = parseJobId(jobId, region, store.instance);
+      const n = parseJobId(jobId, region, instance);
       const submission = n === undefined ? undefined : store.get(n);
       if (n === undefined || !submission?.bulk || submission.region !== region) return undefined;
-      return record('status', n, submission, baseUrl);
+      return jobRecord('status', n, submission, { now: clock.now(), instance, baseUrl });
     },
 
     lookup(list) {

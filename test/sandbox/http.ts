@@ -14,27 +14,33 @@ export interface Send {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
-  agent?: Agent;
+  /** Default: a connection for each request. */
+  agent?: Agent | false;
   signal?: AbortSignal;
 }
 
 /** Resolves with a complete reply; rejects with the connection's error, or `aborted` when the reply was cut. */
 export function send(
   url: string,
-  { method = 'GET', headers = {}, body, agent, signal }: Send = {},
+  { method = 'GET', headers = {}, body, agent = false, signal }: Send = {},
 ): Promise<Reply> {
   const [, host = '', port = '', path = '/'] = /^http:\/\/([^:/]+):(\d+)(.*)$/.exec(url) ?? [];
+  // Node leaves a body's length out for GET.
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   return new Promise((resolve, reject) => {
-    const sent = request({ host, port, path, method, headers, agent, ...(signal && { signal }) }, (reply) => {
-      const chunks: Buffer[] = [];
-      reply.on('data', (chunk: Buffer) => chunks.push(chunk));
-      reply.on('error', reject);
-      reply.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8');
-        const { statusCode: status = 0 } = reply;
-        resolve({ status, headers: reply.headers, text, json: () => JSON.parse(text) });
-      });
-    });
+    const sent = request(
+      { host, port, path, method, headers: { ...length, ...headers }, agent, ...(signal && { signal }) },
+      (reply) => {
+        const chunks: Buffer[] = [];
+        reply.on('data', (chunk: Buffer) => chunks.push(chunk));
+        reply.on('error', reject);
+        reply.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          const { statusCode: status = 0 } = reply;
+          resolve({ status, headers: reply.headers, text, json: () => JSON.parse(text) });
+        });
+      },
+    );
     sent.on('error', reject);
     sent.end(body);
   });

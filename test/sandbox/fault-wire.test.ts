@@ -1,0 +1,269 @@
+/** Each fault as a client meets it: on a real socket, with what the sandbox holds afterwards. */
+import { Agent } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { ManualClock, test } from '../support/sandbox.js';
+import { COMPANIES, COMPANY, companies, get, LOOKUPS, post, type Reply } from './http.js';
+
+const EMBEDS = `${LOOKUPS}embeds`;
+
+/** What the client saw: a status, or the name of the failure. */
+async function outcome(sent: Promise<Reply>): Promise<string> {
+  try {
+    const reply = await sent;
+    const html = reply.headers['content-type'] === 'text/html' ? ' html' : '';
+    return `${reply.status}${html}`;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return message === 'aborted' ? 'cut' : message === 'socket hang up' ? 'hung up' : (code ?? message);
+  }
+}
+
+describe('what a bulk request meets, and whether it was carried out', () => {
+  test.for<[spec: string, seen: string, carriedOut: boolean]>([
+    ['400:first=1', '400', false],
+    ['401:first=1', '401', false],
+    ['408:first=1', '408', false],
+    ['503:first=1', '503', false],
+    ['505:first=1', '505', false],
+    ['599:first=1', '599', false],
+    ['200:first=1', '200', true],
+    ['201:first=1', '201', true],
+    ['204:first=1', '204', true],
+    ['304:first=1', '304', false],
+    ['500:first=1,accepted', '500', true],
+    ['502:first=1,html', '502 html', false],
+    ['502:first=1,html,accepted', '502 html', true],
+    ['200:first=1,html', '200 html', false],
+    ['html:first=1', '200 html', false],
+    ['redirect:first=1,location=http://127.0.0.1:1/', '307', false],
+    ['redirect:first=1,location=/elsewhere,status=301', '301', false],
+    ['reset-before:first=1', 'ECONNRESET', false],
+    ['reset-body:first=1', 'ECONNRESET', false],
+    ['reset-after:first=1', 'ECONNRESET', true],
+    ['cut-header:first=1', 'hung up', true],
+    ['cut-body:first=1', 'cut', true],
+    ['cut-body:first=1,chunked', 'cut', true],
+    ['hang:first=1,for=0', 'hung up', false],
+    ['hang:first=1,for=0,accepted', 'hung up', true],
+    ['hang-body:first=1,for=0.01', 'cut', true],
+    ['drip:first=1,for=0.02', '202', true],
+    ['no-job-id:first=1', '202', true],
+    ['broken-json:first=1', '202', true],
+    ['close:first=1', '202', true],
+  ])('%s: %s', async ([spec, seen, carriedOut], { sandbox }) => {
+    sandbox.faults.add(spec);
+    expect(await outcome(post(sandbox, COMPANIES, companies(50)))).toBe(seen);
+    expect(await outcome(post(sandbox, COMPANIES, companies(1)))).toBe('202');
+    const [struck, next] = sandbox.ledger();
+    expect(struck).toMatchObject({ fault: spec, accepted: carriedOut ? { items: 50 } : null });
+    expect(struck?.status).toBe(/^\d/.test(seen) ? Number.parseInt(seen, 10) : null);
+    expect(next).toMatchObject({ fault: null, status: 202 });
+  });
+});
+
+describe('what the replies hold', () => {
+  const first = async (sandbox: Sandbox, spec: string): Promise<Reply> => {
+    sandbox.faults.add(spec);
+    return post(sandbox, COMPANIES, companies(1));
+  };
+
+  test.for<[spec: string, header: string, value: string]>([
+    ['429:first=1,retry-after=7', 'retry-after', '7'],
+    ['429:first=1,retry-after=-1', 'retry-after', '-1'],
+    ['503:first=1,retry-after-date=90', 'retry-after', 'Fri, 02 Jan 2026 03:05:35 GMT'],
+    ['503:first=1,retry-after-date=-90', 'retry-after', 'Fri, 02 Jan 2026 03:02:35 GMT'],
+    ['302:first=1,location=/x', 'location', '/x'],
+    ['redirect:first=1,location=http://127.0.0.1:1/a', 'location', 'http://127.0.0.1:1/a'],
+    ['202:first=1,retry-after=1', 'retry-after', '1'],
+  ])('%s sends %s: %s', async ([spec, header, value], { start }) => {
+    const sandbox = await start({ clock: new ManualClock() });
+    expect((await first(sandbox, spec)).headers[header]).toBe(value);
+  });
+
+  test('429 without the option has no Retry-After', async ({ sandbox }) => {
+    expect((await first(sandbox, '429:first=1')).headers['retry-after']).toBeUndefined();
+  });
+
+  test('200 has the job record of a request that was taken', async ({ sandbox }) => {
+    expect((await first(sandbox, '200:first=1')).json()).toMatchObject({ status: 'queued', total_rows: 1 });
+  });
+
+  test('a request that is refused on its own account is refused, whatever the fault promises', async ({
+    sandbox,
+  }) => {
+    for (const spec of ['200:first=1', 'no-job-id:first=2', 'broken-json:first=3']) {
+      sandbox.faults.add(spec);
+      const reply = await post(sandbox, COMPANIES, { companies: [] });
+      expect([reply.status, reply.json()]).toMatchObject([400, { errors: [{}] }]);
+    }
+  });
+
+  test('no-job-id leaves the rest of the record', async ({ sandbox }) => {
+    const record = (await first(sandbox, 'no-job-id:first=1')).json() as object;
+    expect(record).toMatchObject({ status: 'queued' });
+    expect(record).not.toHaveProperty('job_id');
+  });
+
+  test('broken-json is complete, and no JSON', async ({ sandbox }) => {
+    const { text, headers } = await first(sandbox, 'broken-json:first=1');
+    expect(text.length).toBe(Number(headers['content-length']));
+    expect(() => JSON.parse(text)).toThrow();
+    expect(text).toContain('job_id');
+  });
+
+  test('a drip is the whole reply, late', async ({ sandbox }) => {
+    const before = performance.now();
+    const reply = await first(sandbox, 'drip:first=1,for=0.08');
+    expect(performance.now() - before).toBeGreaterThan(70);
+    expect(reply.json()).toHaveProperty('job_id');
+  });
+});
+
+describe('connections', () => {
+  test('reset-before resets before the body has come', async ({ sandbox }) => {
+    sandbox.faults.add('reset-before:first=1');
+    const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
+    const failure = new Promise((resolve) => socket.on('error', resolve));
+    socket.write(`POST ${COMPANIES} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`);
+    expect(await failure).toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  test('reset-body waits for half of the body', async ({ sandbox }) => {
+    sandbox.faults.add('reset-body:first=1');
+    const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
+    let reset = false;
+    const failure = new Promise((resolve) => socket.on('error', resolve));
+    void failure.then(() => {
+      reset = true;
+    });
+    socket.write(`POST ${COMPANIES} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(400)}`);
+    while (sandbox.ledger().length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await sleep(20); // the server has the first part by now: nothing may happen
+    expect(reset).toBe(false);
+    socket.write('x'.repeat(100));
+    expect(await failure).toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  test('hang lasts until the client leaves', async ({ sandbox }) => {
+    sandbox.faults.add('hang:first=1');
+    expect(await outcome(post(sandbox, COMPANIES, companies(1), { signal: AbortSignal.timeout(50) }))).toBe(
+      'ABORT_ERR',
+    );
+    expect(sandbox.ledger()).toMatchObject([{ status: null, accepted: null }]);
+  });
+
+  test('requests that do not wait for the reply before theirs are answered in order', async ({ sandbox }) => {
+    sandbox.faults.add('drip:first=1,on=lookup,for=0.03');
+    const socket = connect(Number(new URL(sandbox.lookupUrl).port), '127.0.0.1');
+    const head = `Host: x\r\nAuthorization: Token ${sandbox.token}\r\n`;
+    const path = `${LOOKUPS}embeds`;
+    socket.write(
+      `GET ${path} HTTP/1.1\r\n${head}\r\nGET /nowhere HTTP/1.1\r\nConnection: close\r\n${head}\r\n`,
+    );
+    const replies = await text(socket);
+    expect(replies.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404']);
+  });
+
+  test('close promises keep-alive and closes all the same', async ({ sandbox }) => {
+    sandbox.faults.add('close:first=1');
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const closed = new Promise<void>((resolve) => {
+      agent.on('free', (socket) => socket.on('close', () => resolve()));
+    });
+    const reply = await post(sandbox, COMPANIES, companies(1), { agent });
+    expect(reply.headers.connection).toBe('keep-alive');
+    await closed;
+    agent.destroy();
+  });
+});
+
+describe('where faults strike', () => {
+  test('only the operation that they name', async ({ sandbox }) => {
+    for (const on of ['identify', 'job', 'lookup']) sandbox.faults.add(`503:every=1,on=${on}`);
+    const job = (await post(sandbox, COMPANIES, companies(1))).json() as { links: string };
+    const statuses = [
+      (await post(sandbox, COMPANY, { company_id: 'c' })).status,
+      (await get(sandbox, job.links)).status,
+      (await get(sandbox, sandbox.lookupUrl + EMBEDS)).status,
+      (await get(sandbox, `${sandbox.url}/openapi.json`)).status,
+      (await get(sandbox, `${sandbox.url}/nowhere`)).status,
+    ];
+    expect(statuses).toEqual([503, 503, 503, 200, 404]);
+  });
+
+  test('job-404 strikes polls', async ({ sandbox }) => {
+    sandbox.faults.add('job-404:nth=2');
+    const { links } = (await post(sandbox, COMPANIES, companies(1))).json() as { links: string };
+    const statuses: number[] = [];
+    for (let i = 0; i < 3; i++) statuses.push((await get(sandbox, links)).status);
+    expect(statuses).toEqual([200, 404, 200]);
+  });
+
+  test('faults of jobs decide what polls show, and what is applied', async ({ start }) => {
+    const clock = new ManualClock();
+    const sandbox = await start({
+      clock,
+      faults: [
+        'fail-job:nth=1',
+        'stuck-job:nth=2,status=pending_refresh',
+        'unknown-status:nth=3',
+        'short-job:nth=4',
+      ],
+    });
+    const links: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      const body = { companies: [{ company_id: `a-${i}` }, { company_id: `b-${i}` }] };
+      links.push(((await post(sandbox, COMPANIES, body)).json() as { links: string }).links);
+    }
+    const seen = async (): Promise<string[]> =>
+      Promise.all(
+        links.map(async (link) => {
+          const { status, completed_rows } = (await get(sandbox, link)).json() as {
+            status: string;
+            completed_rows: number;
+          };
+          return `${status} ${completed_rows}`;
+        }),
+      );
+    clock.advance(165);
+    expect(await seen()).toEqual([
+      'processing 1',
+      'processing 1',
+      'reindexing 1',
+      'processing 0',
+      'processing 1',
+    ]);
+    clock.advance(10_000);
+    expect(await seen()).toEqual([
+      'failed 0',
+      'pending_refresh 2',
+      'completed 2',
+      'completed 1',
+      'completed 2',
+    ]);
+    const held = [0, 1, 2, 3, 4].map((i) =>
+      ['a', 'b'].filter((x) => sandbox.show('companies', `${x}-${i}`)).join(''),
+    );
+    expect(held).toEqual(['', '', 'ab', 'a', 'ab']);
+  });
+});
+
+test('the same seed gives the same day', async ({ start }) => {
+  const day = async (seed: number): Promise<(string | null)[]> => {
+    const sandbox = await start({
+      seed,
+      faults: ['503:p=0.3', 'reset-after:p=0.2'],
+      limits: { failJobs: 0.3 },
+    });
+    for (let i = 0; i < 25; i++) await outcome(post(sandbox, COMPANIES, companies(1)));
+    return sandbox.ledger().map((entry) => entry.fault);
+  };
+  const [one, again, other] = [await day(7), await day(7), await day(8)];
+  expect(again).toEqual(one);
+  expect(other).not.toEqual(one);
+  expect(new Set(one)).toEqual(new Set([null, '503:p=0.3', 'reset-after:p=0.2']));
+});
