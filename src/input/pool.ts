@@ -81,7 +81,7 @@ class Hand {
     this.#worker = new Worker(url, {
       workerData: spec,
       // Rows die young. A small nursery costs little time and keeps the process small.
-      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+      resourceLimits: { maxYoungGenerationSizeMb: 16 },
     });
     this.#worker.on('message', (reply: Reply) => {
       const waiting = this.#waiting.shift();
