@@ -34,4 +34,10 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'serve the embedded service, show or erase what it holds',
     load: () => import('./sandbox.js'),
   },
+  {
+    name: 'completion',
+    summary: 'print the completion script of a shell',
+    load: () => import('./completion.js'),
+  },
+  { name: 'help', summary: 'help about a command or a topic', load: () => import('./help.js') },
 ];

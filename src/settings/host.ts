@@ -3,7 +3,9 @@ import { ConfigError } from '../errors.js';
 
 /** True for a host name that never leaves this machine. */
 export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return (
+    /^(?:.+\.)?localhost$/.test(hostname) || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  );
 }
 
 /**

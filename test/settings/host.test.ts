@@ -10,6 +10,7 @@ describe('a host as it is used', () => {
     [' https://api.example.com:8443/a/b ', 'https://api.example.com:8443/a/b'],
     ['http://localhost:4100', 'http://localhost:4100'],
     ['http://127.0.0.1:4100/', 'http://127.0.0.1:4100'],
+    ['http://service.localhost:4100', 'http://service.localhost:4100'],
     ['http://127.9.9.9', 'http://127.9.9.9'],
     ['http://[::1]:4100', 'http://[::1]:4100'],
   ])('%s', (text, expected) => {
@@ -32,6 +33,7 @@ describe('http:// beyond this machine', () => {
     ['http://0.0.0.0', undefined, false],
     ['http://127.0.0.1.example.com', undefined, false],
     ['http://localhost.example.com', undefined, false],
+    ['http://notlocalhost', undefined, false],
   ])('%s with PROFILES_ALLOW_HTTP=%s: %s', (text, allow, accepted) => {
     const parse = (): string => parseHost(text, 'PROFILES_BASE_URL', allow);
     if (accepted) expect(parse()).toMatch(/^http:/);

@@ -1,0 +1,91 @@
+/** Where in the command tree a line has arrived. Pure, but for the loading of the command that it names. */
+import type { Command, Option } from 'commander';
+
+export interface Position {
+  command: Command;
+  /** `config set`; empty at the root. */
+  path: string;
+  /** Words that are the command's arguments, so far. */
+  operands: string[];
+  /** Values of the flags before, by their long name, the last one last. */
+  flags: Map<string, string[]>;
+  /** The flag whose value is being typed. */
+  awaiting: Option | null;
+  /** After `--`: nothing is a flag any more. */
+  ended: boolean;
+  /** What is being typed: for `--flag=val` the value alone. */
+  current: string;
+}
+
+/**
+ * Walks the words of a line, the last of which is being typed.
+ * @param load declares a command's flags and subcommands, which the root knows by name only
+ */
+export async function locate(
+  root: Command,
+  words: readonly string[],
+  load: (command: Command) => Promise<void>,
+): Promise<Position> {
+  const typed = words.at(-1) ?? '';
+  const at: Position = {
+    command: root,
+    path: '',
+    operands: [],
+    flags: new Map(),
+    awaiting: null,
+    ended: false,
+    current: typed,
+  };
+  for (const word of words.slice(0, -1)) await step(at, word, load);
+  const joined = /^(--[^=]+)=(.*)$/s.exec(typed);
+  const option = joined && !at.ended ? optionOf(at.command, joined[1]!) : undefined;
+  if (joined && option && takesValue(option)) {
+    at.awaiting = option;
+    at.current = joined[2]!;
+  }
+  return at;
+}
+
+async function step(at: Position, word: string, load: (command: Command) => Promise<void>): Promise<void> {
+  if (at.awaiting) {
+    note(at, at.awaiting, word);
+    at.awaiting = null;
+    return;
+  }
+  if (!at.ended && word === '--') {
+    at.ended = true;
+    return;
+  }
+  if (!at.ended && word.length > 1 && word.startsWith('-')) {
+    const [name = '', ...value] = word.split('=');
+    const option = optionOf(at.command, name);
+    if (!option || !takesValue(option)) return;
+    if (value.length > 0) note(at, option, value.join('='));
+    else at.awaiting = option;
+    return;
+  }
+  const child = at.operands.length === 0 && at.command.commands.find((command) => command.name() === word);
+  if (!child) {
+    at.operands.push(word);
+    return;
+  }
+  at.command = child;
+  at.path = at.path === '' ? word : `${at.path} ${word}`;
+  if (at.path === word) await load(child);
+}
+
+function note(at: Position, option: Option, value: string): void {
+  const name = option.long ?? option.flags;
+  at.flags.set(name, [...(at.flags.get(name) ?? []), value]);
+}
+
+const takesValue = (option: Option): boolean => option.required || option.optional;
+
+/** A command's flags, and those of the commands above it, which it takes too. */
+export function optionsOf(command: Command): Option[] {
+  const above = command.parent ? optionsOf(command.parent) : [];
+  return [...command.options, ...above].filter((option) => !option.hidden && option.long !== '--version');
+}
+
+const optionOf = (command: Command, name: string): Option | undefined =>
+  optionsOf(command).find((option) => option.long === name || option.short === name);
