@@ -1,4 +1,6 @@
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { define as defineImport } from '../../src/commands/import.js';
 import { knownKeys, parseKey } from '../../src/settings/keys.js';
 import { configJsonSchema } from '../../src/settings/schema.js';
 
@@ -50,4 +52,13 @@ describe('the published schema', () => {
     for (const name of values)
       expect(parseKey(name.replaceAll('<name>', 'eu')).name).toBe(name.replaceAll('<name>', 'eu'));
   });
+});
+
+it('every import.* key is a flag of profiles import', () => {
+  const command = new Command('import');
+  defineImport(command, () => async () => {});
+  const flags = command.options.map((option) => option.long);
+  const keys = knownKeys([]).filter((key) => key.startsWith('import.'));
+  expect(keys.length).toBeGreaterThan(15);
+  for (const key of keys) expect(flags).toContain(`--${key.slice('import.'.length).replaceAll('_', '-')}`);
 });
