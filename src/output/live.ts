@@ -15,6 +15,8 @@ const NO_WRAP = `${CSI}?7l`;
 const WRAP = `${CSI}?7h`;
 const CLEAR_LINE = `${CSI}K`;
 const CLEAR_BELOW = `${CSI}J`;
+/** From the region's first cell on. The blank keeps tmux from taking it for a whole screen to be kept in its history. */
+const WIPE = `\r ${CLEAR_BELOW}\r${CLEAR_LINE}`;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 100;
 
@@ -58,7 +60,7 @@ export function startLiveRegion(
     if (!stream.writableNeedDrain) put(painted());
   };
   // Wiped first: a line that the terminal broke stays marked as broken if only its letters are replaced.
-  const repaint = (): boolean => put(`\r${CLEAR_BELOW}${painted()}`);
+  const repaint = (): boolean => put(WIPE + painted());
 
   put(HIDE_CURSOR + painted());
   stream.on('resize', repaint);
@@ -69,7 +71,7 @@ export function startLiveRegion(
   // Lines that stay, warnings and other parts' texts go to the same stream: none may land in the middle of the region.
   stream.write = ((chunk: string | Uint8Array, ...rest: unknown[]) => {
     const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('latin1');
-    put(`\r${CLEAR_BELOW}`);
+    put(WIPE);
     const taken: boolean = Reflect.apply(write, stream, [chunk, ...rest]);
     put(`${text.endsWith('\n') ? '' : '\n'}${painted()}`);
     return taken;
@@ -81,6 +83,6 @@ export function startLiveRegion(
     cancel();
     stream.off('resize', repaint);
     stream.write = write;
-    put(`\r${CLEAR_BELOW}${SHOW_CURSOR}`);
+    put(WIPE + SHOW_CURSOR);
   };
 }

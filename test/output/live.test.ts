@@ -24,6 +24,7 @@ function byHand() {
 
 const SHOW = '\u001b[?25h';
 const HIDE = '\u001b[?25l';
+const WIPE = '\r \u001b[J\r\u001b[K';
 
 describe('startLiveRegion', () => {
   test('paints with the size of the moment, and the next frame at every tick', () => {
@@ -49,7 +50,7 @@ describe('startLiveRegion', () => {
     const stop = startLiveRegion(out, () => ['one', 'two'], timer.schedule);
     expect(out.fresh().startsWith(HIDE)).toBe(true);
     stop();
-    expect(out.fresh()).toBe(`\r\u001b[J${SHOW}`);
+    expect(out.fresh()).toBe(`${WIPE}${SHOW}`);
     expect([timer.running(), out.listenerCount('resize')]).toEqual([false, 0]);
     stop();
     out.write('after\n');
@@ -61,9 +62,9 @@ describe('startLiveRegion', () => {
     const stop = startLiveRegion(out, () => ['region'], byHand().schedule);
     out.fresh();
     out.write('warning: a\n');
-    expect(bare(out.fresh())).toBe('\rwarning: a\n\rregion\r');
+    expect(bare(out.fresh())).toBe('\r \rwarning: a\n\rregion\r');
     out.write(Buffer.from('no line end'));
-    expect(bare(out.fresh())).toBe('\rno line end\n\rregion\r');
+    expect(bare(out.fresh())).toBe('\r \rno line end\n\rregion\r');
     stop();
   });
 
@@ -147,11 +148,11 @@ describe('createDisplay', () => {
     expect(out.text()).toBe('');
     display.changed();
     display.finished('✓ job');
-    expect(bare(out.fresh())).toBe('\rlive\r\r✓ job\n\rlive\r');
+    expect(bare(out.fresh())).toBe('\rlive\r\r \r✓ job\n\rlive\r');
     display.close();
     display.close();
     display.changed();
-    expect(out.fresh()).toBe(`\r\u001b[J${SHOW}`);
+    expect(out.fresh()).toBe(`${WIPE}${SHOW}`);
   });
 });
 
