@@ -1,0 +1,118 @@
+/** What several processes make of one folder of data, and what SIGKILL leaves of it. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { chance } from '../../src/sandbox/chance.js';
+import { openSandboxData, type SandboxData } from '../../src/sandbox/index.js';
+import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.js';
+import { send, USERS } from './http.js';
+
+const folder = (): string => mkdtempSync(join(tmpdir(), 'profiles-test-'));
+const TOMORROW = { now: () => Date.now() + 86_400_000 };
+
+async function started(dataDir: string): Promise<SandboxProcess> {
+  const child = await startSandboxProcess({ dataDir, ports: { eu: null } });
+  onTestFinished(() => child.kill());
+  return child;
+}
+
+/** The data as they are when every job has completed. */
+function dataOf(dataDir: string): SandboxData {
+  const data = openSandboxData(dataDir, TOMORROW)!;
+  onTestFinished(() => data.close());
+  return data;
+}
+
+const submit = (to: SandboxProcess, users: object[]): ReturnType<typeof send> =>
+  send(to.url + USERS, {
+    method: 'POST',
+    headers: { authorization: `Token ${to.token}` },
+    body: JSON.stringify({ users }),
+  });
+
+describe('several processes', () => {
+  it('make the data together, when all start on an empty folder at once', async () => {
+    const dir = folder();
+    const all = await Promise.all([started(dir), started(dir), started(dir)]);
+    const replies = await Promise.all(all.map((one) => submit(one, [{ user_id: 'u' }])));
+    const ids = replies.map((reply) => (reply.json() as { job_id: string }).job_id);
+    expect(ids.map((id) => id.replace(/^.*-/, '')).sort()).toEqual(['1', '2', '3']);
+    expect(new Set(ids.map((id) => id.replace(/-\d+$/, ''))).size).toBe(1);
+  });
+
+  it('lose none of each other’s updates to the same profiles', async () => {
+    const dir = folder();
+    const both = await Promise.all([started(dir), started(dir)]);
+    const rounds = 25;
+    const ids = Array.from({ length: 20 }, (_, i) => `u-${i}`);
+    const load = both.map(async (to, which) => {
+      for (let round = 0; round < rounds; round++) {
+        const key = `key-${which}-${round}`;
+        const reply = await submit(
+          to,
+          ids.map((user_id) => ({ user_id, metadata: { [key]: round } })),
+        );
+        expect(reply.status).toBe(202);
+      }
+    });
+    await Promise.all(load);
+    const data = dataOf(dir);
+    for (const id of ids) {
+      const held = data.profile('users', id, 'default')!.metadata;
+      expect(Object.keys(held)).toHaveLength(2 * rounds);
+    }
+  });
+
+  it('see each other’s jobs', async () => {
+    const dir = folder();
+    const [one, other] = [await started(dir), await started(dir)];
+    const { links } = (await submit(one, [{ user_id: 'u' }])).json() as { links: string };
+    const seen = await send(links.replace(one.url, other.url), {
+      headers: { authorization: `Token ${other.token}` },
+    });
+    expect(seen.json()).toMatchObject({ total_rows: 1 });
+  });
+});
+
+describe('SIGKILL under load', () => {
+  it('leaves everything that was acknowledged, and no half of a request', async () => {
+    const dir = folder();
+    const seed = Math.floor(Math.random() * 1e6);
+    const note = `seed ${seed}`;
+    const acknowledged: { job: string; ids: string[] }[] = [];
+    const unknown: string[][] = [];
+    let request = 0;
+    for (let kill = 0; kill < 6; kill++) {
+      const child = await started(dir);
+      const writers = Array.from({ length: 4 }, async () => {
+        for (;;) {
+          const ids = Array.from({ length: 100 }, (_, i) => `r${request}-${i}`);
+          request++;
+          try {
+            const reply = await submit(
+              child,
+              ids.map((user_id) => ({ user_id, metadata: { request: ids[0] } })),
+            );
+            acknowledged.push({ job: (reply.json() as { job_id: string }).job_id, ids });
+          } catch {
+            unknown.push(ids); // the answer was lost
+            return;
+          }
+        }
+      });
+      // Real time: the point is to hit it at work. Up to 90 ms, so that start-up is hit too.
+      await sleep(chance(seed, 'kill', kill) * 90);
+      await child.kill();
+      await Promise.all(writers);
+    }
+    expect(acknowledged.length, note).toBeGreaterThan(0);
+    const data = dataOf(dir);
+    const held = (ids: string[]): number =>
+      ids.filter((id) => data.profile('users', id, 'default')?.metadata.request === ids[0]).length;
+    for (const { job, ids } of acknowledged) expect(held(ids), `${note}, ${job}`).toBe(ids.length);
+    for (const ids of unknown) expect([0, ids.length], note).toContain(held(ids));
+    expect(new Set(acknowledged.map(({ job }) => job)).size, note).toBe(acknowledged.length);
+  });
+});

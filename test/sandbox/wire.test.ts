@@ -1,0 +1,248 @@
+/** The sandbox, the hand-written examples and the published OpenAPI file, each held against the others. */
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import ajvFormats from 'ajv-formats';
+import { afterEach, describe, expect } from 'vitest';
+import type { Limits, Sandbox } from '../../src/sandbox/index.js';
+import { ManualClock, test } from '../support/sandbox.js';
+import { startWireServer, type WireExample, type WireServer, wireExamples } from '../support/wire.js';
+import { checkReply, checkRequest } from '../support/wire-checks.js';
+import { post, type Reply, send } from './http.js';
+
+interface Operation {
+  operationId: string;
+  requestBody?: { content: Record<string, { schema: object; example?: unknown }> };
+  responses: Record<string, object>;
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+}
+const file = new URL('../../openapi.json', import.meta.url);
+const openapi = JSON.parse(readFileSync(file, 'utf8')) as Document;
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+ajvFormats.default(ajv);
+ajv.addSchema(openapi, 'openapi');
+
+/** What OpenAPI has against a value; `pointer` is a place in the document. */
+function against(pointer: string[], value: unknown): string[] {
+  const path = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')));
+  const validate = ajv.compile({ $ref: `openapi#/${path.join('/')}` });
+  validate(value);
+  return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
+}
+
+/** The operation's place in the document; references of responses are followed. */
+function operationAt(method: string, path: string): { place: string[]; operation: Operation } {
+  const template = path.startsWith('/v1/background_jobs/') ? '/v1/background_jobs/{job_id}' : path;
+  const verb = method.toLowerCase();
+  return { place: ['paths', template, verb], operation: openapi.paths[template]![verb]! };
+}
+
+function replyProblems(method: string, path: string, status: number, body: unknown): string[] {
+  const { place, operation } = operationAt(method, path);
+  const key = [String(status), `${Math.floor(status / 100)}XX`].find((one) => one in operation.responses);
+  if (key === undefined) return [`${status} is not in the document`];
+  const response = operation.responses[key] as { $ref?: string };
+  const at = response.$ref === undefined ? [...place, 'responses', key] : response.$ref.slice(2).split('/');
+  const found = at.reduce<unknown>((node, part) => (node as Record<string, unknown>)[part], openapi);
+  const shown = 'content' in (found as object);
+  return shown ? against([...at, 'content', 'application/json', 'schema'], body) : [];
+}
+
+function requestProblems({ method, path, body }: WireExample['request']): string[] {
+  const { place, operation } = operationAt(method, path);
+  if (operation.requestBody === undefined) return body === undefined ? [] : ['a body'];
+  return against([...place, 'requestBody', 'content', 'application/json', 'schema'], body);
+}
+
+const examples = wireExamples();
+const isJson = ({ reply }: WireExample): boolean => reply.body !== undefined;
+
+describe('the examples', () => {
+  test('cover the seven operations and all six states', () => {
+    const operations = new Set(
+      examples.map(({ request }) => operationAt(request.method, request.path).operation.operationId),
+    );
+    const all = Object.values(openapi.paths)
+      .flatMap((verbs) => Object.values(verbs))
+      .filter((one) => one.operationId !== undefined);
+    expect([...operations].sort()).toEqual(all.map((one) => one.operationId).sort());
+    expect(operations.size).toBe(7);
+    const states = new Set(
+      examples.map(({ reply }) => (reply.body as { status?: string } | undefined)?.status),
+    );
+    for (const state of ['queued', 'validating', 'processing', 'pending_refresh', 'completed', 'failed'])
+      expect(states).toContain(state);
+  });
+
+  test.for(examples.map((example) => [example.name, example] as const))(
+    '%s is what the spec says',
+    ([, example]) => {
+      const { request, reply, listener } = example;
+      const seen = {
+        listener,
+        ...request,
+        body: request.body === undefined ? '' : JSON.stringify(request.body),
+      };
+      const key = example.name === 'unauthorized' ? 'OTHER' : 'KEY';
+      const refused = example.name === 'identify-company-refused';
+      expect(checkRequest(seen, key)).toEqual(refused ? [expect.stringContaining('company_id is ""')] : []);
+      expect(requestProblems(request)).toEqual([]);
+      if (!isJson(example)) return;
+      expect(checkReply(request.method, request.path, reply.status, reply.body)).toEqual([]);
+      expect(replyProblems(request.method, request.path, reply.status, reply.body)).toEqual([]);
+    },
+  );
+});
+
+describe('the sandbox answers as in', () => {
+  const given = examples.filter((example) => example.sandbox !== false);
+  test.for(given.map((example) => [example.name, example] as const))('%s', async ([, example], { start }) => {
+    const { request, reply, listener } = example;
+    const setting = example.sandbox || {};
+    const clock = new ManualClock();
+    const sandbox = await start({
+      clock,
+      expectToken: 'KEY',
+      faults: setting.faults ?? [],
+      limits: (setting.limits ?? {}) as Partial<Limits>,
+    });
+    let { path } = request;
+    if (setting.submit) {
+      const { links } = (await post(sandbox, setting.submit.path, setting.submit.body)).json() as {
+        links: string;
+      };
+      if (request.method === 'GET') path = new URL(links).pathname;
+      clock.advance(setting.after_ms ?? 0);
+    }
+    const answer = await send((listener === 'base' ? sandbox.url : sandbox.lookupUrl) + path, {
+      method: request.method,
+      headers: request.headers,
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+    });
+    expect(answer.status).toBe(reply.status);
+    expect(answer.headers['x-request-id']).toMatch(/./);
+    if (reply.headers['retry-after']) expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+    if (!isJson(example)) return;
+    expect(answer.headers['content-type']).toMatch(/^application\/json/);
+    expect(checkReply(request.method, path, answer.status, answer.json())).toEqual([]);
+    expect(replyProblems(request.method, path, answer.status, answer.json())).toEqual([]);
+    const state = (reply.body as { status?: string }).status;
+    if (state !== undefined) expect(answer.json()).toMatchObject({ status: state });
+  });
+});
+
+describe('OpenAPI', () => {
+  test('its own example requests are taken by the sandbox', async ({ sandbox }) => {
+    for (const [path, verbs] of Object.entries(openapi.paths)) {
+      const content = verbs.post?.requestBody?.content['application/json'];
+      if (content) expect([path, (await post(sandbox, path, content.example)).status]).toEqual([path, 202]);
+    }
+  });
+
+  test('is served as it is published', async ({ sandbox }) => {
+    expect((await send(`${sandbox.url}/openapi.json`)).json()).toEqual(openapi);
+  });
+
+  test('leaves open what the spec does not show', () => {
+    const job = examples.find((example) => example.name === 'job-completed')!.reply.body as object;
+    const path = '/v1/background_jobs/x';
+    expect(replyProblems('GET', path, 200, { ...job, status: 'anything', more: 1 })).toEqual([]);
+    expect(replyProblems('GET', path, 200, { ...job, end_time: 5 })).toEqual([
+      '/end_time must be string,null',
+    ]);
+  });
+});
+
+describe('the server that answers from the examples', () => {
+  let server: WireServer | undefined;
+  afterEach(() => server?.stop());
+  const ask = (url: string, headers: Record<string, string> = {}, body?: string): Promise<Reply> =>
+    send(url, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: 'Token KEY', ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+
+  test('gives the examples of one place in their order, the last again', async () => {
+    server = await startWireServer(wireExamples('job-processing', 'job-completed', 'embeds'));
+    const url = `${server.baseUrl}/v1/background_jobs/urn%3Aexample%3Ajobs%2F42`;
+    const states: unknown[] = [];
+    for (let i = 0; i < 3; i++) states.push(((await ask(url)).json() as { status: string }).status);
+    expect(states).toEqual(['processing', 'completed', 'completed']);
+    expect((await ask(`${server.lookupBaseUrl}/api/v1/analytics/exports/lookups/embeds`)).status).toBe(200);
+    expect([server.violations, server.requests.length]).toEqual([[], 4]);
+  });
+
+  test.for<[string, (server: WireServer) => Promise<unknown>, string]>([
+    [
+      'an id in two segments',
+      (at) => ask(`${at.baseUrl}/v1/background_jobs/urn:example:jobs/42`),
+      'no operation',
+    ],
+    [
+      'a wrong key',
+      (at) => ask(`${at.baseUrl}/v1/background_jobs/a`, { authorization: 'Bearer KEY' }),
+      'Authorization',
+    ],
+    ['another header', (at) => ask(`${at.baseUrl}/v1/background_jobs/a`, { 'x-api': '1' }), 'header x-api'],
+    [
+      'a lookup on the base host',
+      (at) => ask(`${at.baseUrl}/api/v1/analytics/exports/lookups/embeds`),
+      'no operation',
+    ],
+    [
+      'no content type',
+      (at) => ask(`${at.baseUrl}/v1/companies/identify`, {}, '{"company_id":"1"}'),
+      'Content-Type',
+    ],
+    [
+      'a flat item',
+      (at) =>
+        ask(
+          `${at.baseUrl}/v1/users/bulk_identify`,
+          { 'content-type': 'application/json' },
+          '{"users":[{"user_id":"1","name":"A"}]}',
+        ),
+      'users[0]: unexpected key name',
+    ],
+    [
+      'a number as id',
+      (at) =>
+        ask(
+          `${at.baseUrl}/v1/users/bulk_identify`,
+          { 'content-type': 'application/json' },
+          '{"users":[{"user_id":1}]}',
+        ),
+      'user_id is 1',
+    ],
+  ])('notes %s', async ([, act, says]) => {
+    server = await startWireServer(examples);
+    await act(server);
+    expect(server.violations.join('\n')).toContain(says);
+  });
+});
+
+test('every reply of a whole rehearsal is what the document says', async ({
+  sandbox,
+}: {
+  sandbox: Sandbox;
+}) => {
+  const { paths } = openapi;
+  const users = { users: [{ user_id: 'u', metadata: { plan: 'x', n: 1 } }] };
+  const replies = [
+    ['POST', '/v1/users/bulk_identify', await post(sandbox, '/v1/users/bulk_identify', users)],
+    ['POST', '/v1/companies/identify', await post(sandbox, '/v1/companies/identify', { company_id: 'c' })],
+    ['POST', '/v1/companies/identify', await post(sandbox, '/v1/companies/identify', {})],
+  ] as [string, string, Reply][];
+  const { links } = replies[0]![2].json() as { links: string };
+  const headers = { authorization: `Token ${sandbox.token}` };
+  replies.push(['GET', new URL(links).pathname, await send(links, { headers })]);
+  for (const path of Object.keys(paths).filter((one) => one.startsWith('/api/')))
+    replies.push(['GET', path, await send(sandbox.lookupUrl + path, { headers })]);
+  for (const [method, path, reply] of replies) {
+    expect([path, replyProblems(method, path, reply.status, reply.json())]).toEqual([path, []]);
+    expect([path, checkReply(method, path, reply.status, reply.json())]).toEqual([path, []]);
+  }
+});
