@@ -463,6 +463,18 @@ describe('get, unset and path', () => {
   });
 });
 
+it.each([
+  ['config', 'config needs a subcommand\n  one of init, list, get, set, unset, path'],
+  ['config lst', 'unknown command "config lst"\n  did you mean "profiles config list"?'],
+  ['config wibble', 'unknown command "config wibble"\n  one of init, list, get, set, unset, path'],
+])('%s', async (words, message) => {
+  expect(await run(words, { cwd: scratch() })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `profiles: ${message}\n`,
+  });
+});
+
 describe('list', () => {
   const content = {
     token: TOKEN,
@@ -516,6 +528,26 @@ describe('list', () => {
   it('--json is an array of key, value and origin', async () => {
     const { stdout } = await run('config list --json --filter key=token', { cwd: having(content) });
     expect(JSON.parse(stdout)).toEqual([{ key: 'token', value: '…abcd', origin: `${FILE} (token)` }]);
+  });
+  it('says once what a flag makes it ignore, and is quiet when asked', async () => {
+    const env = { PROFILES_BASE_URL: 'https://env.example.com' };
+    const loud = await run('config list --region eu', { cwd: having(content), env });
+    expect(loud.stderr).toBe('warning: PROFILES_BASE_URL is ignored: --region eu brings its own hosts\n');
+    const quiet = await run('config list --region eu --quiet', { cwd: having(content), env });
+    expect(quiet).toEqual({ code: 0, stdout: loud.stdout, stderr: '' });
+  });
+  it('fails with JSON on the last line of stderr, and nothing on stdout', async () => {
+    const { code, stdout, stderr } = await run('config list --json', { cwd: having({ regoin: 'eu' }) });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toEqual({
+      error: {
+        code: 'config',
+        message: `${FILE}: unknown key "regoin"`,
+        hint: 'did you mean "region"?',
+        status: null,
+        request_id: null,
+      },
+    });
   });
   it('a file with a token that others can read is refused by every subcommand that reads it', async () => {
     for (const words of ['list', 'get region', 'set region eu', 'unset region', 'init']) {
