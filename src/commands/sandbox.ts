@@ -9,6 +9,7 @@ import { show, showOptions } from './sandbox/show.js';
 export function define(command: Command, wire: Wire): void {
   const repeat = (value: string, before: string[] = []): string[] => [...before, value];
   command
+    .allowExcessArguments() // a mistyped subcommand is told apart by its action
     .option('--data <folder>', 'where it keeps its data (default: the state directory)')
     .option('--memory', 'keep nothing on disk')
     .option('--port <n>', 'of the default region; 0 picks a free one (default: 4100)')

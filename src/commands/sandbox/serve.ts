@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Context } from '../../context.js';
 import { Exit, type ExitCode, UsageError } from '../../errors.js';
+import { nearest } from '../../nearest.js';
 import { writeJson } from '../../output/result.js';
 import { writeOut } from '../../output/write.js';
 import { readLookups, type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.js';
@@ -10,7 +11,14 @@ import type { Flags } from '../command.js';
 import { flagReader } from '../flag-reader.js';
 import { dataFolder } from './data-folder.js';
 
-export function serveOptions(_: readonly string[], flags: Flags, context: Context): SandboxOptions {
+export function serveOptions(words: readonly string[], flags: Flags, context: Context): SandboxOptions {
+  const [word] = words;
+  if (word !== undefined) {
+    const like = nearest(word, ['show', 'reset']);
+    throw new UsageError(`sandbox has no subcommand "${word}"`, {
+      hint: like ? `did you mean "profiles sandbox ${like}"?` : 'it has show and reset',
+    });
+  }
   const read = flagReader(flags);
   const port = (name: string, otherwise: number): number => {
     const value = read.count(name, 0) ?? otherwise;
