@@ -1,0 +1,144 @@
+/** Imports under bad conditions, and the books that must balance after each of them. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect } from 'vitest';
+import type { Clock } from '../../src/context.js';
+import type { Summary } from '../../src/model.js';
+import type { RequestRecord } from '../../src/state/requests.js';
+import { type CliOptions, cli, scratch } from '../support/cli.js';
+import type { FaultServer } from '../support/fault-server.js';
+
+/** A clock that runs so many times as fast as the real one: a backoff of 10 s takes a millisecond. */
+export function fastClock(factor = 10_000): Clock {
+  const [start, epoch] = [performance.now(), Date.now()];
+  const monotonic = (): number => (performance.now() - start) * factor;
+  return {
+    monotonic,
+    now: () => epoch + monotonic(),
+    sleep: async (ms, signal) => {
+      await wait(ms / factor, undefined, signal ? { signal } : {}).catch((error: unknown) => {
+        throw signal?.aborted ? signal.reason : error;
+      });
+    },
+  };
+}
+
+/** A file of companies in which every id stands once, but for the one in lines 3 and 4. */
+export interface Companies {
+  path: string;
+  /** By line, the header being line 1. */
+  ids: Map<number, string>;
+  text: string;
+}
+
+/** Eleven companies in twelve rows: three requests at `--chunk-size 4`, one row of the first merged. */
+export function elevenCompanies(): Companies {
+  const rows = Array.from({ length: 11 }, (_, i) => [`c-${i}`, `Company ${i}`]);
+  rows.splice(2, 0, ['c-1', 'Company 1, renamed']);
+  const text = `company_id,name\n${rows.map(([id, name]) => `${id},"${name}"\n`).join('')}`;
+  return { path: 'companies.csv', ids: new Map(rows.map((row, i) => [i + 2, row[0]!])), text };
+}
+
+export interface Outcome {
+  code: number;
+  summary: Summary | null;
+  error: { code: string; message: string; hint: string | null } | null;
+  stderr: string;
+}
+
+/** One machine with one account: a working directory with its inputs, a state, and a service to send to. */
+export class Machine {
+  readonly folder = scratch();
+  readonly clock = fastClock();
+  env: Record<string, string>;
+
+  constructor(baseUrl: string) {
+    this.env = { PROFILES_BASE_URL: baseUrl, PROFILES_TOKEN: 'tok_0123456789' };
+  }
+
+  write(path: string, text: string): void {
+    writeFileSync(join(this.folder, path), text);
+  }
+
+  /** A command line with `--json`. */
+  async run(argv: string[], options: CliOptions = {}): Promise<Outcome> {
+    const env = { ...this.env, ...options.env };
+    const result = await cli([...argv, '--json'], { cwd: this.folder, clock: this.clock, ...options, env });
+    const lastLine = result.stderr.trimEnd().split('\n').at(-1) ?? '';
+    return {
+      code: result.code,
+      summary: result.stdout === '' ? null : (JSON.parse(result.stdout) as Summary),
+      error: lastLine.startsWith('{"error"')
+        ? (JSON.parse(lastLine) as { error: Outcome['error'] }).error
+        : null,
+      stderr: result.stderr,
+    };
+  }
+
+  /** Requests of a run, as they are recorded. */
+  async requests(run: string): Promise<RequestRecord[]> {
+    const { stdout } = await cli(['runs', run, '--json'], { cwd: this.folder, env: this.env });
+    return (JSON.parse(stdout) as { requests: RequestRecord[] }).requests;
+  }
+}
+
+const covers = (range: { first_line: number; last_line: number }, line: number): boolean =>
+  range.first_line <= line && line <= range.last_line;
+
+/**
+ * Holds what an import says of itself, and what it recorded, against the service's own ledger (contract §4,
+ * the promise). For inputs of one file.
+ */
+export async function balance(
+  summary: Summary,
+  machine: Machine,
+  { ledger }: FaultServer,
+  file: Companies,
+): Promise<void> {
+  const { read, rejected, merged, unchanged, submitted, unsent = 0 } = summary.rows;
+  expect(read).toBe(file.ids.size);
+  expect(rejected + merged + unchanged + submitted + unsent).toBe(read);
+  for (const count of Object.values(summary.rows)) expect(count).toBeGreaterThanOrEqual(0);
+
+  const requests = await machine.requests(summary.run!);
+  const stateOf = (line: number): RequestRecord['state'] | 'never sent' => {
+    const states = requests.filter((r) => covers(r, line)).map((r) => r.state);
+    // A request that was cut in two is withdrawn, and its halves stand behind it.
+    return (
+      states.findLast((state) => state !== 'withdrawn') ?? (states.length > 0 ? 'withdrawn' : 'never sent')
+    );
+  };
+  const times = ledger.timesAccepted;
+  const recorded = new Set<string>();
+  for (const [line, id] of file.ids) {
+    const state = stateOf(line);
+    const accepted = times.get(id) ?? 0;
+    const where = `line ${line}, ${id}, ${state}`;
+    if (state === 'acknowledged' || state === 'settled') {
+      recorded.add(id);
+      expect(accepted, `${where}: said to have arrived`).toBeGreaterThan(0);
+    } else if (accepted > 0) {
+      expect(['intent', 'unknown', 'rejected'], `${where}: it did arrive`).toContain(state);
+    }
+    const named = summary.maybe_sent_twice.some((range) => covers(range, line));
+    if (accepted > 1) expect(named, `${where}: carried out ${accepted} times`).toBe(true);
+  }
+  expect(submitted).toBe(recorded.size);
+  expect(ledger.resentAfterAcknowledgement).toEqual([]);
+}
+
+/** Resumes until nothing is left to do. */
+export async function resumeToTheEnd(
+  machine: Machine,
+  from: Outcome,
+  options: CliOptions = {},
+): Promise<Outcome> {
+  let last = from;
+  for (let sittings = 0; last.summary?.resume; sittings++) {
+    expect(sittings, 'a resume must get somewhere').toBeLessThan(10);
+    expect(last.summary.resume).toBe(`profiles resume ${last.summary.run}`);
+    last = await machine.run(['resume', last.summary.run!], options);
+  }
+  return last;
+}
