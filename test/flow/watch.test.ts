@@ -142,6 +142,22 @@ describe('watchJobs', () => {
     expect(clock.monotonic()).toBeLessThan(100_000);
   });
 
+  test('the grace begins anew after the job was there', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, {
+      a: [
+        [0, missing],
+        [40_000, { status: 'queued' }],
+        [50_000, missing],
+        [90_000, { status: 'completed' }],
+      ],
+    });
+    const seen = await all(
+      watchJobs(client, ['a'], watch(clock, { missingGraceMs: 60_000, intervalMs: 5_000 })),
+    );
+    expect(seen).toEqual(['a queued -', 'a completed -']);
+  });
+
   test('any other failure is thrown at once, grace or not', async () => {
     const clock = new IdleClock();
     const refused = new ServiceError('no', { status: 500 });

@@ -4,19 +4,19 @@ import { type Selection, select, selectsAll } from '../../src/output/select.js';
 
 const records = [
   { id: 10, title: 'Beta', type: 'card', live: true },
+  { id: 11, title: null, type: 'banner', note: { by: 'Zoë' } },
   { id: 9, title: 'alpha', type: 'banner', live: false },
   { id: 100, title: 'Émile', type: 'card', live: null },
-  { id: 11, title: null, type: 'banner', note: { by: 'Zoë' } },
 ];
 const ids = (selection: Selection): unknown[] => select(records, selection).records.map(({ id }) => id);
 
 describe('select', () => {
   test.each<[string, Selection, number[]]>([
-    ['nothing asked for: all', {}, [10, 9, 100, 11]],
+    ['nothing asked for: all', {}, [10, 11, 9, 100]],
     ['a filter is equal to the letter', { filter: [{ key: 'title', value: 'beta' }] }, []],
     ['a filter on a number', { filter: [{ key: 'id', value: '9' }] }, [9]],
     ['a filter on a boolean', { filter: [{ key: 'live', value: 'false' }] }, [9]],
-    ['a filter on nothing finds null and absent', { filter: [{ key: 'live', value: '' }] }, [100, 11]],
+    ['a filter on nothing finds null and absent', { filter: [{ key: 'live', value: '' }] }, [11, 100]],
     [
       'two keys must both match',
       {
