@@ -1,5 +1,5 @@
 /** Opens the state database: private, durable, migrated. */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { StateError } from '../errors.js';
@@ -34,17 +34,45 @@ export function privateFolder(folder: string): string {
  */
 export function openDatabase(folder: string): DatabaseSyncInstance {
   const file = join(privateFolder(folder), 'state.db');
+  let db: DatabaseSyncInstance | undefined;
   try {
-    // Made before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode.
-    closeSync(openSync(file, 'a', 0o600));
-    const db = new DatabaseSync(file, { timeout: 10_000 });
+    makePrivate(file);
+    db = new DatabaseSync(file, { timeout: 10_000 });
     db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
     db.exec('PRAGMA foreign_keys = ON;');
     migrate(db, file);
     return db;
   } catch (error) {
+    db?.close();
     throw stateError(error, 'open the state database', file);
   }
+}
+
+/** Before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode. */
+function makePrivate(file: string): void {
+  if (!existsSync(file)) {
+    closeSync(openSync(file, 'a', 0o600));
+    return;
+  }
+  // Not opened, since closing any handle of a file ends all locks that this process has on it.
+  try {
+    chmodSync(file, 0o600);
+  } catch {
+    // A file system without modes, or a file that someone else shares on purpose.
+  }
+}
+
+/**
+ * Closes it, its log folded in. Statements that are not collected yet keep a connection half open, so closing
+ * alone would leave the log on disk, as large as it ever was.
+ */
+export function closeDatabase(db: DatabaseSyncInstance): void {
+  try {
+    db.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE);');
+  } catch {
+    // The log is as good as the file: whoever opens the database next reads both.
+  }
+  db.close();
 }
 
 function migrate(db: DatabaseSyncInstance, file: string): void {

@@ -5,6 +5,9 @@ import type { Kind } from '../model.js';
 import { privateFolder, stateError } from './database.js';
 import type { Scope } from './state.js';
 
+/** What a connection is told when another one holds the file. */
+const SQLITE_BUSY = 5;
+
 /**
  * Takes the lock on imports of this account and kind, or gives null when another process has it. It is an
  * exclusive transaction on a small SQLite file, so the operating system releases it when the process dies
@@ -12,7 +15,7 @@ import type { Scope } from './state.js';
  */
 export function takeLock(folder: string, scope: Scope, kind: Kind): (() => void) | null {
   const name = createHash('sha256')
-    .update(JSON.stringify([scope, kind]))
+    .update(JSON.stringify([scope.account, scope.region, scope.base_url, kind]))
     .digest('hex')
     .slice(0, 24);
   const file = join(privateFolder(join(folder, 'locks')), `${name}.lock`);
@@ -24,7 +27,7 @@ export function takeLock(folder: string, scope: Scope, kind: Kind): (() => void)
     return () => held.close();
   } catch (error) {
     db?.close();
-    if (error instanceof Error && /locked|busy/i.test(error.message)) return null;
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return null;
     throw stateError(error, 'take the lock', file);
   }
 }

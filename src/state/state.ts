@@ -9,7 +9,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind, RunStatus, Summary } from '../model.js';
 import { isFinal, type Job } from '../service/contract.js';
 import { Commits } from './commits.js';
-import { openDatabase, privateFolder, stateError, transaction } from './database.js';
+import { closeDatabase, openDatabase, privateFolder, stateError, transaction } from './database.js';
 import { BATCH, type FingerprintIndex, Fingerprints, type Prints } from './fingerprints.js';
 import { Jobs } from './jobs.js';
 import { takeLock } from './lock.js';
@@ -285,7 +285,7 @@ class SqliteState implements State {
 
   close(): void {
     this.#commits.flush();
-    this.#db.close();
+    closeDatabase(this.#db);
   }
 
   #scopeId(scope: Scope): number {
