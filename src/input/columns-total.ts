@@ -10,7 +10,7 @@ export interface ColumnsTotal {
   add(columns: SurveyPart['columns']): void;
   /** Decides the types, once all parts are in. @throws UsageError for a rule that names an unknown field */
   decide(): { types: ColumnType[] /** Bytes counted too many. */; surplus: number };
-  /** After `decide`. `rows` is the number of rows that were accepted. */
+  /** After `decide`. `rows` is the number of rows that were read. */
   plans(rows: number): ColumnPlan[];
   /** After `decide`: type of each metadata key. */
   types(): Survey['types'];
@@ -107,11 +107,11 @@ class FieldsTotal implements ColumnsTotal {
   }
 
   plans(rows: number): ColumnPlan[] {
-    return [...this.#fields.values()].map(({ column, key, role, stats }) => {
-      const values = Object.values(stats.counts).reduce((sum, count) => sum + count, 0);
-      const described =
-        role === 'id' ? { type: 'string' as const, reason: 'the identifier' } : describeField(stats);
-      return { column, key, ...described, empty: rows - values };
+    return [...this.#fields.values()].map(({ column, key, role, because, stats }) => {
+      const empty = rows - Object.values(stats.counts).reduce((sum, count) => sum + count, 0);
+      if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
+      if (role === 'id') return { column, key, type: 'string', reason: because!, empty };
+      return { column, key, ...describeField(stats), empty };
     });
   }
 

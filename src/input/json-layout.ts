@@ -7,7 +7,7 @@ import { inexactReason, membersText } from './members.js';
 import { quoted } from './quoted.js';
 import type { OpenedInput } from './types.js';
 
-/** A value of an accepted item, under the name by which rules and plan know it. */
+/** A value of an item, accepted or not, under the name by which rules and plan know it. */
 export type SeeField = (target: Target, value: unknown) => void;
 
 export interface LaidOut {
@@ -53,42 +53,42 @@ export function jsonLayout(input: OpenedInput): Layout {
   return (value, text, see) => {
     if (!isObject(value)) return `is ${article(jsonTypeOf(value), value)}, not an object`;
     const inexact = inexactNumber(text);
-    if (inexact !== null) return inexactReason(fieldHolding(value, inexact), inexact);
+    // The first reason is told; all fields are looked at, so that the plan knows them.
+    let reason = inexact === null ? null : inexactReason(fieldHolding(value, inexact), inexact);
     let id = '';
     let company = '';
     let spread: Record<string, unknown> | null = null;
     const members = new Map<string, string>();
-    const seen: [Target, unknown][] = [];
 
     for (const field of Object.keys(value)) {
       const target = flat(field);
       const member = value[field];
-      if (target.role === 'metadata') {
-        const reason = place(target, member);
-        if (reason !== null) return reason;
-      } else if (target.role === 'id' || target.role === 'company') {
+      if (target.role === 'spread') {
+        if (isObject(member)) spread = member;
+        else if (member !== null)
+          reason ??= `${field} is ${article(jsonTypeOf(member), member)}, not an object`;
+        continue;
+      }
+      see?.(target, member);
+      if (target.role === 'metadata') place(target, member);
+      else if (target.role === 'id' || target.role === 'company') {
         if (member === null && target.role === 'company') continue;
-        if (typeof member !== 'string') return notText(field, member);
-        if (target.role === 'id') id = member;
+        if (typeof member !== 'string') reason ??= notText(field, member);
+        else if (target.role === 'id') id = member;
         else company = member;
-        seen.push([target, member]);
-      } else if (target.role === 'spread') {
-        if (member === null) continue;
-        if (!isObject(member)) return `${METADATA} is ${article(jsonTypeOf(member), member)}, not an object`;
-        spread = member;
       }
     }
-    if (id === '')
-      return `${input.idColumn} is ${Object.hasOwn(value, input.idColumn) ? 'empty' : 'missing'}`;
-    if (spread) {
-      for (const field of Object.keys(spread)) {
-        const target = nested(field);
-        if (target.role !== 'metadata' || members.has(target.key!) || constantKeys.has(target.key!)) continue;
-        const reason = place(target, spread[field]);
-        if (reason !== null) return reason;
-      }
+    if (id === '') {
+      reason ??= `${input.idColumn} is ${Object.hasOwn(value, input.idColumn) ? 'empty' : 'missing'}`;
     }
-    if (see) for (const [target, member] of seen) see(target, member);
+    for (const field of spread ? Object.keys(spread) : []) {
+      const target = nested(field);
+      const member = spread![field];
+      see?.(target, member);
+      const taken = target.key !== null && (members.has(target.key) || constantKeys.has(target.key));
+      if (target.role === 'metadata' && !taken) place(target, member);
+    }
+    if (reason !== null) return reason;
     let body = '';
     for (const member of members.values()) body += member;
     body += constants;
@@ -96,17 +96,14 @@ export function jsonLayout(input: OpenedInput): Layout {
     const item = body === '' ? `${head}}` : `${head},"metadata":{${body.slice(1)}}}`;
     return { item, id, company };
 
-    function place(target: Target, member: unknown): string | null {
-      const key = target.key!;
-      if (members.has(key)) return `two fields would both be the key ${quoted(key)}`;
-      if (target.pinned !== null && !isOfType(member, target.pinned)) {
-        return `${target.column}: ${quoted(JSON.stringify(member))} is not of type ${target.pinned}`;
+    function place({ column, key, pinned }: Target, member: unknown): void {
+      if (members.has(key!)) reason ??= `two fields would both be the key ${quoted(key!)}`;
+      if (pinned !== null && !isOfType(member, pinned)) {
+        reason ??= `${column}: ${quoted(JSON.stringify(member))} is not of type ${pinned}`;
       }
       const json = typeof member === 'string' ? jsonString(member) : nestedJson(member);
-      if (json === null) return `${target.column} is nested too deeply`;
-      members.set(key, `,${jsonString(key)}:${json}`);
-      seen.push([target, member]);
-      return null;
+      if (json === null) reason ??= `${column} is nested too deeply`;
+      members.set(key!, `,${jsonString(key!)}:${json}`);
     }
   };
 }

@@ -37,7 +37,7 @@ export interface CsvColumnPart {
   outside: number;
 }
 
-export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key'> {
+export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because'> {
   stats: FieldStats;
 }
 

@@ -18,11 +18,11 @@ export function surveyJson(
     const fields = new Map<string, FieldPart>();
     for (const record of jsonRecords(batch, input)) {
       const line = batch.lines[record.number]!;
-      const laid = layout(record.value, record.text, ({ column, role, key }, value) => {
+      const laid = layout(record.value, record.text, ({ column, role, key, because }, value) => {
         let part = fields.get(column);
         if (!part) {
           if (fields.size >= MAX_FIELDS) return;
-          part = { column, role, key, stats: emptyFieldStats() };
+          part = { column, role, key, because, stats: emptyFieldStats() };
           fields.set(column, part);
         }
         addValue(part.stats, value, line);

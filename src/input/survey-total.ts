@@ -61,7 +61,7 @@ export class SurveyTotal {
       rows: this.rows,
       bytes: this.#bytes,
       largestItemBytes: this.#largest,
-      columns: this.#columns.plans(this.rows.read - this.rows.rejected),
+      columns: this.#columns.plans(this.rows.read),
       schema: this.#schema,
       sample,
       warnings: this.#warnings(),
