@@ -1,6 +1,6 @@
 /** An error as a person and as a script read it (contract §6 "Errors"). */
 import { Exit, type ExitCode, ProfilesError } from '../errors.js';
-import { safeLine } from './safe.js';
+import { safeJson, safeLine } from './safe.js';
 
 /**
  * The text for stderr: `profiles: <what, where>` and the mend on a line of its own; with `--json` a last
@@ -15,18 +15,22 @@ export function errorLines(
   const hint = known ? known.hint : 'this is a defect in profiles; --debug shows where';
   const lines = [`profiles: ${message}`];
   if (hint) lines.push(`  ${safeLine(hint)}`);
-  if (flags.debug && error instanceof Error && error.stack) lines.push(error.stack);
+  if (flags.debug && error instanceof Error && error.stack) {
+    lines.push(...error.stack.split('\n').map(safeLine));
+  }
   if (flags.json) {
     lines.push(
-      JSON.stringify({
-        error: {
-          code: known?.code ?? 'unexpected',
-          message,
-          hint: hint ?? null,
-          status: known?.status ?? null,
-          request_id: known?.requestId ?? null,
-        },
-      }),
+      safeJson(
+        JSON.stringify({
+          error: {
+            code: known?.code ?? 'unexpected',
+            message,
+            hint: hint ?? null,
+            status: known?.status ?? null,
+            request_id: known?.requestId ?? null,
+          },
+        }),
+      ),
     );
   }
   return { text: `${lines.join('\n')}\n`, exit: known?.exit ?? Exit.unexpected };
