@@ -21,16 +21,12 @@ export function decide(sources: Sources): Settings {
     account: account?.value ?? null,
     region,
     sections,
+    warn: (message) => void warnings.push(message),
     ignore: (name, why) => {
       if (variable(world, name)) warnings.push(`${name} is ignored: ${why}`);
     },
   };
-  const ownRegion = flags.account === undefined ? undefined : sections[0]!.section.region;
-  if (region.origin.startsWith('environment ') && ownRegion && ownRegion !== region.value) {
-    warnings.push(
-      `PROFILES_REGION=${region.value} is used, not ${ownRegion}, the region of account ${flags.account}`,
-    );
-  }
+  if (flags.account !== undefined) compareRegions(flags.account, sections[0]!.section.region, choice);
   const base = findHost(sources, choice, 'base_url', flags.baseUrl);
   const lookup = findHost(sources, choice, 'lookup_base_url', flags.lookupBaseUrl);
   const token = findToken(sources, choice);
@@ -65,8 +61,26 @@ interface Choice {
   account: string | null;
   region: Found<string>;
   sections: readonly Place[];
+  warn(message: string): void;
   /** Warns that a variable is ignored, if it is set. */
   ignore(variable: string, why: string): void;
+}
+
+/**
+ * `PROFILES_REGION` goes before the region that the account of `--account` has. That is said; and where the account
+ * is for rehearsals, it is not done.
+ */
+function compareRegions(account: string, own: string | undefined, { region, warn }: Choice): void {
+  if (own === undefined || own === region.value || !region.origin.startsWith('environment ')) return;
+  if (own === 'sandbox') {
+    throw new UsageError(
+      `account "${account}" is of region sandbox, but PROFILES_REGION is ${region.value}`,
+      {
+        hint: `unset PROFILES_REGION, or give --region sandbox or --region ${region.value}`,
+      },
+    );
+  }
+  warn(`PROFILES_REGION=${region.value} is used, not ${own}, the region of account ${account}`);
 }
 
 type HostKey = 'base_url' | 'lookup_base_url';
@@ -116,7 +130,10 @@ function findHost(
 
 function findToken({ world, flags, config, tokenFile }: Sources, choice: Choice): Found<Secret | null> {
   // The sandbox takes a token made for this process; a real one is not even held.
-  if (choice.region.value === 'sandbox') return { value: null, origin: 'embedded' };
+  if (choice.region.value === 'sandbox') {
+    if (tokenFile) choice.warn('--token-file is ignored: region sandbox has a token of its own');
+    return { value: null, origin: 'embedded' };
+  }
   if (tokenFile) return { value: tokenFile, origin: 'flag --token-file' };
   if (flags.account === undefined) {
     const token = readToken(variable(world, 'PROFILES_TOKEN') ?? '', 'PROFILES_TOKEN');

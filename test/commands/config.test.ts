@@ -442,6 +442,7 @@ describe('get, unset and path', () => {
     ['accounts.prod.import.retries', { ...content, accounts: { prod: { token: TOKEN } } }],
     ['accounts.prod', { token: TOKEN, regions: content.regions }],
     ['regions.eu', { token: TOKEN, accounts: content.accounts }],
+    ['accounts.prod.import', { ...content, accounts: { prod: { token: TOKEN } } }],
     ['regions.eu.base_url', { ...content, regions: { eu: { lookup_base_url: EU.lookup_base_url } } }],
   ])('unset %s', async (key, after) => {
     const cwd = having(content);
@@ -451,6 +452,11 @@ describe('get, unset and path', () => {
       stderr: `${key} is no longer set in ${FILE}\n`,
     });
     expect(read(cwd)).toEqual(after);
+  });
+  it('makes no file to remove something from', async () => {
+    const cwd = scratch();
+    expect((await run('config unset accounts.prod', { cwd })).code).toBe(0);
+    expect(existsSync(below(cwd))).toBe(false);
   });
   it('what was not set is not an error', async () => {
     const cwd = having(content);

@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Settings } from '../../src/settings/index.js';
-import { type Given, refusal, settle } from './world.js';
+import { resolveSettings, type Settings } from '../../src/settings/index.js';
+import { type Given, home, refusal, settle } from './world.js';
 
 const EU = { base_url: 'https://eu.example.com', lookup_base_url: 'https://eu-lookups.example.com' };
 const FILE = {
@@ -235,6 +237,25 @@ describe('region sandbox has its own hosts and no token, however it was chosen',
       expect(error.name).toBe('UsageError');
       expect(error.message).toContain('cannot be used with region sandbox');
     }
+  });
+  it('a token file is left aside, with a warning', async () => {
+    const { world } = home();
+    writeFileSync(join(world.cwd, 'token'), 'key-0123456789', { mode: 0o600 });
+    const settings = await resolveSettings(world, { region: 'sandbox', tokenFile: 'token' });
+    expect(settings.token).toBeNull();
+    expect(settings.warnings).toEqual(['--token-file is ignored: region sandbox has a token of its own']);
+  });
+  it('an account for rehearsals is not taken elsewhere by the environment', async () => {
+    const file = { accounts: { test: { region: 'sandbox' } }, regions: { eu: EU } };
+    const given = { file, flags: { account: 'test' }, env: { PROFILES_REGION: 'eu' } };
+    expect(await refusal(given)).toEqual({
+      name: 'UsageError',
+      message: 'account "test" is of region sandbox, but PROFILES_REGION is eu',
+      hint: 'unset PROFILES_REGION, or give --region sandbox or --region eu',
+    });
+    expect(await settle({ ...given, flags: { account: 'test', region: 'eu' } })).toMatchObject({
+      baseUrl: EU.base_url,
+    });
   });
   it('needs no file, no token and no host', async () => {
     expect((await settle({ flags: { region: 'sandbox' } })).warnings).toEqual([]);

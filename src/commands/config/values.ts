@@ -4,7 +4,7 @@ import { ConfigError, Exit, type ExitCode, UsageError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 import { writeOut } from '../../output/write.js';
 import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js';
-import { type Key, parseValue, type Scalar, valueAt } from '../../settings/keys.js';
+import { type Key, parseValue, type Scalar, valueAt, withValue } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
 import { openPrompt } from './prompt.js';
 import { canAsk, change, givenKey, hostValue, openConfig, readAll, say, shown } from './store.js';
@@ -112,20 +112,18 @@ function afterSet(key: Key, value: string, content: ConfigFile, context: Context
 
 const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');
 
+const NAME = '[A-Za-z0-9][\\w-]*';
 /** A group, such as one account or one region, may be removed as a whole. */
-const GROUP =
-  /^(?:import|regions\.[\w-]+|accounts\.[A-Za-z0-9][\w-]*(?:\.import|\.regions\.[A-Za-z0-9][\w-]*)?)$/;
+const GROUP = new RegExp(`^(?:accounts\\.${NAME}|(?:accounts\\.${NAME}\\.)?(?:import|regions\\.${NAME}))$`);
 
 export async function unset(name: string, context: Context): Promise<ExitCode> {
   const config = await openConfig(context);
   const path = GROUP.test(name) ? name.split('.') : givenKey(name, context.flags).path;
   const key = path.join('.');
-  const content = await change(config, [[path, undefined]]);
-  const removed = JSON.stringify(content) !== JSON.stringify(config.content);
-  say(
-    context,
-    removed ? `${key} is no longer set in ${config.path}` : `${key} was not set in ${config.path}`,
-  );
+  const removed =
+    JSON.stringify(withValue(config.content, path, undefined)) !== JSON.stringify(config.content);
+  if (removed) await change(config, [[path, undefined]]);
+  say(context, `${key} ${removed ? 'is no longer' : 'was not'} set in ${config.path}`);
   if (context.flags.json) {
     await writeOut(context.stdout, `${JSON.stringify({ key, removed, path: config.path })}\n`);
   }
