@@ -9,7 +9,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { createServer as createTlsServer, type ServerOptions } from 'node:https';
+import { createServer as createTlsServer, type ServerOptions, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Kind } from '../../src/model.js';
 import { type Arrival, Ledger } from './ledger.js';
@@ -100,6 +100,7 @@ export class FaultServer {
   trouble: Trouble = {};
   /** Requests of each sort since the start. */
   readonly seen = { submit: 0, poll: 0 };
+  connections = 0;
   #server: Server | undefined;
   #jobs: { record: JobRecord; polls: number }[] = [];
   #port = 0;
@@ -118,7 +119,10 @@ export class FaultServer {
     };
     const server = this.tls ? createTlsServer(this.tls, answer) : createServer(answer);
     server.on('tlsClientError', () => {});
-    server.on('connection', (socket) => socket.on('error', () => {})); // the client went away
+    server.on('connection', (socket) => {
+      this.connections++;
+      socket.on('error', () => {}); // the client went away
+    });
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     this.#server = server;
     this.#port = (server.address() as AddressInfo).port;
@@ -132,6 +136,11 @@ export class FaultServer {
     if (!server) return;
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
+  }
+
+  /** Shows another certificate from here on. */
+  present(certificate: ServerOptions): void {
+    (this.#server as TlsServer).setSecureContext(certificate);
   }
 
   addJob(rows: number): JobRecord {

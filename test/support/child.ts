@@ -1,0 +1,104 @@
+/** The built command in a process of its own: for signals, kills, locks, and what Node reads at its start. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const BIN = join(ROOT, 'bin/profiles.js');
+
+export interface Ended {
+  /** Null when a signal ended it. */
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Child {
+  process: ChildProcess;
+  kill(signal: NodeJS.Signals): void;
+  /** Resolves once stderr holds this text. */
+  says(text: string | RegExp): Promise<void>;
+  ended: Promise<Ended>;
+}
+
+export interface ChildOptions {
+  cwd: string;
+  env?: Record<string, string>;
+  stdin?: string;
+  /** Another user than this one, where that is allowed. */
+  uid?: number;
+}
+
+/** Starts the built command. State and config are kept below `cwd` unless `env` says otherwise. */
+export function profiles(argv: readonly string[], options: ChildOptions): Child {
+  return node([BIN, ...argv], options);
+}
+
+/** Starts a script with this Node. */
+export function node(argv: readonly string[], { cwd, env, stdin, uid }: ChildOptions): Child {
+  const child = spawn(process.execPath, argv, {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: cwd, PROFILES_STATE_DIR: join(cwd, '.state'), ...env },
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+  const texts = { stdout: '', stderr: '' };
+  child.stdin.on('error', () => {}).end(stdin ?? '');
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text;
+    });
+  }
+  const ended = new Promise<Ended>((settle, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => settle({ code, signal, ...texts }));
+  });
+  return {
+    process: child,
+    kill: (signal) => void child.kill(signal),
+    ended,
+    says: (text) =>
+      new Promise((settle, reject) => {
+        const look = (): void => {
+          if (typeof text === 'string' ? texts.stderr.includes(text) : text.test(texts.stderr)) settle();
+        };
+        child.stderr.on('data', look);
+        void ended.then(() => reject(new Error(`it ended without saying ${text}:\n${texts.stderr}`)));
+        look();
+      }),
+  };
+}
+
+/** Builds the command unless the build is newer than its sources. For `beforeAll`. */
+export async function built(): Promise<void> {
+  const lock = join(ROOT, 'node_modules/.building');
+  // Test files run side by side, and a build removes the one before it.
+  while (!taken(lock)) await wait(20);
+  try {
+    if (!isFresh()) execFileSync(process.execPath, ['build.mjs'], { cwd: ROOT, stdio: 'inherit' });
+  } finally {
+    rmdirSync(lock);
+  }
+}
+
+function taken(lock: string): boolean {
+  try {
+    mkdirSync(lock);
+    return true;
+  } catch {
+    // Of a run that died in the middle of its build.
+    if (Date.now() - timeOf(lock) > 20_000) rmdirSync(lock);
+    return false;
+  }
+}
+
+const timeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+function isFresh(): boolean {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).map((name) =>
+    join(ROOT, 'src', name),
+  );
+  const newest = Math.max(...[...sources, join(ROOT, 'build.mjs'), join(ROOT, 'package.json')].map(timeOf));
+  return timeOf(join(ROOT, 'dist/main.js')) > newest;
+}
