@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type CliOptions, cli } from '../support/cli.js';
+import { cpuMs } from '../support/cpu.js';
 import { environmentOf, test } from '../support/sandbox.js';
 import { bare } from '../support/sink.js';
 
@@ -176,9 +177,9 @@ describe('10,000 lookups', () => {
     const json = await lookups('embeds --json', env);
     expect(JSON.parse(json.stdout)).toHaveLength(10_000);
     for (const columns of [undefined, 80]) {
-      const start = performance.now();
+      const before = process.cpuUsage();
       const { stdout } = await lookups('embeds', env, columns === undefined ? {} : { columns });
-      expect(performance.now() - start).toBeLessThan(1_000);
+      expect(cpuMs(before)).toBeLessThan(1_000);
       expect(stdout.trimEnd().split('\n')).toHaveLength(10_001);
     }
   });
