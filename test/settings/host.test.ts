@@ -26,6 +26,7 @@ describe('http:// beyond this machine', () => {
     ['http://lookups:8081', 'service:8080, lookups:8081', true],
     ['http://SERVICE', 'Service', true],
     ['http://service:9090', 'service:8080', false],
+    ['http://service.example.com', 'service', false],
     ['http://other', 'service', false],
     ['http://notservice', 'service', false],
     ['http://service', undefined, false],
