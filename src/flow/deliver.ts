@@ -110,7 +110,8 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     missingGraceMs: MISSING_GRACE_MS,
   })) {
     if (!seen.missing) {
-      await see(seen.job, false);
+      // The id that was asked for is the one it is known by, whatever the record calls itself.
+      await see({ ...seen.job, job_id: seen.job_id }, false);
       continue;
     }
     await see({ ...(record.job ?? job), status: 'unknown' }, true);
