@@ -11,6 +11,8 @@ export interface PoolOptions {
   threads: number;
   /** The built worker; null where there is none. */
   workerUrl?: URL | null;
+  /** Size of a file from which on threads are worth their start. Default 8 MiB, packed 1 MiB. */
+  leastBytes?: number;
 }
 
 /** Beside the bundle that this module ends up in. Not there when the sources are run directly. */
@@ -18,8 +20,7 @@ const WORKER = new URL('./batch-worker.js', import.meta.url);
 const builtWorker = (): URL | null => (existsSync(fileURLToPath(WORKER)) ? WORKER : null);
 
 /** Starting threads costs some 100 ms: a file that is read in less is read here. */
-const worthThreads = ({ stamp, compression }: OpenedInput): boolean =>
-  stamp.size > (compression ? 1 : 8) * 1024 * 1024;
+const leastBytesOf = ({ compression }: OpenedInput): number => (compression ? 1 : 8) * 1024 * 1024;
 
 /** Batches that a worker has at once: one to work on, one to go on with. */
 const PER_WORKER = 2;
@@ -35,7 +36,8 @@ export async function* runTask<S extends TaskSpec>(
   options: PoolOptions,
 ): AsyncGenerator<TaskResults[S['pass']]> {
   const url = options.workerUrl === undefined ? builtWorker() : options.workerUrl;
-  if (options.threads === 0 || url === null || !worthThreads(spec.input)) {
+  const { leastBytes = leastBytesOf(spec.input) } = options;
+  if (options.threads === 0 || url === null || spec.input.stamp.size < leastBytes) {
     const task = createTask(spec);
     for await (const batch of batches) yield task(batch) as TaskResults[S['pass']];
     return;

@@ -32,6 +32,8 @@ export function surveyCsv(
   // A comma stands before each member but the first.
   const metadataBytes = ',"metadata":{}'.length - 1;
   const emptyBytes = { omit: 0, null: 4, string: 2 }[input.rules.empty];
+  /** Columns whose cells are only counted. */
+  const others = [...targets.keys()].filter((index) => targets[index]!.role !== 'metadata');
   const { itemLimitBytes } = options;
 
   return (batch) => {
@@ -86,7 +88,6 @@ export function surveyCsv(
       }
       if (shape.spread >= 0) {
         const cell = row[shape.spread]!;
-        addTo(columns[shape.spread]!.stats, cell, line, false);
         if (cell !== '') {
           const own = ownMembers(cell, (key) => constantKeys.has(key) || isSet(key, row));
           members += Buffer.byteLength(membersText(own));
@@ -95,8 +96,7 @@ export function surveyCsv(
       const company = shape.company >= 0 ? row[shape.company]! : '';
       if (company !== '') size += companyBytes + jsonStringBytes(company);
       if (members > 0) size += metadataBytes + members;
-      addTo(columns[shape.id]!.stats, id, line, false);
-      if (shape.company >= 0) addTo(columns[shape.company]!.stats, company, line, false);
+      for (const index of others) addTo(columns[index]!.stats, row[index]!, line, false);
 
       if (size > itemLimitBytes) {
         if (size - 2 * perhapsNumbers > itemLimitBytes) {

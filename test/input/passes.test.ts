@@ -1,0 +1,400 @@
+/** The two passes: what the plan counts is what is built, and single rows are found again. */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  buildItems,
+  type ItemBatch,
+  idHashes,
+  type MappingRules,
+  NO_RULES,
+  type OpenedInput,
+  readRows,
+  type Schema,
+  surveyInput,
+} from '../../src/input/index.js';
+import { writeCsv } from './csv-writer.js';
+import { file, KEY, open, read, readText } from './reading.js';
+
+const LIMIT = 4 * 1024 * 1024;
+
+const cell = fc.oneof(
+  {
+    arbitrary: fc.constantFrom(
+      '',
+      '0',
+      '1',
+      '-7',
+      '1.5',
+      '2.50',
+      '007',
+      'true',
+      '{"a":1}',
+      '{"b":"é","a":2.5}',
+    ),
+    weight: 3,
+  },
+  fc.string({ unit: fc.constantFrom('a', 'é', '株', '😀', '"', '\\', '\n', '\u0001', ',') }),
+);
+const rows = fc.array(
+  fc.record({ id: fc.constantFrom('', 'c1', 'c2', 'é"\\'), a: cell, b: cell, c: cell, metadata: cell }),
+  {
+    maxLength: 8,
+  },
+);
+const someRules = fc.record<MappingRules>({
+  map: fc.constantFrom([], [['a', 'é"']] as const, [['b', 'a2']] as const),
+  include: fc.constantFrom([], ['a', 'metadata'], ['b']),
+  exclude: fc.constantFrom([], ['c']),
+  set: fc.constantFrom(
+    [],
+    [['a', '5']] as const,
+    [
+      ['k', 'x"'],
+      ['z', '1.50'],
+    ] as const,
+  ),
+  types: fc.constantFrom(
+    [],
+    [['c', 'string']] as const,
+    [['c', 'number']] as const,
+    [['c', 'boolean']] as const,
+  ),
+  infer: fc.boolean(),
+  empty: fc.constantFrom('omit', 'null', 'string'),
+});
+const limit = fc.constantFrom(LIMIT, 30, 45, 60, 80);
+const companyIsIn = fc.boolean();
+
+describe('for any rows, rules and limits', () => {
+  it('CSV: bytes, rejections and ids of the plan are those of the items', async () => {
+    await fc.assert(
+      fc.asyncProperty(rows, someRules, limit, companyIsIn, async (table, rules, itemLimitBytes, users) => {
+        const header = [users ? 'user_id' : 'company_id', 'a', 'b', 'c', 'metadata'];
+        const kind = users ? ('users' as const) : ('companies' as const);
+        const { text } = writeCsv([header, ...table.map((row) => Object.values(row))], {
+          delimiter: ',',
+          ends: ['\n'],
+        });
+        const options = { kind, rules, itemLimitBytes, ...(users ? { companyId: 'b' } : {}) };
+        if (users && [...rules.include, ...rules.map.map(([column]) => column)].includes('b')) return;
+        await agree(file('a.csv', text), options);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('JSON: likewise', async () => {
+    const item = fc.record(
+      {
+        company_id: fc.oneof(fc.constantFrom('c1', 'c2', 'é"'), fc.jsonValue()),
+        a: fc.jsonValue(),
+        metadata: fc.jsonValue(),
+      },
+      { requiredKeys: ['company_id'] },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(item, fc.jsonValue())), limit, async (items, itemLimitBytes) => {
+        await agree(file('a.json', JSON.stringify(items)), {
+          kind: 'companies',
+          id: 'company_id',
+          itemLimitBytes,
+        });
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  async function agree(path: string, options: Parameters<typeof read>[1] & object): Promise<void> {
+    const opened = await open(path, options).catch(() => null);
+    if (!opened) return; // the first items had no identifier
+    const { itemLimitBytes = LIMIT } = options;
+    const ids: bigint[] = [];
+    let sizes = 0;
+    const rejected: number[] = [];
+    const survey = await surveyInput(opened, {
+      hashKey: KEY,
+      itemLimitBytes,
+      threads: 0,
+      onRejected: ({ line }) => void rejected.push(line),
+      collectIds: (batch, bounds) => {
+        ids.push(...batch);
+        for (const bound of bounds) sizes += bound;
+      },
+    });
+    const built: ItemBatch[] = [];
+    for await (const batch of buildItems(opened, survey.schema, { hashKey: KEY, threads: 0 }))
+      built.push(batch);
+    const all = <T>(part: (batch: ItemBatch) => Iterable<T>): T[] =>
+      built.flatMap((batch) => [...part(batch)]);
+    const texts = built.flatMap(textsOf);
+    expect(survey.bytes).toBe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+    expect(sizes).toBeGreaterThanOrEqual(survey.bytes);
+    for (const text of texts) {
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.min(itemLimitBytes, survey.largestItemBytes));
+    }
+    expect(survey.rows).toEqual({
+      read: all((b) => b.rejected).length + texts.length,
+      rejected: rejected.length,
+    });
+    expect(rejected.sort((a, b) => a - b)).toEqual(all((b) => b.rejected.map(({ line }) => line)));
+    expect(ids.sort()).toEqual(all((b) => b.ids).sort());
+    expect(survey.sample).toEqual(texts[0] === undefined ? null : JSON.parse(texts[0]));
+  }
+});
+
+function textsOf(batch: ItemBatch): string[] {
+  const bytes = Buffer.from(batch.items);
+  return Array.from(batch.ends, (end, index) => bytes.toString('utf8', batch.ends[index - 1] ?? 0, end));
+}
+
+async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+const schemaOf = async (opened: OpenedInput): Promise<Schema> =>
+  (await surveyInput(opened, { hashKey: KEY, itemLimitBytes: LIMIT, threads: 0 })).schema;
+
+/** Rows of two lines; every seventh has no identifier. Three thousand are several batches. */
+function large(rowCount: number): string {
+  let text = 'company_id,n,name\n';
+  for (let row = 0; row < rowCount; row++) {
+    text += `${row % 7 === 6 ? '' : `c${row}`},${row},"${nameOf(row)}"\n`;
+  }
+  return file('large.csv', text);
+}
+
+const nameOf = (row: number): string => `name ${row}\n${'of a company '.repeat(20)}`;
+
+describe('the survey', () => {
+  it('knows the digest and size of the file as it stands on disk', async () => {
+    for (const path of ['bom.csv', 'gzip.csv.gz', 'windows-1252.csv']) {
+      const { survey, input } = await read(`input/${path}`, {
+        encoding: path === 'windows-1252.csv' ? 'windows-1252' : undefined,
+      });
+      const bytes = readFileSync(input.location);
+      expect(survey).toMatchObject({
+        size: bytes.length,
+        digest: createHash('sha256').update(bytes).digest('hex'),
+      });
+    }
+  });
+
+  it('says of every column where it goes, its type and why', async () => {
+    const { survey } = await readText(
+      'a.csv',
+      'company_id,Founded,CIK,gone,metadata,_profiles_line\nA,1902,1,x,,5\nB,2013 (1888),2,,,\nC,,3,,,\n',
+      { rules: { ...NO_RULES, exclude: ['gone'], map: [['CIK', 'cik']] } },
+    );
+    expect(survey.columns).toEqual([
+      { column: 'company_id', key: 'company_id', type: 'string', reason: 'the identifier', empty: 0 },
+      { column: 'Founded', key: 'Founded', type: 'string', reason: 'line 3: "2013 (1888)"', empty: 1 },
+      { column: 'CIK', key: 'cik', type: 'integer', reason: 'all 3 values are integers', empty: 0 },
+      { column: 'gone', key: null, type: null, reason: '--exclude', empty: 2 },
+      {
+        column: 'metadata',
+        key: 'metadata',
+        type: 'object',
+        reason: 'its members become metadata',
+        empty: 3,
+      },
+      { column: '_profiles_line', key: null, type: null, reason: 'a column of a rejects file', empty: 2 },
+    ]);
+    expect(survey.types).toEqual([
+      ['Founded', 'string'],
+      ['cik', 'integer'],
+    ]);
+  });
+
+  it('says of JSON fields what they hold', async () => {
+    const { survey } = await read('input/mixed-types.json');
+    expect(survey.columns).toEqual([
+      { column: 'company_id', key: 'company_id', type: 'string', reason: 'the identifier', empty: 0 },
+      {
+        column: 'v',
+        key: 'v',
+        type: 'mixed',
+        reason: 'line 2: ""one"" is text, others are an integer',
+        empty: 0,
+      },
+    ]);
+  });
+
+  it('types a column over all its cells, those of rejected rows included', async () => {
+    const { survey } = await readText('a.csv', 'company_id,zip\nc1,10001\n,02139\n');
+    expect(survey.columns[1]).toMatchObject({ type: 'string', reason: 'line 3: "02139"' });
+  });
+
+  it('names the line of a type in a later batch', async () => {
+    let text = 'company_id,n\n';
+    for (let row = 0; row < 3_000; row++) text += `${'c'.repeat(200)}${row},${row === 2_900 ? 'x' : row}\n`;
+    expect((await readText('a.csv', text)).survey.columns[1]!.reason).toBe('line 2902: "x"');
+  });
+
+  it('tells its progress in rows and bytes of the file', async () => {
+    const path = large(3_000);
+    const opened = await open(path);
+    const seen: [number, number][] = [];
+    await surveyInput(opened, {
+      hashKey: KEY,
+      itemLimitBytes: LIMIT,
+      threads: 0,
+      onProgress: (rowCount, bytes) => seen.push([rowCount, bytes]),
+    });
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen.at(-1)).toEqual([3_000, opened.stamp.size]);
+    expect(seen.map(([, bytes]) => bytes)).toEqual(
+      [...new Set(seen.map(([, bytes]) => bytes))].sort((a, b) => a - b),
+    );
+  });
+
+  it('ends with the reason of the signal, and waits for whoever takes rejections', async () => {
+    const opened = await open(large(3_000));
+    const stop = new AbortController();
+    const taken: number[] = [];
+    const surveying = surveyInput(opened, {
+      hashKey: KEY,
+      itemLimitBytes: LIMIT,
+      threads: 0,
+      signal: stop.signal,
+      onRejected: async ({ line }) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        taken.push(line);
+        if (taken.length === 3) stop.abort(new Error('enough'));
+      },
+    });
+    await expect(surveying).rejects.toThrow('enough');
+    expect(taken.slice(0, 3)).toEqual([14, 28, 42]);
+  });
+
+  it('users: gives the companies they name, hashed as company identifiers are', async () => {
+    const opened = await open('users.csv');
+    const refs: { ids: bigint[]; ordinals: number[] } = { ids: [], ordinals: [] };
+    await surveyInput(opened, {
+      hashKey: KEY,
+      itemLimitBytes: LIMIT,
+      threads: 0,
+      collectCompanies: ({ ids, ordinals }) => {
+        refs.ids.push(...ids);
+        refs.ordinals.push(...ordinals);
+      },
+    });
+    expect(refs.ordinals).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(refs.ids[0]).toBe(idHashes(KEY, ['acme-001'])[0]);
+  });
+});
+
+describe('the build', () => {
+  it('numbers items among all rows and says where they began', async () => {
+    const opened = await open(large(20));
+    const [batch] = await collected(buildItems(opened, await schemaOf(opened), { hashKey: KEY, threads: 0 }));
+    expect([...batch!.ordinals]).toEqual([0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 19]);
+    expect([...batch!.lines].slice(0, 7)).toEqual([2, 4, 6, 8, 10, 12, 16]);
+    expect(
+      batch!.rejected.map(({ ordinal, line, reason, original }) => ({ ordinal, line, reason, original })),
+    ).toEqual([
+      {
+        ordinal: 6,
+        line: 14,
+        reason: 'company_id is empty',
+        original: { cells: ['', '6', nameOf(6)] },
+      },
+      {
+        ordinal: 13,
+        line: 28,
+        reason: 'company_id is empty',
+        original: { cells: ['', '13', nameOf(13)] },
+      },
+    ]);
+  });
+
+  it('from any row on, it is the rest', async () => {
+    const opened = await open(large(3_000));
+    const schema = await schemaOf(opened);
+    interface Found {
+      rows: [ordinal: number, text: string][];
+      rejected: number[];
+      read: number;
+    }
+    const collect = async (fromOrdinal?: number): Promise<Found> => {
+      const found: Found = { rows: [], rejected: [], read: 0 };
+      for await (const batch of buildItems(opened, schema, { hashKey: KEY, threads: 0, fromOrdinal })) {
+        for (const [at, text] of textsOf(batch).entries()) found.rows.push([batch.ordinals[at]!, text]);
+        found.rejected.push(...batch.rejected.map(({ ordinal }) => ordinal));
+        found.read += batch.read;
+      }
+      return found;
+    };
+    const whole = await collect();
+    for (const from of [0, 1, 6, 7, 1_499, 2_999, 3_000]) {
+      expect(await collect(from)).toEqual({
+        rows: whole.rows.filter(([ordinal]) => ordinal >= from),
+        rejected: whole.rejected.filter((ordinal) => ordinal >= from),
+        read: 3_000 - from,
+      });
+    }
+  });
+
+  it('hashes the content: equal rows are equal, under one key', async () => {
+    const first = await hashesOf('company_id,a\nc1,x\nc2,x\n', KEY);
+    const second = await hashesOf('company_id,a\nc2,x\nc1,y\n', KEY);
+    expect(second.ids).toEqual([first.ids[1], first.ids[0]]);
+    expect(second.contents[0]).toBe(first.contents[1]);
+    expect(second.contents[1]).not.toBe(first.contents[0]);
+    expect(new Set([...first.ids, ...first.contents]).size).toBe(4);
+    const other = await hashesOf('company_id,a\nc1,x\nc2,x\n', Buffer.from('another key'));
+    expect(other.ids[0]).not.toBe(first.ids[0]);
+    expect(other.contents[0]).not.toBe(first.contents[0]);
+  });
+
+  async function hashesOf(text: string, hashKey: Buffer): Promise<{ ids: bigint[]; contents: bigint[] }> {
+    const opened = await open(file('a.csv', text));
+    for await (const { ids, contents } of buildItems(opened, await schemaOf(opened), {
+      hashKey,
+      threads: 0,
+    })) {
+      return { ids: [...ids], contents: [...contents] };
+    }
+    return { ids: [], contents: [] };
+  }
+
+  it('refuses a file that changed since it was opened', async () => {
+    const path = file('a.csv', 'company_id\nc1\n');
+    const opened = await open(path);
+    const schema = await schemaOf(opened);
+    writeFileSync(path, 'company_id\nc1\nc2\n');
+    await expect(collected(buildItems(opened, schema, { hashKey: KEY, threads: 0 }))).rejects.toThrow(
+      'a.csv: changed while it was being imported',
+    );
+  });
+});
+
+describe('single rows', () => {
+  it('are found again as they stood, in any batch', async () => {
+    const opened = await open(large(3_000));
+    const found = await collected(readRows(opened, [0, 6, 1_500, 2_999]));
+    expect(found.map(({ ordinal, line, original }) => [ordinal, line, original])).toEqual([
+      [0, 2, { cells: ['c0', '0', nameOf(0)] }],
+      [6, 14, { cells: ['', '6', nameOf(6)] }],
+      [1_500, 3_002, { cells: ['c1500', '1500', nameOf(1_500)] }],
+      [2_999, 6_000, { cells: ['c2999', '2999', nameOf(2_999)] }],
+    ]);
+  });
+
+  it('of JSON are the text of the item', async () => {
+    const opened = await open('input/seventeen-digits.json');
+    const found = await collected(readRows(opened, [0, 2]));
+    expect(found.map(({ line, original }) => [line, original])).toEqual([
+      [1, { item: '{"company_id": "c1", "n": 12345678901234567}' }],
+      [3, { item: '{"company_id": "c3", "n": 9007199254740991}' }],
+    ]);
+  });
+
+  it('of none, nothing is read', async () => {
+    const opened = await open('companies.csv');
+    expect(await collected(readRows({ ...opened, location: '/nowhere' }, []))).toEqual([]);
+  });
+});

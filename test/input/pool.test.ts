@@ -1,0 +1,177 @@
+/** Batches on worker threads: the same results in the same order, and nothing left running. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { build } from 'esbuild';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { InputError } from '../../src/errors.js';
+import { type PoolOptions, runTask } from '../../src/input/pool.js';
+import { readRecords } from '../../src/input/records.js';
+import type { TaskSpec } from '../../src/input/task.js';
+import type { OpenedInput, RecordBatch } from '../../src/input/types.js';
+import { file, KEY, open } from './reading.js';
+
+let threads: PoolOptions;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'profiles-worker-'));
+  const outfile = join(folder, 'batch-worker.mjs');
+  await build({
+    entryPoints: ['src/input/batch-worker.ts'],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'error',
+  });
+  threads = { threads: 2, workerUrl: pathToFileURL(outfile), leastBytes: 0 };
+});
+
+function csv(rows: number): string {
+  let text = 'company_id,n,name\n';
+  for (let row = 0; row < rows; row++) text += `c${row},${row},"name ""${row}"" ${'é'.repeat(100)}"\n`;
+  return file('a.csv', text);
+}
+
+const surveying = (input: OpenedInput): TaskSpec & { pass: 'survey' } => ({
+  pass: 'survey',
+  input,
+  hashKey: KEY,
+  itemLimitBytes: 1 << 22,
+});
+const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
+  pass: 'build',
+  input,
+  hashKey: KEY,
+  schema: { types: ['string', 'integer', 'string'], itemLimitBytes: 1 << 22 },
+});
+
+async function results<S extends TaskSpec>(
+  spec: S,
+  options: PoolOptions,
+  input = spec.input,
+): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const result of runTask(spec, readRecords(input), options)) all.push(result);
+  return all;
+}
+
+describe.each([
+  ['survey', surveying],
+  ['build', building],
+])('%s', (_, spec) => {
+  it('gives what the calling thread gives, in the same order', async () => {
+    const input = await open(csv(8_000));
+    const here = await results(spec(input), { threads: 0 });
+    expect(here.length).toBeGreaterThan(6);
+    // Millions of bytes: an element-wise matcher would take seconds.
+    expect(isDeepStrictEqual(await results(spec(input), threads), here)).toBe(true);
+  });
+});
+
+it('of JSON too', async () => {
+  const items = Array.from({ length: 5_000 }, (_, n) => ({ company_id: `c${n}`, n, s: 'é'.repeat(100) }));
+  const input = await open(file('a.json', JSON.stringify([...items, 5])));
+  expect(await results(surveying(input), threads)).toEqual(await results(surveying(input), { threads: 0 }));
+});
+
+describe('errors', () => {
+  it("a batch's comes in its place, as it was thrown", async () => {
+    const lines = Array.from({ length: 30_000 }, (_, n) =>
+      n === 20_000 ? '{"company_id":"c"' : `{"company_id":"c${n}"}`,
+    );
+    const input = await open(file('a.ndjson', lines.join('\n')));
+    const before: unknown[] = [];
+    const error = await (async () => {
+      for await (const part of runTask(surveying(input), readRecords(input), threads)) before.push(part);
+    })().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(InputError);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/a\.ndjson:20001: the line is not valid JSON: \w/),
+      hint: expect.stringMatching(/each line/),
+      exit: 2,
+    });
+    expect(before.length).toBeGreaterThan(0);
+  });
+
+  it('that of the reader comes after all results before it', async () => {
+    const path = csv(8_000);
+    const input = await open(path);
+    const whole = await results(surveying(input), { threads: 0 });
+    const failing = async function* (): AsyncGenerator<RecordBatch> {
+      yield* readRecords(input);
+      throw new Error('the disk is gone');
+    };
+    const before: unknown[] = [];
+    await expect(
+      (async () => {
+        for await (const part of runTask(surveying(input), failing(), threads)) before.push(part);
+      })(),
+    ).rejects.toThrow('the disk is gone');
+    expect(before).toEqual(whole);
+  });
+
+  it('a worker that dies is an error, not a wait', async () => {
+    const dying = join(folder, 'dying.mjs');
+    writeFileSync(
+      dying,
+      `import { parentPort } from 'node:worker_threads'; parentPort.on('message', () => process.exit(3));`,
+    );
+    const input = await open(csv(2_000));
+    await expect(results(surveying(input), { ...threads, workerUrl: pathToFileURL(dying) })).rejects.toThrow(
+      'a worker thread ended',
+    );
+  });
+
+  it('a worker that cannot start says why', async () => {
+    const broken = join(folder, 'broken.mjs');
+    writeFileSync(broken, `throw new Error('no such thing');`);
+    const input = await open(csv(2_000));
+    await expect(results(surveying(input), { ...threads, workerUrl: pathToFileURL(broken) })).rejects.toThrow(
+      'no such thing',
+    );
+  });
+});
+
+it('a consumer that stops early ends the threads and closes the file', async () => {
+  const input = await open(csv(8_000));
+  let closed = false;
+  const reading = async function* (): AsyncGenerator<RecordBatch> {
+    try {
+      yield* readRecords(input);
+    } finally {
+      closed = true;
+    }
+  };
+  const before = process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+  for await (const _ of runTask(surveying(input), reading(), threads)) break;
+  expect(closed).toBe(true);
+  expect(process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length).toBe(before);
+});
+
+it('reads no further ahead than two batches a thread', async () => {
+  const input = await open(csv(20_000));
+  let read = 0;
+  const reading = async function* (): AsyncGenerator<RecordBatch> {
+    for await (const batch of readRecords(input)) {
+      read++;
+      yield batch;
+    }
+  };
+  let taken = 0;
+  for await (const _ of runTask(surveying(input), reading(), threads)) {
+    taken++;
+    expect(read - taken).toBeLessThan(2 * 2);
+  }
+  expect(taken).toBe(read);
+});
+
+it('a small file starts no thread', async () => {
+  const input = await open('companies.csv');
+  const { leastBytes: _, ...byDefault } = threads;
+  const missing = { ...byDefault, workerUrl: pathToFileURL(join(folder, 'missing.mjs')) };
+  expect(await results(surveying(input), missing)).toHaveLength(1);
+});
