@@ -49,6 +49,8 @@ export interface World {
   stdout: Output;
   stderr: Output;
   clock: Clock;
+  /** Of Node, such as `20.20.2`. */
+  nodeVersion: string;
   /** Processors that this process may use. */
   cores: number;
   /** First Ctrl-C or a SIGTERM: stop taking in, let requests in flight finish. */

@@ -1,5 +1,6 @@
 /** Opens what a command asks for, once, and closes it again. */
 import type { Context, GlobalFlags, World } from './context.js';
+import { safeLine, safeLines } from './output/safe.js';
 import type { LogEntry, ServiceClient } from './service/client.js';
 import { requireBaseUrl, requireToken, resolveSettings, type Settings } from './settings/index.js';
 import type { Scope, State } from './state/state.js';
@@ -10,7 +11,7 @@ const EMBEDDED = { account: 'sandbox', region: 'sandbox', base_url: 'embedded' }
 export function createContext(world: World, flags: GlobalFlags, parent?: Context): Context {
   const closers: (() => void | Promise<void>)[] = [];
   const warn = (message: string): void => {
-    if (!flags.quiet) world.stderr.write(`warning: ${message}\n`);
+    if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
   };
 
   const settings = once(async (): Promise<Settings> => {
@@ -35,7 +36,9 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
       timeoutMs: found.timeoutMs,
       clock: world.clock,
       proxy: world.env,
-      ...(flags.debug ? { log: (entry: LogEntry) => world.stderr.write(`${debugLine(entry)}\n`) } : {}),
+      ...(flags.debug
+        ? { log: (entry: LogEntry) => world.stderr.write(`${safeLine(debugLine(entry))}\n`) }
+        : {}),
     });
     closers.push(() => made.close());
     return made;

@@ -17,7 +17,7 @@ export function parseDuration(text: string, setting: string): number {
 
 /** Milliseconds for people: `320ms`, `4.2s`, `3m 05s`, `2h 07m`. */
 export function formatDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)}ms`;
+  if (Math.round(ms) < 1_000) return `${Math.round(ms)}ms`;
   if (ms < 59_950) return `${(ms / 1_000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1_000);
   const pad = (n: number): string => String(n).padStart(2, '0');

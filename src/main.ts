@@ -41,7 +41,9 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   };
   try {
     const program = await commandTree(argv, world, wire);
-    await program.parseAsync([...argv], { from: 'user' });
+    // No command is a question, not a mistake.
+    const asked = commandWord(argv) === undefined ? [...argv, '--help'] : [...argv];
+    await program.parseAsync(asked, { from: 'user' });
   } catch (error) {
     code = report(error, world, context?.flags ?? early);
   } finally {

@@ -36,6 +36,7 @@ export function worldOf(host: NodeJS.Process): World {
     stdout: host.stdout,
     stderr: host.stderr,
     clock: systemClock,
+    nodeVersion: host.versions.node,
     cores: availableParallelism(),
     stop: stop.signal,
     abort: abort.signal,

@@ -34,8 +34,7 @@ async function run(_: object, context: Context): Promise<ExitCode> {
 
 /** From what needs nothing to what needs the rest: a check that cannot be made is left out. */
 async function* diagnose(context: Context): AsyncGenerator<Finding> {
-  const { nodeVersion } = context as Context & { nodeVersion?: string };
-  if (nodeVersion !== undefined) yield checkNode(nodeVersion);
+  yield checkNode(context.nodeVersion);
   const config = await checkConfig(context);
   yield config;
   const proxy = checkProxy(context.env);

@@ -41,8 +41,8 @@ export async function importOptions(
   const { importDefaults } = await context.settings();
   const read = flagReader({ ...importDefaults, ...flags });
   const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
-  const changedOnly = read.flag('changedOnly');
-  if (changedOnly && read.flag('full')) {
+  const full = read.flag('full');
+  if (flags.changedOnly && full) {
     throw new UsageError('--changed-only and --full exclude each other', { hint: 'choose one of them' });
   }
   return {
@@ -59,11 +59,12 @@ export async function importOptions(
     busyTimeoutMs: read.duration('busyTimeout') ?? DEFAULTS.busyTimeoutMs,
     invalid: invalidBound(read),
     rejects: rejectsPath(read.text('rejects'), paths),
-    changedOnly,
+    // A flag wins over the config file's import.changed_only.
+    changedOnly: read.flag('changedOnly') && !full,
     continueOnError: read.flag('continueOnError'),
     dryRun: read.flag('dryRun'),
     checkProperties: read.flag('checkProperties'),
-    full: read.flag('full'),
+    full,
     resume: read.flag('resume'),
   };
 }

@@ -23,6 +23,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./lookups.js'),
   },
   { name: 'identify', summary: 'create or update one profile', load: () => import('./identify.js') },
+  {
+    name: 'inspect',
+    summary: 'show what an import would see of its files',
+    load: () => import('./inspect.js'),
+  },
   { name: 'config', summary: 'read and write the config file', load: () => import('./config.js') },
   {
     name: 'doctor',

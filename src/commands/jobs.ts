@@ -55,6 +55,7 @@ async function run({ refresh, listing }: Options, context: Context): Promise<Exi
       records: state.knownJobs().map(recordOf),
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
+      id: 'job_id',
       empty: 'this machine knows no jobs',
       styles: {
         status: (status) => (status === 'completed' ? 'green' : status === 'failed' ? 'red' : 'yellow'),

@@ -60,6 +60,8 @@ export interface RecordList {
   fields: readonly string[];
   /** Shown by a table unless `--columns` asks for others; default: all fields. */
   tableFields?: readonly string[];
+  /** The field that a person copies from a table: it is not cut while others can be. */
+  id?: string;
   /** The JSON text of `records` as it came; printed untouched when nothing is selected. */
   source?: string;
   /** Said on stderr when there is no record at all. */
@@ -104,7 +106,8 @@ async function tableOf(
     shown.map((field) => {
       const style = list.styles?.[field];
       const numeric = records.every((record) => typeof (record[field] ?? 0) === 'number');
-      return { header: field, align: numeric ? 'right' : 'left', ...(style ? { style } : {}) };
+      const align = numeric ? 'right' : 'left';
+      return { header: field, align, whole: field === list.id, ...(style ? { style } : {}) };
     }),
     records.map((record) => shown.map((field) => cellText(record[field]))),
     { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) },

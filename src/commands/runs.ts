@@ -59,6 +59,7 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
       records: runs.map(recordOf),
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
+      id: 'run',
       empty: 'this machine knows no imports',
     };
     await printListing(list, options.listing, context);

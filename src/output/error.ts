@@ -14,7 +14,8 @@ export function errorLines(
   const message = safeLine(error instanceof Error ? error.message : String(error));
   const hint = known ? known.hint : 'this is a defect in profiles; --debug shows where';
   const lines = [`profiles: ${message}`];
-  if (hint) lines.push(`  ${safeLine(hint)}`);
+  // A hint may be lines to type, each its own.
+  if (hint) lines.push(...hint.split('\n').map((line) => `  ${safeLine(line)}`));
   if (flags.debug && error instanceof Error && error.stack) {
     lines.push(...error.stack.split('\n').map(safeLine));
   }

@@ -7,25 +7,35 @@ import { renderTable, type TableForm } from './table.js';
 
 /** Files, columns with their types and why, what would be sent, one sample item of each file, the property check. */
 export function planText(plan: Plan, form: TableForm): string {
-  const { bold } = stylesFor(form.colour);
-  const section = (title: string, body: string): string => `${bold(title)}\n${body}\n`;
-  return [
-    section('Files', filesTable(plan.files, form)),
-    ...plan.files.map((file) => section(`Columns of ${safeLine(file.path)}`, columnsTable(file, form))),
-    section('To send', toSend(plan)),
-    ...plan.files
-      .filter((file) => file.sample !== null && file.sample !== undefined)
-      .map((file) =>
-        section(
-          `First item of ${safeLine(file.path)}`,
-          `${safeJson(JSON.stringify(file.sample, null, 2))}\n`,
-        ),
-      ),
-    ...(plan.properties ? [section('Keys against the service', propertiesText(plan.properties))] : []),
-  ]
-    .join('')
-    .replace(/\n$/, '');
+  return joined([
+    ...filesSections(plan.files, form),
+    section('To send', toSend(plan), form),
+    ...sampleSections(plan.files, form),
+    ...(plan.properties ? [section('Keys against the service', propertiesText(plan.properties), form)] : []),
+  ]);
 }
+
+/** What was found in files, without anything being planned: the same but for what would be sent. */
+export function filesText(files: readonly FilePlan[], form: TableForm): string {
+  return joined([...filesSections(files, form), ...sampleSections(files, form)]);
+}
+
+const joined = (sections: readonly string[]): string => sections.join('').replace(/\n$/, '');
+
+const section = (title: string, body: string, { colour }: TableForm): string =>
+  `${stylesFor(colour).bold(title)}\n${body}\n`;
+
+const filesSections = (files: readonly FilePlan[], form: TableForm): string[] => [
+  section('Files', filesTable(files, form), form),
+  ...files.map((file) => section(`Columns of ${safeLine(file.path)}`, columnsTable(file, form), form)),
+];
+
+const sampleSections = (files: readonly FilePlan[], form: TableForm): string[] =>
+  files
+    .filter(({ sample }) => sample !== null && sample !== undefined)
+    .map(({ path, sample }) =>
+      section(`First item of ${safeLine(path)}`, `${safeJson(JSON.stringify(sample, null, 2))}\n`, form),
+    );
 
 function filesTable(files: readonly FilePlan[], form: TableForm): string {
   return renderTable(

@@ -26,3 +26,6 @@ export function safeJson(json: string): string {
     c === '\n' || c === '\r' || c === '\t' ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** The same for text of our own that has lines of its own, such as lines to type. */
+export const safeLines = (text: string): string => text.split('\n').map(safeLine).join('\n');

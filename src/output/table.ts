@@ -7,6 +7,8 @@ import { cutTo, pad, widthOf } from './width.js';
 export interface Column {
   header: string;
   align?: 'left' | 'right';
+  /** What a person copies, such as an id: it is cut only when it does not fit by itself. */
+  whole?: boolean;
   /** Colour of a cell, by its text; used only where there is colour. */
   style?: (text: string) => keyof ReturnType<typeof stylesFor> | undefined;
 }
@@ -59,19 +61,27 @@ export function renderTable(
   );
   if (form.width === null) return aligned(sheet, natural);
 
-  const drawn = share(natural, form.width - (3 * columns.length + 1));
+  const whole = columns.map((column) => column.whole === true);
+  const drawn = share(natural, form.width - (3 * columns.length + 1), whole);
   const legible = drawn.every((width, i) => width >= Math.min(MIN_DRAWN, natural[i]!));
   if (legible && rows.length <= MAX_DRAWN && !miscounted(sheet)) return boxed(sheet, drawn);
-  return aligned(sheet, share(natural, form.width - GAP.length * (columns.length - 1)));
+  return aligned(sheet, share(natural, form.width - GAP.length * (columns.length - 1), whole));
 }
 
-/** Widths within `room`: narrow columns keep theirs, the wide ones are cut to one common width (1 at least). */
-export function share(natural: readonly number[], room: number): number[] {
+/**
+ * Widths within `room`: whole columns and narrow ones keep theirs, wide ones are cut to one common width (1 at
+ * least).
+ */
+export function share(natural: readonly number[], room: number, whole: readonly boolean[] = []): number[] {
   const widths = [...natural];
   let left = room;
-  const byWidth = natural.map((_, i) => i).sort((a, b) => natural[a]! - natural[b]!);
-  byWidth.forEach((column, done) => {
-    const fair = Math.floor(left / (byWidth.length - done));
+  // Whole columns take theirs first; the others then share what is left, the narrowest first.
+  const order = natural
+    .map((_, i) => i)
+    .sort((a, b) => Number(whole[b] ?? false) - Number(whole[a] ?? false) || natural[a]! - natural[b]!);
+  order.forEach((column, done) => {
+    const others = order.length - done - 1;
+    const fair = whole[column] ? left - others : Math.floor(left / (others + 1));
     widths[column] = Math.max(1, Math.min(natural[column]!, fair));
     left -= widths[column]!;
   });

@@ -3,7 +3,15 @@ import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageErro
 import type { Kind } from '../model.js';
 import { jobSegment, parseBaseUrl } from './address.js';
 import { type Answer, judgeRead, type ReadVerdict } from './answer.js';
-import { type Job, jobSchema, type LookupList, type LookupRecord, lookupSchema, PATHS } from './contract.js';
+import {
+  isRecord,
+  type Job,
+  jobSchema,
+  type LookupList,
+  type LookupRecord,
+  lookupSchema,
+  PATHS,
+} from './contract.js';
 import type { ProxyEnv } from './proxy.js';
 import { oneLine, requestNote, whatCame } from './reply-error.js';
 import { backoffDelay } from './retry.js';
@@ -150,9 +158,8 @@ export function createClient(options: ClientOptions): ServiceClient {
       const { value, reply } = await read(request, signal);
       const records = lookupSchema.safeParse(value);
       if (records.success) return { text: reply.body, records: records.data };
-      const item = records.error.issues[0]?.path[0];
-      const what =
-        item === undefined ? whatCame(reply) : `an array whose item ${Number(item) + 1} is no object`;
+      const item = Array.isArray(value) ? value.findIndex((record) => !isRecord(record)) : -1;
+      const what = item === -1 ? whatCame(reply) : `an array whose item ${item + 1} is no object`;
       throw contractError(`the lookup list ${list} should be an array of records, but ${what} came`, reply);
     },
     close: () => transport.close(),

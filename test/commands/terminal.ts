@@ -60,6 +60,7 @@ export async function atTerminal(
     stdout,
     stderr,
     clock: systemClock,
+    nodeVersion: process.versions.node,
     cores: 1,
     stop: stop.signal,
     abort: new AbortController().signal,

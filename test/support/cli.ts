@@ -56,6 +56,7 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
     stdout: stdout.stream,
     stderr: stderr.stream,
     clock: options.clock ?? systemClock,
+    nodeVersion: process.versions.node,
     cores: 1,
     stop: options.stop ?? new AbortController().signal,
     abort: options.abort ?? new AbortController().signal,
