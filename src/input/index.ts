@@ -9,6 +9,7 @@ export const readMapping = async (path: string, cwd: string): Promise<Mapping> =
 export { jsonOfCell } from './columns.js';
 export { DuplicateFinder, type Duplicates, HashSet } from './duplicates.js';
 export { idHashes } from './hashes.js';
+export { mappingDraft } from './mapping-draft.js';
 export type { Mapping } from './mapping-file.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';

@@ -1,0 +1,174 @@
+/** `profiles inspect <file...>`: what an import would see of its files (contract §1). Nothing is sent or kept. */
+import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Context } from '../context.js';
+import { Exit, type ExitCode, UsageError } from '../errors.js';
+import type { ReadOptions } from '../flow/options.js';
+import {
+  DuplicateFinder,
+  expandGlobs,
+  mappingDraft,
+  type OpenedInput,
+  openInput,
+  type Survey,
+  spoolStdin,
+  surveyInput,
+} from '../input/index.js';
+import type { FilePlan, Rejection } from '../model.js';
+import { writeJson } from '../output/result.js';
+import { safeLine } from '../output/safe.js';
+import { usesColour } from '../output/style.js';
+import { terminalWidth } from '../output/terminal.js';
+import { whileWaiting } from '../output/waiting.js';
+import { writeOut } from '../output/write.js';
+import { examples, type Flags, type Wire } from './command.js';
+import { interruptible } from './interruptible.js';
+import { readingFlags, readingOptions } from './reading-flags.js';
+
+/** Rejected rows that are shown at a terminal, and kept for the document (contract §3 "Result"). */
+const SHOWN = 10;
+const KEPT = 20;
+/** What one request may hold by default: an item beyond it is rejected. */
+const ITEM_LIMIT_BYTES = 4 * 1024 * 1024;
+
+interface Options {
+  reading: ReadOptions;
+  writeMapping: string | null;
+}
+
+interface Inspected {
+  input: OpenedInput;
+  survey: Survey;
+  duplicates: number;
+  rejected: Rejection[];
+}
+
+export function define(command: Command, wire: Wire): void {
+  command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
+  readingFlags(command).option('--write-mapping <file>', 'write a mapping file of what was found');
+  examples(command, [
+    'profiles inspect companies.csv',
+    'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',
+    'profiles inspect companies.csv users.csv --json',
+  ]);
+  command.action(wire(options, run));
+}
+
+async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
+  const { importDefaults } = await context.settings();
+  const files = context.platform === 'win32' ? await expandGlobs(paths, context.cwd) : paths;
+  const writeMapping = (flags.writeMapping as string | undefined) ?? null;
+  if (writeMapping !== null && files.length > 1) {
+    throw new UsageError('--write-mapping is of one input, and there are several', {
+      hint: 'inspect them one by one',
+    });
+  }
+  return { reading: await readingOptions(files, flags, importDefaults, context.cwd), writeMapping };
+}
+
+async function run({ reading, writeMapping }: Options, context: Context): Promise<ExitCode> {
+  const { stdout, stderr, env, flags } = context;
+  const inspected: Inspected[] = [];
+  for (const path of reading.paths) {
+    inspected.push(
+      await whileWaiting(`reading ${safeLine(path)}`, context, () =>
+        interruptible(context, (signal) => inspect(path, reading, context, signal)),
+      ),
+    );
+  }
+  if (flags.json) {
+    await writeJson(stdout, JSON.stringify({ files: inspected.map(documentOf) }, null, 2));
+  } else {
+    const { filesText } = await import('../output/plan-text.js');
+    const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
+    await writeOut(stdout, filesText(inspected.map(planOf), form));
+  }
+  for (const { input, survey, duplicates, rejected } of inspected) {
+    for (const warning of survey.warnings) context.warn(safeLine(`${input.path}: ${warning}`));
+    if (duplicates > 0) {
+      const rows = duplicates === 1 ? '1 row whose' : `${duplicates} rows whose`;
+      context.warn(safeLine(`${input.path}: ${rows} identifier stood earlier`));
+    }
+    if (!flags.quiet) await writeOut(stderr, rejections(rejected, survey.rows.rejected));
+  }
+  if (writeMapping !== null) await save(writeMapping, inspected[0]!, context);
+  return Exit.done;
+}
+
+async function inspect(
+  path: string,
+  reading: ReadOptions,
+  context: Context,
+  signal: AbortSignal,
+): Promise<Inspected> {
+  const folder = path === '-' ? await spoolFolder(context) : null;
+  try {
+    const location = folder === null ? path : await spoolStdin(context.stdin, folder, signal);
+    const input = await openInput({ ...reading, path, location, cwd: context.cwd }, signal);
+    const rejected: Rejection[] = [];
+    const finder = new DuplicateFinder();
+    const survey = await surveyInput(input, {
+      hashKey: new Uint8Array(0), // hashes are compared within this file, and then forgotten
+      itemLimitBytes: ITEM_LIMIT_BYTES,
+      threads: Math.min(2, context.cores),
+      signal,
+      onRejected: ({ file, line, reason }) => {
+        if (rejected.length < KEPT) rejected.push({ file, line, reason });
+      },
+      collectIds: (ids) => finder.add(ids),
+    });
+    return { input, survey, duplicates: finder.finish().count, rejected };
+  } finally {
+    if (folder !== null) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function spoolFolder(context: Context): Promise<string> {
+  const { stateDir } = await context.settings();
+  return join(stateDir, 'spool', `inspect-${randomUUID()}`);
+}
+
+function planOf({ input, survey }: Inspected): FilePlan {
+  const { path, kind, format, encoding, delimiter } = input;
+  const { rows, columns, sample } = survey;
+  return { path, kind, format, encoding, delimiter, rows, columns, sample };
+}
+
+function documentOf(inspected: Inspected): Record<string, unknown> {
+  const { input, survey, duplicates, rejected } = inspected;
+  const { compression, idColumn, companyIdColumn } = input;
+  return {
+    ...planOf(inspected),
+    compression,
+    id: idColumn,
+    company_id: companyIdColumn,
+    duplicates,
+    bytes: survey.bytes,
+    rejected,
+    warnings: survey.warnings,
+  };
+}
+
+function rejections(rejected: readonly Rejection[], count: number): string {
+  const shown = rejected.slice(0, SHOWN).map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
+  if (count > shown.length) shown.push(`and ${count - shown.length} more rejected rows`);
+  return shown.map((line) => `${safeLine(line)}\n`).join('');
+}
+
+/** A file that exists is somebody's work: it is never overwritten. */
+async function save(path: string, { input, survey }: Inspected, context: Context): Promise<void> {
+  try {
+    await writeFile(resolve(context.cwd, path), mappingDraft(input, survey), { flag: 'wx' });
+  } catch (error) {
+    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    throw new UsageError(
+      `--write-mapping: ${path} ${exists ? 'exists already' : `cannot be written: ${(error as Error).message}`}`,
+      { hint: exists ? 'name another file, or remove this one' : undefined, cause: error },
+    );
+  }
+  if (!context.flags.quiet) {
+    await writeOut(context.stderr, `${safeLine(path)} is written; use it with --mapping ${safeLine(path)}\n`);
+  }
+}
