@@ -83,7 +83,8 @@ export class Machine {
 
   /** Requests of a run, as they are recorded. */
   async requests(run: string): Promise<RequestRecord[]> {
-    const { stdout } = await cli(['runs', run, '--json'], { cwd: this.folder, env: this.env });
+    const { stdout, stderr } = await cli(['runs', run, '--json'], { cwd: this.folder, env: this.env });
+    expect(stderr).toBe('');
     return (JSON.parse(stdout) as { requests: RequestRecord[] }).requests;
   }
 }
@@ -146,4 +147,42 @@ export async function resumeToTheEnd(
     last = await machine.run(['resume', last.summary.run!], options);
   }
   return last;
+}
+
+/** The exit code that a report calls for (contract §7). */
+export function exitOf({ summary, error }: Outcome): number {
+  switch (summary!.status) {
+    case 'completed':
+    case 'submitted':
+    case 'planned':
+      return 0;
+    case 'partial':
+    case 'rejected':
+      return 5;
+    case 'failed':
+      return 7;
+    case 'timed_out':
+      return summary!.jobs.some((job) => job.status === 'failed') ? 7 : 3;
+    case 'interrupted':
+      return 130;
+    case 'stopped':
+      return { unauthorised: 4, service: 6, network: 6, contract: 6 }[error!.code] ?? 1;
+  }
+}
+
+/** Chance that can be had again: the same seed gives the same numbers in [0, 1). */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Seeds for a table of cases: the one in `LOSS_SEED`, else so many, the same each time. */
+export function seeds(count: number): number[] {
+  const only = process.env.LOSS_SEED;
+  return only === undefined ? Array.from({ length: count }, (_, i) => i + 1) : [Number(only)];
 }

@@ -1,0 +1,68 @@
+/**
+ * Faults upon faults: seeded random sequences over several requests, several sittings and all settings that
+ * bear on order. `LOSS_SEED=17` runs one of them.
+ */
+import { expect, onTestFinished, test } from 'vitest';
+import { FaultServer, type Strike } from '../support/fault-server.js';
+import { FAULTS, fates, status } from './faults.js';
+import {
+  balance,
+  type Companies,
+  exitOf,
+  fastClock,
+  Machine,
+  type Outcome,
+  resumeToTheEnd,
+  seeded,
+  seeds,
+} from './support.js';
+
+const STATUSES = [301, 400, 401, 404, 408, 409, 413, 422, 429, 500, 503, 505];
+const SUBMISSIONS: Strike[] = [...Object.values(FAULTS), ...STATUSES.map((code) => status(code))];
+const POLLS: Strike[] = [404, 404, 429, 500, 502, 401].map((code) => (exchange) => exchange.reply(code, ''));
+
+const rows = Array.from({ length: 24 }, (_, i) => [`c-${i}`, `Company ${i}`]);
+const file: Companies = {
+  path: 'companies.csv',
+  ids: new Map(rows.map(([id], i) => [i + 2, id!])),
+  text: `company_id,name\n${rows.map((row) => `${row.join(',')}\n`).join('')}`,
+};
+
+test.each(seeds(40))('seed %i', async (seed) => {
+  const random = seeded(seed);
+  const one = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)]!;
+  const service = await new FaultServer().start();
+  onTestFinished(() => service.stop());
+  const machine = new Machine(service.url);
+  machine.write(file.path, file.text);
+  const clock = fastClock();
+
+  const flags = ['--chunk-size', one(['3', '5', '24']), '--concurrency', one(['1', '2', '8'])];
+  flags.push('--retries', one(['0', '1', '4']), '--timeout', '150ms');
+  if (random() < 0.3) flags.push('--continue-on-error');
+  if (random() < 0.2) flags.push('--no-wait');
+  const rate = one([0.2, 0.4, 0.7]);
+  service.trouble = {
+    submit: () => (random() < rate ? one(SUBMISSIONS) : undefined),
+    poll: () => (random() < rate / 3 ? one(POLLS) : undefined),
+    fate: () => (random() < rate / 5 ? one([fates.failed, fates.short, fates['unknown status']]) : undefined),
+  };
+
+  const holds = async (outcome: Outcome): Promise<void> => {
+    expect(outcome.summary, outcome.stderr).not.toBeNull();
+    expect(outcome.code, outcome.stderr).toBe(exitOf(outcome));
+    await balance(outcome.summary!, machine, service, file);
+  };
+  let outcome = await machine.run(['import', file.path, ...flags], { clock });
+  await holds(outcome);
+  for (let sitting = 0; sitting < 3 && outcome.summary!.resume; sitting++) {
+    outcome = await machine.run(['resume', '--timeout', '150ms'], { clock });
+    await holds(outcome);
+  }
+  service.trouble = {};
+  outcome = await resumeToTheEnd(machine, outcome, { clock });
+  await holds(outcome);
+  const { rejected, submitted, unsent } = outcome.summary!.rows;
+  expect([submitted + rejected, unsent]).toEqual([rows.length, undefined]);
+  expect(service.ledger.profiles.companies.size).toBeGreaterThanOrEqual(submitted);
+});
