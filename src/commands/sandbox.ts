@@ -1,5 +1,6 @@
 /** `profiles sandbox`: the embedded service as a server of its own, what it holds, and erasing that (contract §8). */
 import type { Command } from 'commander';
+import { FAULT_HELP } from '../sandbox/index.js';
 import { examples, type Wire } from './command.js';
 import { dataFolder } from './sandbox/data-folder.js';
 import { reset } from './sandbox/reset.js';
@@ -32,6 +33,7 @@ export function define(command: Command, wire: Wire): void {
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0',
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0 --memory --fault 503:first=3,retry-after=2 --fault reset-after:p=0.1',
   ]);
+  command.addHelpText('after', `\n${FAULT_HELP}`);
   command.action(wire(serveOptions, serve));
 
   const shown = command

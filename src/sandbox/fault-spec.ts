@@ -105,6 +105,17 @@ export type FaultKind = keyof typeof FAULTS;
 const JOB_FAULTS: readonly FaultKind[] = ['fail-job', 'stuck-job', 'unknown-status', 'short-job'];
 export const isJobFault = (kind: FaultKind): boolean => JOB_FAULTS.includes(kind);
 
+/** What can be written, for a help page. */
+export const FAULT_HELP = [
+  'A fault is <what>:<when>[,<option>…].',
+  `  what    an HTTP status from 200 to 599, or ${Object.keys(FAULTS)
+    .filter((kind) => kind !== 'status')
+    .join(', ')}`,
+  '  when    nth=2, every=5, first=3 or p=0.1',
+  `  option  ${[...new Set(Object.values(FAULTS).flatMap((options) => Object.keys(options)))].join(', ')};`,
+  `          on is one of ${TARGETS.join(', ')}`,
+].join('\n');
+
 export interface Fault {
   /** As it was written. */
   spec: string;

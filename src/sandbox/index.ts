@@ -11,6 +11,7 @@
  * ```
  */
 export { openSandboxData, type SandboxData } from './data.js';
+export { FAULT_HELP } from './fault-spec.js';
 export type { Faults } from './faults.js';
 export type { Accepted, LedgerEntry } from './ledger.js';
 export type { Limits } from './limits.js';

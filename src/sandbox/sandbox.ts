@@ -1,15 +1,13 @@
 /** The embedded service: opens the store, starts the listeners, and stops them again. */
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { UsageError } from '../errors.js';
 import { createControl } from './control.js';
 import { createFaultPlan, type Faults } from './faults.js';
 import { createLedger, type LedgerEntry } from './ledger.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
+import { listen, stopServer } from './listen.js';
 import { createListener, type Shared } from './listener.js';
 import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, readLookups } from './lookups.js';
 import { createService } from './service.js';
@@ -62,9 +60,6 @@ export interface Sandbox {
   /** Lets requests in flight finish, ends hanging ones, frees ports and data. */
   stop(): Promise<void>;
 }
-
-/** How long requests in flight may take to finish when the sandbox stops, milliseconds. */
-const GRACE_MS = 2_000;
 
 /**
  * Starts the service.
@@ -169,36 +164,4 @@ export function startEmbedded(options: { stateDir: string; clock: SandboxClock }
 function lookupsOf(dataDir: string | null): Lookups {
   const file = dataDir === null ? undefined : join(dataDir, LOOKUPS_FILE);
   return file && existsSync(file) ? readLookups(file) : DEFAULT_LOOKUPS;
-}
-
-async function listen(server: Server, host: string, port: number, flag: string): Promise<string> {
-  try {
-    server.listen(port, host);
-    await once(server, 'listening');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const hints: Readonly<Record<string, string>> = {
-      EADDRINUSE: `another program listens there: choose another port, or a free one with ${flag} 0`,
-      EACCES: `ports below 1024 need rights: choose another, or a free one with ${flag} 0`,
-      EADDRNOTAVAIL: '--host must be an address of this machine, such as 127.0.0.1',
-      ENOTFOUND: '--host must be an address of this machine, such as 127.0.0.1',
-    };
-    throw new UsageError(`cannot listen on ${host} port ${port} (${code})`, {
-      hint: hints[code ?? ''] ?? `choose another port, or a free one with ${flag} 0`,
-      cause: error,
-    });
-  }
-  const { port: given } = server.address() as AddressInfo;
-  // A listener on every address is reached from here through loopback.
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${given}`;
-}
-
-async function stopServer(server: Server): Promise<void> {
-  if (!server.listening) return;
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
-  const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
-  await closed;
-  clearTimeout(late);
 }

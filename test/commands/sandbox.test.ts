@@ -157,6 +157,20 @@ describe('sandbox', () => {
     expect(stderr).toContain(hint);
   });
 
+  it('--help shows how a fault is written', async () => {
+    const { code, stdout } = await cli(['sandbox', '--help']);
+    expect(code).toBe(0);
+    for (const word of [
+      '<what>:<when>',
+      'reset-before',
+      'unknown-status',
+      'first=3',
+      'retry-after-date',
+      'on is one of',
+    ])
+      expect(stdout).toContain(word);
+  });
+
   it('a token that is none is refused without being printed', async () => {
     const { code, stderr } = await cli(['sandbox', ...FREE, '--expect-token', 'two words']);
     expect(code).toBe(2);

@@ -1,0 +1,46 @@
+/** Servers on ports: opened with an error that says what to do, closed without losing what is in flight. */
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { UsageError } from '../errors.js';
+
+/** How long requests in flight may take to finish when the sandbox stops, milliseconds. */
+const GRACE_MS = 2_000;
+
+/**
+ * Starts a server; gives its URL.
+ * @param flag the command's flag for this port, for the mend
+ * @throws UsageError when the port or the address cannot be had
+ */
+export async function listen(server: Server, host: string, port: number, flag: string): Promise<string> {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const hints: Readonly<Record<string, string>> = {
+      EADDRINUSE: `another program listens there: choose another port, or a free one with ${flag} 0`,
+      EACCES: `ports below 1024 need rights: choose another, or a free one with ${flag} 0`,
+      EADDRNOTAVAIL: '--host must be an address of this machine, such as 127.0.0.1',
+      ENOTFOUND: '--host must be an address of this machine, such as 127.0.0.1',
+    };
+    throw new UsageError(`cannot listen on ${host} port ${port} (${code})`, {
+      hint: hints[code ?? ''] ?? `choose another port, or a free one with ${flag} 0`,
+      cause: error,
+    });
+  }
+  const { port: given } = server.address() as AddressInfo;
+  // A listener on every address is reached from here through loopback.
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${given}`;
+}
+
+/** Takes no more requests, lets those in flight finish, then closes every connection. */
+export async function stopServer(server: Server): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  await closed;
+  clearTimeout(late);
+}
