@@ -17,7 +17,7 @@ const AUTOMATIC: readonly Omit<UserProperty, 'id'>[] = (
   [
     ['first_seen', 'datetime'],
     ['last_seen', 'datetime'],
-    ['sessions', 'integer'],
+    ['web_sessions', 'integer'],
     ['browser_name', 'string'],
     ['country_code', 'string'],
   ] as const
