@@ -121,12 +121,39 @@ export class Fingerprints {
 
   /** A request goes out, maybe not for the first time: its batch is the newest now. */
   resend(scope: number, kind: Kind, request: number, prints: Prints): void {
-    this.db.prepare('DELETE FROM fingerprints WHERE request = ?').run(request);
+    // What an earlier sending cleared stays cleared: rows that it had and this one has not count too.
+    this.#letGo('= ?', request);
     if (prints.ids.length > 0) this.append(scope, kind, request, prints);
   }
 
+  /** Its job has ended, or there will be none. What is not pending any more stays as it is. */
   settle(request: number, state: number): void {
-    this.db.prepare('UPDATE fingerprints SET completed = ? WHERE request = ?').run(state, request);
+    this.#turn(request, BATCH.pending, state);
+  }
+
+  /** A request that was given up goes out after all. */
+  revive(request: number): void {
+    this.#turn(request, BATCH.dead, BATCH.pending);
+  }
+
+  #turn(request: number, from: number, to: number): void {
+    this.db
+      .prepare('UPDATE fingerprints SET completed = ? WHERE request = ? AND completed = ?')
+      .run(to, request, from);
+  }
+
+  /** A run's requests are forgotten: what they set and cleared stays, but no job completes them any more. */
+  forget(run: string): void {
+    this.#letGo('IN (SELECT request FROM requests WHERE run = ?)', run);
+  }
+
+  #letGo(requests: string, which: number | string): void {
+    this.db
+      .prepare(
+        `UPDATE fingerprints SET request = NULL, completed = CASE completed WHEN ${BATCH.pending} THEN ${BATCH.dead}
+           ELSE completed END WHERE request ${requests}`,
+      )
+      .run(which);
   }
 
   /** The ids of one request, in its order; empty when they were compacted away. */
@@ -136,7 +163,10 @@ export class Fingerprints {
   }
 
   clear(scope: number, kind: Kind): void {
-    this.db.prepare('DELETE FROM fingerprints WHERE scope = ? AND kind = ?').run(scope, kind);
+    this.db
+      .prepare('UPDATE fingerprints SET completed = ? WHERE scope = ? AND kind = ? AND completed = ?')
+      .run(BATCH.dead, scope, kind, BATCH.completed);
+    this.#dropDead(scope, kind);
   }
 
   load(scope: number, kind: Kind): FingerprintIndex {
@@ -145,7 +175,7 @@ export class Fingerprints {
 
   /**
    * Rewrites the batches when more than a third of the stored rows say nothing any more. Pending batches
-   * stay as they are: they may still complete, and the newer of two batches wins whatever its place was.
+   * stay as they are: they may still complete.
    */
   compact(scope: number, kind: Kind): boolean {
     const { index, rows } = this.#read(scope, kind);
@@ -153,24 +183,38 @@ export class Fingerprints {
     for (const batch of index.entries()) live += batch.ids.length;
     if (rows <= 1.5 * live || rows < 1_000) return false;
     this.db
-      .prepare('DELETE FROM fingerprints WHERE scope = ? AND kind = ? AND completed <> ?')
-      .run(scope, kind, BATCH.pending);
+      .prepare('DELETE FROM fingerprints WHERE scope = ? AND kind = ? AND completed = ?')
+      .run(scope, kind, BATCH.completed);
+    this.#dropDead(scope, kind);
     for (const batch of index.entries()) this.append(scope, kind, null, batch, BATCH.completed);
     return true;
+  }
+
+  /** A dead batch after a pending one still has a say: it clears what that one would set when it completes. */
+  #dropDead(scope: number, kind: Kind): void {
+    this.db
+      .prepare(
+        `DELETE FROM fingerprints WHERE scope = ?1 AND kind = ?2 AND completed = ${BATCH.dead} AND batch <
+           (SELECT coalesce(min(batch), 9e18) FROM fingerprints WHERE scope = ?1 AND kind = ?2 AND completed = ${BATCH.pending})`,
+      )
+      .run(scope, kind);
   }
 
   /** `rows` counts those of batches that compaction may drop. */
   #read(scope: number, kind: Kind): { index: FingerprintIndex; rows: number } {
     const index = new FingerprintIndex();
     let rows = 0;
+    let pending = false;
     const statement = this.db.prepare(
       'SELECT completed, ids, contents FROM fingerprints WHERE scope = ? AND kind = ? ORDER BY batch',
     );
     for (const row of statement.iterate(scope, kind)) {
       const batch = row as { completed: number; ids: Uint8Array; contents: Uint8Array };
       const prints = { ids: unpack(batch.ids), contents: unpack(batch.contents) };
-      index.apply(prints, batch.completed === BATCH.completed);
-      if (batch.completed !== BATCH.pending) rows += prints.ids.length;
+      const completed = batch.completed === BATCH.completed;
+      index.apply(prints, completed);
+      pending ||= batch.completed === BATCH.pending;
+      if (completed || !pending) rows += prints.ids.length;
     }
     return { index, rows };
   }

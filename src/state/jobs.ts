@@ -24,6 +24,7 @@ const PACE_JOBS = 50;
 export class Jobs {
   constructor(private readonly db: DatabaseSyncInstance) {}
 
+  /** A job belongs to the request that was last acknowledged with it. */
   add(
     scope: number,
     job: Job,
@@ -34,7 +35,8 @@ export class Jobs {
       .prepare(
         `INSERT INTO jobs (scope, job_id, request, run, kind, rows, status, record, submitted_at, seen_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET status = excluded.status, record = excluded.record, seen_at = excluded.seen_at`,
+         ON CONFLICT DO UPDATE SET request = excluded.request, run = excluded.run, kind = excluded.kind,
+           rows = excluded.rows, status = excluded.status, record = excluded.record, seen_at = excluded.seen_at`,
       )
       .run(
         scope,
@@ -63,6 +65,11 @@ export class Jobs {
     return row ? (row as { request: number | null; rows: number }) : null;
   }
 
+  /** A run's requests are forgotten; its jobs stay known. */
+  forget(run: string): void {
+    this.db.prepare('UPDATE jobs SET request = NULL WHERE run = ?').run(run);
+  }
+
   /** Newest first. */
   all(): KnownJob[] {
     const rows = this.db
@@ -86,13 +93,13 @@ export class Jobs {
   /**
    * Rows a second that the service worked off lately: rows of the newest completed jobs over the time in
    * which at least one of them was under way, so it holds whether jobs ran side by side or in turn.
-   * Null when no job of the kind is known to have completed.
+   * Jobs of single profiles say nothing about an import's. Null when no job of the kind is known to have completed.
    */
   pace(scope: number, kind: Kind): number | null {
     const jobs = this.db
       .prepare(
         `SELECT rows, (julianday(submitted_at) - 2440587.5) * 86400 AS start, seconds FROM jobs
-         WHERE scope = ? AND kind = ? AND seconds IS NOT NULL ORDER BY submitted_at DESC LIMIT ?`,
+         WHERE scope = ? AND kind = ? AND seconds IS NOT NULL AND run IS NOT NULL ORDER BY submitted_at DESC LIMIT ?`,
       )
       .all(scope, kind, PACE_JOBS) as unknown as { rows: number; start: number; seconds: number }[];
     let rows = 0;

@@ -73,12 +73,27 @@ export class Requests {
     return Number(lastInsertRowid);
   }
 
+  /** Its place stays; what was in it may differ when it is sent again, with fewer rows that have changed. */
   update(run: string, r: RequestRecord): void {
     this.db
       .prepare(
-        'UPDATE requests SET state = ?, reason = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?',
+        `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, bytes = ?, digest = ?, state = ?, reason = ?,
+           retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?`,
       )
-      .run(r.state, r.reason, r.retries, r.twice, r.job_id, run, r.seq);
+      .run(
+        r.rows,
+        r.merged,
+        r.unchanged,
+        r.bytes,
+        r.digest,
+        r.state,
+        r.reason,
+        r.retries,
+        r.twice,
+        r.job_id,
+        run,
+        r.seq,
+      );
   }
 
   idOf(run: string, seq: number): number | null {
@@ -90,8 +105,9 @@ export class Requests {
   ofRun(run: string): RequestRecord[] {
     const rows = this.db
       .prepare(
-        `SELECT requests.*, jobs.record FROM requests
-         LEFT JOIN jobs ON jobs.request = requests.request WHERE requests.run = ? ORDER BY seq`,
+        `SELECT requests.*, jobs.record FROM requests JOIN runs USING (run)
+         LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
+         WHERE requests.run = ? ORDER BY seq`,
       )
       .all(run) as unknown as (Omit<RequestRecord, 'job'> & {
       request: number;

@@ -19,7 +19,7 @@ export interface StoredRun extends KnownRun {
   /** Hash of content, kinds, mapping and host: `import --resume` looks for it. */
   identity: string;
   finished: boolean;
-  /** Error code that ended it, such as `unauthorised`; null when it ended by itself. */
+  /** Error code that ended it, null when it ended by itself; `unauthorised` once a sitting ended so. */
   ended_by: string | null;
   /** The import's own options, as flow keeps them; values given by `--set` are not among them. */
   options: unknown;
@@ -87,14 +87,16 @@ export class Runs {
   ): void {
     this.db
       .prepare(
-        'UPDATE runs SET status = ?, finished = ?, ended_by = ?, summary = COALESCE(?, summary), ended_at = ? WHERE run = ?',
+        // A token that was refused once stays so: whichever went on then must be able to go on again.
+        `UPDATE runs SET status = ?, finished = ?, summary = COALESCE(?, summary), ended_at = ?,
+           ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
       )
       .run(
         end.status,
         end.finished ? 1 : 0,
-        end.endedBy,
         end.summary === null ? null : JSON.stringify(end.summary),
         end.at,
+        end.endedBy,
         run,
       );
   }
@@ -104,11 +106,6 @@ export class Runs {
   }
 
   delete(run: string): void {
-    this.db
-      .prepare(
-        'DELETE FROM fingerprints WHERE completed = 0 AND request IN (SELECT request FROM requests WHERE run = ?)',
-      )
-      .run(run);
     this.db.prepare('DELETE FROM runs WHERE run = ?').run(run);
   }
 

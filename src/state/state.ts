@@ -182,7 +182,12 @@ class SqliteState implements State {
   }
 
   forgetRun(run: string): void {
-    this.#write(() => this.#runs.delete(run));
+    this.#write(() => {
+      // Row ids are given out again, so nothing may go on naming requests that are gone.
+      this.#fingerprints.forget(run);
+      this.#jobs.forget(run);
+      this.#runs.delete(run);
+    });
     this.removeSpool(run);
   }
 
@@ -214,8 +219,8 @@ class SqliteState implements State {
         const from = { kind, rows: request.rows, request: id, run };
         this.#jobs.add(this.#scopeId(scope), request.job, from, this.#time());
       }
-      if (request.state === 'withdrawn' || request.state === 'rejected')
-        this.#fingerprints.settle(id, BATCH.dead);
+      if (request.state === 'intent') this.#fingerprints.revive(id);
+      if (hasNoJobToCome(request)) this.#fingerprints.settle(id, BATCH.dead);
     });
   }
 
@@ -238,11 +243,8 @@ class SqliteState implements State {
     this.#write(() => {
       const seen = this.#jobs.saw(this.#scopeId(scope), job, this.#time());
       if (!seen?.request || !isFinal(job.status)) return;
-      const short = job.completed_rows != null && job.completed_rows < seen.rows;
-      this.#fingerprints.settle(
-        seen.request,
-        job.status === 'completed' && !short ? BATCH.completed : BATCH.dead,
-      );
+      const whole = job.status === 'completed' && !isShort(job, seen.rows);
+      this.#fingerprints.settle(seen.request, whole ? BATCH.completed : BATCH.dead);
       this.#requests.settle(seen.request);
     });
   }
@@ -311,3 +313,11 @@ class SqliteState implements State {
     }
   }
 }
+
+/** Nobody will hear of these rows again: they were not accepted, or no job can be followed. */
+const hasNoJobToCome = ({ state, job }: RequestRecord): boolean =>
+  state === 'withdrawn' || state === 'rejected' || (state === 'settled' && !(job && isFinal(job.status)));
+
+/** Whether a job worked off fewer rows than its request had, or than it says there were. */
+const isShort = ({ completed_rows, total_rows }: Job, rows: number): boolean =>
+  completed_rows != null && completed_rows < Math.max(rows, total_rows ?? 0);
