@@ -69,7 +69,7 @@ const rows: Option = (value) => given('rows', count(value));
 
 /** Every fault and the options it takes. A number stands for itself: that HTTP status. */
 const FAULTS = {
-  /** Answers with the status: 2xx after carrying the request out, any other without. */
+  /** First of all, since it is written as its number. Answers with the status: 2xx after carrying the request out, any other without. */
   status: { on, accepted, html, location, 'retry-after': retryAfter, 'retry-after-date': retryAfterDate },
   /** Answers 200 with an HTML page, as a captive portal does. */
   html: { on, accepted },
@@ -108,13 +108,22 @@ export const isJobFault = (kind: FaultKind): boolean => JOB_FAULTS.includes(kind
 /** What can be written, for a help page. */
 export const FAULT_HELP = [
   'A fault is <what>:<when>[,<option>…].',
-  `  what    an HTTP status from 200 to 599, or ${Object.keys(FAULTS)
-    .filter((kind) => kind !== 'status')
-    .join(', ')}`,
-  '  when    nth=2, every=5, first=3 or p=0.1',
-  `  option  ${[...new Set(Object.values(FAULTS).flatMap((options) => Object.keys(options)))].join(', ')};`,
-  `          on is one of ${TARGETS.join(', ')}`,
+  ...listed('what', ['an HTTP status from 200 to 599', ...Object.keys(FAULTS).slice(1)]),
+  ...listed('when', ['nth=2', 'every=5', 'first=3', 'p=0.1']),
+  ...listed('option', [...new Set(Object.values(FAULTS).flatMap((options) => Object.keys(options)))]),
+  ...listed('on', [...TARGETS]),
 ].join('\n');
+
+/** `  name    a, b, c`, broken before column 80. */
+function listed(name: string, words: string[]): string[] {
+  const lines = [`  ${name.padEnd(8)}`];
+  for (const [i, word] of words.entries()) {
+    const text = i < words.length - 1 ? `${word}, ` : word;
+    if (lines.at(-1)!.length + text.length > 80) lines.push(' '.repeat(10));
+    lines.push(lines.pop()! + text);
+  }
+  return lines.map((line) => line.trimEnd());
+}
 
 export interface Fault {
   /** As it was written. */
@@ -138,8 +147,8 @@ export function parseFault(spec: string): Fault {
   const options: FaultOptions = {};
   const kind = /^[2-5]\d\d$/.test(what) ? 'status' : what;
   if (!Object.hasOwn(FAULTS, kind) || what === 'status') {
-    const all = Object.keys(FAULTS).filter((name) => name !== 'status');
-    throw wrong(`"${what}" is no fault`, `it is an HTTP status from 200 to 599, or ${all.join(', ')}`);
+    const all = Object.keys(FAULTS).slice(1).join(', ');
+    throw wrong(`"${what}" is no fault`, `it is an HTTP status from 200 to 599, or ${all}`);
   }
   if (kind === 'status') options.status = Number(what);
 

@@ -166,7 +166,7 @@ describe('sandbox', () => {
       'unknown-status',
       'first=3',
       'retry-after-date',
-      'on is one of',
+      'identify',
     ])
       expect(stdout).toContain(word);
   });
