@@ -4,7 +4,6 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../src/errors.js';
 import { MIGRATIONS } from '../../src/state/schema.js';
-import { openState } from '../../src/state/state.js';
 import { type Bundle, bundle } from './support/process.js';
 import { aRequest, aRun, RUN, SCOPE, test } from './support/state.js';
 
@@ -82,10 +81,8 @@ describe('opening', () => {
     expect(existsSync(log) ? statSync(log).size : 0).toBe(0);
   });
 
-  test('another folder has another secret', ({ folder, state, clock }) => {
-    const other = openState(`${folder}-other`, clock.now);
-    expect(other.secret).not.toEqual(state.secret);
-    other.close();
+  test('another folder has another secret', ({ state, elsewhere }) => {
+    expect(elsewhere.secret).not.toEqual(state.secret);
   });
 
   test('a database of a newer version is refused and left alone', ({ folder, reopen }) => {

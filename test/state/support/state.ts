@@ -27,6 +27,8 @@ export interface StateFixtures {
   state: State;
   /** Opens the folder's state again, as another process would; closed after the test. */
   reopen: () => State;
+  /** The state of another machine. */
+  elsewhere: State;
   /** A second connection to the database: what it reads is on disk. */
   disk: DatabaseSyncInstance;
 }
@@ -50,6 +52,11 @@ export const test = base.extend<StateFixtures>({
     for (const state of opened) closeAgain(state);
   },
   state: async ({ reopen }, use) => use(reopen()),
+  elsewhere: async ({ folder, clock }, use) => {
+    const state = openState(`${folder}-elsewhere`, clock.now);
+    await use(state);
+    state.close();
+  },
   disk: async ({ state }, use) => {
     const db = new DatabaseSync(join(state.folder, 'state.db'), { readOnly: true });
     await use(db);

@@ -1,0 +1,42 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { acknowledged, aJob, aRequest, aRun, test } from './support/state.js';
+
+const PROFILES = 100_000;
+const CHUNK = 5_000;
+
+/** Hashes that look as random as real ones do. */
+const hashes = (from: number, salt: bigint): BigUint64Array =>
+  BigUint64Array.from({ length: CHUNK }, (_, i) => (BigInt(from + i + 1) + salt) * 0x9e3779b97f4a7c15n);
+
+test('fingerprints of 100,000 profiles, each imported twice, take at most 40 bytes a profile on disk', async ({
+  state,
+  folder,
+  clock,
+  reopen,
+}) => {
+  const scope = { account: 'a', region: 'r', base_url: 'https://api.test' };
+  for (const run of ['first', 'second']) {
+    state.startRun(aRun({ run, scope }));
+    for (let seq = 1; seq <= PROFILES / CHUNK; seq++) {
+      const from = (seq - 1) * CHUNK;
+      const salt = run === 'first' ? 1n << 40n : 1n << 41n;
+      const prints = { ids: hashes(from, 0n), contents: hashes(from, salt) };
+      const job = aJob(`${run}-${seq}`);
+      await state.record(run, scope, 'users', aRequest({ seq, rows: CHUNK }), prints);
+      await state.record(run, scope, 'users', acknowledged(job, { seq, rows: CHUNK }), null);
+      clock.pass(1_000);
+      state.sawJob(scope, { ...job, status: 'completed' });
+    }
+    state.compactFingerprints(scope, 'users');
+  }
+  state.close();
+  const bytes = readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+  expect(bytes / PROFILES).toBeLessThan(40);
+
+  const index = reopen().fingerprints(scope, 'users');
+  const last = { ids: hashes(PROFILES - CHUNK, 0n), contents: hashes(PROFILES - CHUNK, 1n << 41n) };
+  expect(index.matches(last, CHUNK - 1)).toBe(true);
+  expect(index.matches({ ...last, contents: last.ids }, CHUNK - 1)).toBe(false);
+});
