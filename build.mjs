@@ -1,29 +1,16 @@
-// Bundles src/ into dist/: one entry for the command, one for each thing that is loaded on its own.
-// Code splitting keeps start-up short: `profiles --version` loads a few kilobytes.
-import { readFile, rm } from 'node:fs/promises';
-import { build } from 'esbuild';
+// Writes dist/: the bundles and the declaration files. What was there stays usable until the new files are.
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { bundle } from './scripts/bundle.mjs';
+import { declarations } from './scripts/types.mjs';
 
-const { version } = JSON.parse(await readFile('package.json', 'utf8'));
-await rm('dist', { recursive: true, force: true });
-await build({
-  entryPoints: {
-    main: 'src/main.ts',
-    'batch-worker': 'src/input/batch-worker.ts',
-  },
-  outdir: 'dist',
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20.20',
-  minifySyntax: true,
-  legalComments: 'none',
-  define: { PROFILES_VERSION: JSON.stringify(version) },
-  // The SQLite binding finds its prebuilt library beside its own files, so it stays a package.
-  external: ['@photostructure/sqlite'],
-  // Bundled CommonJS packages call require() for Node's own modules.
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-  },
-  logLevel: 'warning',
-});
+const [{ outputFiles }, types] = await Promise.all([
+  bundle(),
+  declarations({ 'index.d.ts': 'index.ts', 'sandbox.d.ts': 'sandbox/index.ts' }),
+]);
+const files = new Map([...outputFiles.map(({ path, text }) => [basename(path), text]), ...Object.entries(types)]);
+await mkdir('dist', { recursive: true });
+for (const [name, text] of files) await writeFile(join('dist', name), text);
+for (const name of await readdir('dist')) {
+  if (!files.has(name)) await rm(join('dist', name), { recursive: true });
+}

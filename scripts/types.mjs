@@ -1,0 +1,135 @@
+// The published types: one declaration file for each entry, holding what its exports need and nothing else.
+// tsc writes a file for every module; here the declarations that an entry reaches are put together, so that the
+// types name no package that is bundled, and therefore not installed with them.
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Types that the sources infer from schemas, and where they are written out. A test holds the two together. */
+const WRITTEN_OUT = new Map([
+  ['service/contract.d.ts Job', 'library/records.d.ts'],
+  ['service/contract.d.ts LookupRecord', 'library/records.d.ts'],
+]);
+
+/**
+ * @typedef {{ from: string, name: string }} Source A name of a module below src/, or of a package
+ * @typedef {object} Module
+ * @property {string} head the comment of the file
+ * @property {Map<string, string>} declared text by name
+ * @property {Set<string>} exported those of them that are exported
+ * @property {Map<string, Source>} imports by the name they have here
+ * @property {Map<string, Source>} reexports
+ */
+
+/**
+ * @param {Record<string, string>} entries file to write: its entry below src/
+ * @returns {Promise<Record<string, string>>} file: text
+ */
+export async function declarations(entries) {
+  const root = await mkdtemp('node_modules/.types-'); // tsc looks for the types of Node from there upwards
+  try {
+    const tsc = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json', '--outDir', root];
+    await promisify(execFile)(process.execPath, tsc).catch((error) => {
+      throw new Error(`tsc: ${error.stdout || error.message}`);
+    });
+    const files = Object.entries(entries).map(async ([file, entry]) => [
+      file,
+      await assemble(root, entry.replace(/\.ts$/, '.d.ts')),
+    ]);
+    return Object.fromEntries(await Promise.all(files));
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+/** @param {string} root @param {string} entry */
+async function assemble(root, entry) {
+  /** @type {Map<string, Module>} */
+  const modules = new Map();
+  /** @type {Map<string, { from: string, text: string }>} */
+  const taken = new Map();
+  const packages = new Map();
+
+  /** @param {string} file */
+  async function load(file) {
+    const known = modules.get(file);
+    if (known) return known;
+    const module = parse(await readFile(join(root, file), 'utf8'), file);
+    modules.set(file, module);
+    return module;
+  }
+
+  /** Takes a declaration and all that it names. @param {Source} source */
+  async function take({ from: given, name }) {
+    const from = WRITTEN_OUT.get(`${given} ${name}`) ?? given;
+    if (!from.endsWith('.d.ts')) {
+      if (!from.startsWith('node:')) throw new Error(`${entry} reaches ${name} of "${from}"`);
+      packages.set(name, from);
+      return;
+    }
+    const { declared, imports, reexports } = await load(from);
+    const text = declared.get(name);
+    if (text === undefined) {
+      const source = reexports.get(name) ?? imports.get(name);
+      if (!source) throw new Error(`${from} has no ${name}`);
+      await take(source);
+      return;
+    }
+    const before = taken.get(name);
+    if (before && before.from !== from) throw new Error(`${entry}: two ${name}, of ${before.from} and ${from}`);
+    if (before) return;
+    taken.set(name, { from, text });
+    for (const word of words(text)) {
+      const source = declared.has(word) ? { from, name: word } : imports.get(word);
+      if (source) await take(source);
+    }
+  }
+
+  const { head, exported, reexports } = await load(entry);
+  const published = new Set([...exported, ...reexports.keys()]);
+  for (const name of published) await take({ from: entry, name });
+  return [
+    head,
+    ...[...packages].map(([name, from]) => `import type { ${name} } from '${from}';\n`),
+    ...[...taken].map(([name, { text }]) => (published.has(name) ? text : text.replace(/^export /m, ''))),
+    'export {};\n', // without it, everything that is declared would count as exported
+  ].join('');
+}
+
+const COMMENT = String.raw`(?:/\*\*(?:(?!\*/)[^])*\*/\n)`;
+const START = String.raw`^${COMMENT}?(?:import|export|declare|interface|type|abstract|class)\b`;
+/** A declaration begins at the left margin, and ends where the next one or its comment begins. */
+const DECLARATION = new RegExp(`${START}[^]*?(?=${START}|$(?![^]))`, 'gm');
+
+/** Reads a declaration file as tsc writes it. @returns {Module} */
+function parse(text, file) {
+  const module = { head: '', declared: new Map(), exported: new Set(), imports: new Map(), reexports: new Map() };
+  const [head] = new RegExp(`^${COMMENT}`).exec(text) ?? [''];
+  for (const piece of text.match(DECLARATION) ?? []) {
+    const list = /^(import|export) (?:type )?\{([^}]*)\} from '([^']+)';/m.exec(piece);
+    const declaration =
+      /^(export )?(?:declare )?(?:abstract )?(?:const|function|class|interface|type) ([\w$]+)/m.exec(piece);
+    if (list) {
+      const [, word, names, path] = list;
+      if (piece.startsWith(head)) module.head = head; // a file's own comment stands before its imports
+      const from = path.startsWith('.') ? join(dirname(file), path.replace(/\.js$/, '.d.ts')) : path;
+      for (const [, name, alias = name] of names.matchAll(/(?:type )?([\w$]+)(?: as ([\w$]+))?(?:,|\s*$)/g)) {
+        (word === 'import' ? module.imports : module.reexports).set(alias, { from, name });
+      }
+    } else if (declaration) {
+      const [, exported, name] = declaration;
+      module.declared.set(name, (module.declared.get(name) ?? '') + piece);
+      if (exported) module.exported.add(name);
+    } else if (!/^(?:import .*|export \{\});$/m.test(piece)) {
+      throw new Error(`${file}: not understood: ${piece}`);
+    }
+  }
+  return module;
+}
+
+/** What a declaration may refer to. */
+function words(text) {
+  const code = text.replace(/\/\*[^]*?\*\//g, '').replace(/'(?:[^'\\]|\\.)*'/g, '');
+  return new Set(code.match(/[A-Za-z_$][\w$]*/g));
+}

@@ -1,0 +1,30 @@
+/** Records of the service, written out for readers and for programs; `service/contract.ts` checks them. */
+
+/** A background job (spec: Job). Fields that the spec does not name are kept. */
+export interface Job {
+  job_id: string;
+  /** `queued`, `validating`, `processing`, `pending_refresh`, `completed`, `failed`, or one that the spec does not name. */
+  status: string;
+  /** Kind of job. Values: not shown. */
+  type?: string | null | undefined;
+  filename?: string | null | undefined;
+  /** Unit: not shown. */
+  file_size?: number | null | undefined;
+  total_rows?: number | null | undefined;
+  /** Only in the job status response. */
+  completed_rows?: number | null | undefined;
+  /** Only in the job status response. Unit: not shown. */
+  elapsed_time?: number | null | undefined;
+  /** Format: not shown. */
+  start_time?: string | null | undefined;
+  /** Null in the response to a bulk submission. */
+  end_time?: string | null | undefined;
+  /** Meaning: not shown. */
+  links?: unknown;
+  [field: string]: unknown;
+}
+
+/** A record of a lookup list (spec: User property, Embed and Checklist lookup record), every field as it came. */
+export interface LookupRecord {
+  [field: string]: unknown;
+}
