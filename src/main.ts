@@ -1,15 +1,14 @@
 /**
  * From argv to exit code: the command tree, the signals, and the only place where an error becomes
  * text. `main` takes the real process; `runCommand` takes any world, which is what tests use.
+ *
+ * What a call may do without is loaded when it is needed: a module costs every start that loads it.
  */
-import { Command, CommanderError } from 'commander';
+import type { Command } from 'commander';
 import { examples, type Flags, type Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
 import type { Context, GlobalFlags, World } from './context.js';
-import { createContext } from './create-context.js';
 import { Exit, type ExitCode, UsageError } from './errors.js';
-import { nearest } from './nearest.js';
-import { errorLines } from './output/error.js';
 import { worldOf } from './world.js';
 
 declare const PROFILES_VERSION: string | undefined;
@@ -29,10 +28,15 @@ export async function runCommand(argv: readonly string[], world: World): Promise
     debug: argv.includes('--debug'),
     color: !argv.includes('--no-color'),
   };
+  if (argv.length === 1 && argv[0] === '--version') {
+    world.stdout.write(`${VERSION}\n`);
+    return Exit.done;
+  }
   let context: Context | undefined;
   let code: ExitCode = Exit.done;
   const wire: Wire = (options, run) => {
     return async (...all: unknown[]) => {
+      const { createContext } = await import('./create-context.js');
       const command = all.at(-1) as Command;
       const flags = command.optsWithGlobals<Flags>();
       context = createContext(world, flags as GlobalFlags);
@@ -45,7 +49,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
     const asked = commandWord(argv) === undefined ? [...argv, '--help'] : [...argv];
     await program.parseAsync(asked, { from: 'user' });
   } catch (error) {
-    code = report(error, world, context?.flags ?? early);
+    code = await report(error, world, context?.flags ?? early);
   } finally {
     await context?.close();
   }
@@ -54,6 +58,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
 
 /** The program with all names and summaries, and the flags of the one command that argv calls. */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
+  const { Command } = await import('commander');
   const program = new Command('profiles')
     .description('Import company and user profiles in bulk: planned, resumable, rehearsable, nothing lost.')
     .version(VERSION, '--version', 'print the version')
@@ -90,6 +95,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     });
   }
   if (called !== undefined && !COMMANDS.some((entry) => entry.name === called)) {
+    const { nearest } = await import('./nearest.js');
     const like = nearest(
       called,
       COMMANDS.map((entry) => entry.name),
@@ -122,7 +128,11 @@ export function commandWord(argv: readonly string[]): string | undefined {
 }
 
 /** Prints an error and gives its exit code. */
-function report(error: unknown, world: World, flags: GlobalFlags): ExitCode {
+async function report(error: unknown, world: World, flags: GlobalFlags): Promise<ExitCode> {
+  const [{ CommanderError }, { errorLines }] = await Promise.all([
+    import('commander'),
+    import('./output/error.js'),
+  ]);
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return Exit.done; // --help, --version
     const [message = '', hint] = error.message.replace(/^error: /, '').split('\n');
