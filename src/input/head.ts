@@ -44,7 +44,8 @@ export async function readHead(
   return { stamp, compression, encoding, text, whole };
 }
 
-const empty = (file: SourceFile): InputError => new InputError('the file is empty', { file: file.path });
+const empty = (file: SourceFile): InputError =>
+  new InputError('the file is empty', { file: file.path, hint: 'export it again' });
 
 async function firstBytes(file: SourceFile): Promise<{ stamp: FileStamp; magic: Buffer }> {
   const { handle, stamp } = await openFile(file);

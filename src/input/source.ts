@@ -1,9 +1,11 @@
 /** Bytes of a file: opened with errors that people understand, unpacked, and counted on the way. */
 import { createHash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { InputError } from '../errors.js';
+import { nearest } from '../nearest.js';
 import type { Compression } from './types.js';
 
 /** Bytes read at once; also about the size of a record batch. */
@@ -49,7 +51,7 @@ export async function openFile(file: SourceFile): Promise<{ handle: FileHandle; 
     return { handle, stamp: { size: stat.size, mtimeMs: stat.mtimeMs } };
   } catch (error) {
     await handle?.close();
-    throw error instanceof InputError ? error : unreadable(file, error as NodeJS.ErrnoException);
+    throw error instanceof InputError ? error : await unreadable(file, error as NodeJS.ErrnoException);
   }
 }
 
@@ -67,11 +69,18 @@ const REASONS: Record<string, string> = {
   ENAMETOOLONG: 'the name is too long',
 };
 
-function unreadable(file: SourceFile, error: NodeJS.ErrnoException): InputError {
+async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
   return new InputError(REASONS[error.code ?? ''] ?? `cannot be read: ${error.message}`, {
     file: file.path,
+    hint: error.code === 'ENOENT' ? await nearestFile(file) : undefined,
     cause: error,
   });
+}
+
+async function nearestFile({ path, location }: SourceFile): Promise<string> {
+  const names = await readdir(dirname(location)).catch((): string[] => []);
+  const like = nearest(basename(location), names);
+  return like === undefined ? 'check the path' : `did you mean ${join(dirname(path), like)}?`;
 }
 
 /** How a file is packed, by its first bytes. */
@@ -132,8 +141,8 @@ async function* blocks(file: SourceFile, signal?: AbortSignal, tally?: Tally): A
     const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
     for (;;) {
       signal?.throwIfAborted();
-      const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES).catch((error) => {
-        throw unreadable(file, error);
+      const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES).catch(async (error) => {
+        throw await unreadable(file, error);
       });
       if (bytesRead === 0) return;
       const bytes = block.subarray(0, bytesRead);

@@ -2,9 +2,9 @@
  * Rejects files (contract §3 "Rejects"): the rows that were refused, with their cells as they stood and why,
  * in a form that can be mended and imported. Not protected against spreadsheet formulas: it is meant to come back.
  */
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { InputError } from '../errors.js';
+import { InputError, StateError } from '../errors.js';
 import type { RejectedRow } from '../model.js';
 
 /** What a rejects file needs to know of its input. */
@@ -18,7 +18,7 @@ export interface RejectsInput {
 }
 
 export interface Rejects {
-  /** @throws InputError when the file cannot be written */
+  /** @throws InputError when the file cannot be made; StateError when it cannot be written on, as on a full disk */
   add(row: RejectedRow): void;
   /** What was added is in the file when this resolves. @returns as `close` does */
   flush(): Promise<string | null>;
@@ -45,9 +45,9 @@ export function createRejects(input: RejectsInput, where: { cwd: string; path: s
   const write = (): void => {
     if (!file || pending.length === 0) return;
     try {
-      writeSync(file.handle, pending.join(''));
+      writeFileSync(file.handle, pending.join(''));
     } catch (error) {
-      throw unwritable(file.path, error);
+      throw broken(file.path, error);
     }
     pending = [];
     size = 0;
@@ -155,6 +155,13 @@ function unwritable(path: string, error: unknown): InputError {
   return new InputError(`rejected rows cannot be written (${code ?? String(error)})`, {
     file: path,
     hint: 'name a file that can be written with --rejects <path>',
+    cause: error,
+  });
+}
+
+function broken(path: string, error: unknown): StateError {
+  return new StateError(`${path}: rejected rows cannot be written: ${(error as Error).message}`, {
+    hint: 'make room on the disk',
     cause: error,
   });
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FIXTURES, read } from '../input/reading.js';
@@ -156,7 +156,6 @@ describe('--write-mapping', () => {
 
   it('never overwrites', async () => {
     const cwd = scratch();
-    mkdirSync(join(cwd, 'folder'));
     copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));
     writeFileSync(join(cwd, 'm.json'), 'mine');
     const { code, stderr } = await inspect('users.csv --write-mapping m.json', { cwd });
@@ -166,4 +165,15 @@ describe('--write-mapping', () => {
     ]);
     expect(readFileSync(join(cwd, 'm.json'), 'utf8')).toBe('mine');
   });
+});
+
+it('its examples work as they stand', async () => {
+  const cwd = scratch();
+  for (const name of ['companies.csv', 'users.csv']) copyFileSync(join(FIXTURES, name), join(cwd, name));
+  writeFileSync(join(cwd, 'export.csv'), 'Symbol,Security\nMMM,3M\n');
+  const { stdout } = await inspect('--help');
+  const lines = [...stdout.matchAll(/^ {2}\$ profiles inspect (.*)$/gm)].map(([, line]) => line!);
+  expect(lines.length).toBeGreaterThanOrEqual(2);
+  for (const line of lines)
+    expect({ line, ...(await inspect(line, { cwd })) }).toMatchObject({ line, code: 0 });
 });

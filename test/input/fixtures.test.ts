@@ -165,8 +165,8 @@ const CASES: Record<string, Case | Case[]> = {
   },
   'header-with-spaces.csv': { items: [['c1', { name: 'A' }]] },
   'header-only.csv': { items: [], warnings: ['no rows'] },
-  'empty-file.csv': { error: 'empty-file.csv: the file is empty' },
-  'bom-only.csv': { error: 'bom-only.csv: the file is empty' },
+  'empty-file.csv': { error: 'empty-file.csv: the file is empty', hint: 'export it again' },
+  'bom-only.csv': { error: 'bom-only.csv: the file is empty', hint: 'export it again' },
   'no-identifier.csv': [
     {
       error: 'no-identifier.csv: no column user_id or company_id among Symbol, Security',
