@@ -23,6 +23,8 @@ export interface Chunk {
   lines: number[];
   /** For each item: its row, counted in the input from 0. */
   rows: number[];
+  /** For each item: rows of this chunk before it that are unchanged. */
+  skipped: number[];
   prints: Prints;
   /** Ids that stand more than once in the input: requests that share one must not overtake each other. */
   shared: Set<bigint>;
@@ -88,6 +90,7 @@ class Draft {
   readonly #items: Uint8Array[] = [];
   readonly #lines: number[] = [];
   readonly #rows: number[] = [];
+  readonly #skipped: number[] = [];
   readonly #ids: bigint[] = [];
   readonly #contents: bigint[] = [];
   readonly #shared = new Set<bigint>();
@@ -125,6 +128,7 @@ class Draft {
     this.#items.push(item);
     this.#lines.push(line);
     this.#rows.push(row);
+    this.#skipped.push(this.#unchanged);
     this.#ids.push(id);
     this.#contents.push(prints.contents[at]!);
   }
@@ -139,6 +143,7 @@ class Draft {
       items: this.#items,
       lines: this.#lines,
       rows: this.#rows,
+      skipped: this.#skipped,
       prints: { ids: BigUint64Array.from(this.#ids), contents: BigUint64Array.from(this.#contents) },
       shared: this.#shared,
       recorded: this.recorded,
@@ -149,20 +154,22 @@ class Draft {
 /** The two halves of a chunk that the service found too large. @param chunk of at least two items */
 export function halve(chunk: Chunk): [Chunk, Chunk] {
   const middle = Math.ceil(chunk.items.length / 2);
+  const boundary = chunk.rows[middle]!;
+  // Each half counts the unchanged rows of its own range: the other one may be sent in another sitting.
+  const before = chunk.skipped[middle]!;
   const part = (from: number, to: number | undefined, over: Partial<Chunk>): Chunk => ({
     ...chunk,
     items: chunk.items.slice(from, to),
     lines: chunk.lines.slice(from, to),
     rows: chunk.rows.slice(from, to),
+    skipped: chunk.skipped.slice(from, to).map((rows) => (from === 0 ? rows : rows - before)),
     prints: { ids: chunk.prints.ids.slice(from, to), contents: chunk.prints.contents.slice(from, to) },
     recorded: null,
     ...over,
   });
-  const boundary = chunk.rows[middle]!;
-  // Unchanged rows are counted once, with the second half.
   return [
-    part(0, middle, { end_row: boundary, unchanged: 0 }),
-    part(middle, undefined, { first_row: boundary }),
+    part(0, middle, { end_row: boundary, unchanged: before }),
+    part(middle, undefined, { first_row: boundary, unchanged: chunk.unchanged - before }),
   ];
 }
 

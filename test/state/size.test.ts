@@ -33,7 +33,8 @@ test('fingerprints of 100,000 profiles, each imported twice, take at most 40 byt
   }
   state.close();
   const bytes = readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
-  expect(bytes / PROFILES).toBeLessThan(40);
+  // Half of it is room for what has not been compacted; what compaction frees is given back.
+  expect(bytes / PROFILES).toBeLessThan(20);
 
   const index = reopen().fingerprints(scope, 'users');
   const last = { ids: hashes(PROFILES - CHUNK, 0n), contents: hashes(PROFILES - CHUNK, 1n << 41n) };
