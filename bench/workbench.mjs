@@ -1,0 +1,158 @@
+// What the sections share: the built command, input files, state folders, and the sink.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rename, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { finished } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { generate } from './generate.mjs';
+import { cleanEnvironment, node } from './measure.mjs';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Git-ignored: input, state, and what peers need. */
+export const DATA = here('data');
+const BUILT = join(DATA, 'built');
+export const PROFILES = join(BUILT, 'bin', 'profiles.js');
+const TOKEN = 'benchmark-token';
+
+/** Requests of 1,000 rows, eight in flight, no job followed. */
+export const FAST = ['--concurrency', '8', '--chunk-size', '1000', '--no-wait'];
+
+/** A copy of the build: a build in the middle of a long run must not change what is measured. */
+export async function keepBuild() {
+  if (!existsSync(here('../dist/main.js'))) throw new Error('nothing is built: npm run build');
+  await rm(BUILT, { recursive: true, force: true });
+  await mkdir(BUILT, { recursive: true });
+  for (const folder of ['bin', 'dist'])
+    await cp(here(`../${folder}`), join(BUILT, folder), { recursive: true });
+}
+
+/** Bytes of a generated row, rounded up. */
+const ROW_BYTES = { csv: 190, ndjson: 340, json: 340 };
+
+/** A generated input file, made once. @throws Error when the disk has not twice the room */
+export async function input(format, rows) {
+  const file = join(DATA, `companies-${rows}.${format}`);
+  if (!existsSync(file)) {
+    await room(rows * ROW_BYTES[format]);
+    console.error(`  making ${file}`);
+    await generate(format, rows, `${file}.part`);
+    await rename(`${file}.part`, file);
+  }
+  return file;
+}
+
+/** The CSV in which every n-th row has another `last_seen_at`. */
+export async function changedInput(rows, every) {
+  const file = join(DATA, `companies-${rows}-changed-${every}.csv`);
+  if (existsSync(file)) return file;
+  const source = await input('csv', rows);
+  await room(rows * ROW_BYTES.csv);
+  const out = createWriteStream(`${file}.part`);
+  let row = -1; // the header is none
+  for await (const line of createInterface({ input: createReadStream(source) })) {
+    const changed = row >= 0 && row % every === 0 ? line.replace(/\.000Z$/, '.001Z') : line;
+    if (!out.write(`${changed}\n`)) await once(out, 'drain');
+    row++;
+  }
+  out.end();
+  await finished(out);
+  await rename(`${file}.part`, file);
+  return file;
+}
+
+async function room(bytes) {
+  await mkdir(DATA, { recursive: true });
+  const { bavail, bsize } = await statfs(DATA);
+  if (bavail * bsize < 2 * bytes)
+    throw new NoRoom(`the disk has not ${Math.round((2 * bytes) / 2 ** 20)} MB free`);
+}
+
+export class NoRoom extends Error {}
+
+/** A new folder beside the data, on the same disk for all runs; `from` is copied into it. */
+export async function stateFolder(from) {
+  await mkdir(DATA, { recursive: true });
+  const folder = await mkdtemp(join(DATA, 'state-'));
+  if (from) await cp(from, folder, { recursive: true });
+  return folder;
+}
+
+/** Uses a state folder of its own and removes it. */
+export async function withState(use, from) {
+  const folder = await stateFolder(from);
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The command, measured. */
+export const profiles = (args, { state, url, ...options }) =>
+  node(PROFILES, [...args, '--state-dir', state, ...(url ? ['--base-url', url] : [])], {
+    cwd: state,
+    env: { PROFILES_TOKEN: TOKEN, XDG_CONFIG_HOME: join(state, 'config') },
+    ...options,
+  });
+
+/** `profiles import`, quietly, each time with a new state. */
+export const importOnce = (file, flags, url) => () =>
+  withState((state) => profiles(['import', file, ...flags, '--quiet'], { state, url }));
+
+/** A server of its own process that prints where it listens. `ready` finds the address in what it prints. */
+export async function startServer(script, args, { ready = /http:\/\/\S+/, env = {}, cwd } = {}) {
+  const started = performance.now();
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd,
+    env: { ...cleanEnvironment(), ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (more) => {
+    text += more;
+  });
+  while (!ready.test(text)) {
+    if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`);
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
+  }
+  return {
+    text: () => text,
+    readyAfter: performance.now() - started,
+    /** Ends it, by a signal or by the end of its input, and gives all it printed. */
+    stop: async (signal) => {
+      const closed = once(child, 'close');
+      if (signal) child.kill(signal);
+      else child.stdin.end();
+      await closed;
+      return text;
+    },
+  };
+}
+
+/** The sink (`sink.mjs`); `stop` gives what it received. */
+export async function startSink({ latency = 0, count = false } = {}) {
+  const server = await startServer(here('sink.mjs'), ['0', String(latency), ...(count ? ['count'] : [])]);
+  const url = server.text().trim().split('\n')[0];
+  return { url, stop: async () => JSON.parse((await server.stop()).trim().split('\n').at(-1)) };
+}
+
+/** Uses a sink, and checks that it received so many requests: no figure for work that was not done. */
+export async function withSink(options, expected, use) {
+  const sink = await startSink(options);
+  let result;
+  try {
+    result = await use(sink.url);
+  } catch (error) {
+    await sink.stop();
+    throw error;
+  }
+  const { requests } = await sink.stop();
+  if (expected !== null && requests !== expected) {
+    throw new Error(`the sink received ${requests} requests, expected ${expected}`);
+  }
+  return result;
+}
