@@ -73,7 +73,11 @@ export async function sendRequest(
       await leave('stopped before it was sent');
       return { type: 'stopped' };
     }
-    if (unknown !== null) record.twice ??= unknown;
+    const { twice } = record;
+    if (unknown === null) {
+      record.state = 'intent';
+      record.reason = null;
+    } else record.twice ??= unknown;
     await deps.commit();
     let answer: Answer;
     try {
@@ -84,6 +88,8 @@ export async function sendRequest(
       await leave(unknown);
       return { type: 'stopped' };
     }
+    // Without a connection it did not go out a second time.
+    if (answer.type === 'unsent') record.twice = twice;
     const verdict = judge(answer, deps.clock.now());
 
     let delay: number;
@@ -117,8 +123,9 @@ export async function sendRequest(
       }
       case 'busy': {
         busySince ??= deps.clock.monotonic();
-        delay = busyDelay(++busyTimes, options.retryDelayMs);
-        if (deps.clock.monotonic() + delay - busySince > options.busyTimeoutMs) {
+        const left = busySince + options.busyTimeoutMs - deps.clock.monotonic();
+        delay = Math.min(left, busyDelay(++busyTimes, options.retryDelayMs));
+        if (left <= 0) {
           await leave(verdict.reason);
           return {
             type: 'failed',
@@ -138,23 +145,19 @@ export async function sendRequest(
           await leave(verdict.reason);
           return { type: 'failed', error: gaveUp(verdict.error, failures, asked, options) };
         }
-        const base = {
-          attempt: failures - 1,
-          baseMs: options.retryDelayMs,
-          capMs: 60_000,
-          random: deps.random,
-        };
-        delay = asked ?? backoffDelay(base);
+        const backoff = { attempt: failures, baseMs: options.retryDelayMs, random: deps.random };
+        delay = asked ?? backoffDelay(backoff);
         break;
       }
     }
 
-    record.retries++;
-    if (unknown !== null) {
-      record.state = 'unknown';
-      record.reason = unknown;
-      await deps.commit();
+    if (deps.stop.aborted) {
+      await leave(verdict.reason);
+      return { type: 'stopped' };
     }
+    record.retries++;
+    // The pause may be long: should the process not outlive it, a resume finds what was known.
+    await leave(verdict.reason);
     deps.emit({
       type: 'retry',
       request: record.seq,
@@ -166,7 +169,6 @@ export async function sendRequest(
     try {
       await deps.clock.sleep(delay, deps.stop);
     } catch {
-      await leave(verdict.reason);
       return { type: 'stopped' };
     }
   }
