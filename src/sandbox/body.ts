@@ -1,5 +1,6 @@
 /** Reads request bodies, as strictly as the spec allows: a client that sends another shape is told so, item by item. */
 
+import { Buffer, isUtf8 } from 'node:buffer';
 import type { Piece } from './profile.js';
 import { type DataType, dataType, widen } from './properties.js';
 import { eachElement, eachMember, space } from './raw-json.js';
@@ -61,12 +62,16 @@ export function readCompany(bytes: Uint8Array): Reading<Item> {
 }
 
 function parse(bytes: Uint8Array): Reading<{ json: string; value: unknown }> {
+  const wrong = (message: string): Reading<never> => ({
+    ok: false,
+    problems: [{ status: 400, where: 'body', message }],
+  });
+  if (!isUtf8(bytes)) return wrong('not UTF-8');
+  const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   try {
-    const json = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     return { ok: true, value: { json, value: JSON.parse(json) } };
   } catch (error) {
-    const message = error instanceof SyntaxError ? `not JSON: ${error.message}` : 'not UTF-8';
-    return { ok: false, problems: [{ status: 400, where: 'body', message }] };
+    return wrong(`not JSON: ${(error as Error).message}`);
   }
 }
 

@@ -7,8 +7,10 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
-const OPEN = new Set([0x7b, 0x5b]);
-const CLOSE = new Set([0x7d, 0x5d]);
+const SPACE = 0x20;
+// `{` and `[` differ in one bit, and so do `}` and `]`. No other character that JSON allows between values maps to these.
+const opens = (code: number): boolean => (code | 0x20) === 0x7b;
+const closes = (code: number): boolean => (code | 0x20) === 0x7d;
 
 /** Members of the object that `json` is: key, then the value's text. Of a repeated key the last value stands, as with `JSON.parse`. */
 export function members(json: string): Map<string, string> {
@@ -37,7 +39,7 @@ export function eachMember(
 /** Visits the elements of the array that begins at `at`, in order; gives the index after the array. */
 export function eachElement(json: string, at: number, visit: (start: number, end: number) => void): number {
   let i = space(json, at + 1);
-  while (!CLOSE.has(json.charCodeAt(i))) {
+  while (!closes(json.charCodeAt(i))) {
     const end = valueEnd(json, i);
     visit(i, end);
     i = next(json, end);
@@ -48,7 +50,7 @@ export function eachElement(json: string, at: number, visit: (start: number, end
 /** Index of the first character at or after `i` that is not white space. */
 export function space(json: string, i: number): number {
   let at = i;
-  while (json.charCodeAt(at) <= 0x20) at++;
+  while (json.charCodeAt(at) <= SPACE) at++;
   return at;
 }
 
@@ -61,9 +63,9 @@ function next(json: string, end: number): number {
 function valueEnd(json: string, at: number): number {
   const first = json.charCodeAt(at);
   if (first === QUOTE) return stringEnd(json, at);
-  if (OPEN.has(first)) return containerEnd(json, at);
+  if (opens(first)) return containerEnd(json, at);
   let i = at;
-  for (let c = first; c > 0x20 && c !== COMMA && !CLOSE.has(c); c = json.charCodeAt(i)) i++;
+  for (let c = first; c > SPACE && c !== COMMA && !closes(c); c = json.charCodeAt(i)) i++;
   return i;
 }
 
@@ -72,14 +74,14 @@ function containerEnd(json: string, at: number): number {
   for (let i = at; ; i++) {
     const c = json.charCodeAt(i);
     if (c === QUOTE) i = stringEnd(json, i) - 1;
-    else if (OPEN.has(c)) depth++;
-    else if (CLOSE.has(c) && --depth === 0) return i + 1;
+    else if (opens(c)) depth++;
+    else if (closes(c) && --depth === 0) return i + 1;
   }
 }
 
 function stringEnd(json: string, at: number): number {
   let i = json.indexOf('"', at + 1);
-  while (escaped(json, i)) i = json.indexOf('"', i + 1);
+  while (json.charCodeAt(i - 1) === BACKSLASH && escaped(json, i)) i = json.indexOf('"', i + 1);
   return i + 1;
 }
 
