@@ -7,6 +7,7 @@
 import type { Command } from 'commander';
 import { examples, type Flags, type Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
+import { usageError } from './commands/usage.js';
 import type { Context, GlobalFlags, World } from './context.js';
 import { Exit, type ExitCode, UsageError } from './errors.js';
 import { worldOf } from './world.js';
@@ -45,9 +46,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   };
   try {
     const program = await commandTree(argv, world, wire);
-    // No command is a question, not a mistake.
-    const asked = commandWord(argv) === undefined ? [...argv, '--help'] : [...argv];
-    await program.parseAsync(asked, { from: 'user' });
+    await program.parseAsync([...argv], { from: 'user' });
   } catch (error) {
     code = await report(error, world, context?.flags ?? early);
   } finally {
@@ -59,11 +58,13 @@ export async function runCommand(argv: readonly string[], world: World): Promise
 /** The program with all names and summaries, and the flags of the one command that argv calls. */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
   const { Command } = await import('commander');
-  const program = new Command('profiles')
+  const program: Command = new Command('profiles')
     .description('Import company and user profiles in bulk: planned, resumable, rehearsable, nothing lost.')
     .version(VERSION, '--version', 'print the version')
-    .helpOption('--help', 'show help')
+    .helpOption('-h, --help', 'show help')
     .helpCommand(false)
+    // No command is a question, not a mistake. As an action, it leaves an unknown flag an error.
+    .action(() => program.outputHelp())
     .configureHelp({ showGlobalOptions: true })
     .option('--config <file>', 'config file')
     .option('--account <name>', 'a configured account')
@@ -89,12 +90,17 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     if (entry.name === called) (await entry.load()).define(command, wire);
   }
   for (const command of [program, ...descendants(program)]) {
-    command.exitOverride().configureOutput({
-      writeOut: (text) => world.stdout.write(text),
-      writeErr: () => {}, // a usage error is printed once, by `report`
-    });
+    command
+      .exitOverride((error) => {
+        throw error.exitCode === 0 ? error : usageError(error, command);
+      })
+      .configureOutput({
+        writeOut: (text) => world.stdout.write(text),
+        writeErr: () => {}, // a usage error is printed once, by `report`
+      });
   }
-  if (called !== undefined && !COMMANDS.some((entry) => entry.name === called)) {
+  const isCommand = COMMANDS.some((entry) => entry.name === called);
+  if (called !== undefined && !isCommand && !followsUnknownFlag(argv, called, program)) {
     const { nearest } = await import('./nearest.js');
     const like = nearest(
       called,
@@ -109,6 +115,12 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
 
 function descendants(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...descendants(child)]);
+}
+
+/** `--regoin eu import`: the flag is what is wrong, and the parser says so. */
+function followsUnknownFlag(argv: readonly string[], word: string, { options }: Command): boolean {
+  const before = argv[argv.indexOf(word) - 1];
+  return before?.startsWith('-') === true && !options.some((option) => option.long === before);
 }
 
 /** Global flags that take a value, so that `profiles --config x import` finds `import`. */
@@ -133,11 +145,7 @@ async function report(error: unknown, world: World, flags: GlobalFlags): Promise
     import('commander'),
     import('./output/error.js'),
   ]);
-  if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return Exit.done; // --help, --version
-    const [message = '', hint] = error.message.replace(/^error: /, '').split('\n');
-    error = new UsageError(message, { hint: hint?.replace(/^\((.*)\)$/, '$1') ?? 'see --help' });
-  }
+  if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version
   const { text, exit } = errorLines(error, flags);
   world.stderr.write(text);
   return exit;

@@ -1,7 +1,8 @@
 /** What a command file is made of: flags, options, run, print (house rule 1). */
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
-import type { ExitCode } from '../errors.js';
+import { Exit, type ExitCode, UsageError } from '../errors.js';
+import { nearest } from '../nearest.js';
 
 export type Flags = Record<string, unknown>;
 
@@ -22,4 +23,21 @@ export interface CommandModule {
 /** Adds the `Examples:` section that every command has. Each line is run by a test. */
 export function examples(command: Command, lines: readonly string[]): Command {
   return command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
+}
+
+/** For a command that only heads others: alone, or with a word that is none of them, it names them instead of failing without a word. */
+export function headOnly(command: Command, wire: Wire): Command {
+  const reject = ([word]: readonly string[]): never => {
+    const names = command.commands.map((child) => child.name());
+    const all = `one of ${names.join(', ')}`;
+    if (word === undefined) throw new UsageError(`${command.name()} needs a subcommand`, { hint: all });
+    const like = nearest(word, names);
+    throw new UsageError(`unknown command "${command.name()} ${word}"`, {
+      hint: like ? `did you mean "profiles ${command.name()} ${like}"?` : all,
+    });
+  };
+  return command
+    .helpCommand(false)
+    .allowExcessArguments()
+    .action(wire(reject, async () => Exit.usage));
 }

@@ -2,26 +2,17 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
-import { Exit, type ExitCode, UsageError } from '../errors.js';
-import { nearest } from '../nearest.js';
+import { Exit, type ExitCode } from '../errors.js';
 import { writeOut } from '../output/write.js';
 import { configLocation } from '../settings/index.js';
-import { examples, type Wire } from './command.js';
+import { examples, headOnly, type Wire } from './command.js';
 import { init } from './config/init.js';
 import { list } from './config/list.js';
 import { get, set, setOptions, unset } from './config/values.js';
 import { listingFlags, readListing } from './listing.js';
 
 export function define(command: Command, wire: Wire): void {
-  command.allowExcessArguments().action(
-    wire(
-      ([word]) => {
-        throw unknownSubcommand(command, word);
-      },
-      async () => Exit.usage,
-    ),
-  );
-  examples(command.helpCommand(false), [
+  examples(headOnly(command, wire), [
     'profiles config init',
     'profiles config list',
     'profiles config set region eu',
@@ -96,16 +87,4 @@ async function path(context: Context): Promise<ExitCode> {
     : value;
   await writeOut(context.stdout, `${text}\n`);
   return Exit.done;
-}
-
-/** With an action of its own, `profiles config` names its subcommands instead of failing without a word. */
-function unknownSubcommand(command: Command, word: string | undefined): UsageError {
-  const names = command.commands.map((child) => child.name());
-  if (word === undefined) {
-    return new UsageError('config needs a subcommand', { hint: `one of ${names.join(', ')}` });
-  }
-  const like = nearest(word, names);
-  return new UsageError(`unknown command "config ${word}"`, {
-    hint: like ? `did you mean "profiles config ${like}"?` : `one of ${names.join(', ')}`,
-  });
 }

@@ -11,7 +11,7 @@ import { writeJson } from '../output/result.js';
 import { stylesFor, usesColour } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeOut } from '../output/write.js';
-import { examples, type Flags, type Wire } from './command.js';
+import { examples, type Flags, headOnly, type Wire } from './command.js';
 import { type FlagReader, flagReader } from './flag-reader.js';
 import { interruptible } from './interruptible.js';
 
@@ -22,7 +22,7 @@ interface Options {
 }
 
 export function define(command: Command, wire: Wire): void {
-  examples(command.helpCommand(false), [
+  examples(headOnly(command, wire), [
     'profiles identify company c-100 --set plan=gold --region sandbox',
     'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
   ]);

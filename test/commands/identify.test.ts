@@ -61,7 +61,7 @@ describe('identify', () => {
     { args: ['company', 'c', '--set', 'novalue'], says: '--set: "novalue" is not of the form name=value' },
     { args: ['company', 'c', '--metadata', '[1]'], says: '--metadata: this is not a JSON object' },
     { args: ['company', 'c', '--metadata', '{'], says: '--metadata: this is not JSON' },
-    { args: ['company', 'c', '--company', 'x'], says: "unknown option '--company'" },
+    { args: ['company', 'c', '--company', 'x'], says: 'unknown option --company' },
     { args: ['firm', 'c'], says: 'firm' },
   ])('$args is exit 2', async ({ args, says }, { sandbox }) => {
     const { code, stdout, stderr } = await cli(['identify', ...args], { env: environmentOf(sandbox) });

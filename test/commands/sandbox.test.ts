@@ -239,7 +239,7 @@ describe('sandbox show', () => {
     ['user 00042', 'holds no user "00042"', 'import it'],
     ['companies 00042', 'not "companies"', 'show company <id>'],
     ['company 00042 --region mars', 'no region "mars"', 'default and eu'],
-    ['company', "missing required argument 'id'", ''],
+    ['company', 'missing required argument "id"', 'profiles sandbox show <kind> <id>'],
   ])('%s exits 2 and says what to do', async (words, says, hint) => {
     const { code, stdout, stderr } = await cli(['sandbox', 'show', ...words.split(' ')], {
       cwd: await rehearsed(),

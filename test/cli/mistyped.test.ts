@@ -1,0 +1,109 @@
+/** What was mistyped is named, and so is what was meant: commands, flags, words, fields, keys. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { cli, scratch } from '../support/cli.js';
+
+const words = (line: string): string[] => line.split(' ').filter(Boolean);
+
+describe('a word that is nearly right gets a suggestion', () => {
+  it.each([
+    ['imprt companies.csv', 'unknown command "imprt"', 'did you mean "profiles import"?'],
+    ['Lookup embeds', 'unknown command "Lookup"', 'did you mean "profiles lookups"?'],
+    ['config lst', 'unknown command "config lst"', 'did you mean "profiles config list"?'],
+    ['identify compny c-1', 'unknown command "identify compny"', 'did you mean "profiles identify company"?'],
+    ['sandbox shw', 'sandbox has no subcommand "shw"', 'did you mean "profiles sandbox show"?'],
+    ['help exitcodes', 'there is no help about "exitcodes"', 'did you mean "profiles help exit-codes"?'],
+    ['--regoin eu', 'unknown option --regoin', 'did you mean --region?'],
+    ['import --dry-rnu companies.csv', 'unknown option --dry-rnu', 'did you mean --dry-run?'],
+    ['lookups embeds --colums id', 'unknown option --colums', 'did you mean --columns?'],
+    ['identify user u-1 --compny c-1', 'unknown option --compny', 'did you mean --company?'],
+    ['config get region --jsn', 'unknown option --jsn', 'did you mean --json?'],
+    ['lookups embds', 'there is no list "embds"', 'did you mean "profiles lookups embeds"?'],
+    [
+      'lookups user_propertys',
+      'there is no list "user_propertys"',
+      'did you mean "profiles lookups user-properties"?',
+    ],
+    ['config list --columns key,orgin', '--columns: there is no field "orgin"', 'did you mean "origin"?'],
+    ['lookups embeds --sort -titel', '--sort: there is no field "titel"', 'did you mean "title"?'],
+    ['lookups embeds --filter tpye=card', '--filter: there is no field "tpye"', 'did you mean "type"?'],
+    ['config get regoin', 'unknown key "regoin"', 'did you mean "region"?'],
+    ['config set import.chunksize 10', 'unknown key "import.chunksize"', 'did you mean "import.chunk_size"?'],
+    ['config unset tokn', 'unknown key "tokn"', 'did you mean "token"?'],
+    ['jobs --refresh --region sandbx', 'unknown region "sandbx" (flag --region)', 'did you mean "sandbox"?'],
+    ['completion bsh', 'there is no completion for "bsh"', 'did you mean "bash"?'],
+    [
+      'import companies.csv --map nme=title',
+      '--map: companies.csv has no column "nme"',
+      'did you mean "name"?',
+    ],
+    [
+      'import companies.csv --format cvs',
+      '--format: "cvs" is not one of csv, tsv, json, ndjson',
+      'did you mean csv?',
+    ],
+    [
+      'import companies.csv --kind user',
+      '--kind: "user" is not one of companies, users',
+      'did you mean users?',
+    ],
+  ])('%s', async (line, message, hint) => {
+    const cwd = scratch();
+    writeFileSync(join(cwd, 'companies.csv'), 'company_id,name\nc-1,A\n');
+    // Commands that ask the service or look at files need to get as far as that.
+    const env = { PROFILES_REGION: 'sandbox' };
+    const { code, stdout, stderr } = await cli(words(line), { cwd, env });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `profiles: ${message}\n  ${hint}\n`,
+    });
+  });
+});
+
+describe('what is missing or too much is named, with the way it is written', () => {
+  it.each([
+    [
+      'import',
+      'missing required argument "file"',
+      'profiles import <file...>: CSV, TSV, JSON or JSON Lines; - is stdin',
+    ],
+    [
+      'lookups',
+      'missing required argument "list"',
+      'profiles lookups <list>: user-properties, embeds, checklists',
+    ],
+    ['identify company', 'missing required argument "id"', 'profiles identify company <id>: company_id'],
+    [
+      'completion',
+      'missing required argument "shell"',
+      'profiles completion <shell>: bash, zsh, fish, powershell',
+    ],
+    [
+      'sandbox show company',
+      'missing required argument "id"',
+      'profiles sandbox show <kind> <id>: its identifier',
+    ],
+    ['identify', 'identify needs a subcommand', 'one of company, user'],
+    ['config', 'config needs a subcommand', 'one of init, list, get, set, unset, path'],
+    ['doctor now', 'doctor takes no arguments, and "now" was given', 'see profiles doctor --help'],
+    ['resume a b', 'resume takes 1 argument, and 2 were given', 'profiles resume [run]'],
+    ['import --region', 'option --region <name> needs its value', 'see profiles --help'],
+    ['import --colour x', 'unknown option --colour', 'see profiles import --help'],
+    ['--zzz', 'unknown option --zzz', 'see profiles --help'],
+  ])('%s', async (line, message, hint) => {
+    const { code, stdout, stderr } = await cli(words(line));
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `profiles: ${message}\n  ${hint}\n`,
+    });
+  });
+});
+
+it.each([['-h'], ['--region', 'sandbox'], ['import', '-h']])('%s %s shows help', async (...argv) => {
+  const { code, stdout, stderr } = await cli(argv);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^Usage: profiles/);
+});
