@@ -1,6 +1,5 @@
 /** Items of a batch of JSON, as the service wants them. */
-import { TOO_LARGE } from './csv-rows.js';
-import { ItemWriter } from './item-writer.js';
+import { ItemWriter, TOO_LARGE } from './item-writer.js';
 import { jsonRecords, rejectedItem } from './json-items.js';
 import { jsonLayout } from './json-layout.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';

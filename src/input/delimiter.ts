@@ -3,8 +3,9 @@ import { CsvCutter } from './csv-cutter.js';
 import { csvRows } from './csv-rows.js';
 
 const CANDIDATES = [',', ';', '\t', '|'] as const;
-/** Rows that are looked at. */
-const ROWS = 500;
+/** Text that is looked at, as long as it holds enough rows to tell. */
+const SAMPLE_BYTES = 32 * 1024;
+const ENOUGH_ROWS = 20;
 
 interface Look {
   delimiter: string;
@@ -31,7 +32,7 @@ export function findDelimiter(head: Buffer, names: readonly string[]): string {
 function look(head: Buffer, delimiter: string, names: readonly string[]): Look | null {
   let rows: string[][];
   try {
-    rows = firstRows(head, delimiter, ROWS);
+    rows = firstRows(head, delimiter);
   } catch {
     return null; // with this delimiter the quotes make no sense
   }
@@ -42,8 +43,12 @@ function look(head: Buffer, delimiter: string, names: readonly string[]): Look |
 }
 
 /** The first whole rows of a text; its last row counts only when a line end follows it. @throws InputError */
-export function firstRows(head: Buffer, delimiter: string, most: number): string[][] {
-  const cutter = new CsvCutter({ path: '', delimiter, maxCellBytes: head.length }, { header: false });
-  const batch = cutter.push(head);
-  return batch ? csvRows(batch.bytes, delimiter).slice(0, most) : [];
+function firstRows(head: Buffer, delimiter: string): string[][] {
+  const form = { path: '', delimiter, maxCellBytes: head.length };
+  for (const bytes of [SAMPLE_BYTES, head.length]) {
+    const batch = new CsvCutter(form, { header: false }).push(head.subarray(0, bytes));
+    const last = bytes >= head.length;
+    if (batch && (last || batch.lines.length >= ENOUGH_ROWS)) return csvRows(batch.bytes, delimiter);
+  }
+  return [];
 }

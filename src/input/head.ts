@@ -33,12 +33,12 @@ export async function readHead(
   const compression = compressionOf(magic);
   const packed = { ...file, compression };
   const bom = encodingOfBom(await firstUnpacked(packed, signal));
-  const encoding = wanted === undefined || wanted === 'utf-8' ? (bom ?? 'utf-8') : wanted;
-  if (wanted === 'utf-8' && encoding !== 'utf-8') {
-    throw new UsageError(`--encoding utf-8: ${file.path} begins with the byte order mark of ${encoding}`, {
+  if (wanted !== undefined && bom !== null && wanted !== bom) {
+    throw new UsageError(`--encoding ${wanted}: ${file.path} begins with the byte order mark of ${bom}`, {
       hint: 'leave --encoding out',
     });
   }
+  const encoding = wanted ?? bom ?? 'utf-8';
   const { text, whole } = await firstText(packed, encoding, signal);
   if (whole && text.length === 0) throw empty(file);
   return { stamp, compression, encoding, text, whole };

@@ -21,6 +21,12 @@ export function identify(
   asked: { path: string; kind?: Kind | undefined; id?: string | undefined; companyId?: string | undefined },
 ): Identity {
   const { path, id, companyId } = asked;
+  if (columns.length === 0) {
+    throw new InputError('the first items have no fields', {
+      file: path,
+      hint: 'an item is an object, such as {"company_id": "c1", "name": "Acme"}',
+    });
+  }
   const kind = asked.kind ?? kindOf(columns);
   if (kind === undefined) {
     throw new InputError(`no column user_id or company_id among ${list(columns)}`, {

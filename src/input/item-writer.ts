@@ -3,6 +3,9 @@ import { Numbers } from './cutter.js';
 import { Hashes } from './hashes.js';
 import type { ItemBatch, RecordBatch, RejectedRecord } from './types.js';
 
+/** Why a row is out whose item no request could hold. */
+export const TOO_LARGE = 'the item is larger than a request may be';
+
 export class ItemWriter {
   #bytes: Buffer;
   #length = 0;

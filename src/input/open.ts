@@ -95,8 +95,15 @@ function delimiterOf(text: string): string {
 
 function firstRow(text: Buffer, delimiter: string, options: InputOptions): { cells: string[]; line: number } {
   const { path, maxCellBytes } = options;
-  const batch = new CsvCutter({ path, delimiter, maxCellBytes }, { header: false }).push(text);
-  if (!batch) throw new InputError('has no header', { file: path });
+  const cutterOf = (): CsvCutter => new CsvCutter({ path, delimiter, maxCellBytes }, { header: false });
+  // Most headers end within the first bytes: the parser need not read all of the text for it.
+  let cutter = cutterOf();
+  let batch = cutter.push(text.subarray(0, 4096));
+  if (!batch) {
+    cutter = cutterOf();
+    batch = cutter.push(text) ?? cutter.end();
+  }
+  if (!batch) throw new InputError('has no header', { file: path, hint: 'its first line names the columns' });
   const [cells] = csvRows(batch.bytes, delimiter);
   return { cells: cells!, line: batch.lines[0]! };
 }

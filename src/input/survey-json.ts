@@ -1,7 +1,7 @@
 /** The plan's look at a batch of JSON: what its fields hold, sizes and identifiers. */
 
-import { TOO_LARGE } from './csv-rows.js';
 import { addValue, emptyFieldStats, MAX_FIELDS } from './field-stats.js';
+import { TOO_LARGE } from './item-writer.js';
 import { jsonRecords, rejectedItem } from './json-items.js';
 import { jsonLayout } from './json-layout.js';
 import type { FieldPart, SurveyPart } from './parts.js';
