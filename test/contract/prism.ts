@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
 const CLI = join(import.meta.dirname, 'node_modules/@stoplight/prism-cli/dist/index.js');
-const OPENAPI = resolve(import.meta.dirname, '../../openapi.json');
+export const OPENAPI = resolve(import.meta.dirname, '../../openapi.json');
 
 /** One request and its reply, after Prism has looked at both. */
 export interface Exchange {
