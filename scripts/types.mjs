@@ -77,7 +77,8 @@ async function assemble(root, entry) {
       return;
     }
     const before = taken.get(name);
-    if (before && before.from !== from) throw new Error(`${entry}: two ${name}, of ${before.from} and ${from}`);
+    if (before && before.from !== from)
+      throw new Error(`${entry}: two ${name}, of ${before.from} and ${from}`);
     if (before) return;
     taken.set(name, { from, text });
     for (const word of words(text)) {
@@ -97,14 +98,20 @@ async function assemble(root, entry) {
   ].join('');
 }
 
-const COMMENT = String.raw`(?:/\*\*(?:(?!\*/)[^])*\*/\n)`;
+const COMMENT = String.raw`(?:/\*\*(?:(?!\*/)[\s\S])*\*/\n)`;
 const START = String.raw`^${COMMENT}?(?:import|export|declare|interface|type|abstract|class)\b`;
 /** A declaration begins at the left margin, and ends where the next one or its comment begins. */
-const DECLARATION = new RegExp(`${START}[^]*?(?=${START}|$(?![^]))`, 'gm');
+const DECLARATION = new RegExp(`${START}[sS]*?(?=${START}|$(?![sS]))`, 'gm');
 
 /** Reads a declaration file as tsc writes it. @returns {Module} */
 function parse(text, file) {
-  const module = { head: '', declared: new Map(), exported: new Set(), imports: new Map(), reexports: new Map() };
+  const module = {
+    head: '',
+    declared: new Map(),
+    exported: new Set(),
+    imports: new Map(),
+    reexports: new Map(),
+  };
   const [head] = new RegExp(`^${COMMENT}`).exec(text) ?? [''];
   for (const piece of text.match(DECLARATION) ?? []) {
     const list = /^(import|export) (?:type )?\{([^}]*)\} from '([^']+)';/m.exec(piece);
@@ -130,6 +137,6 @@ function parse(text, file) {
 
 /** What a declaration may refer to. */
 function words(text) {
-  const code = text.replace(/\/\*[^]*?\*\//g, '').replace(/'(?:[^'\\]|\\.)*'/g, '');
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/'(?:[^'\\]|\\.)*'/g, '');
   return new Set(code.match(/[A-Za-z_$][\w$]*/g));
 }

@@ -1,0 +1,75 @@
+// man/profiles.1, written from the command tree of dist/: what --help says, for `man profiles`.
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { Writable } from 'node:stream';
+import { commandTree, runCommand } from '../dist/main.js';
+
+const { version, description } = JSON.parse(await readFile('package.json', 'utf8'));
+const unwired = () => async () => {};
+
+/** Text as roff takes it: backslashes, hyphens, and no line that begins like a request. */
+const roff = (text) =>
+  text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replace(/^([.'])/gm, '\\&$1');
+
+const definition = (term, text) => `.TP\n.B ${roff(term)}\n${roff(text)}\n`;
+const options = (command) =>
+  command.options
+    .filter((option) => !option.hidden)
+    .map(({ flags, description }) => definition(flags, description))
+    .join('');
+
+/** A command and those below it. */
+function section(command, parents) {
+  const name = [...parents, command.name()].join(' ');
+  const children = command.commands.filter((child) => child.name() !== 'help');
+  const usage = command.usage().replace(/^\[options\] ?/, '');
+  return [
+    `.SS ${roff(`${name} ${usage}`.trim())}\n${roff(command.description())}.\n`,
+    options(command),
+    ...children.map((child) => section(child, [...parents, command.name()])),
+  ].join('');
+}
+
+/** What a command line prints, as preformatted text. */
+async function printed(...argv) {
+  const chunks = [];
+  const stream = () =>
+    new Writable({
+      write: (chunk, _encoding, done) => {
+        chunks.push(String(chunk));
+        done();
+      },
+    });
+  const world = { env: {}, platform: 'linux', cwd: '.', stdout: stream(), stderr: stream() };
+  const code = await runCommand(argv, { ...world, stop: new AbortController().signal });
+  if (code !== 0) throw new Error(`profiles ${argv.join(' ')}: exit ${code}: ${chunks.join('')}`);
+  const [, ...lines] = chunks.join('').trimEnd().split('\n'); // its first line is the heading
+  return `.nf\n${roff(lines.join('\n').trim())}\n.fi\n`;
+}
+
+const root = await commandTree([], { stdout: process.stdout }, unwired);
+const commands = [];
+for (const { name } of root.commands.map((command) => ({ name: command.name() }))) {
+  const tree = await commandTree([name], { stdout: process.stdout }, unwired);
+  commands.push(
+    section(
+      tree.commands.find((command) => command.name() === name),
+      [],
+    ),
+  );
+}
+
+const page = [
+  `.TH PROFILES 1 "" "profiles ${version}" "User Commands"\n`,
+  `.SH NAME\nprofiles \\- ${roff(description.toLowerCase().replace(/\.$/, ''))}\n`,
+  '.SH SYNOPSIS\n.B profiles\n[\\fIglobal options\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n',
+  `.SH COMMANDS\n${commands.join('')}`,
+  `.SH GLOBAL OPTIONS\n${options(root)}`,
+  `.SH EXIT STATUS\n${await printed('help', 'exit-codes')}`,
+  `.SH ENVIRONMENT\n${await printed('help', 'environment')}`,
+].join('');
+
+await mkdir('man', { recursive: true });
+await writeFile('man/profiles.1', page);

@@ -1,0 +1,16 @@
+// Runs all tests on several Nodes: node scripts/nodes.mjs [version…]
+import { chosenNodes, nodeOf, show } from './node-versions.mjs';
+
+const results = [];
+for (const wanted of chosenNodes()) {
+  const { version, env } = await nodeOf(wanted);
+  const started = performance.now();
+  const code = await show('node', ['node_modules/vitest/vitest.mjs', 'run'], { env });
+  results.push({
+    node: version,
+    tests: code === 0 ? 'pass' : 'FAIL',
+    seconds: Math.round((performance.now() - started) / 1000),
+  });
+}
+console.table(results);
+if (results.some(({ tests }) => tests !== 'pass')) process.exitCode = 1;

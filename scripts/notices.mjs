@@ -1,0 +1,57 @@
+// THIRD-PARTY-NOTICES: the licences of the packages whose code is in dist/, as the bundler reports them.
+//   node scripts/notices.mjs           writes the file
+//   node scripts/notices.mjs --check   exit 1 when it is out of date
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bundle } from './bundle.mjs';
+
+const FILE = 'THIRD-PARTY-NOTICES';
+
+/** Packages that name the MIT licence in package.json and carry no text of it. Any other without a text is an error. */
+const MIT_BY_NAME = new Set(['@bomb.sh/tab']);
+
+const { metafile } = await bundle();
+const folders = new Set();
+for (const { inputs } of Object.values(metafile.outputs)) {
+  for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
+    const [folder] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
+    if (folder && bytesInOutput > 0) folders.add(folder);
+  }
+}
+
+const notices = await Promise.all(
+  [...folders].map(async (folder) => {
+    const { name, version, license, author } = JSON.parse(
+      await readFile(join(folder, 'package.json'), 'utf8'),
+    );
+    const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    if (!file && !(MIT_BY_NAME.has(name) && license === 'MIT')) {
+      throw new Error(`${name} has no licence file: may it be bundled?`);
+    }
+    const text = file
+      ? await readFile(join(folder, file), 'utf8')
+      : (await readFile('LICENSE', 'utf8')).replace(
+          /^Copyright .*$/m,
+          `Copyright (c) ${author.name ?? author}`,
+        );
+    return {
+      key: `${name} ${version}`,
+      text: `${name} ${version} (${license})\n\n${text.replaceAll('\r\n', '\n').trim()}\n`,
+    };
+  }),
+);
+notices.sort((a, b) => (a.key < b.key ? -1 : 1));
+
+const rule = `\n${'-'.repeat(80)}\n\n`;
+const text = `dist/ holds code of the following packages, under their own licences.\n${notices.map((notice) => rule + notice.text).join('')}`;
+
+if (process.argv.includes('--check')) {
+  const written = await readFile(FILE, 'utf8').catch(() => '');
+  if (written !== text) {
+    console.error(`${FILE} is out of date: run node scripts/notices.mjs`);
+    process.exitCode = 1;
+  }
+} else {
+  await writeFile(FILE, text);
+  console.log(`${FILE}: ${notices.length} packages`);
+}

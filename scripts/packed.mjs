@@ -1,0 +1,70 @@
+// Packs the package, installs the packed file into an empty folder on several Nodes, and runs the first import of
+// the README there: node scripts/packed.mjs [version…]
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { chosenNodes, nodeOf } from './node-versions.mjs';
+
+const run = promisify(execFile);
+const shell = process.platform === 'win32'; // npm and npx are scripts there
+const LIBRARY = `
+  import { planImport } from 'profiles-cli';
+  import { startSandbox } from 'profiles-cli/sandbox';
+  const sandbox = await startSandbox();
+  const { valid } = await planImport({ files: ['companies.csv'] });
+  await sandbox.stop();
+  console.log(valid);
+`;
+
+const root = await mkdtemp(join(tmpdir(), 'profiles-packed-'));
+try {
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', root], { shell });
+  const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m)));
+  const file = join(root, packed.filename);
+  const kB = (bytes) => `${Math.round(bytes / 1000).toLocaleString('en')} kB`;
+  console.log(
+    `${packed.filename}: ${kB(packed.size)} packed, ${kB(packed.unpackedSize)} unpacked, ${packed.entryCount} files`,
+  );
+
+  const results = [];
+  for (const wanted of chosenNodes()) {
+    const { version, env: path } = await nodeOf(wanted);
+    const cwd = join(root, version);
+    await mkdir(cwd);
+    await copyFile(resolve('fixtures/companies.csv'), join(cwd, 'companies.csv'));
+    // Nothing of this machine: its own config and state.
+    const own = { XDG_CONFIG_HOME: cwd, APPDATA: cwd, PROFILES_STATE_DIR: join(cwd, 'state') };
+    const env = { ...path, ...own };
+    const here = { cwd, env, shell };
+    await run('npm', ['install', '--prefix', cwd, file], here);
+    const { packages } = JSON.parse(await readFile(join(cwd, 'node_modules/.package-lock.json'), 'utf8'));
+    const started = performance.now();
+    const imported = await run(
+      'npx',
+      ['profiles', 'import', 'companies.csv', '--region', 'sandbox', '--json'],
+      here,
+    );
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    const { status, rows } = JSON.parse(imported.stdout);
+    const library = await run(
+      process.platform === 'win32' ? 'node.exe' : 'node',
+      ['--input-type=module', '-e', LIBRARY],
+      { cwd, env },
+    );
+    if (status !== 'completed' || rows.completed !== rows.read || library.stdout.trim() !== 'true') {
+      throw new Error(`Node ${version}: import ${status}, library ${library.stdout}`);
+    }
+    results.push({
+      node: version,
+      packages: Object.keys(packages).length,
+      import: status,
+      rows: rows.completed,
+      seconds,
+    });
+  }
+  console.table(results);
+} finally {
+  await rm(root, { recursive: true, force: true });
+}
