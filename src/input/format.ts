@@ -1,7 +1,7 @@
 /** CSV, TSV, JSON array or JSON Lines: `--format`, else by content, else by extension. */
 import { InputError } from '../errors.js';
 import type { Format } from '../model.js';
-import { BODY } from './json-cutters.js';
+import { BODY } from './json/array-cutter.js';
 
 const EXTENSIONS: Record<string, Format> = {
   csv: 'csv',

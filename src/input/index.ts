@@ -1,21 +1,21 @@
 /** The door of `input/`: files in, items out. What else is in this folder is nobody else's business. */
-import type { Mapping } from './mapping-file.js';
+import type { Mapping } from './columns/mapping-file.js';
 
 export { type BuildOptions, buildItems } from './build.js';
 export { formatBytes, parseBytes } from './bytes.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping> =>
-  (await import('./mapping-file.js')).readMapping(path, cwd);
-export { jsonOfCell } from './columns.js';
+  (await import('./columns/mapping-file.js')).readMapping(path, cwd);
+export { mappingDraft } from './columns/mapping-draft.js';
+export type { Mapping } from './columns/mapping-file.js';
+export { mergeRules, type SomeRules } from './columns/rules.js';
+export { jsonOfCell } from './columns/targets.js';
 export { DuplicateFinder, type Duplicates, HashSet } from './duplicates.js';
 export { idHashes } from './hashes.js';
-export { mappingDraft } from './mapping-draft.js';
-export type { Mapping } from './mapping-file.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';
-export { mergeRules, type SomeRules } from './rules.js';
-export { expandGlobs, spoolStdin } from './spool.js';
 export { type SurveyOptions, surveyInput } from './survey.js';
+export { expandGlobs, spoolStdin } from './text/spool.js';
 export {
   type ItemBatch,
   type MappingRules,

@@ -1,6 +1,7 @@
 /** Collects the items of a batch: their text back to back, and what identifies each of them. */
-import { Numbers } from './cutter.js';
+
 import { Hashes } from './hashes.js';
+import { Numbers } from './text/cutter.js';
 import type { ItemBatch, RecordBatch, RejectedRecord } from './types.js';
 
 /** Why a row is out whose item no request could hold. */

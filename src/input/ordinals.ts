@@ -1,8 +1,8 @@
 /** Single rows of an input, found again by their number. The rest of the input is cut but not parsed. */
 import type { RejectedRow } from '../model.js';
 import type { BuildOptions } from './build.js';
-import { batchRows } from './csv-rows.js';
-import { jsonRecords } from './json-items.js';
+import { batchRows } from './csv/rows.js';
+import { jsonRecords } from './json/parse.js';
 import { readRecords } from './records.js';
 import { createTask } from './task.js';
 import type { ItemBatch, OpenedInput, RecordBatch, RejectedRecord, Schema } from './types.js';

@@ -1,7 +1,7 @@
 /** What a batch contributes to the survey. Plain data: it is made on any thread and added up on one. */
-import type { ColumnStats, Evidence } from './column-stats.js';
-import type { Target } from './columns.js';
-import type { FieldStats } from './field-stats.js';
+import type { ColumnStats, Evidence } from './columns/stats.js';
+import type { Target } from './columns/targets.js';
+import type { FieldStats } from './json/field-stats.js';
 import type { RejectedRecord } from './types.js';
 
 export interface SurveyPart {

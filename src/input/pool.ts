@@ -6,6 +6,8 @@ import { errorOf, handedOver, type Reply } from './messages.js';
 import { createTask, type TaskResults, type TaskSpec } from './task.js';
 import type { OpenedInput, RecordBatch } from './types.js';
 
+type Result = TaskResults['survey'] | TaskResults['build'];
+
 export interface PoolOptions {
   /** Worker threads; 0 keeps the work on the calling thread. */
   threads: number;
@@ -26,50 +28,61 @@ const leastBytesOf = ({ compression }: OpenedInput): number => (compression ? 1 
 const PER_WORKER = 2;
 
 /**
- * Gives a result for each batch, in order; at most two batches a thread are under way. An error of a
- * batch comes where its result would have come, one of the reader after all results before it. Stopping early ends
- * the threads.
+ * Gives a result for each batch, in order; at most two batches a thread are under way. An error of a batch
+ * comes where its result would have come, one of the reader after all results before it. Stopping early
+ * ends the threads.
  */
 export async function* runTask<S extends TaskSpec>(
   spec: S,
   batches: AsyncIterable<RecordBatch>,
   options: PoolOptions,
 ): AsyncGenerator<TaskResults[S['pass']]> {
-  const url = options.workerUrl === undefined ? builtWorker() : options.workerUrl;
-  const { leastBytes = leastBytesOf(spec.input) } = options;
-  if (options.threads === 0 || url === null || spec.input.stamp.size < leastBytes) {
-    const task = createTask(spec);
-    for await (const batch of batches) yield task(batch) as TaskResults[S['pass']];
-    return;
-  }
+  const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(spec.input) } = options;
+  const results =
+    threads === 0 || workerUrl === null || spec.input.stamp.size < leastBytes
+      ? runHere(spec, batches)
+      : runOnThreads(spec, batches, threads, workerUrl);
+  yield* results as AsyncGenerator<TaskResults[S['pass']]>;
+}
+
+async function* runHere(spec: TaskSpec, batches: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
+  const task = createTask(spec);
+  for await (const batch of batches) yield task(batch);
+}
+
+async function* runOnThreads(
+  spec: TaskSpec,
+  batches: AsyncIterable<RecordBatch>,
+  threads: number,
+  workerUrl: URL,
+): AsyncGenerator<Result> {
   const reader = batches[Symbol.asyncIterator]();
-  const hands = Array.from({ length: options.threads }, () => new Hand(url, spec));
-  const underway: Promise<TaskResults[S['pass']]>[] = [];
-  let ended = false;
+  const hands = Array.from({ length: threads }, () => new Hand(workerUrl, spec));
+  const underway: Promise<Result>[] = [];
+  let reading = true;
   let failure: { error: unknown } | undefined;
   try {
-    for (;;) {
-      while (!ended && underway.length < options.threads * PER_WORKER) {
+    do {
+      while (reading && underway.length < threads * PER_WORKER) {
         const next = await reader.next().catch((error: unknown) => {
           failure = { error };
           return { done: true as const, value: undefined };
         });
         if (next.done) {
-          ended = true;
-          break;
+          reading = false;
+        } else {
+          const free = hands.reduce((a, b) => (b.pending < a.pending ? b : a));
+          const result = free.run(next.value);
+          result.catch(() => {}); // seen when its turn comes
+          underway.push(result);
         }
-        const least = hands.reduce((a, b) => (b.pending < a.pending ? b : a));
-        const result = least.run(next.value) as Promise<TaskResults[S['pass']]>;
-        result.catch(() => {}); // seen when its turn comes
-        underway.push(result);
       }
       const first = underway.shift();
-      if (!first) break;
-      yield await first;
-    }
+      if (first) yield await first;
+    } while (reading || underway.length > 0);
     if (failure) throw failure.error;
   } finally {
-    await Promise.all(hands.map((worker) => worker.end()));
+    await Promise.all(hands.map((hand) => hand.end()));
     await reader.return?.();
   }
 }
@@ -113,5 +126,3 @@ class Hand {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
 }
-
-type Result = TaskResults['survey'] | TaskResults['build'];

@@ -1,10 +1,11 @@
 /** The records of an input, in batches: file, decompression, encoding and cutting put together. */
 import { InputError } from '../errors.js';
-import { CsvCutter } from './csv-cutter.js';
-import type { Cutter } from './cutter.js';
-import { BadTextError, toUtf8 } from './encoding.js';
-import { ArrayCutter, NdjsonCutter } from './json-cutters.js';
-import { openFile, readBytes, type Tally } from './source.js';
+import { CsvCutter } from './csv/cutter.js';
+import { ArrayCutter } from './json/array-cutter.js';
+import { NdjsonCutter } from './json/ndjson-cutter.js';
+import type { Cutter } from './text/cutter.js';
+import { BadTextError, toUtf8 } from './text/encoding.js';
+import { openFile, readBytes, type Tally } from './text/source.js';
 import type { OpenedInput, RecordBatch } from './types.js';
 
 function cutterOf(input: OpenedInput): Cutter {

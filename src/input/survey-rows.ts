@@ -1,7 +1,8 @@
 /** What the survey of a batch keeps of its rows, whatever their format. */
-import { Numbers } from './cutter.js';
+
 import { Hashes } from './hashes.js';
 import { ROUNDED_ID, type SurveyPart } from './parts.js';
+import { Numbers } from './text/cutter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 
 export class SurveyRows {

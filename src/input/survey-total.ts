@@ -1,8 +1,9 @@
 /** Adds up what the batches of a survey found. */
-import { type ColumnsTotal, columnsTotal } from './columns-total.js';
+
+import { quoted } from './columns/quoted.js';
+import { type ColumnsTotal, columnsTotal } from './columns/total.js';
 import type { SurveyPart } from './parts.js';
-import { quoted } from './quoted.js';
-import type { Tally } from './source.js';
+import type { Tally } from './text/source.js';
 import type { ItemBatch, OpenedInput, Schema, Survey } from './types.js';
 
 export class SurveyTotal {

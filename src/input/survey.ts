@@ -4,8 +4,8 @@ import { buildOrdinals } from './ordinals.js';
 import type { CompanyRefs } from './parts.js';
 import { runTask } from './pool.js';
 import { readRecords } from './records.js';
-import { Tally } from './source.js';
 import { SurveyTotal } from './survey-total.js';
+import { Tally } from './text/source.js';
 import type { OpenedInput, Survey } from './types.js';
 
 export interface SurveyOptions {

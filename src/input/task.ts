@@ -1,9 +1,9 @@
 /** The work that may run on any thread: a pure function of a batch. */
-import { buildCsv } from './build-csv.js';
-import { buildJson } from './build-json.js';
+import { buildCsv } from './csv/build.js';
+import { surveyCsv } from './csv/survey.js';
+import { buildJson } from './json/build.js';
+import { surveyJson } from './json/survey.js';
 import type { SurveyPart } from './parts.js';
-import { surveyCsv } from './survey-csv.js';
-import { surveyJson } from './survey-json.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
 
 /** What a thread is told before its first batch. */

@@ -1,0 +1,26 @@
+/** A cell of a `metadata` column: a JSON object whose members become metadata. */
+import { inexactNumber, jsonString } from '../json/text.js';
+
+/** Members as key and JSON text, or the reason why the cell is no such object. */
+export function membersOf(cell: string): [key: string, json: string][] | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(cell);
+  } catch {
+    return 'metadata is not a JSON object; to keep the column as text, give it another key with --map';
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return 'metadata is not a JSON object';
+  }
+  const number = inexactNumber(cell);
+  if (number !== null) return inexactReason('metadata', number);
+  return Object.entries(value).map(([key, member]) => [key, JSON.stringify(member)]);
+}
+
+/** JSON text of members, each with a comma before it. */
+export function membersText(members: readonly (readonly [key: string, json: string])[]): string {
+  return members.map(([key, json]) => `,${jsonString(key)}:${json}`).join('');
+}
+
+export const inexactReason = (where: string, number: string): string =>
+  `${where}: no number holds ${number} exactly; write it in quotes`;

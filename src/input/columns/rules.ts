@@ -1,0 +1,28 @@
+/** Rules of a mapping file under those of flags. */
+import { type MappingRules, NO_RULES } from '../types.js';
+
+/** What a source says; what it leaves out is said by the next. */
+export type SomeRules = { readonly [K in keyof MappingRules]?: MappingRules[K] | undefined };
+
+/**
+ * One set of rules of two: a flag wins for its column or key; `--include` replaces the file's list,
+ * `--exclude` adds to it.
+ */
+export function mergeRules(file: SomeRules, flags: SomeRules): MappingRules {
+  return {
+    map: override(file.map, flags.map),
+    set: override(file.set, flags.set),
+    types: override(file.types, flags.types),
+    include: flags.include?.length ? flags.include : (file.include ?? []),
+    exclude: [...new Set([...(file.exclude ?? []), ...(flags.exclude ?? [])])],
+    infer: flags.infer ?? file.infer ?? NO_RULES.infer,
+    empty: flags.empty ?? file.empty ?? NO_RULES.empty,
+  };
+}
+
+function override<T>(
+  below: readonly (readonly [string, T])[] = [],
+  above: readonly (readonly [string, T])[] = [],
+): [string, T][] {
+  return [...new Map([...below, ...above])];
+}

@@ -1,0 +1,179 @@
+/** Where each column's values go: the header (or the fields of JSON items) under the user's mapping rules. */
+import { InputError, UsageError } from '../../errors.js';
+import { type ColumnType, ID_FIELD } from '../../model.js';
+import { nearest } from '../../nearest.js';
+import { jsonString } from '../json/text.js';
+import type { MappingRules, OpenedInput } from '../types.js';
+import { addCell, decide, emptyStats, fits } from './stats.js';
+
+/**
+ * `id` and `company` become `user_id`, `company_id`; `spread` is a column of JSON objects whose members
+ * become metadata; `ignored` columns are left out.
+ */
+export type Role = 'id' | 'company' | 'metadata' | 'spread' | 'ignored';
+
+export interface Target {
+  column: string;
+  role: Role;
+  /** Key in the item or its metadata; null when left out. */
+  key: string | null;
+  /** What the user pinned; null: decided over the column. */
+  pinned: ColumnType | null;
+  /** Why it is left out or has its type, where the values have no say. */
+  because: string | null;
+}
+
+/** Columns of an earlier rejects file: what was wrong with its rows. */
+export const REJECTS_PREFIX = '_profiles_';
+export const METADATA = 'metadata';
+
+type Mapped = Pick<OpenedInput, 'kind' | 'idColumn' | 'companyIdColumn' | 'rules' | 'path'>;
+
+/** Decides a column at a time: the fields of JSON items are met one by one. */
+export function targeting(input: Mapped): (column: string) => Target {
+  const { rules, kind } = input;
+  const keys = new Map(rules.map);
+  const types = new Map(rules.types);
+  const include = new Set(rules.include);
+  const exclude = new Set(rules.exclude);
+  const set = new Set(rules.set.map(([key]) => key));
+  return (column) => {
+    const left = (because: string): Target => ({ column, role: 'ignored', key: null, pinned: null, because });
+    if (column === input.idColumn) {
+      return { column, role: 'id', key: ID_FIELD[kind], pinned: 'string', because: 'the identifier' };
+    }
+    if (column === input.companyIdColumn) {
+      return { column, role: 'company', key: 'company_id', pinned: 'string', because: 'an identifier' };
+    }
+    if (column.startsWith(REJECTS_PREFIX)) return left('a column of a rejects file');
+    if (exclude.has(column)) return left('--exclude');
+    if (include.size > 0 && !include.has(column)) return left('not in --include');
+    const key = keys.get(column);
+    if (column === METADATA && key === undefined) {
+      return { column, role: 'spread', key: METADATA, pinned: null, because: 'its members become metadata' };
+    }
+    if (set.has(key ?? column)) return left(`--set ${key ?? column}`);
+    const type = types.get(column);
+    const pinned = type === undefined || type === 'auto' ? null : type;
+    if (pinned) return { column, role: 'metadata', key: key ?? column, pinned, because: '--type' };
+    if (!rules.infer && type === undefined) {
+      return { column, role: 'metadata', key: key ?? column, pinned: 'string', because: '--types strings' };
+    }
+    return { column, role: 'metadata', key: key ?? column, pinned: null, because: null };
+  };
+}
+
+/** Targets of all columns of a header. @throws UsageError InputError as `checkRules` and `checkKeys` do */
+export function targetsOf(input: Mapped & { columns: readonly string[] }): Target[] {
+  checkRules(input, input.columns);
+  const targets = input.columns.map(targeting(input));
+  checkKeys(targets);
+  return targets;
+}
+
+/** @throws UsageError when a rule names a column that the input lacks, or gives the identifier another use */
+export function checkRules(input: Mapped, columns: readonly string[]): void {
+  const { rules } = input;
+  const known = new Set(columns);
+  const set = new Set(rules.set.map(([key]) => key));
+  const named: [flag: string, column: string][] = [
+    ...rules.map.map(([column]): [string, string] => ['--map', column]),
+    ...rules.include.map((column): [string, string] => ['--include', column]),
+    ...rules.exclude.map((column): [string, string] => ['--exclude', column]),
+    ...rules.types
+      .filter(([column]) => !set.has(column))
+      .map(([column]): [string, string] => ['--type', column]),
+  ];
+  for (const [flag, column] of named) {
+    if (!known.has(column)) throw unknownColumn(flag, column, columns, input.path);
+    if (column !== input.idColumn && column !== input.companyIdColumn) continue;
+    if (flag === '--include') continue;
+    const use = flag === '--type' ? 'an identifier is always text' : 'it is the identifier';
+    throw new UsageError(`${flag} ${column}: ${use}`, { hint: `leave ${flag} out, or name another --id` });
+  }
+  for (const [, key] of rules.map) {
+    if (key === ID_FIELD[input.kind]) {
+      throw new UsageError(`--map: "${key}" is the identifier, not metadata`, {
+        hint: "name the identifier's column with --id",
+      });
+    }
+  }
+}
+
+/** The error for a column that is not there: what the flag said, and what it may have meant. */
+export function unknownColumn(
+  flag: string,
+  column: string,
+  columns: readonly string[],
+  path: string,
+): UsageError {
+  const like = nearest(column, columns);
+  return new UsageError(`${flag}: ${path} has no column "${column}"`, {
+    hint: like ? `did you mean "${like}"?` : `its columns are ${list(columns)}`,
+  });
+}
+
+/** Names in a sentence, the first twenty. */
+export function list(names: readonly string[]): string {
+  const shown = names.slice(0, 20).join(', ');
+  return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown;
+}
+
+/** @throws UsageError when two columns would be the same metadata key */
+function checkKeys(targets: readonly Target[]): void {
+  const owner = new Map<string, string>();
+  for (const { column, key, role } of targets) {
+    if (role !== 'metadata' || key === null) continue;
+    const other = owner.get(key);
+    if (other !== undefined) {
+      throw new UsageError(`columns "${other}" and "${column}" would both be the key "${key}"`, {
+        hint: `--exclude one of them, or --map it to another key`,
+      });
+    }
+    owner.set(key, column);
+  }
+}
+
+/** A header, trimmed. @throws InputError for a column without name, and for two with one name */
+export function headerOf(cells: readonly string[], path: string, line: number): string[] {
+  const seen = new Map<string, number>();
+  return cells.map((cell, index) => {
+    const name = cell.trim();
+    if (name === '') {
+      throw new InputError(`column ${index + 1} of ${cells.length} has no name`, {
+        file: path,
+        line,
+        hint: 'name it in the header, or remove the column',
+      });
+    }
+    const other = seen.get(name);
+    if (other !== undefined) {
+      throw new InputError(`columns ${other + 1} and ${index + 1} are both called "${name}"`, {
+        file: path,
+        line,
+        hint: 'rename or remove one of them',
+      });
+    }
+    seen.set(name, index);
+    return name;
+  });
+}
+
+/** A single value, typed as a CSV cell is (`--set`), as JSON text. */
+export function jsonOfCell(text: string, infer = true): string {
+  const stats = emptyStats();
+  if (infer && text !== '') addCell(stats, text, 1);
+  return decide(stats).type === 'string' ? jsonString(text) : text;
+}
+
+/** `--set`: metadata that every item gets, key and JSON text. @throws UsageError for a value that does not fit its `--type` */
+export function constantsOf(rules: MappingRules): [key: string, json: string][] {
+  const types = new Map(rules.types);
+  return rules.set.map(([key, value]) => {
+    const type = types.get(key) ?? (rules.infer ? 'auto' : 'string');
+    if (type === 'auto') return [key, jsonOfCell(value)];
+    if (!fits(value, type)) throw new UsageError(`--set ${key}: "${value}" is not of type ${type} (--type)`);
+    if (type === 'string') return [key, jsonString(value)];
+    return [key, type === 'boolean' ? value.toLowerCase() : value];
+  });
+}

@@ -1,0 +1,52 @@
+/** Items of a batch of CSV, as JSON text: keys are written once, and cells go in as they are. */
+
+import { ItemWriter, TOO_LARGE } from '../item-writer.js';
+import { jsonString } from '../json/text.js';
+import type { ItemBatch, OpenedInput, RecordBatch, Schema } from '../types.js';
+import { COMPANY, type CsvLayout, csvLayout, METADATA_CLOSE, METADATA_OPEN } from './layout.js';
+import { batchRows, rejectedRow } from './rows.js';
+
+export function buildCsv(
+  input: OpenedInput,
+  schema: Schema,
+  hashKey: Uint8Array,
+): (batch: RecordBatch) => ItemBatch {
+  const layout = csvLayout(input);
+  const itemOf = itemText(layout, schema);
+  return (batch) => {
+    const rows = batchRows(batch, input.delimiter!);
+    const writer = new ItemWriter(batch, { hashKey, itemLimitBytes: schema.itemLimitBytes });
+    for (let number = 0; number < rows.length; number++) {
+      const row = rows[number]!;
+      let reason = layout.refusal(row);
+      if (reason === null) {
+        if (writer.add(itemOf(row), row[layout.id]!, batch.lines[number]!, batch.first + number)) continue;
+        reason = TOO_LARGE;
+      }
+      writer.rejected.push(rejectedRow(input.path, batch, number, reason, row));
+    }
+    return writer.finish(rows.length);
+  };
+}
+
+function itemText(layout: CsvLayout, { types }: Schema): (row: readonly string[]) => string {
+  const { id, company, metadata, head, constants, empty } = layout;
+  const columns = metadata.map(({ index, key }) => ({ index, key, type: types[index]! }));
+  return (row) => {
+    let members = '';
+    for (const { index, key, type } of columns) {
+      const cell = row[index]!;
+      if (cell === '') {
+        if (empty !== null) members += key + empty;
+      } else if (type === 'string') members += key + jsonString(cell);
+      else if (type === 'boolean') members += key + cell.toLowerCase();
+      else members += key + cell;
+    }
+    members += layout.spread(row);
+    members += constants;
+    let item = head + jsonString(row[id]!);
+    if (company >= 0 && row[company] !== '') item += COMPANY + jsonString(row[company]!);
+    if (members !== '') item += METADATA_OPEN + members.slice(1) + METADATA_CLOSE;
+    return `${item}}`;
+  };
+}

@@ -1,0 +1,78 @@
+/** What a field of JSON items holds over the whole input. JSON values keep their types; this only reports them. */
+import type { ColumnPlan } from '../../model.js';
+import { quoted } from '../columns/quoted.js';
+import type { Evidence } from '../columns/stats.js';
+
+/** Fields that are reported; items may have any number of them, and memory must not grow with the file. */
+export const MAX_FIELDS = 10_000;
+
+export type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'object';
+
+export interface FieldStats {
+  /** How often each type was met. */
+  counts: Record<JsonType, number>;
+  /** The first value of another type than the first one, and that value's type. */
+  first: JsonType | null;
+  other: (Evidence & { type: JsonType }) | null;
+}
+
+export const emptyFieldStats = (): FieldStats => ({
+  counts: { string: 0, integer: 0, number: 0, boolean: 0, null: 0, object: 0 },
+  first: null,
+  other: null,
+});
+
+export function jsonTypeOf(value: unknown): JsonType {
+  switch (typeof value) {
+    case 'string':
+      return 'string';
+    case 'boolean':
+      return 'boolean';
+    case 'number':
+      return Number.isInteger(value) ? 'integer' : 'number';
+    default:
+      return value === null ? 'null' : 'object';
+  }
+}
+
+/** An integer among decimals is no other type. */
+const kindOf = (type: JsonType): JsonType => (type === 'integer' ? 'number' : type);
+
+export function addValue(stats: FieldStats, value: unknown, line: number): void {
+  const type = jsonTypeOf(value);
+  stats.counts[type]++;
+  if (type === 'null') return;
+  if (stats.first === null) stats.first = type;
+  else if (stats.other === null && kindOf(type) !== kindOf(stats.first)) {
+    stats.other = { line, text: JSON.stringify(value), type };
+  }
+}
+
+/** `a` stands before `b`. */
+export function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
+  const counts = { ...a.counts };
+  for (const type of Object.keys(counts) as JsonType[]) counts[type] += b.counts[type];
+  const first = a.first ?? b.first;
+  return { counts, first, other: a.other ?? b.other };
+}
+
+const NOUNS: Record<JsonType, string> = {
+  string: 'text',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'a boolean',
+  null: 'null',
+  object: 'an object or array',
+};
+
+/** The field's type and why, for the plan. */
+export function describeField(stats: FieldStats): Pick<ColumnPlan, 'type' | 'reason'> {
+  const { counts, first, other } = stats;
+  if (first === null) return { type: null, reason: 'only null' };
+  if (other) {
+    const reason = `line ${other.line}: ${quoted(other.text)} is ${NOUNS[other.type]}, others are ${NOUNS[first]}`;
+    return { type: 'mixed', reason };
+  }
+  const type = first === 'integer' && counts.number > 0 ? 'number' : first === 'null' ? null : first;
+  return { type, reason: 'the type of its JSON values' };
+}

@@ -1,0 +1,77 @@
+/** Items of a batch of JSON: parsed, or refused with a reason. */
+import { InputError } from '../../errors.js';
+import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
+
+export interface JsonRecord {
+  /** Position in the batch. */
+  number: number;
+  text: string;
+  value: unknown;
+}
+
+/**
+ * Parses the records of a batch.
+ * @throws InputError naming line, and in an array the item, where the text is not JSON
+ */
+export function* jsonRecords(batch: RecordBatch, input: OpenedInput): Generator<JsonRecord> {
+  const bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
+  const spans = batch.spans!;
+  for (let number = 0; number < batch.lines.length; number++) {
+    const text = bytes.toString('utf8', spans[number * 2], spans[number * 2 + 1]);
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      throw notJson((error as Error).message, text, batch, number, input);
+    }
+    yield { number, text, value };
+  }
+}
+
+function notJson(
+  message: string,
+  text: string,
+  batch: RecordBatch,
+  number: number,
+  input: OpenedInput,
+): InputError {
+  const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0);
+  const line = batch.fileLines![number]! + text.slice(0, position).split('\n').length - 1;
+  const item = input.format === 'json' ? `item ${batch.lines[number]}` : 'the line';
+  return new InputError(`${item} is not valid JSON: ${faultOf(message)}`, {
+    file: input.path,
+    line,
+    hint:
+      input.format === 'json'
+        ? 'mend the item, or export the file again'
+        : 'each line holds one whole item; items over several lines belong into an array, [ … ]',
+  });
+}
+
+/** The parser's message as a sentence, without positions that count from somewhere else. */
+function faultOf(message: string): string {
+  if (/after JSON/.test(message)) return 'more than one value stands in it';
+  if (/end of JSON|Unterminated string/.test(message)) return 'it ends in the middle of a value';
+  if (/double-quoted property name/.test(message)) {
+    return 'a comma stands before a closing brace, or a name without quotes';
+  }
+  return message
+    .replace(/(?: in JSON)? at position.*/s, '')
+    .replace(/, (?:\.{3})?".*is not valid JSON$/s, '');
+}
+
+/** An item that is out, with its text as it stood. */
+export function rejectedItem(
+  file: string,
+  batch: RecordBatch,
+  { number, text }: JsonRecord,
+  reason: string,
+): RejectedRecord {
+  return {
+    file,
+    line: batch.lines[number]!,
+    ordinal: batch.first + number,
+    reason,
+    original: { item: text },
+  };
+}

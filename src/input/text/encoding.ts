@@ -1,0 +1,179 @@
+/**
+ * Text of any encoding, as UTF-8 that is known to be valid: later stages cut it at bytes and hand it to
+ * parsers without another look.
+ */
+import { isAscii, isUtf8 } from 'node:buffer';
+import { UsageError } from '../../errors.js';
+
+/** Why text stops being text. `main` never sees it: the stage that counts lines turns it into an InputError. */
+export class BadTextError extends Error {
+  constructor(
+    readonly sentence: string,
+    readonly hint: string | undefined,
+  ) {
+    super(sentence);
+  }
+}
+
+const UTF8_BOM = [0xef, 0xbb, 0xbf];
+
+/** The encoding that a byte order mark tells, or null. */
+export function encodingOfBom(head: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | null {
+  if (UTF8_BOM.every((byte, index) => head[index] === byte)) return 'utf-8';
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
+  return null;
+}
+
+/** The name by which the platform knows an encoding. @throws UsageError for one that it does not know */
+export function encodingLabel(label: string): string {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    throw new UsageError(`--encoding: "${label}" is not an encoding known here`, {
+      hint: 'such as utf-8, utf-16le, windows-1252, latin1, shift_jis',
+    });
+  }
+}
+
+/**
+ * UTF-8 without byte order mark. What is valid before a bad byte is yielded first, so that the consumer
+ * has counted its lines when the error comes. A chunk is valid until the next one is pulled.
+ * @throws BadTextError at bytes that are not valid, and at NUL bytes
+ */
+export async function* toUtf8(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  let first = true;
+  let bytes = 0;
+  for await (const part of encoding === 'utf-8' ? validUtf8(chunks) : decoded(chunks, encoding)) {
+    let text = part;
+    if (first && encodingOfBom(text) === 'utf-8') text = text.subarray(3);
+    if (part.length > 0) first = false;
+    const nul = text.indexOf(0);
+    if (nul === -1) {
+      if (text.length > 0) yield text;
+      bytes += part.length;
+      continue;
+    }
+    if (nul > 0) yield text.subarray(0, nul);
+    const offset = bytes + nul + (part.length - text.length);
+    throw new BadTextError(
+      encoding === 'utf-8'
+        ? `a NUL byte at offset ${offset}: this is not a text file`
+        : `a NUL character: this is not ${encoding} text`,
+      encoding === 'utf-8' && looksLikeUtf16(text)
+        ? 'it may be UTF-16 without a byte order mark: --encoding utf-16le'
+        : 'export it as CSV UTF-8 or JSON',
+    );
+  }
+}
+
+/** Half of the bytes of western text in UTF-16 are NUL. */
+function looksLikeUtf16(text: Buffer): boolean {
+  const head = text.subarray(0, 200);
+  return head.filter((byte) => byte === 0).length > head.length / 4;
+}
+
+async function* validUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let tail: Buffer | undefined;
+  let offset = 0;
+  let ascii = true;
+  for await (const chunk of chunks) {
+    const bytes = tail ? Buffer.concat([tail, chunk]) : chunk;
+    const whole = wholeCharacters(bytes, bytes.length);
+    const text = bytes.subarray(0, whole);
+    if (!isUtf8(text)) {
+      const valid = validPrefix(text);
+      if (valid > 0) yield text.subarray(0, valid);
+      throw invalidUtf8(offset + valid, ascii && isAscii(text.subarray(0, valid)), bytes);
+    }
+    tail = whole < bytes.length ? Buffer.from(bytes.subarray(whole)) : undefined;
+    ascii &&= isAscii(text);
+    yield text;
+    offset += whole;
+  }
+  if (tail) throw invalidUtf8(offset, ascii, tail);
+}
+
+/** How many of the first `length` bytes are left when a character that is cut at the end is left out. */
+function wholeCharacters(bytes: Uint8Array, length: number): number {
+  for (let back = 1; back <= Math.min(3, length); back++) {
+    const byte = bytes[length - back]!;
+    if (byte < 0x80) return length;
+    if (byte >= 0xc0) {
+      const needs = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return needs > back ? length - back : length;
+    }
+  }
+  return length;
+}
+
+/** Bytes before the first invalid one, by bisection: this runs once, at the end of a run. */
+function validPrefix(bytes: Buffer): number {
+  let valid = 0;
+  let invalid = bytes.length;
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >> 1;
+    if (isUtf8(bytes.subarray(0, wholeCharacters(bytes, middle)))) valid = middle;
+    else invalid = middle;
+  }
+  return wholeCharacters(bytes, valid);
+}
+
+/** Where windows-1252 would read, and the file is not UTF-8 for the better part, it is what was meant. */
+function invalidUtf8(offset: number, asciiBefore: boolean, around: Buffer): BadTextError {
+  // Bytes that windows-1252 leaves undefined, or control characters, mean that it is something else.
+  const western = !around.some((byte) => byte < 0x09 || [0x7f, 0x81, 0x8d, 0x8f, 0x90, 0x9d].includes(byte));
+  return new BadTextError(
+    `the byte at offset ${offset} is not valid UTF-8`,
+    !asciiBefore
+      ? 'the text is UTF-8 up to there, so it may be damaged or cut off: export it again'
+      : western
+        ? 'try --encoding windows-1252'
+        : 'name its encoding with --encoding, or export it as UTF-8',
+  );
+}
+
+async function* decoded(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  // `stream` is needed even for single-byte encodings: Node 20 decodes windows-1252 as latin1 without it.
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  let offset = 0;
+  for await (const chunk of chunks) {
+    let text: string;
+    try {
+      text = decoder.decode(chunk, { stream: true });
+    } catch {
+      const { valid, length } = decodedPrefix(chunk, encoding);
+      if (valid) yield Buffer.from(valid);
+      throw invalidIn(encoding, offset + length);
+    }
+    if (text) yield Buffer.from(text);
+    offset += chunk.length;
+  }
+  try {
+    const rest = decoder.decode();
+    if (rest) yield Buffer.from(rest);
+  } catch {
+    throw invalidIn(encoding, offset);
+  }
+}
+
+/** What can be read of a chunk that holds an invalid byte, one byte at a time. */
+function decodedPrefix(chunk: Buffer, encoding: string): { valid: string; length: number } {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  let valid = '';
+  for (let index = 0; index < chunk.length; index++) {
+    try {
+      valid += decoder.decode(chunk.subarray(index, index + 1), { stream: true });
+    } catch {
+      return { valid, length: index };
+    }
+  }
+  return { valid, length: chunk.length };
+}
+
+function invalidIn(encoding: string, offset: number): BadTextError {
+  return new BadTextError(
+    `the byte at offset ${offset} is not valid ${encoding}`,
+    'name its encoding with --encoding, or export it as UTF-8',
+  );
+}

@@ -1,0 +1,155 @@
+/** Bytes of a file: opened with errors that people understand, unpacked, and counted on the way. */
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline, Readable } from 'node:stream';
+import * as zlib from 'node:zlib';
+import { InputError } from '../../errors.js';
+import { nearest } from '../../nearest.js';
+import type { Compression } from '../types.js';
+
+/** Bytes read at once; also about the size of a record batch. */
+export const BLOCK_BYTES = 256 * 1024;
+
+export interface SourceFile {
+  /** As the user wrote it. */
+  path: string;
+  location: string;
+}
+
+/** Digest and size of the bytes that went by, as they stand on disk. */
+export class Tally {
+  readonly #hash = createHash('sha256');
+  size = 0;
+  add(bytes: Uint8Array): void {
+    this.#hash.update(bytes);
+    this.size += bytes.length;
+  }
+  digest(): string {
+    return this.#hash.digest('hex');
+  }
+}
+
+/**
+ * Opens a regular file for reading.
+ * @throws InputError for a missing or unreadable file, a folder, and a pipe (an input is read twice)
+ */
+export async function openFile(file: SourceFile): Promise<{ handle: FileHandle; stamp: FileStamp }> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file.location);
+    const stat = await handle.stat();
+    if (stat.isDirectory()) {
+      throw new InputError('is a folder', { file: file.path, hint: 'name the files in it' });
+    }
+    if (!stat.isFile()) {
+      throw new InputError('is not a regular file, and an import reads its input twice', {
+        file: file.path,
+        hint: 'pipe it in and name the input -',
+      });
+    }
+    return { handle, stamp: { size: stat.size, mtimeMs: stat.mtimeMs } };
+  } catch (error) {
+    await handle?.close();
+    throw error instanceof InputError ? error : await unreadable(file, error as NodeJS.ErrnoException);
+  }
+}
+
+export interface FileStamp {
+  size: number;
+  mtimeMs: number;
+}
+
+const REASONS: Record<string, string> = {
+  ENOENT: 'no such file',
+  EACCES: 'cannot be read: permission denied',
+  EPERM: 'cannot be read: permission denied',
+  EISDIR: 'is a folder',
+  ENOTDIR: 'no such file',
+  ENAMETOOLONG: 'the name is too long',
+};
+
+async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
+  return new InputError(REASONS[error.code ?? ''] ?? `cannot be read: ${error.message}`, {
+    file: file.path,
+    hint: error.code === 'ENOENT' ? await nearestFile(file) : undefined,
+    cause: error,
+  });
+}
+
+async function nearestFile({ path, location }: SourceFile): Promise<string> {
+  const names = await readdir(dirname(location)).catch((): string[] => []);
+  const like = nearest(basename(location), names);
+  return like === undefined ? 'check the path' : `did you mean ${join(dirname(path), like)}?`;
+}
+
+/** How a file is packed, by its first bytes. */
+export function compressionOf(head: Uint8Array): Compression | null {
+  if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
+  if (head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd) return 'zstd';
+  return null;
+}
+
+/**
+ * Bytes of the file, unpacked. A chunk is valid until the next one is pulled: its memory is used again.
+ * `tally` sees the packed bytes. Closes the file when the consumer stops early.
+ * @throws InputError when the packed data is damaged; the signal's reason when aborted
+ */
+export async function* readBytes(
+  file: SourceFile & { compression: Compression | null },
+  signal?: AbortSignal,
+  tally?: Tally,
+): AsyncGenerator<Buffer> {
+  if (file.compression === null) {
+    yield* blocks(file, signal, tally);
+    return;
+  }
+  const unpack = decompressor(file, file.compression);
+  const packed = async function* (): AsyncGenerator<Buffer> {
+    for await (const block of blocks(file, signal, tally)) yield Buffer.from(block);
+  };
+  pipeline(Readable.from(packed(), { objectMode: false }), unpack, () => {});
+  try {
+    for await (const chunk of unpack) yield chunk as Buffer;
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    if (error instanceof InputError) throw error;
+    throw new InputError(`the ${file.compression} data is damaged or cut off`, {
+      file: file.path,
+      hint: `test it with ${file.compression} -t`,
+      cause: error,
+    });
+  } finally {
+    unpack.destroy();
+  }
+}
+
+function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
+  if (compression === 'gzip') return zlib.createGunzip({ chunkSize: BLOCK_BYTES });
+  // Node has zstd from 22.15 and 23.8 on.
+  const create = (zlib as { createZstdDecompress?: (options: object) => zlib.Gunzip }).createZstdDecompress;
+  if (create) return create({ chunkSize: BLOCK_BYTES });
+  throw new InputError('is packed with zstd, which this Node cannot unpack', {
+    file: file.path,
+    hint: 'unpack it with zstd -d, or use Node 22.15 or newer',
+  });
+}
+
+async function* blocks(file: SourceFile, signal?: AbortSignal, tally?: Tally): AsyncGenerator<Buffer> {
+  const { handle } = await openFile(file);
+  try {
+    const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    for (;;) {
+      signal?.throwIfAborted();
+      const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES).catch(async (error) => {
+        throw await unreadable(file, error);
+      });
+      if (bytesRead === 0) return;
+      const bytes = block.subarray(0, bytesRead);
+      tally?.add(bytes);
+      yield bytes;
+    }
+  } finally {
+    await handle.close();
+  }
+}

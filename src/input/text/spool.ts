@@ -1,0 +1,66 @@
+/** Inputs that are no single file yet: stdin, and patterns that a shell did not expand. */
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { InputError } from '../../errors.js';
+
+/**
+ * Copies stdin to a private file, since an input is read twice. Gives the file's path; the caller removes it.
+ * @throws InputError at a terminal, where nobody is going to type a file; the signal's reason when aborted
+ */
+export async function spoolStdin(
+  stdin: Readable & { isTTY?: boolean },
+  folder: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  if (stdin.isTTY) {
+    throw new InputError('stdin is a terminal', {
+      file: '-',
+      hint: 'pipe a file in: profiles import - < companies.csv',
+    });
+  }
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, 'stdin');
+  const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
+  try {
+    await pipeline(stdin, file, signal ? { signal } : {});
+  } catch (error) {
+    await rm(path, { force: true });
+    if (signal?.aborted) throw signal.reason;
+    throw new InputError(`stdin cannot be kept: ${(error as Error).message}`, { file: '-', cause: error });
+  }
+  return path;
+}
+
+/**
+ * Replaces `*.csv` by the files it names, sorted, as a shell does elsewhere; Windows leaves that to the
+ * command. Only the last part of a path may be a pattern.
+ * @throws InputError for a pattern that names no file
+ */
+export async function expandGlobs(paths: readonly string[], cwd: string): Promise<string[]> {
+  const expanded: string[] = [];
+  for (const path of paths) {
+    const pattern = basename(path);
+    if (!/[*?]/.test(pattern)) {
+      expanded.push(path);
+      continue;
+    }
+    const folder = dirname(path);
+    const names = await readdir(resolve(cwd, folder)).catch((): string[] => []);
+    const matching = names.filter((name) => patternOf(pattern).test(name)).sort();
+    if (matching.length === 0) throw new InputError('no file matches', { file: path });
+    expanded.push(...matching.map((name) => (folder === '.' ? name : join(folder, name))));
+  }
+  return expanded;
+}
+
+/** Names of Windows have no case. */
+function patternOf(pattern: string): RegExp {
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${source}$`, 'i');
+}
