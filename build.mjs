@@ -8,7 +8,10 @@ const [{ outputFiles }, types] = await Promise.all([
   bundle(),
   declarations({ 'index.d.ts': 'index.ts', 'sandbox.d.ts': 'sandbox/index.ts' }),
 ]);
-const files = new Map([...outputFiles.map(({ path, text }) => [basename(path), text]), ...Object.entries(types)]);
+const files = new Map([
+  ...outputFiles.map(({ path, text }) => [basename(path), text]),
+  ...Object.entries(types),
+]);
 await mkdir('dist', { recursive: true });
 for (const [name, text] of files) await writeFile(join('dist', name), text);
 for (const name of await readdir('dist')) {
