@@ -89,6 +89,7 @@ async function assemble(root, entry) {
 
   const { head, exported, reexports } = await load(entry);
   const published = new Set([...exported, ...reexports.keys()]);
+  if (published.size === 0) throw new Error(`${entry} exports nothing`);
   for (const name of published) await take({ from: entry, name });
   return [
     head,
@@ -101,7 +102,7 @@ async function assemble(root, entry) {
 const COMMENT = String.raw`(?:/\*\*(?:(?!\*/)[\s\S])*\*/\n)`;
 const START = String.raw`^${COMMENT}?(?:import|export|declare|interface|type|abstract|class)\b`;
 /** A declaration begins at the left margin, and ends where the next one or its comment begins. */
-const DECLARATION = new RegExp(`${START}[sS]*?(?=${START}|$(?![sS]))`, 'gm');
+const DECLARATION = new RegExp(String.raw`${START}[\s\S]*?(?=${START}|$(?![\s\S]))`, 'gm');
 
 /** Reads a declaration file as tsc writes it. @returns {Module} */
 function parse(text, file) {

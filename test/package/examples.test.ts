@@ -1,0 +1,92 @@
+/** The examples as a stranger has them: compiled against the packed package, and run. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect } from 'vitest';
+import { built, node } from '../support/child.js';
+import { test } from '../support/sandbox.js';
+import { consumer, ROOT } from './consumer.js';
+
+let folder: string;
+
+beforeAll(async () => {
+  await built();
+  folder = consumer();
+  cpSync(join(ROOT, 'examples'), folder, { recursive: true });
+  writeFileSync(
+    join(folder, 'companies.csv'),
+    'company_id,name,employees,zip\n1,Ada,12,02139\n2,Bell,7,10115\n',
+  );
+  writeFileSync(
+    join(folder, 'changed.csv'),
+    'company_id,name,employees,zip\n1,Ada,a dozen,2139\n,Bell,7,10115\n1,Ada,12,10115\n',
+  );
+  const compilerOptions = {
+    target: 'ES2022',
+    module: 'NodeNext',
+    strict: true,
+    // The package's own declarations are checked too: they may name nothing that is not installed with it.
+    skipLibCheck: false,
+    types: ['node'],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [tsc, '-p', folder], { cwd: folder, stdio: 'inherit' });
+});
+
+const run = (argv: string[], env: Record<string, string> = {}) => node(argv, { cwd: folder, env }).ended;
+
+describe('import.js', () => {
+  test('imports, and says what happens', async ({ sandbox }) => {
+    const env = { SERVICE_URL: sandbox.url, SERVICE_TOKEN: sandbox.token };
+    const { code, stdout, stderr } = await run(['import.js', 'companies.csv'], env);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^1 requests, \d+ bytes$/);
+    expect(lines[1]).toMatch(/^lines 2 to 3 are job \S+$/);
+    expect(lines.at(-2)).toMatch(/^job \S+ is completed$/);
+    expect(lines.at(-1)).toBe('completed: 2 of 2 rows');
+    expect(sandbox.show('companies', '1')?.metadata).toEqual({ name: 'Ada', employees: 12, zip: '02139' });
+  });
+
+  test('says what ended it', async ({ sandbox }) => {
+    const env = { SERVICE_URL: sandbox.url, SERVICE_TOKEN: 'another-token', STATE_DIR: 'other' };
+    const { code, stdout, stderr } = await run(['import.js', 'companies.csv'], env);
+    expect(stdout).toMatch(/stopped: 0 of 2 rows\n$/);
+    expect(stderr).toMatch(/401/);
+    expect(code).toBe(4);
+  });
+});
+
+describe('gate.js', () => {
+  test('lets good files pass, and leaves nothing behind', async () => {
+    expect(await run(['gate.js', 'companies.csv'])).toEqual({
+      code: 0,
+      signal: null,
+      stdout: '2 rows, 0 rejected, 0 duplicates\n',
+      stderr: '',
+    });
+  });
+
+  test('names what is wrong', async () => {
+    const { code, stdout } = await run(['gate.js', 'changed.csv']);
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^changed\.csv:3: .*company_id/),
+      expect.stringMatching(/^changed\.csv: employees is string, because of .*"a dozen"/),
+      expect.stringMatching(/^changed\.csv: zip is integer, because of /),
+      '3 rows, 1 rejected, 1 duplicates',
+      '',
+    ]);
+    expect(code).toBe(1);
+  });
+});
+
+describe('sync.test.js', () => {
+  test('passes', async () => {
+    const { code, stdout } = await run(['--test', '--test-reporter=tap', 'sync.test.js']);
+    expect(stdout).toMatch(/^# pass 2$/m);
+    expect(code).toBe(0);
+  });
+});
