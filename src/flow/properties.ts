@@ -6,9 +6,10 @@ import type { LookupRecord } from '../service/contract.js';
 /** What the service may call a type of ours; its names are not shown by the spec, so common ones are known. */
 const SAME_TYPE: Record<string, readonly string[]> = {
   string: ['string', 'text', 'str', 'varchar', 'date', 'datetime', 'timestamp'],
-  integer: ['integer', 'int', 'number', 'numeric', 'long'],
+  integer: ['integer', 'int', 'number', 'numeric', 'long', 'float', 'double', 'decimal'],
   number: ['number', 'numeric', 'float', 'double', 'decimal'],
   boolean: ['boolean', 'bool'],
+  object: ['object', 'json', 'list', 'array'],
 };
 
 /** Keys that the service does not know, those that look like a slip of one it knows, and those of another type. */
@@ -22,8 +23,14 @@ export function checkProperties(
     if (typeof key === 'string') known.set(key, typeof data_type === 'string' ? data_type : null);
   }
   const check: PropertyCheck = { new: [], near: [], types: [] };
-  for (const { key, type } of columns) {
-    if (key === null || key === 'user_id' || key === 'company_id') continue;
+  const seen = new Set<string>();
+  for (const column of columns) {
+    const { key, type } = column;
+    if (key === null || key === 'user_id' || key === 'company_id' || isSpread(column)) continue;
+    // Several files of one import have the same columns; where their types differ, that is said of each.
+    const once = JSON.stringify([key, known.has(key) ? type : null]);
+    if (seen.has(once)) continue;
+    seen.add(once);
     if (!known.has(key)) {
       const like = nearest(key, known.keys());
       if (like === undefined) check.new.push(key);
@@ -37,3 +44,7 @@ export function checkProperties(
   }
   return check;
 }
+
+/** A column of JSON objects is no property: its members are, and a column does not name them. */
+const isSpread = ({ column, key, type }: ColumnPlan): boolean =>
+  column === 'metadata' && key === 'metadata' && type === 'object';

@@ -34,11 +34,19 @@ export function identityOf(
 /** Values of `--set` are metadata, and the state holds none: they lie with the run's spooled input. */
 const SET_FILE = 'set.json';
 
-/** Options as the state keeps them; gives back to `restoreOptions` what it needs. */
+/** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
 export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
   const { set } = options.rules;
   if (set.length > 0) {
-    writeFileSync(join(state.spoolFolder(run), SET_FILE), JSON.stringify(set), { mode: 0o600 });
+    const file = join(state.spoolFolder(run), SET_FILE);
+    try {
+      writeFileSync(file, JSON.stringify(set), { mode: 0o600 });
+    } catch (error) {
+      throw new StateError(`cannot keep the values of --set in ${file}: ${(error as Error).message}`, {
+        hint: 'make room, check the folder’s permissions, or choose another with --state-dir',
+        cause: error,
+      });
+    }
   }
   return { ...options, rules: { ...options.rules, set: [] }, hasSet: set.length > 0 };
 }

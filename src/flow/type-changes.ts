@@ -18,8 +18,7 @@ export function typeChanges(last: ReadonlyMap<string, string>, now: ReadonlyMap<
   return [...now].flatMap(([key, type]) => {
     const before = last.get(key);
     if (before === undefined || before === type) return [];
-    return [
-      `"${key}" is ${type} now, and was ${before} in this account's last import; --type ${key}=${before} pins it`,
-    ];
+    const change = `"${key}" is ${type} now, and was ${before} in this account's last import`;
+    return [before === 'object' ? change : `${change}; --type ${key}=${before} pins it`];
   });
 }
