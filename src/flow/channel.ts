@@ -1,5 +1,5 @@
 /**
- * Carries values from tasks that run side by side into one async generator. Unbounded: what is sent
+ * Carries values from tasks that run side by side into one async generator, for one consumer. Unbounded: what is sent
  * through are a few events a request, and the requests themselves are bounded.
  */
 export class Channel<T> {
@@ -20,7 +20,11 @@ export class Channel<T> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
     for (;;) {
-      while (this.#values.length > 0) yield this.#values.shift()!;
+      // Taken together: to shift them off one by one takes a time that grows with the square of their number.
+      const values = this.#values;
+      this.#values = [];
+      for (const value of values) yield value;
+      if (this.#values.length > 0) continue;
       if (this.#closed) return;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
