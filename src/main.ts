@@ -42,6 +42,8 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       const flags = command.optsWithGlobals<Flags>();
       context = createContext(world, flags as GlobalFlags);
       code = await run(await options(command.args, flags, context), context);
+      if (code === Exit.done || !context.flags.json) return;
+      world.stderr.write((await import('./output/error.js')).endingLine(code));
     };
   };
   try {

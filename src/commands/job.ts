@@ -148,10 +148,11 @@ async function follow(
 const inOrder = (ids: readonly string[], records: ReadonlyMap<string, Job>): Job[] =>
   ids.flatMap((id) => records.get(id) ?? []);
 
-/** One record, or with several ids an array of them (JSON), or a block each. */
+/** One record (none where it was never seen), or with several ids an array of them (JSON), or a block each. */
 async function print(records: readonly Job[], asked: number, { stdout, env, flags }: Context): Promise<void> {
   if (flags.json) {
-    await writeJson(stdout, JSON.stringify(asked === 1 ? records[0] : records, null, 2));
+    const document = asked === 1 ? records[0] : records;
+    if (document) await writeJson(stdout, JSON.stringify(document, null, 2));
     return;
   }
   const styles = stylesFor(usesColour(stdout, env, flags));

@@ -83,7 +83,7 @@ function find(runs: readonly StoredRun[], id: string): StoredRun {
   });
 }
 
-async function forget(run: StoredRun, state: State, { stderr, flags }: Context): Promise<void> {
+async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: Context): Promise<void> {
   const releases = run.kinds.map((kind) => {
     const release = state.takeLock(run.scope, kind);
     if (!release && run.status === 'running') {
@@ -94,6 +94,7 @@ async function forget(run: StoredRun, state: State, { stderr, flags }: Context):
   state.forgetRun(run.run);
   for (const release of releases) release?.();
   if (!flags.quiet) await writeOut(stderr, `forgot run ${run.run}\n`);
+  if (flags.json) await writeJson(stdout, JSON.stringify({ run: run.run, forgotten: true }));
 }
 
 async function show(run: StoredRun, state: State, { stdout, env, flags }: Context): Promise<void> {

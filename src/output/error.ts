@@ -1,5 +1,5 @@
 /** An error as a person and as a script read it (contract §6 "Errors"). */
-import { Exit, type ExitCode, ProfilesError } from '../errors.js';
+import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../errors.js';
 import { safeJson, safeLine } from './safe.js';
 
 /**
@@ -20,19 +20,28 @@ export function errorLines(
     lines.push(...error.stack.split('\n').map(safeLine));
   }
   if (flags.json) {
-    lines.push(
-      safeJson(
-        JSON.stringify({
-          error: {
-            code: known?.code ?? 'unexpected',
-            message,
-            hint: hint ?? null,
-            status: known?.status ?? null,
-            request_id: known?.requestId ?? null,
-          },
-        }),
-      ),
-    );
+    const { status, requestId, code = 'unexpected' } = known ?? {};
+    lines.push(jsonError(code, message, hint, { status, requestId }));
   }
   return { text: `${lines.join('\n')}\n`, exit: known?.exit ?? Exit.unexpected };
+}
+
+function jsonError(code: string, message: string, hint?: string, reply: ErrorDetails = {}): string {
+  const { status = null, requestId: request_id = null } = reply;
+  return safeJson(JSON.stringify({ error: { code, message, hint: hint ?? null, status, request_id } }));
+}
+
+/** Of commands that come to an end, and whose result says what is wrong. */
+const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]>> = {
+  [Exit.usage]: ['config', 'a setting is wrong or missing'],
+  [Exit.unauthorised]: ['unauthorised', 'there is no token, or it was refused'],
+  [Exit.rejected]: ['rejected', 'some rows were rejected, or are short in a job'],
+  [Exit.service]: ['service', 'the service or the network failed'],
+  [Exit.jobFailed]: ['job_failed', 'a job failed'],
+};
+
+/** Stderr's last line with `--json` where nothing was thrown, and the exit code is a failure all the same. */
+export function endingLine(exit: ExitCode): string {
+  const [code, message] = ENDINGS[exit] ?? ['unexpected', `exit code ${exit}`];
+  return `${jsonError(code, message, 'the result on stdout says more')}\n`;
 }
