@@ -4,44 +4,29 @@
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import { judge } from '../../src/service/answer.js';
-import { createClient, type ServiceClient } from '../../src/service/client.js';
+import type { ServiceClient } from '../../src/service/client.js';
 import type { LookupList } from '../../src/service/contract.js';
-import { fastClock } from '../loss/support.js';
 import { startWireServer, type WireExample, type WireServer, wireExamples } from '../support/wire.js';
+import { testClient } from './support/client.js';
 
-const KEY = 'KEY';
 const ID = 'urn:example:jobs/42';
 const example = (name: string): WireExample => wireExamples(name)[0]!;
 const bodyOf = (name: string): object => example(name).reply.body as object;
 
 let server: WireServer | undefined;
-let client: ServiceClient | undefined;
 afterEach(async () => {
   const violations = server?.violations ?? [];
-  await client?.close();
   await server?.stop();
-  server = client = undefined;
+  server = undefined;
   expect(violations).toEqual([]);
 });
-
-async function serve(examples: readonly WireExample[], key = KEY): Promise<WireServer> {
-  server = await startWireServer(examples, key);
-  return server;
-}
 
 /** A client before a server that has one example. Nothing is tried twice. */
 async function asking(one: WireExample): Promise<ServiceClient> {
   const token = one.request.headers.authorization!.replace('Token ', '');
-  const { baseUrl, lookupBaseUrl } = await serve([one], token);
-  client = createClient({
-    baseUrl,
-    lookupBaseUrl,
-    token,
-    timeoutMs: 5_000,
-    retries: 0,
-    clock: fastClock(),
-  });
-  return client;
+  server = await startWireServer([one], token);
+  const { baseUrl, lookupBaseUrl } = server;
+  return testClient(baseUrl, { lookupBaseUrl, token, retries: 0 });
 }
 
 /** Sends a bulk request or a company of an example, and gives what the client makes of the reply. */
