@@ -16,7 +16,8 @@ export interface CliResult {
 export interface CliOptions {
   env?: Record<string, string | undefined>;
   cwd?: string;
-  stdin?: string | Buffer;
+  /** A stream is handed over as it is. */
+  stdin?: string | Buffer | Readable;
   /** Terminal width of stdout and stderr; absent: both are pipes. */
   columns?: number;
   clock?: World['clock'];
@@ -42,7 +43,10 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
   const cwd = options.cwd ?? scratch();
   const stdout = capture(options.columns);
   const stderr = capture(options.columns);
-  const stdin = Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]) as Input;
+  const stdin =
+    options.stdin instanceof Readable
+      ? options.stdin
+      : Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]);
   const code = await runCommand(argv, {
     env: {
       HOME: cwd,
@@ -52,7 +56,7 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
     },
     platform: process.platform,
     cwd,
-    stdin,
+    stdin: stdin as Input,
     stdout: stdout.stream,
     stderr: stderr.stream,
     clock: options.clock ?? systemClock,

@@ -6,7 +6,8 @@ import { readToken, readTokenFile, Secret } from '../../settings/index.js';
 import { type Scalar, valueAt } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
 import type { Prompter } from './prompt.js';
-import { givenKey, readAll } from './store.js';
+import { readAll } from './stdin.js';
+import { givenKey } from './store.js';
 
 export interface Wanted {
   /** Key without its account: `region`, `regions.eu.base_url`. */
@@ -65,7 +66,7 @@ export class Dialogue {
       token = await this.#untilRight(async (prompt) =>
         readToken(await prompt.askHidden(question), 'the prompt'),
       );
-    } else if (!stdin.isTTY) token = readToken(await readAll(stdin), 'stdin');
+    } else if (!stdin.isTTY) token = readToken(await readAll(this.#context), 'stdin');
     if (token) this.answers.set(path, token.reveal());
   }
 

@@ -52,13 +52,6 @@ export function hostValue(text: string, key: string, context: Context): string {
   return parseHost(text, key, context.env.PROFILES_ALLOW_HTTP);
 }
 
-/** Everything on stdin, for a value that must not stand on a command line. */
-export async function readAll(stdin: AsyncIterable<unknown>): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stdin) chunks.push(Buffer.from(chunk as string | Uint8Array));
-  return Buffer.concat(chunks).toString('utf8');
-}
-
 /** True where a question can be put: a terminal, and `--no-input` not given. */
 export const canAsk = ({ stdin, flags }: Context): boolean => stdin.isTTY === true && flags.input !== false;
 

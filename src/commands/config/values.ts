@@ -7,7 +7,8 @@ import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js'
 import { type Key, parseValue, type Scalar, valueAt, withValue } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
 import { openPrompt } from './prompt.js';
-import { canAsk, change, givenKey, hostValue, openConfig, readAll, say, shown } from './store.js';
+import { readAll } from './stdin.js';
+import { canAsk, change, givenKey, hostValue, openConfig, say, shown } from './store.js';
 
 export async function get(name: string, context: Context): Promise<ExitCode> {
   const key = givenKey(name, context.flags);
@@ -68,7 +69,7 @@ async function readSecret(key: Key, context: Context): Promise<string> {
 }
 
 async function secretText(key: Key, context: Context): Promise<string> {
-  if (!context.stdin.isTTY) return readAll(context.stdin);
+  if (!context.stdin.isTTY) return readAll(context);
   if (!canAsk(context)) {
     throw new UsageError(`${key.name} must be asked for, and --no-input forbids it`, {
       hint: `profiles config set ${key.name} < file`,
