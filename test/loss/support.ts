@@ -89,7 +89,8 @@ export class Machine {
   }
 }
 
-const covers = (range: { first_line: number; last_line: number }, line: number): boolean =>
+/** Whether a line is among those of a request. */
+export const covers = (range: { first_line: number; last_line: number }, line: number): boolean =>
   range.first_line <= line && line <= range.last_line;
 
 /**

@@ -1,0 +1,19 @@
+// Loaded into the built command with --import: kills it right before or right after its nth commit (CRASH_AT=before:3).
+import { DatabaseSync } from '@photostructure/sqlite';
+
+const [moment, nth] = process.env.CRASH_AT.split(':');
+let commits = 0;
+
+const { exec } = DatabaseSync.prototype;
+DatabaseSync.prototype.exec = function (sql) {
+  if (sql !== 'COMMIT') return exec.call(this, sql);
+  const now = ++commits === Number(nth);
+  if (now && moment === 'before') die();
+  exec.call(this, sql);
+  if (now && moment === 'after') die();
+};
+
+function die() {
+  process.kill(process.pid, 'SIGKILL');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); // not one instruction more
+}

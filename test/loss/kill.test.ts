@@ -1,0 +1,121 @@
+/**
+ * Killed with SIGKILL, resumed until done, against a ledger (contract §4). `KILLS` says how often, `LOSS_SEED` when;
+ * `npm run test:kill` kills 200 times.
+ */
+import { randomInt } from 'node:crypto';
+import { copyFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { StoredRun } from '../../src/state/runs.js';
+import { openState } from '../../src/state/state.js';
+import { built, type Ended, profiles } from '../support/child.js';
+import { scratch } from '../support/cli.js';
+import { FaultServer } from '../support/fault-server.js';
+import { covers, Machine, seeded } from './support.js';
+
+const KILLS = Number(process.env.KILLS ?? 20);
+const SEED = Number(process.env.LOSS_SEED ?? randomInt(1_000_000));
+const ROWS = 100;
+
+beforeAll(built);
+
+/** What the state directory holds, read from a copy: the log is left for the command to recover. */
+function recorded(folder: string, path: string): { run: StoredRun | undefined; done: Set<string> } {
+  const copy = scratch();
+  for (const name of ['state.db', 'state.db-wal']) {
+    const file = join(folder, name);
+    if (existsSync(file)) copyFileSync(file, join(copy, name));
+  }
+  const state = openState(copy, Date.now);
+  const runs = state.knownRuns();
+  const requests = runs.flatMap(({ run }) => state.requests(run));
+  state.close();
+  const done = requests.filter((r) => r.state === 'acknowledged' || r.state === 'settled');
+  return {
+    run: runs.find((run) => run.paths.includes(path)),
+    done: new Set(done.map((r) => r.digest)),
+  };
+}
+
+test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 20_000 + KILLS * 2_500 }, async () => {
+  const random = seeded(SEED);
+  const service = await new FaultServer().start();
+  onTestFinished(() => service.stop());
+  const machine = new Machine(service.url);
+  const { arrivals } = service.ledger;
+  // Answers take their time, so that there is an instant of every sort to be killed in.
+  service.trouble = {
+    submit: () => async (exchange) => {
+      await wait(random() * 4);
+      const job = await exchange.accept();
+      await wait(random() * 4);
+      exchange.reply(202, JSON.stringify(job));
+    },
+  };
+
+  /** Starts a sitting and kills it after so many milliseconds, if it has not ended by then. */
+  const sit = async (argv: string[], killAfter: number | null): Promise<Ended> => {
+    const child = profiles([...argv, '--json'], { cwd: machine.folder, env: machine.env });
+    const timer = killAfter === null ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfter);
+    const ended = await child.ended;
+    clearTimeout(timer);
+    return ended;
+  };
+  const importing = (path: string, concurrency: number): string[] => {
+    const rows = Array.from({ length: ROWS }, (_, i) => `${path}-${i},Company ${i}\n`);
+    machine.write(path, `company_id,name\n${rows.join('')}`);
+    return ['import', path, '--chunk-size', '5', '--interval', '1ms', '--concurrency', String(concurrency)];
+  };
+
+  // The first one is left alone: it tells how long a sitting takes, and how much of that is its start.
+  const began = performance.now();
+  const first = sit(importing('first.csv', 1), null);
+  while (arrivals.length === 0) await wait(1);
+  const start = performance.now() - began;
+  expect(await first).toMatchObject({ code: 0 });
+  const sending = performance.now() - began - start;
+
+  let kills = 0;
+  /** Bodies that were recorded as acknowledged, and how many requests had arrived by then. */
+  const acknowledged = new Map<string, number>();
+  for (let round = 1; kills < KILLS; round++) {
+    const concurrency = random() < 0.5 ? 1 : 4;
+    const path = `companies-${round}.csv`;
+    const begin = importing(path, concurrency);
+    const from = arrivals.length;
+    const before = kills;
+    let argv = begin;
+    for (;;) {
+      const early = random() < 0.2;
+      const instant = early ? random() * start : start + random() * sending;
+      const ended = await sit(argv, kills < KILLS ? instant : null);
+      if (ended.signal !== 'SIGKILL') {
+        expect(ended, ended.stderr).toMatchObject({ code: 0 });
+        break;
+      }
+      kills++;
+      const { run, done } = recorded(join(machine.folder, '.state'), path);
+      for (const digest of done) acknowledged.set(digest, acknowledged.get(digest) ?? arrivals.length);
+      if (run?.finished) break;
+      if (run) argv = random() < 0.5 ? ['resume', run.run] : [...begin, '--resume'];
+    }
+    const again = arrivals.filter(({ sha256 }, at) => at >= (acknowledged.get(sha256) ?? Infinity));
+    expect(again, `sent again after it was recorded as acknowledged, seed ${SEED}`).toEqual([]);
+    const summary = recorded(join(machine.folder, '.state'), path).run!.summary!;
+    expect(summary).toMatchObject({
+      status: 'completed',
+      rows: { read: ROWS, submitted: ROWS, completed: ROWS },
+    });
+    const mine = arrivals.slice(from);
+    expect(new Set(mine.filter(({ accepted }) => accepted).flatMap(({ ids }) => ids)).size).toBe(ROWS);
+    const twice = mine.filter(({ sha256 }, i) => mine.findIndex((other) => other.sha256 === sha256) < i);
+    expect(twice.length, `seed ${SEED}, round ${round}`).toBeLessThanOrEqual((kills - before) * concurrency);
+    for (const id of twice.flatMap(({ ids }) => ids)) {
+      const line = Number(id.split('-').at(-1)) + 2;
+      const named = summary.maybe_sent_twice.some((range) => covers(range, line));
+      expect(named, `line ${line} arrived twice, seed ${SEED}, round ${round}`).toBe(true);
+    }
+  }
+  expect(kills).toBe(KILLS);
+});
