@@ -121,13 +121,15 @@ export function judgeRead(answer: Answer, nowMs: number): ReadVerdict {
   }
   const fatal = fatalError(answer);
   if (fatal) return { do: 'stop', error: fatal };
-  const error = refusal(answer);
-  if (status < 500 && !PASSING.has(status)) return { do: 'stop', error };
+  if (status < 500 && !PASSING.has(status)) {
+    const hint = 'check the base URL and, for a job, its id (profiles config list, profiles jobs)';
+    return { do: 'stop', error: refusal(answer, hint) };
+  }
   return {
     do: 'again',
     waitMs: parseRetryAfter(answer.retryAfter, nowMs),
     reason: replyMessage(answer),
-    error,
+    error: refusal(answer, 'the service, or a proxy before it, is in trouble: try again later'),
   };
 }
 
@@ -182,8 +184,8 @@ function fatalError(reply: Reply): ProfilesError | null {
   return null;
 }
 
-function refusal(reply: Reply): ServiceError {
-  const from = { status: reply.status, requestId: reply.requestId ?? undefined };
+function refusal(reply: Reply, hint?: string): ServiceError {
+  const from = { status: reply.status, requestId: reply.requestId ?? undefined, hint };
   return new ServiceError(`the service answered ${replyMessage(reply)}`, from);
 }
 

@@ -105,16 +105,20 @@ function looseWords(value: unknown): string {
   return oneLine(JSON.stringify(value));
 }
 
-/** The page's visible words, without the status line that such pages repeat twice. */
+/** The page's visible words, each piece of text once: such pages repeat the status line in title and heading. */
 function htmlWords(body: string, status: string): string {
-  const text = body
+  const pieces = body
     .slice(0, LOOK)
     .replace(/<(script|style)\b[^>]*>[\s\S]*?<\/\1\s*>|<!--[\s\S]*?-->/gi, ' ')
-    .replace(/<[^>]*>?/g, ' ')
-    .replace(/&(?:amp|lt|gt|quot|nbsp|#39);/g, (entity) => ENTITIES[entity] ?? entity)
-    .replaceAll('"', "'");
-  const squeezed = text.replace(SPACE, ' ').replaceAll(status, ' ');
-  return oneLine(squeezed, 80);
+    .split(/<[^>]*>?/)
+    .map((piece) => oneLine(textOf(piece).replace(SPACE, ' ').replaceAll(status, ' ')))
+    .filter((piece) => piece !== '');
+  return oneLine([...new Set(pieces)].join(' '), 80);
+}
+
+function textOf(html: string): string {
+  const text = html.replace(/&(?:amp|lt|gt|quot|nbsp|#39);/g, (entity) => ENTITIES[entity] ?? entity);
+  return text.replaceAll('"', "'");
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

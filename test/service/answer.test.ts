@@ -184,6 +184,16 @@ describe('judgeRead: what becomes of an answer to a poll or a lookup', () => {
     expect(judgeRead(answer, NOW)).toMatchObject(verdict);
   });
 
+  it.each([
+    [429, /try again later/],
+    [502, /a proxy before it/],
+    [410, /check the base URL and, for a job, its id/],
+  ])('the error of %i says the mend', (status, hint) => {
+    const verdict = judgeRead(reply(status), NOW);
+    if (verdict.do === 'use') throw new Error(verdict.do);
+    expect(verdict.error.hint).toMatch(hint);
+  });
+
   it('names what came instead of JSON', () => {
     const verdict = judgeRead(reply(200, '<html>Welcome', { contentType: 'text/html' }), NOW);
     if (verdict.do !== 'stop') throw new Error(verdict.do);

@@ -70,6 +70,12 @@ describe('replyMessage', () => {
     ["nginx's page", 502, ['text/html', NGINX], '502 Bad Gateway (HTML page: "nginx/1.18.0 (Ubuntu)")'],
     ['a page without its header', 502, [null, NGINX], '502 Bad Gateway (HTML page: "nginx/1.18.0 (Ubuntu)")'],
     [
+      'a page with words of its own for the status',
+      504,
+      ['text/html', NGINX.replaceAll('502 Bad Gateway', '504 Gateway Time-out')],
+      '504 Gateway Timeout (HTML page: "504 Gateway Time-out nginx/1.18.0 (Ubuntu)")',
+    ],
+    [
       'a page with a script',
       500,
       ['text/html', '<!doctype html><style>b{}</style><script>if (a<b) x()</script><p>Sorry &amp; "bye"'],
