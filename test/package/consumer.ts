@@ -14,10 +14,9 @@ export interface Packed {
   files: { path: string; size: number; mode: number }[];
 }
 
-/** What would be published, of what is built already. With a folder, the packed file lies there. */
-export function pack(folder?: string): Packed {
-  const where = folder === undefined ? ['--dry-run'] : ['--pack-destination', folder];
-  const words = ['pack', '--ignore-scripts', '--json', ...where];
+/** Packs what is built already. The packed file lies in the folder. */
+export function pack(folder: string): Packed {
+  const words = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
   const options = {
     cwd: ROOT,
     encoding: 'utf8',
