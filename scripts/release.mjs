@@ -1,0 +1,36 @@
+// Everything before a publication: npm run release. It publishes nothing itself.
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+
+const shell = process.platform === 'win32';
+const git = (...words) => execFileSync('git', words, { encoding: 'utf8' }).trim();
+const npm = (...words) => execFileSync('npm', words, { stdio: 'inherit', shell });
+const check = (holds, otherwise) => {
+  if (!holds) throw new Error(otherwise);
+};
+
+try {
+  const { name, version } = JSON.parse(await readFile('package.json', 'utf8'));
+  check(git('status', '--porcelain') === '', 'the working tree is not clean: commit first');
+  check(git('tag', '--list', `v${version}`) === '', `v${version} is tagged already: npm version <new>`);
+  const changes = await readFile('CHANGELOG.md', 'utf8');
+  check(changes.includes(`\n## ${version}\n`), `CHANGELOG.md says nothing about ${version}`);
+
+  npm('ci');
+  npm('run', 'notices', '--', '--check');
+  npm('run', 'knip');
+  npm('test');
+  npm('run', 'test:nodes');
+  npm('run', 'test:packed');
+  check(git('status', '--porcelain') === '', 'the checks changed the working tree: look at git status');
+  npm('pack');
+
+  console.log(`
+${name}-${version}.tgz is what was tested. What is left is for a person:
+  1. git tag v${version} && git push --follow-tags
+  2. remove "private" from package.json, if it is to be public
+  3. in CI, which can vouch for where it was built: npm publish --provenance ${name}-${version}.tgz`);
+} catch (error) {
+  console.error(`release: ${error.message}`);
+  process.exitCode = 1;
+}
