@@ -111,7 +111,8 @@ export interface RunOptions {
   /** Further words, such as `--json`. */
   flags?: readonly string[];
   token?: TokenSource;
-  env?: Readonly<Record<string, string>>;
+  /** Also what GitHub Actions sets, with a step summary in the folder. */
+  inGitHub?: boolean;
   /** A terminal of that width instead of pipes. */
   columns?: number;
 }
@@ -120,11 +121,12 @@ export interface RunOptions {
 export async function run(
   place: Place,
   invocation: Invocation,
-  { flags = [], token = 'environment', env = {}, columns }: RunOptions = {},
+  { flags = [], token = 'environment', inGitHub = false, columns }: RunOptions = {},
 ): Promise<CliResult & { folder: string }> {
   const folder = place.folder();
   const words = place.words(invocation.line);
   const given = token === 'environment' ? { PROFILES_TOKEN: TOKEN } : {};
+  const github = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(folder, 'step-summary.md') };
   if (token === 'file') writeConfig(folder);
   // A refused key comes by the environment, which a file's key would not outdo, but a flag's would.
   const byFlag = token === 'flag' && !invocation.env?.PROFILES_TOKEN ? ['--token-file', 'token.txt'] : [];
@@ -132,7 +134,7 @@ export async function run(
   try {
     const result = await cli([...words, ...byFlag, ...flags], {
       cwd: folder,
-      env: { ...place.env, ...given, ...invocation.env, ...env },
+      env: { ...place.env, ...given, ...(inGitHub ? github : {}), ...invocation.env },
       clock: hurried,
       ...(invocation.stdin === undefined ? {} : { stdin: invocation.stdin }),
       ...(invocation.stopped ? { stop: AbortSignal.abort('SIGINT') } : {}),
