@@ -165,6 +165,10 @@ function fatalError(reply: Reply): ProfilesError | null {
   const from = { status, requestId: reply.requestId ?? undefined };
   const where = url ?? 'the service';
   if (status === 401 || status === 403) {
+    if (isHtml(reply)) {
+      const hint = "the page is not the service's own: check what stands before it, then the API key";
+      return new AuthError(`a proxy refused the request: ${replyMessage(reply)}`, { ...from, hint });
+    }
     const hint =
       status === 401
         ? 'check the API key (PROFILES_TOKEN, --token-file or profiles config set token) and that it belongs to this region'

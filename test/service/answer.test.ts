@@ -131,6 +131,12 @@ describe('judge: what becomes of an answer to a bulk request', () => {
       /account/,
     ],
     [
+      reply(403, '<html><h1>403 Forbidden</h1>', { contentType: 'text/html' }),
+      AuthError,
+      'a proxy refused the request: 403 Forbidden (HTML page) (x-request-id r-1)',
+      /what stands before it/,
+    ],
+    [
       reply(301, '', { location: 'https://elsewhere.example/\n' }),
       ServiceError,
       'https://api.example.com/v1/x redirects to https://elsewhere.example/: 301 Moved Permanently (x-request-id r-1)',
