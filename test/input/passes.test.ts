@@ -144,6 +144,35 @@ describe('for any rows, rules and limits', () => {
   }
 });
 
+describe('a size that hangs on the types', () => {
+  // As numbers the items of c1 and c2 have 50 bytes; as text two more for each cell.
+  const limit = '{"company_id":"c1","metadata":{"a":12345,"b":6789}}'.length;
+  const csv = (a: string, b: string): string =>
+    `company_id,a,b\nc1,12345,6789\nc2,12345,67890\nc3,1,2\nc4,${a},${b}\n`;
+
+  it('is settled when they are known: both are numbers', async () => {
+    const { survey, items, reasons, texts } = await readText('a.csv', csv('5', '6'), {
+      itemLimitBytes: limit,
+    });
+    expect(items).toHaveLength(3);
+    expect(reasons).toEqual(['3: the item is larger than a request may be']);
+    expect(survey.rows).toEqual({ read: 4, rejected: 1 });
+    expect(survey.bytes).toBe(texts.join('').length);
+    expect(survey.sample).toEqual({ company_id: 'c1', metadata: { a: 12345, b: 6789 } });
+  });
+
+  it('is settled when they are known: one is text after all', async () => {
+    const { survey, items, reasons, texts } = await readText('a.csv', csv('x', '6'), {
+      itemLimitBytes: limit,
+    });
+    expect(items.map((item) => (item as { company_id: string }).company_id)).toEqual(['c3', 'c4']);
+    // c2 is too large either way and known at once; c1 only at the end.
+    expect(reasons).toEqual([3, 2].map((line) => `${line}: the item is larger than a request may be`));
+    expect(survey.bytes).toBe(texts.join('').length);
+    expect(survey.sample).toEqual({ company_id: 'c3', metadata: { a: '1', b: 2 } });
+  });
+});
+
 function textsOf(batch: ItemBatch): string[] {
   const bytes = Buffer.from(batch.items);
   return Array.from(batch.ends, (end, index) => bytes.toString('utf8', batch.ends[index - 1] ?? 0, end));

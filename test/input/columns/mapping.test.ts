@@ -140,6 +140,19 @@ describe('rules', () => {
     ]);
   });
 
+  it('two JSON fields of one key reject the row that has both', async () => {
+    const { items, reasons } = await readText(
+      'a.ndjson',
+      '{"company_id":"a","n":1,"m":2}\n{"company_id":"b","n":1}\n{"company_id":"c","metadata":{"m":2}}\n',
+      rules({ map: [['m', 'n']] }),
+    );
+    expect(reasons).toEqual(['1: two fields would both be the key "n"']);
+    expect(items).toEqual([
+      { company_id: 'b', metadata: { n: 1 } },
+      { company_id: 'c', metadata: { n: 2 } },
+    ]);
+  });
+
   it('a pinned type of a JSON field checks it', async () => {
     const { reasons } = await readText(
       'a.ndjson',

@@ -85,6 +85,12 @@ describe('UTF-8', () => {
     ['a byte that windows-1252 lacks', Buffer.from('caf\x81', 'latin1'), /name its encoding/],
     ['control characters', Buffer.from('caf\xe9\x01', 'latin1'), /name its encoding/],
     ['UTF-8 letters before it', Buffer.from([0xc3, 0xa9, 0xff]), /UTF-8 up to there/],
+    ['UTF-8 letters before it, text after it', Buffer.from([0xc3, 0xa9, 0xff, 0x41]), /UTF-8 up to there/],
+    [
+      'UTF-8 letters long before it',
+      Buffer.concat([Buffer.from(`é${'a'.repeat(200)}`), Buffer.from([0xff, 0x41])]),
+      /UTF-8 up to there/,
+    ],
   ])('%s: the mend fits', async (_, bytes, hint) => {
     expect((await decode(bytes, 'utf-8')).hint).toMatch(hint);
   });

@@ -1,4 +1,5 @@
 /** Files themselves: missing, packed, spooled, named by patterns, and what separates their cells. */
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -50,6 +51,13 @@ describe('packed files', () => {
   it('may consist of several members', async () => {
     const { items } = await readText('a.csv.gz', Buffer.concat([gzipSync(csv), gzipSync('c-last,x\n')]));
     expect(items).toHaveLength(20_001);
+  });
+
+  it('of many blocks are read in order', async () => {
+    // Digits of a hash hardly shrink, so the packed file is several blocks too.
+    const rows = Array.from({ length: 30_000 }, (_, n) => createHash('sha256').update(`${n}`).digest('hex'));
+    const { items } = await readText('a.csv.gz', gzipSync(`company_id\n${rows.join('\n')}\n`));
+    expect((items as { company_id: string }[]).map(({ company_id }) => company_id)).toEqual(rows);
   });
 
   it('that are damaged in the middle are refused', async () => {
@@ -195,7 +203,7 @@ describe('the delimiter', () => {
     ['quoted cells full of others', `a,b\n${many('"x;y;z","1|2|3"\n')}`, [], ','],
     ['one in the header alone is none', `a;b,c\n${many('1,2\n')}`, [], ','],
     ['most rows count, not the first', `a,b;c\n1,2;3\n${many('4;5\n')}`, [], ';'],
-    ['a header that holds the asked name', 'x;y,company_id\n1;2,3\n', ['company_id'], ','],
+    ['a header that holds the asked name', 'x,y;company_id\n1,2;3\n', ['company_id'], ';'],
     ['one column', 'a\n1\n2\n', [], ','],
     ['nothing but a header', 'a;b;c\n', [], ';'],
     ['quoted newlines', `a;b\n${many('"1\n,2,3";4\n')}`, [], ';'],
