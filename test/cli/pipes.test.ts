@@ -1,0 +1,123 @@
+/** The built program in real pipes: readers that are slow, that leave, or that never look. Lookups have a test of their own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/commands/index.js';
+import { built } from '../support/child.js';
+import { INVOCATIONS, type Invocation } from './invocations.js';
+import { makePlace, type Place, TOKEN } from './place.js';
+
+const BIN = join(import.meta.dirname, '../../bin/profiles.js');
+
+let place: Place;
+beforeAll(async () => {
+  await built();
+  place = await makePlace();
+});
+afterAll(() => place.stop());
+
+const environment = (folder: string): NodeJS.ProcessEnv => ({
+  PATH: process.env.PATH,
+  HOME: folder,
+  PROFILES_STATE_DIR: join(folder, '.state'),
+  PROFILES_TOKEN: TOKEN,
+  ...place.env,
+});
+
+interface Ended {
+  /** Exit codes of the pipe's parts, in their order. */
+  codes: string;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a line of bash, in which `profiles` is the program. */
+async function bash(line: string, folder: string): Promise<Ended> {
+  const script = `profiles() { '${process.execPath}' '${BIN}' "$@"; }\n${line}\necho "\${PIPESTATUS[@]}" > codes`;
+  const child = spawn('bash', ['-c', script], { cwd: folder, env: environment(folder) });
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text;
+    });
+  }
+  child.stdin.end();
+  await once(child, 'close');
+  return { ...texts, codes: readFileSync(join(folder, 'codes'), 'utf8').trim() };
+}
+
+/** The first of each command that goes well and prints something. */
+const one: [string, Invocation][] = COMMANDS.map(({ name }) => {
+  const found = INVOCATIONS.find(
+    ({ line, ends, stopped }) => ends === 0 && line.split(' ')[0] === name && !stopped,
+  );
+  return [found!.line, found!];
+});
+
+describe('| head -1', () => {
+  it.each(one)('%s', async (line) => {
+    const folder = place.folder();
+    const { codes, stderr } = await bash(`profiles ${place.words(line).join(' ')} --quiet | head -1`, folder);
+    expect({ codes, stderr }).toEqual({ codes: '0 0', stderr: '' });
+  });
+});
+
+describe('a reader that has left before the first byte', () => {
+  it.each(one)('%s', async (line) => {
+    const folder = place.folder();
+    const words = [BIN, ...place.words(line), '--quiet'];
+    const child = spawn(process.execPath, words, { cwd: folder, env: environment(folder) });
+    child.stdout.destroy();
+    let stderr = '';
+    child.stderr.on('data', (text: Buffer) => {
+      stderr += text;
+    });
+    child.stdin.end();
+    expect((await once(child, 'close'))[0]).toBe(0);
+    expect(stderr).toBe('');
+  });
+
+  it('of both streams does not stop an import', async () => {
+    const folder = place.folder();
+    place.service.reset();
+    const line =
+      'profiles import companies.csv users.csv --chunk-size 2 --interval 10ms --ndjson 2>&1 | head -1';
+    const { codes, stdout } = await bash(line, folder);
+    expect(codes).toBe('0 0');
+    expect(stdout.split('\n')).toHaveLength(2);
+    for (const n of [1, 9]) expect(place.service.show('companies', `acme-00${n}`)).toBeDefined();
+    expect(place.service.show('users', 'u-9')).toBeDefined();
+  });
+});
+
+describe('nothing is cut at the 64 KiB of a pipe, however slow the reader', () => {
+  /** Takes nothing until the program has had time to fill the pipe. */
+  const slowly = '(sleep 0.4; cat)';
+
+  it('events of an import', async () => {
+    const folder = place.folder();
+    writeFileSync(join(folder, 'bad.csv'), `company_id,name\n${',nobody\n'.repeat(3_000)}`);
+    const { codes, stdout } = await bash(`profiles import bad.csv --ndjson --quiet | ${slowly}`, folder);
+    expect(codes).toBe('5 0');
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { type: string }).type);
+    expect(events.filter((type) => type === 'rejected')).toHaveLength(3_000);
+    expect(events.at(-1)).toBe('summary');
+  });
+
+  it('one long value, as text and as JSON', async () => {
+    const folder = place.folder();
+    writeFileSync(join(folder, 'long.csv'), `company_id,name\nlong,${'a'.repeat(300_000)}\n`);
+    const imported = await bash('profiles import long.csv --region sandbox', folder);
+    expect(imported.codes).toBe('0');
+    for (const form of ['', '--json']) {
+      const { codes, stdout } = await bash(`profiles sandbox show company long ${form} | ${slowly}`, folder);
+      expect(codes).toBe('0 0');
+      expect(stdout.match(/a{1000,}/)?.[0]).toHaveLength(300_000);
+    }
+  });
+});
