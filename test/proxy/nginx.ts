@@ -1,0 +1,107 @@
+/** nginx in front of a service, for the length of a test. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished, test } from 'vitest';
+import { closedPort } from '../service/support/servers.js';
+import { scratch } from '../support/cli.js';
+
+/** Debian puts it where only an administrator's PATH leads. */
+const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
+const BINARY = FOLDERS.map((folder) => join(folder, 'nginx')).find((path) => existsSync(path));
+
+/** Declares tests that need nginx; where there is none, one skipped test that says so. */
+export function withNginx(tests: () => void): void {
+  if (BINARY === undefined) test.skip('nginx is not installed (apt-get install nginx-light)');
+  else tests();
+}
+
+export interface Site {
+  /** `proxy_pass` goes here. */
+  upstream: string;
+  /** Directives for the one location, such as `limit_req zone=z;`. */
+  location?: string;
+  /** Directives for the server around it. */
+  server?: string;
+  /** Directives for all servers. */
+  http?: string;
+  /** Certificate and key by path; without them it speaks plain HTTP. */
+  tls?: { cert: string; key: string };
+}
+
+export interface Nginx {
+  port: number;
+  url: string;
+  /** Serves another site from the same address. */
+  change(site: Site): Promise<void>;
+}
+
+/** Starts one on a free port; it ends with the test. */
+export async function startNginx(site: Site): Promise<Nginx> {
+  const port = await closedPort();
+  let stop = await run(port, site);
+  onTestFinished(() => stop());
+  return {
+    port,
+    url: `${site.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    change: async (other) => {
+      await stop();
+      stop = await run(port, other);
+    },
+  };
+}
+
+/** Runs nginx until the function that it resolves with is called. */
+async function run(port: number, site: Site): Promise<() => Promise<void>> {
+  const folder = scratch();
+  mkdirSync(join(folder, 'tmp'));
+  writeFileSync(join(folder, 'nginx.conf'), configOf(port, site));
+  const nginx = spawn(BINARY!, ['-p', folder, '-c', 'nginx.conf', '-e', 'stderr'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exit = once(nginx, 'exit');
+  const end = (): void => void nginx.kill('SIGTERM');
+  process.once('exit', end);
+  let said = '';
+  await new Promise<void>((ready, reject) => {
+    nginx.stderr.on('data', (chunk: Buffer) => {
+      said += chunk;
+      if (said.includes('start worker process ')) ready();
+    });
+    exit.then(() => reject(new Error(`nginx did not start: ${said}`)), reject);
+  });
+  return async () => {
+    process.off('exit', end);
+    end();
+    await exit;
+  };
+}
+
+function configOf(port: number, { upstream, location = '', server = '', http = '', tls }: Site): string {
+  // Its workers would be another user's, and could not write below the folder.
+  const user = process.getuid?.() === 0 ? 'user root;' : '';
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const certificate = tls ? `ssl_certificate ${tls.cert}; ssl_certificate_key ${tls.key};` : '';
+  return `
+    ${user}
+    daemon off;
+    worker_processes 1;
+    pid nginx.pid;
+    error_log stderr notice;
+    events {}
+    http {
+      access_log off;
+      ${temporary.map((name) => `${name}_temp_path tmp/${name};`).join('\n')}
+      ${http}
+      server {
+        listen 127.0.0.1:${port}${tls ? ' ssl' : ''};
+        ${certificate}
+        ${server}
+        location / {
+          ${location}
+          proxy_pass ${upstream};
+        }
+      }
+    }`;
+}
