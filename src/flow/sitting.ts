@@ -179,13 +179,17 @@ export class Sitting {
   /** The run is on disk from here on. */
   async *#begin(surveyed: Surveyed): AsyncGenerator<ImportEvent> {
     const { deps, options } = this;
+    // Named in the record from the start: a resume must not write them again.
+    const rejects = await this.#rejecting!.flush();
     if (this.earlier) {
       deps.state.reopenRun(this.#run);
+      for (const [input, file] of rejects.entries()) {
+        if (file !== null && file !== this.earlier.inputs[input]!.rejects_file)
+          this.#nameRejects(input, file);
+      }
       return;
     }
     const { account } = deps.service;
-    // Named in the record from the start: a resume must not write them again.
-    const rejects = await this.#rejecting!.flush();
     const run = { run: this.#run, scope: this.#scope(), account, options, surveyed, rejects };
     for (const old of beginRun(run, deps.state, deps.clock)) {
       yield this.#warn(`run ${old} of the same file was unfinished; this import takes its place`);
@@ -214,7 +218,8 @@ export class Sitting {
         inputs: this.#opened,
         totalRows: rows.read - rows.rejected,
         stop,
-        reject: (chunk, reason, emit) => rejecting.refused(chunk, reason, emit, deps.abort),
+        reject: async (chunk, reason, emit) =>
+          this.#nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, deps.abort)),
       });
       const failure = yield* tap(sending, (event) => {
         if (event.type === 'warning') this.#warnings.push(event.message);
@@ -257,16 +262,15 @@ export class Sitting {
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
     });
-    if (recorded) this.#end(summary, finished, ending.failure, files);
+    if (recorded) this.#end(summary, finished, ending.failure);
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };
   }
 
   /** Writes the end of the sitting. A state that fails now has failed before, and that is what is reported. */
-  #end(summary: Summary, finished: boolean, failure: unknown, files: readonly (string | null)[]): void {
+  #end(summary: Summary, finished: boolean, failure: unknown): void {
     const { state } = this.deps;
     try {
-      for (const [input, file] of files.entries()) if (file) state.setRejectsFile(this.#run, input, file);
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       state.endRun(this.#run, { status: summary.status, finished, endedBy, summary });
       if (!finished) return;
@@ -275,6 +279,11 @@ export class Sitting {
     } catch (error) {
       if (!(failure instanceof StateError)) throw error;
     }
+  }
+
+  /** On record before the rows in it are: whoever goes on after a crash adds to this file. */
+  #nameRejects(input: number, file: string | null): void {
+    if (file !== null) this.deps.state.setRejectsFile(this.#run, input, file);
   }
 
   #warn(message: string): ImportEvent {

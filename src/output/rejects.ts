@@ -2,7 +2,7 @@
  * Rejects files (contract §3 "Rejects"): the rows that were refused, with their cells as they stood and why,
  * in a form that can be mended and imported. Not protected against spreadsheet formulas: it is meant to come back.
  */
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fsyncSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 import type { RejectedRow } from '../model.js';
@@ -30,11 +30,16 @@ export interface Rejects {
 const PREFIX = '_profiles_';
 const BUFFERED = 64 * 1024;
 
-/**
- * The rejects of one input. Its file is made with the first row, mode 0600; one that exists is left alone.
- * @param where `path` is `--rejects`; without it the name is the input's, in the working directory
- */
-export function createRejects(input: RejectsInput, where: { cwd: string; path: string | null }): Rejects {
+export interface RejectsPlace {
+  cwd: string;
+  /** `--rejects`; without it the name is the input's, in the working directory. */
+  path: string | null;
+  /** File of an earlier sitting of the same run: rows are added to it, where it still looks as it was made. */
+  continues?: string | null;
+}
+
+/** The rejects of one input. Its file is made with the first row, mode 0600; one that exists is left alone. */
+export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
   const csv = input.format === 'csv' || input.format === 'tsv';
   const form = csv ? csvForm(input.columns, input.delimiter ?? ',') : NDJSON;
   let file: { path: string; handle: number } | undefined;
@@ -59,6 +64,7 @@ export function createRejects(input: RejectsInput, where: { cwd: string; path: s
   };
   return {
     add: (row) => {
+      file ??= where.continues ? reopen(where.continues, where.cwd, form.head) : undefined;
       if (!file) {
         file = open(where.path ?? nameOf(input.path, csv ? 'csv' : 'ndjson'), where.cwd);
         put(form.head);
@@ -67,7 +73,9 @@ export function createRejects(input: RejectsInput, where: { cwd: string; path: s
     },
     flush: async () => {
       write();
-      return file?.path ?? null;
+      if (!file) return null;
+      sync(file);
+      return file.path;
     },
     close: async () => {
       if (!file) return null;
@@ -147,6 +155,30 @@ function open(name: string, cwd: string): { path: string; handle: number } {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unwritable(path, error);
     }
+  }
+}
+
+/** Undefined for a file that is gone, or that somebody gave another header. */
+function reopen(path: string, cwd: string, head: string): { path: string; handle: number } | undefined {
+  const begins = Buffer.alloc(Buffer.byteLength(head));
+  let handle: number | undefined;
+  try {
+    handle = openSync(resolve(cwd, path), constants.O_RDWR | constants.O_APPEND);
+    readSync(handle, begins, 0, begins.length, 0);
+    if (begins.toString() === head) return { path, handle };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unwritable(path, error);
+  }
+  if (handle !== undefined) closeSync(handle);
+  return undefined;
+}
+
+/** What is recorded of its rows outlives a power cut, so they must too. */
+function sync({ path, handle }: { path: string; handle: number }): void {
+  try {
+    fsyncSync(handle);
+  } catch (error) {
+    throw broken(path, error);
   }
 }
 

@@ -5,13 +5,17 @@ const [moment, nth] = process.env.CRASH_AT.split(':');
 let commits = 0;
 
 const { exec } = DatabaseSync.prototype;
-DatabaseSync.prototype.exec = function (sql) {
-  if (sql !== 'COMMIT') return exec.call(this, sql);
-  const now = ++commits === Number(nth);
-  if (now && moment === 'before') die();
-  exec.call(this, sql);
-  if (now && moment === 'after') die();
-};
+// The native prototype is sealed; one that inherits from it is not.
+DatabaseSync.prototype = Object.create(DatabaseSync.prototype, {
+  exec: {
+    value(sql) {
+      const now = sql === 'COMMIT' && ++commits === Number(nth);
+      if (now && moment === 'before') die();
+      exec.call(this, sql);
+      if (now && moment === 'after') die();
+    },
+  },
+});
 
 function die() {
   process.kill(process.pid, 'SIGKILL');

@@ -81,6 +81,14 @@ export class Machine {
     };
   }
 
+  /** Imports known to the machine, newest first. */
+  async runs(): Promise<{ run: string; resume: string | null; summary: Summary }[]> {
+    const show = async (argv: string[]) =>
+      JSON.parse((await cli(argv, { cwd: this.folder, env: this.env })).stdout);
+    const list = (await show(['runs', '--json'])) as { run: string }[];
+    return Promise.all(list.map(({ run }) => show(['runs', run, '--json'])));
+  }
+
   /** Requests of a run, as they are recorded. */
   async requests(run: string): Promise<RequestRecord[]> {
     const { stdout, stderr } = await cli(['runs', run, '--json'], { cwd: this.folder, env: this.env });
@@ -120,6 +128,7 @@ export async function balance(
   const resent = ledger.resentAfterAcknowledgement;
   const recorded = new Set<string>();
   for (const [line, id] of file.ids) {
+    if (id === '') continue; // an invalid row
     const state = stateOf(line);
     const accepted = times.get(id) ?? 0;
     const where = `line ${line}, ${id}, ${state}`;
