@@ -39,9 +39,9 @@ export function define(command: Command, wire: Wire): void {
     .option('--interval <duration>', 'fixed time between two polls')
     .option('--wait-timeout <duration>', 'stop waiting after this; the jobs go on');
   examples(command, [
-    'profiles job 6f1c2a --region sandbox',
-    'profiles job 6f1c2a 9b04d7 --watch --wait-timeout 10m --region sandbox',
-    'profiles job 6f1c2a --json --region sandbox',
+    'profiles job urn:profiles:job:default/712b5eea-1 --region sandbox',
+    'profiles job urn:profiles:job:default/712b5eea-1 urn:profiles:job:default/712b5eea-2 --watch --region sandbox',
+    'profiles job urn:profiles:job:default/712b5eea-1 --json --region sandbox',
   ]);
   command.action(wire(options, run));
 }

@@ -38,7 +38,12 @@ export function define(command: Command, wire: Wire): void {
     .argument('[run]', 'a run id: show it in detail')
     .option('--forget <run>', 'remove a run and its spooled input');
   listingFlags(command);
-  examples(command, ['profiles runs', 'profiles runs --filter status=stopped --json']);
+  examples(command, [
+    'profiles runs',
+    'profiles runs --filter status=stopped --json',
+    'profiles runs 20261120-101500-x7k2',
+    'profiles runs --forget 20261120-101500-x7k2',
+  ]);
   command.action(wire(options, run));
 }
 

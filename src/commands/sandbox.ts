@@ -41,10 +41,7 @@ export function define(command: Command, wire: Wire): void {
     .description('print what it holds of one company or user')
     .argument('<kind>', 'company or user')
     .argument('<id>', 'its identifier');
-  examples(shown, [
-    'profiles sandbox show company 1001',
-    'profiles sandbox show user u-1 --region eu --json',
-  ]);
+  examples(shown, ['profiles sandbox show company acme-001', 'profiles sandbox show user u-1001 --json']);
   shown.action(wire(showOptions, show));
 
   const erased = command.command('reset').description('erase all profiles and jobs that it holds');

@@ -1,9 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/commands/index.js';
 import { Exit } from '../../src/errors.js';
-import { cli, scratch } from '../support/cli.js';
+import { cli } from '../support/cli.js';
 
 describe('help about a command', () => {
   it.each(COMMANDS.filter(({ name }) => name !== 'config').map(({ name }) => name))(
@@ -22,12 +20,6 @@ describe('help about a command', () => {
   it('without a word, the root', async () => {
     const [help, flag] = [await cli(['help']), await cli(['--help'])];
     expect(help).toEqual({ code: 0, stdout: flag.stdout, stderr: '' });
-  });
-  it('every subcommand of config has two examples at least', async () => {
-    for (const name of ['init', 'list', 'get', 'set', 'unset', 'path']) {
-      const { stdout } = await cli(['help', 'config', name]);
-      expect(stdout).toMatch(/\nExamples:\n {2}\$ profiles .*\n {2}\$ profiles /);
-    }
   });
 });
 
@@ -85,32 +77,4 @@ it.each([
 ])('%s is not known', async (words, message) => {
   const { code, stdout, stderr } = await cli(['help', ...words.split(' ')]);
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `profiles: ${message}\n` });
-});
-
-/** Lines of a command's Examples section, as words. */
-async function examplesOf(words: string[]): Promise<string[]> {
-  const { stdout } = await cli([...words, '--help']);
-  const section = stdout.slice(stdout.indexOf('\nExamples:\n'));
-  return [...section.matchAll(/^ {2}\$ profiles (.*)$/gm)].map(([, line]) => line!);
-}
-
-describe('every example works as it stands', () => {
-  const subcommands = ['init', 'list', 'get', 'set', 'unset', 'path'].map((name) => ['config', name]);
-  it.each([['doctor'], ['completion'], ['help'], ['config', ''], ...subcommands])(
-    '%s %s',
-    async (...words) => {
-      const cwd = scratch();
-      const token = 'key-0123456789-abcd';
-      writeFileSync(join(cwd, 'token.txt'), token, { mode: 0o600 });
-      const lines = await examplesOf(words.filter(Boolean));
-      expect(lines.length).toBeGreaterThanOrEqual(2);
-      for (const line of lines) {
-        const [command = '', input] = line.split(' < ');
-        const options = { cwd, ...(input === undefined ? {} : { stdin: readFileSync(join(cwd, input)) }) };
-        const { code, stdout, stderr } = await cli(command.split(' '), options);
-        expect({ line, code, stderr }).toMatchObject({ line, code: 0 });
-        expect(stdout + stderr).not.toContain(token);
-      }
-    },
-  );
 });
