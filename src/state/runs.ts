@@ -26,6 +26,9 @@ export interface StoredRun extends KnownRun {
   inputs: RunInput[];
 }
 
+/** Reasons and warnings quote what stood in a cell, and the state holds no metadata (contract §4). */
+const withoutCells = (summary: Summary): Summary => ({ ...summary, rejected: [], warnings: [] });
+
 interface RunRow {
   run: string;
   account: string;
@@ -94,7 +97,7 @@ export class Runs {
       .run(
         end.status,
         end.finished ? 1 : 0,
-        end.summary === null ? null : JSON.stringify(end.summary),
+        end.summary === null ? null : JSON.stringify(withoutCells(end.summary)),
         end.at,
         end.endedBy,
         run,

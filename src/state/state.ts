@@ -51,7 +51,7 @@ export interface KnownRun {
   status: RunStatus | 'running' | 'superseded';
   started_at: string;
   ended_at: string | null;
-  /** The result document of its last sitting, where there is one. */
+  /** The result document of its last sitting, where there is one; without the words that quote its rows. */
   summary: Summary | null;
 }
 

@@ -55,6 +55,16 @@ describe('runs', () => {
     expect(state.knownRuns()[0]).toMatchObject({ status: 'running', ended_at: null, summary });
   });
 
+  test('a summary is kept without the words that quote its rows', ({ state }) => {
+    const summary = aSummary({
+      rejected: [{ file: 'c.csv', line: 2, reason: 'seats: "confidential" is not of type integer' }],
+      warnings: ['price: trailing zeros are dropped: line 3: "1.10" becomes 1.1'],
+    });
+    state.startRun(aRun());
+    state.endRun(RUN, { status: 'partial', finished: true, endedBy: null, summary });
+    expect(state.knownRuns()[0]!.summary).toEqual({ ...summary, rejected: [], warnings: [] });
+  });
+
   test('an end without a summary keeps the one before', ({ state }) => {
     const summary = aSummary({ status: 'stopped' });
     state.startRun(aRun());
