@@ -246,7 +246,7 @@ describe('the survey', () => {
         column: 'v',
         key: 'v',
         type: 'mixed',
-        reason: 'line 2: ""one"" is text, others are an integer',
+        reason: 'line 2: "one" is text, others are an integer',
         empty: 0,
       },
     ]);
@@ -255,6 +255,18 @@ describe('the survey', () => {
   it('types a column over all its cells, those of rejected rows included', async () => {
     const { survey } = await readText('a.csv', 'company_id,zip\nc1,10001\n,02139\n');
     expect(survey.columns[1]).toMatchObject({ type: 'string', reason: 'line 3: "02139"' });
+  });
+
+  it('rejects what is nested too deeply to be written again', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const lines = `{"company_id":"c1","a":5}\n{"company_id":"c2","a":${deep}}\n{"company_id":"c3","metadata":{"b":${deep}}}\n`;
+    expect((await readText('a.ndjson', lines)).reasons).toEqual([
+      '2: a is nested too deeply',
+      '3: b is nested too deeply',
+    ]);
+    expect((await readText('a.csv', `company_id,metadata\nc1,"{""a"":${deep}}"\n`)).reasons).toEqual([
+      '2: metadata is nested too deeply',
+    ]);
   });
 
   it('names the line of a type in a later batch', async () => {

@@ -1,5 +1,5 @@
 /** A cell of a `metadata` column: a JSON object whose members become metadata. */
-import { inexactNumber, jsonString } from '../json/text.js';
+import { inexactNumber, jsonString, writtenAgain } from '../json/text.js';
 
 /** Members as key and JSON text, or the reason why the cell is no such object. */
 export function membersOf(cell: string): [key: string, json: string][] | string {
@@ -14,7 +14,9 @@ export function membersOf(cell: string): [key: string, json: string][] | string 
   }
   const number = inexactNumber(cell);
   if (number !== null) return inexactReason('metadata', number);
-  return Object.entries(value).map(([key, member]) => [key, JSON.stringify(member)]);
+  const members = Object.entries(value).map(([key, member]) => [key, writtenAgain(member)] as const);
+  if (members.some(([, json]) => json === null)) return 'metadata is nested too deeply';
+  return members as [key: string, json: string][];
 }
 
 /** JSON text of members, each with a comma before it. */

@@ -1,6 +1,6 @@
 /** What a field of JSON items holds over the whole input. JSON values keep their types; this only reports them. */
 import type { ColumnPlan } from '../../model.js';
-import { quoted } from '../columns/quoted.js';
+import { shown } from '../columns/quoted.js';
 import type { Evidence } from '../columns/stats.js';
 
 /** Fields that are reported; items may have any number of them, and memory must not grow with the file. */
@@ -44,7 +44,7 @@ export function addValue(stats: FieldStats, value: unknown, line: number): void 
   if (type === 'null') return;
   if (stats.first === null) stats.first = type;
   else if (stats.other === null && kindOf(type) !== kindOf(stats.first)) {
-    stats.other = { line, text: JSON.stringify(value), type };
+    stats.other = { line, text: shown(value), type };
   }
 }
 
@@ -70,7 +70,7 @@ export function describeField(stats: FieldStats): Pick<ColumnPlan, 'type' | 'rea
   const { counts, first, other } = stats;
   if (first === null) return { type: null, reason: 'only null' };
   if (other) {
-    const reason = `line ${other.line}: ${quoted(other.text)} is ${NOUNS[other.type]}, others are ${NOUNS[first]}`;
+    const reason = `line ${other.line}: ${other.text} is ${NOUNS[other.type]}, others are ${NOUNS[first]}`;
     return { type: 'mixed', reason };
   }
   const type = first === 'integer' && counts.number > 0 ? 'number' : first === 'null' ? null : first;

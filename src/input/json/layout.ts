@@ -1,11 +1,11 @@
 /** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
 import { type ColumnType, ID_FIELD } from '../../model.js';
 import { inexactReason, membersText } from '../columns/members.js';
-import { quoted } from '../columns/quoted.js';
+import { quoted, shown } from '../columns/quoted.js';
 import { constantsOf, METADATA, type Target, targeting } from '../columns/targets.js';
 import type { OpenedInput } from '../types.js';
-import { type JsonType, jsonTypeOf } from './field-stats.js';
-import { inexactNumber, jsonString } from './text.js';
+import { type JsonType, jsonTypeOf, MAX_FIELDS } from './field-stats.js';
+import { inexactNumber, jsonString, writtenAgain } from './text.js';
 
 /** A value of an item, accepted or not, under the name by which rules and plan know it. */
 export type SeeField = (target: Target, value: unknown) => void;
@@ -37,7 +37,7 @@ function cached(targetOf: (field: string) => Target): (field: string) => Target 
     if (!target) {
       target = targetOf(field);
       // Items may have any number of different fields; a cache of all of them would grow with the file.
-      if (known.size < 10_000) known.set(field, target);
+      if (known.size < MAX_FIELDS) known.set(field, target);
     }
     return target;
   };
@@ -99,9 +99,9 @@ export function jsonLayout(input: OpenedInput): Layout {
     function place({ column, key, pinned }: Target, member: unknown): void {
       if (members.has(key!)) reason ??= `two fields would both be the key ${quoted(key!)}`;
       if (pinned !== null && !isOfType(member, pinned)) {
-        reason ??= `${column}: ${quoted(JSON.stringify(member))} is not of type ${pinned}`;
+        reason ??= `${column}: ${shown(member)} is not of type ${pinned}`;
       }
-      const json = typeof member === 'string' ? jsonString(member) : nestedJson(member);
+      const json = typeof member === 'string' ? jsonString(member) : writtenAgain(member);
       if (json === null) reason ??= `${column} is nested too deeply`;
       members.set(key!, `,${jsonString(key!)}:${json}`);
     }
@@ -110,16 +110,6 @@ export function jsonLayout(input: OpenedInput): Layout {
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Null for what is nested so deeply that it cannot be written again. */
-function nestedJson(value: unknown): string | null {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
-}
 
 /** JSON values keep their types; a pinned type only checks them. `null` removes a key, whatever its type. */
 function isOfType(value: unknown, type: ColumnType): boolean {
@@ -144,5 +134,5 @@ function article(type: JsonType, value: unknown): string {
 /** The top-level field whose value holds a number; only its text is at hand, so the first that may. */
 function fieldHolding(item: Record<string, unknown>, number: string): string {
   const rounded = JSON.stringify(Number(number));
-  return Object.keys(item).find((field) => JSON.stringify(item[field])?.includes(rounded)) ?? 'the item';
+  return Object.keys(item).find((field) => writtenAgain(item[field])?.includes(rounded)) ?? 'the item';
 }

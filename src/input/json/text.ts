@@ -27,6 +27,9 @@ export function jsonStringBytes(text: string): number {
   return bytes;
 }
 
+/** No double is printed with nearly as many characters. */
+const MOST_DIGITS = 400;
+
 const DECIMAL = /^(-?)0*(\d*)(?:\.(\d*?)0*)?(?:[eE]([+-]?\d+))?$/;
 
 /** Sign, significant digits and the power of ten of the last digit; null for what is not a decimal. */
@@ -46,19 +49,49 @@ function significand(text: string): string | null {
  * `9007199254740993` and `1e400` do not.
  */
 export function isExactNumber(text: string): boolean {
+  if (text.length > MOST_DIGITS) return false;
   const value = Number(text);
   return Number.isFinite(value) && significand(text) === significand(String(value));
 }
 
 /** Numbers of fewer digits and no exponent are always exact, so most texts need no closer look. */
 const SUSPECT = /[\d.]{16}|[:,[\s]-?[\d.]+[eE]/;
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.]*(?:[eE][+-]?\d+)?/g;
+const NUMBER = /-?\d[\d.]*(?:[eE][+-]?\d+)?/y;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 
 /** The first number of a valid JSON text that a double cannot hold, as written; null when there is none. */
 export function inexactNumber(json: string): string | null {
   if (!SUSPECT.test(json)) return null;
-  for (const [token] of json.matchAll(TOKENS)) {
-    if (token[0] !== '"' && !isExactNumber(token)) return token;
+  for (let at = 0; at < json.length; ) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      at = stringEnd(json, at);
+    } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
+      NUMBER.lastIndex = at;
+      const [number] = NUMBER.exec(json)!;
+      if (!isExactNumber(number)) return number;
+      at += number.length;
+    } else at++;
   }
   return null;
+}
+
+/** After the closing quote. By hand: a pattern would run out of stack within a string of some megabytes. */
+function stringEnd(json: string, start: number): number {
+  let at = start + 1;
+  for (let code = json.charCodeAt(at); code !== QUOTE; code = json.charCodeAt(at)) {
+    at += code === BACKSLASH ? 2 : 1;
+  }
+  return at + 1;
+}
+
+/** A parsed value as JSON text; null for one that is nested too deeply to be written. */
+export function writtenAgain(value: unknown): string | null {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }

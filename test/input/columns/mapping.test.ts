@@ -159,7 +159,7 @@ describe('rules', () => {
       '{"company_id":"a","n":1}\n{"company_id":"b","n":1.5}\n{"company_id":"c","n":"1"}\n{"company_id":"d","n":null}\n',
       rules({ types: [['n', 'integer']] }),
     );
-    expect(reasons).toEqual(['2: n: "1.5" is not of type integer', '3: n: ""1"" is not of type integer']);
+    expect(reasons).toEqual(['2: n: 1.5 is not of type integer', '3: n: "1" is not of type integer']);
   });
 });
 

@@ -76,6 +76,11 @@ describe('the first number of a text that a double cannot hold', () => {
     ['{"a":"uuid 12e4567-0000000000000000"}', null],
   ])('%s: %s', (json, expected) => expect(inexactNumber(json)).toBe(expected));
 
+  it('is found behind strings and digits of any length', () => {
+    expect(inexactNumber(`{"a":"${'x'.repeat(20_000_000)}","b":1e400}`)).toBe('1e400');
+    expect(inexactNumber(`{"a":0.${'0'.repeat(1_000_000)}1}`)).toHaveLength(1_000_003);
+  });
+
   it('is missed in no JSON value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.bigInt({ min: 10n ** 16n, max: 10n ** 30n }), (value, big) => {
