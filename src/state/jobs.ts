@@ -52,16 +52,22 @@ export class Jobs {
       );
   }
 
-  /** @returns the request it came from and its rows; null for a job this machine does not know */
+  /**
+   * How long a completed job took is noted where someone watched: within a minute, or in the second half of its
+   * time, it was seen unfinished. One that is looked up the next day did not take a day.
+   * @returns the request it came from and its rows; null for a job this machine does not know
+   */
   saw(scope: number, job: Job, now: string): { request: number | null; rows: number } | null {
     const row = this.db
       .prepare(
-        `UPDATE jobs SET status = ?, record = ?, seen_at = ?,
-           seconds = COALESCE(seconds, CASE WHEN ? = 'completed'
-             THEN (julianday(?) - julianday(submitted_at)) * 86400 END)
-         WHERE scope = ? AND job_id = ? RETURNING request, rows`,
+        `UPDATE jobs SET status = ?1, record = ?2, seen_at = ?3,
+           seconds = CASE WHEN ?1 = 'completed' AND status <> 'completed'
+               AND julianday(?3) - julianday(seen_at)
+                 <= max(1.0 / 1440, (julianday(?3) - julianday(submitted_at)) / 2)
+             THEN (julianday(?3) - julianday(submitted_at)) * 86400 ELSE seconds END
+         WHERE scope = ?4 AND job_id = ?5 RETURNING request, rows`,
       )
-      .get(job.status, JSON.stringify(job), now, job.status, now, scope, job.job_id);
+      .get(job.status, JSON.stringify(job), now, scope, job.job_id);
     return row ? (row as { request: number | null; rows: number }) : null;
   }
 

@@ -253,7 +253,7 @@ describe('pace', () => {
   });
 
   test('the newest fifty count', async ({ state, clock }) => {
-    const slow = Array.from({ length: 20 }, (_, i): [number, number, number] => [1, 100 * i, 100 * i + 100]);
+    const slow = Array.from({ length: 20 }, (_, i): [number, number, number] => [1, 50 * i, 50 * i + 50]);
     const fast = Array.from({ length: 50 }, (_, i): [number, number, number] => [100, 2_000 + i, 2_001 + i]);
     await history(state, clock, [...slow, ...fast]);
     expect(state.pace(SCOPE, 'companies')).toBeCloseTo(100, 3);
@@ -277,6 +277,27 @@ describe('pace', () => {
   test('a job that is seen completed again later has not become slower', async ({ state, clock }) => {
     await history(state, clock, [[100, 0, 10]]);
     clock.pass(1_000_000);
+    state.sawJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(10, 3);
+  });
+
+  test('a job that nobody watched says nothing: it did not take until someone looked', async ({
+    state,
+    clock,
+  }) => {
+    await history(state, clock, [[100, 0, 86_400]]);
+    expect(state.pace(SCOPE, 'companies')).toBeNull();
+    clock.pass(1_000);
+    state.sawJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(state.pace(SCOPE, 'companies')).toBeNull();
+  });
+
+  test('a long job that was seen on its way says how long it took', async ({ state, clock }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-0'), { rows: 36_000 }), null);
+    clock.pass(2_000_000);
+    state.sawJob(SCOPE, aJob('job-0', { status: 'pending_refresh' }));
+    clock.pass(1_600_000);
     state.sawJob(SCOPE, aJob('job-0', { status: 'completed' }));
     expect(state.pace(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
