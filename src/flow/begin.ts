@@ -1,10 +1,10 @@
 /** What stands between a plan and the first request: the locks, and the run on disk. */
 import type { Clock } from '../context.js';
 import { LockedError } from '../errors.js';
-import type { OpenedInput } from '../input/index.js';
 import type { Kind } from '../model.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
+import { isSame } from './earlier.js';
 import type { ImportOptions } from './options.js';
 import { contentOf, type Surveyed } from './plan.js';
 import { identityOf, storeOptions } from './run.js';
@@ -62,11 +62,8 @@ export function beginRun(
   state: State,
   clock: Clock,
 ): string[] {
-  const superseded = supersede(
-    surveyed.inputs.map(({ opened }) => opened),
-    scope,
-    state,
-  );
+  // Before there is a run: one that is found unfinished must not leave it undone.
+  if (options.full) for (const kind of surveyed.duplicates.keys()) state.clearFingerprints(scope, kind);
   state.startRun({
     run,
     scope,
@@ -84,23 +81,15 @@ export function beginRun(
       rejects_file: rejects[index] ?? null,
     })),
   });
-  if (options.full) for (const kind of surveyed.duplicates.keys()) state.clearFingerprints(scope, kind);
-  return superseded;
-}
-
-function supersede(inputs: readonly OpenedInput[], scope: Scope, state: State): string[] {
-  const locations = new Set(inputs.map((input) => input.location));
+  // After there is a run: those before it give way to something that can be resumed.
+  const locations = new Set(surveyed.inputs.map(({ opened }) => opened.location));
   const old = state
     .knownRuns()
-    .filter(
-      (run) => !run.finished && isSame(run.scope, scope) && run.inputs.some((i) => locations.has(i.location)),
-    );
+    .filter((r) => r.run !== run && !r.finished && isSame(r.scope, scope))
+    .filter((r) => r.inputs.some((input) => locations.has(input.location)));
   for (const { run } of old) {
     state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
     state.removeSpool(run);
   }
   return old.map(({ run }) => run);
 }
-
-const isSame = (a: Scope, b: Scope): boolean =>
-  a.account === b.account && a.region === b.region && a.base_url === b.base_url;

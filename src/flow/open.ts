@@ -1,4 +1,5 @@
 /** Opens the inputs of an import: companies before users, stdin spooled first. */
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InputError, UsageError } from '../errors.js';
 import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../input/index.js';
@@ -18,7 +19,9 @@ export async function openInputs(
   const opened: OpenedInput[] = [];
   for (const path of paths) {
     const location =
-      path === '-' ? await spoolStdin(deps.stdin, deps.state.spoolFolder(run)) : resolve(deps.cwd, path);
+      path === '-'
+        ? await spoolStdin(deps.stdin, deps.state.spoolFolder(run), deps.stop)
+        : resolve(deps.cwd, path);
     opened.push(await openOne(path, location, options, deps));
   }
   return inOrder(opened);
@@ -37,15 +40,17 @@ export async function reopenInputs(
   return opened;
 }
 
-/** Refuses to go on with other content than the run began with (contract §4). @throws InputError */
-export function checkUnchanged(run: StoredRun, found: readonly { path: string; digest: string }[]): void {
-  for (const [index, input] of run.inputs.entries()) {
-    if (found[index]?.digest === input.digest) continue;
-    throw new InputError(`has changed since run ${run.run} began, so it cannot be continued`, {
-      file: input.path,
-      hint: `put the old content back, or import the file anew: profiles import ${input.path}`,
-    });
-  }
+/**
+ * A plan holds for the file that was planned; one that is written to meanwhile would be sent half old, half new.
+ * @throws InputError
+ */
+export async function refuseChanged({ path, location, stamp }: OpenedInput): Promise<void> {
+  const now = await stat(location).catch(() => null);
+  if (now?.size === stamp.size && now.mtimeMs === stamp.mtimeMs) return;
+  throw new InputError('changed while it was being imported', {
+    file: path,
+    hint: 'import it again when nothing writes to it',
+  });
 }
 
 function openOne(

@@ -14,6 +14,7 @@ import type { FilePlan, ImportEvent, Kind, Plan, RejectedRow } from '../model.js
 import { Channel } from './channel.js';
 import { type Chunk, cutChunks, envelopeBytes, serialise } from './chunk.js';
 import { estimateSeconds, measure } from './estimate.js';
+import { refuseChanged } from './open.js';
 import type { SendOptions } from './options.js';
 
 /** An input that was read to its end once. */
@@ -131,15 +132,18 @@ export interface CutDeps {
   recorded(input: number): Parameters<typeof cutChunks>[1]['recorded'];
 }
 
-/** The chunks of one planned input, in order: what is sent, and what `--dry-run` counts. */
-export function chunksOf(input: PlannedInput, index: number, deps: CutDeps): AsyncGenerator<Chunk> {
+/**
+ * The chunks of one planned input, in order: what is sent, and what `--dry-run` counts.
+ * @throws InputError when the file was written to since it was planned
+ */
+export async function* chunksOf(input: PlannedInput, index: number, deps: CutDeps): AsyncGenerator<Chunk> {
   const { kind } = input.opened;
   const items = buildItems(input.opened, input.survey.schema, {
     hashKey: deps.hashKey,
     threads: deps.threads,
     signal: deps.signal,
   });
-  return cutChunks(items, {
+  const chunks = cutChunks(items, {
     kind,
     input: index,
     limits: deps.limits,
@@ -147,6 +151,11 @@ export function chunksOf(input: PlannedInput, index: number, deps: CutDeps): Asy
     isUnchanged: deps.isUnchanged(kind),
     recorded: deps.recorded(index),
   });
+  for await (const chunk of chunks) {
+    await refuseChanged(input.opened);
+    yield chunk;
+  }
+  await refuseChanged(input.opened); // what it has not any more is in no chunk
 }
 
 /** What a rehearsed cut counted. */

@@ -13,8 +13,9 @@ import { beginRun, takeLocks } from './begin.js';
 import { tap } from './channel.js';
 import type { Chunk } from './chunk.js';
 import { Deadline } from './deadline.js';
+import { checkUnchanged, isSame, mayContinue, stillUnfinished } from './earlier.js';
 import type { ImportDeps, ImportResult } from './import.js';
-import { checkUnchanged, openInputs, reopenInputs } from './open.js';
+import { openInputs, reopenInputs } from './open.js';
 import type { ImportOptions } from './options.js';
 import {
   type CutDeps,
@@ -55,7 +56,7 @@ export class Sitting {
   #records: RequestRecord[] = [];
   #opened: OpenedInput[] = [];
   #rejecting: Rejecting | undefined;
-  #unlock: (() => void) | undefined;
+  readonly #locks: (() => void)[] = [];
 
   constructor(
     private readonly options: ImportOptions,
@@ -74,13 +75,12 @@ export class Sitting {
     this.#opened = this.earlier
       ? await reopenInputs(this.earlier, options, deps)
       : await openInputs(options, this.#run, deps);
-    if (!options.dryRun) this.#unlock = takeLocks(deps.state, this.#scope(), this.#kinds());
-    if (this.earlier) this.#records = deps.state.requests(this.#run);
+    if (!options.dryRun) this.#lock(this.#scope());
+    if (this.earlier) this.#continue(stillUnfinished(this.earlier, deps.state));
 
     const surveyed = yield* this.#survey();
     if (this.earlier) checkUnchanged(this.earlier, contentOf(surveyed));
-    else if (options.resume && deps.scope)
-      yield* this.#adopt(identityOf(deps.scope, contentOf(surveyed), options));
+    else if (options.resume && deps.scope) yield* this.#adopt(deps.scope, surveyed);
 
     const cut = this.#cutDeps(surveyed);
     const tallied = await tally(surveyed, cut, options.dryRun);
@@ -112,7 +112,7 @@ export class Sitting {
   async close(): Promise<void> {
     this.#deadline.clear();
     await this.#rejecting?.close();
-    this.#unlock?.();
+    for (const unlock of this.#locks) unlock();
     if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
   }
 
@@ -146,14 +146,27 @@ export class Sitting {
   }
 
   /** `import --resume`: goes on with the unfinished run of the same content, if there is one. */
-  *#adopt(identity: string): Generator<ImportEvent> {
-    const { state } = this.deps;
-    const found = state.knownRuns().find((run) => !run.finished && run.identity === identity);
+  async *#adopt(here: Scope, surveyed: Surveyed): AsyncGenerator<ImportEvent> {
+    const { state, service } = this.deps;
+    const identity = identityOf(here, contentOf(surveyed), this.options);
+    const found = state
+      .knownRuns()
+      .find((run) => !run.finished && run.identity === identity && mayContinue(run, here, service.account));
     if (!found) return;
-    this.earlier = found;
-    this.#run = found.run;
-    this.#records = state.requests(found.run);
+    if (!isSame(found.scope, here) && !this.options.dryRun) this.#lock(found.scope);
+    this.#continue(found);
+    await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `continues run ${found.run} of ${found.started_at}` };
+  }
+
+  #continue(run: StoredRun): void {
+    this.earlier = run;
+    this.#run = run.run;
+    this.#records = this.deps.state.requests(run.run);
+  }
+
+  #lock(scope: Scope): void {
+    this.#locks.push(takeLocks(this.deps.state, scope, this.#kinds()));
   }
 
   #cutDeps(surveyed: Surveyed): CutDeps {
@@ -168,7 +181,7 @@ export class Sitting {
       duplicates: surveyed.duplicates,
       isUnchanged: (kind) => {
         if (!options.changedOnly || !deps.scope) return null;
-        const index = indexes.get(kind) ?? deps.state.fingerprints(deps.scope, kind);
+        const index = indexes.get(kind) ?? deps.state.fingerprints(this.#scope(), kind);
         indexes.set(kind, index);
         return (prints, at) => index.matches(prints, at);
       },
@@ -299,7 +312,9 @@ export class Sitting {
     return [...new Set(this.#opened.map((input) => input.kind))];
   }
 
+  /** A run keeps the scope it began with, also where another token goes on with it. */
   #scope(): Scope {
+    if (this.earlier) return this.earlier.scope;
     // The command asks for a token before it imports; without one there is nothing but a dry run.
     if (!this.deps.scope) throw new AuthError('an import needs a token');
     return this.deps.scope;

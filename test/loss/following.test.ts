@@ -136,7 +136,7 @@ describe.each([1, 8])('--concurrency %i', (concurrency) => {
 
 test('a job that never ends: waiting ends at --wait-timeout, and a resume follows it on', async () => {
   service.trouble = second('stuck');
-  const outcome = await machine.run([...SEND, '--wait-timeout', '2h'], { clock });
+  const outcome = await machine.run([...SEND, '--wait-timeout', '3h'], { clock });
   expect([outcome.code, outcome.summary!.status, outcome.error!.code]).toEqual([
     3,
     'timed_out',

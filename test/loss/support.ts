@@ -62,8 +62,8 @@ export class Machine {
     this.env = { PROFILES_BASE_URL: baseUrl, PROFILES_TOKEN: 'tok_0123456789' };
   }
 
-  write(path: string, text: string): void {
-    writeFileSync(join(this.folder, path), text);
+  write(path: string, text: string, mode = 0o644): void {
+    writeFileSync(join(this.folder, path), text, { mode });
   }
 
   /** A command line with `--json`. */

@@ -1,0 +1,41 @@
+/** Whether an earlier run may be gone on with (contract §4). */
+import { InputError, UsageError } from '../errors.js';
+import type { StoredRun } from '../state/runs.js';
+import type { Scope, State } from '../state/state.js';
+
+export const isSame = (a: Scope, b: Scope): boolean =>
+  a.account === b.account && a.region === b.region && a.base_url === b.base_url;
+
+/**
+ * Whether a run of this content may be continued from here: one of this account, or, of an account without a name,
+ * one whose token was refused, since the right token makes another account of it.
+ * @param account configured name of the account in use, or null
+ */
+export function mayContinue(run: StoredRun, here: Scope, account: string | null): boolean {
+  if (isSame(run.scope, here)) return true;
+  const sameService = run.scope.region === here.region && run.scope.base_url === here.base_url;
+  return sameService && run.named_account === null && account === null && run.ended_by === 'unauthorised';
+}
+
+/**
+ * The run as it is now: between the look at it and the lock, another process may have ended it.
+ * @throws UsageError
+ */
+export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
+  const now = state.knownRuns().find((known) => known.run === run);
+  if (now && !now.finished) return now;
+  throw new UsageError(`run ${run} is ${now ? `finished (${now.status})` : 'forgotten'} meanwhile`, {
+    hint: 'profiles runs lists all',
+  });
+}
+
+/** Refuses to go on with other content than the run began with. @throws InputError */
+export function checkUnchanged(run: StoredRun, found: readonly { path: string; digest: string }[]): void {
+  for (const [index, input] of run.inputs.entries()) {
+    if (found[index]?.digest === input.digest) continue;
+    throw new InputError(`has changed since run ${run.run} began, so it cannot be continued`, {
+      file: input.path,
+      hint: `put the old content back, or import the file anew: profiles import ${input.path}`,
+    });
+  }
+}

@@ -1,0 +1,318 @@
+/** What a resume may and may not do (contract §4 "State"), and how it fares with everything else that an import can do. */
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { FaultServer, type Strike } from '../support/fault-server.js';
+import { FAULTS, fates, status } from './faults.js';
+import { balance, elevenCompanies, Machine, type Outcome, resumeToTheEnd } from './support.js';
+
+const file = elevenCompanies();
+const SEND = ['import', file.path, '--chunk-size', '4', '--retries', '0'];
+
+let service: FaultServer;
+let machine: Machine;
+beforeEach(async () => {
+  service = await new FaultServer().start();
+  machine = new Machine(service.url);
+  machine.write(file.path, file.text);
+});
+afterEach(() => service.stop());
+
+const run = (argv: string[], env: Record<string, string> = {}): Promise<Outcome> =>
+  machine.run(argv, { clock: machine.clock, env });
+const from = (nth: number, strike: Strike) => ({ submit: (n: number) => (n >= nth ? strike : undefined) });
+const only = (nth: number, strike: Strike) => ({ submit: (n: number) => (n === nth ? strike : undefined) });
+
+/** An import of which one request of three was acknowledged. */
+async function halfDone(strike: Strike = status(503)): Promise<Outcome> {
+  service.trouble = from(2, strike);
+  const first = await run(SEND);
+  expect(first.summary!.rows).toMatchObject({ submitted: 3, merged: 1, unsent: 8 });
+  service.trouble = {};
+  return first;
+}
+
+describe('another content', () => {
+  const changes = {
+    'a row more': () => appendFileSync(join(machine.folder, file.path), 'c-99,new\n'),
+    'another value': () => machine.write(file.path, file.text.replace('Company 10', 'Company XI')),
+    'a row less': () => machine.write(file.path, file.text.replace('c-10,"Company 10"\n', '')),
+  };
+  test.each(Object.entries(changes))('%s: resume refuses and sends nothing', async (_, change) => {
+    await halfDone();
+    const seen = { ...service.seen };
+    change();
+    const refused = await run(['resume']);
+    expect([refused.code, refused.error?.code]).toEqual([2, 'input']);
+    expect(refused.error?.message).toMatch(/companies\.csv: has changed since run .* began/);
+    expect(service.seen).toEqual(seen);
+    // The old content is welcome again.
+    machine.write(file.path, file.text);
+    const last = await run(['resume']);
+    expect(last.code, last.stderr).toBe(0);
+    await balance(last.summary!, machine, service, file);
+  });
+
+  test('import --resume starts anew, supersedes the unfinished run, and says so', async () => {
+    const first = await halfDone();
+    machine.write(file.path, file.text.replace('Company 10', 'Company XI'));
+    const next = await run([...SEND, '--resume']);
+    expect([next.code, next.summary!.rows.submitted]).toEqual([0, 11]);
+    expect(next.summary!.run).not.toBe(first.summary!.run);
+    expect(next.summary!.warnings).toEqual([
+      expect.stringContaining(`run ${first.summary!.run} of the same file`),
+    ]);
+    const old = await run(['resume', first.summary!.run!]);
+    expect([old.code, old.error?.message]).toEqual([2, expect.stringContaining('superseded')]);
+  });
+});
+
+describe('import --resume', () => {
+  test('goes on with the unfinished run of the same content', async () => {
+    const first = await halfDone(FAULTS['reset after acceptance']);
+    const last = await run([...SEND, '--resume']);
+    expect([last.code, last.summary!.run]).toEqual([0, first.summary!.run]);
+    expect(last.summary!.maybe_sent_twice).toMatchObject([{ first_line: 6, last_line: 9, rows: 4 }]);
+    expect(last.summary!.rows).toMatchObject({ read: 12, merged: 1, submitted: 11 });
+    await balance(last.summary!, machine, service, file);
+  });
+
+  test('starts anew when nothing is unfinished', async () => {
+    const first = await run([...SEND, '--resume']);
+    const second = await run([...SEND, '--resume']);
+    expect([first.code, second.code]).toEqual([0, 0]);
+    expect(second.summary!.run).not.toBe(first.summary!.run);
+    expect(service.ledger.timesAccepted.get('c-5')).toBe(2);
+  });
+
+  test("never takes another account's run for its own", async () => {
+    const token = (name: string): object => ({ token: `tok_of_${name}_0123` });
+    machine.write(
+      'config.json',
+      JSON.stringify({ accounts: { one: token('one'), two: token('two') } }),
+      0o600,
+    );
+    delete machine.env.PROFILES_TOKEN;
+    const as = (account: string, argv: string[]): Promise<Outcome> =>
+      run([...argv, '--account', account, '--config', 'config.json', '--base-url', service.url]);
+    service.trouble = from(2, status(503));
+    const first = await as('one', SEND);
+    expect(first.summary!.rows.submitted, first.stderr).toBe(3);
+    service.trouble = {};
+    const second = await as('two', [...SEND, '--resume']);
+    expect([second.code, second.summary!.rows.submitted]).toEqual([0, 11]);
+    expect(second.summary!.run).not.toBe(first.summary!.run);
+    expect(service.ledger.timesAccepted.get('c-0')).toBe(2); // once for each account
+    const last = await as('one', ['resume']);
+    expect([last.code, last.summary!.run]).toEqual([0, first.summary!.run]);
+  });
+});
+
+describe('another token', () => {
+  const OTHER = { PROFILES_TOKEN: 'tok_the_right_one' };
+
+  test('is accepted after a 401, and stays accepted', async () => {
+    const first = await halfDone(status(401));
+    expect(first.code).toBe(4);
+    service.trouble = only(service.seen.submit + 2, status(503));
+    const second = await run(['resume'], OTHER);
+    expect([second.code, second.summary!.rows.submitted], second.stderr).toEqual([6, 7]);
+    const last = await run(['resume'], OTHER);
+    expect([last.code, last.summary!.rows.submitted], last.stderr).toEqual([0, 11]);
+    await balance(last.summary!, machine, service, file);
+  });
+
+  test('is accepted by import --resume after a 401', async () => {
+    const first = await halfDone(status(401));
+    const last = await run([...SEND, '--resume'], OTHER);
+    expect([last.code, last.summary!.run], last.stderr).toEqual([0, first.summary!.run]);
+    await balance(last.summary!, machine, service, file);
+  });
+
+  test('is refused after anything else: it may be another account', async () => {
+    await halfDone();
+    const seen = { ...service.seen };
+    const refused = await run(['resume'], OTHER);
+    expect([refused.code, refused.error?.message]).toEqual([2, expect.stringContaining('another account')]);
+    expect(service.seen).toEqual(seen);
+  });
+});
+
+test('another host is refused', async () => {
+  const first = await halfDone();
+  const other = await new FaultServer().start();
+  onTestFinished(() => other.stop());
+  const refused = await run(['resume'], { PROFILES_BASE_URL: other.url });
+  expect([refused.code, refused.error?.message]).toEqual([
+    2,
+    expect.stringContaining(`went to ${service.url}`),
+  ]);
+  expect(other.seen).toEqual({ submit: 0, poll: 0 });
+  const last = await resumeToTheEnd(machine, first);
+  await balance(last.summary!, machine, service, file);
+});
+
+describe('rejects', () => {
+  const [good, bad] = [{ path: 'companies.csv' }, 'c-2,"x",surplus\n'];
+  const rejected = (outcome: Outcome): string[] => {
+    const { rejects_file } = outcome.summary!.files[0]!;
+    const text = readFileSync(join(machine.folder, rejects_file!), 'utf8');
+    return text
+      .trimEnd()
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(',')[0]!);
+  };
+  const both = [...SEND, '--chunk-size', '2', '--skip-invalid', '--continue-on-error'];
+
+  test.each([['resume'], [...both, '--resume']])(
+    '%s adds to the file of the first sitting',
+    async (...argv) => {
+      machine.write(good.path, `company_id,name\nc-1,a\n${bad}c-3,b\nc-4,c\nc-5,d\nc-6,e\n`);
+      const refuses =
+        (...ids: string[]): Strike =>
+        async (exchange) => {
+          const request = await exchange.read();
+          if (request.ids.some((id) => ids.includes(id))) return status(422)(exchange);
+          return exchange.acknowledge();
+        };
+      // c-1 and c-3 are refused; then the service is gone; when it is back, c-6 is refused.
+      service.trouble = { submit: (nth) => (nth === 1 ? refuses('c-3') : status(503)) };
+      const first = await run(both);
+      expect(first.code, first.stderr).toBe(6);
+      expect(rejected(first)).toEqual(['c-2', 'c-1', 'c-3']);
+      service.trouble = { submit: () => refuses('c-6') };
+      const last = await run(argv as string[]);
+      expect([last.code, last.summary!.rows], last.stderr).toEqual([
+        5,
+        { read: 6, rejected: 4, merged: 0, unchanged: 0, submitted: 2, completed: 2 },
+      ]);
+      expect(rejected(last)).toEqual(['c-2', 'c-1', 'c-3', 'c-6']);
+      const files = readdirSync(machine.folder).filter((name) => name.includes('rejects'));
+      expect(files).toEqual(['companies.rejects.csv']);
+    },
+  );
+});
+
+test('a file that is written to while it is imported ends the import, and is no success', async () => {
+  const rows = Array.from({ length: 60_000 }, (_, i) => `c-${i},${'x'.repeat(20)}\n`);
+  machine.write(file.path, `company_id,name\n${rows.join('')}`);
+  service.trouble = {
+    submit: (nth) =>
+      nth === 1
+        ? async (exchange) => {
+            writeFileSync(join(machine.folder, file.path), 'company_id,name\nc-1,other\n');
+            await exchange.acknowledge();
+          }
+        : undefined,
+  };
+  const outcome = await run(['import', file.path, '--chunk-size', '2000']);
+  expect([outcome.code, outcome.summary?.status], outcome.stderr).toEqual([2, 'stopped']);
+  expect(outcome.error?.message).toMatch(/companies\.csv: changed while it was being imported/);
+  const { read, submitted, unsent } = outcome.summary!.rows;
+  expect([read, submitted + unsent!]).toEqual([60_000, 60_000]);
+});
+
+test('the ids of a job that an earlier sitting left unfinished are waited for', async () => {
+  // Two requests with c-1; the first one's job does not end before waiting does.
+  machine.write(file.path, 'company_id,name\nc-1,old\nc-2,a\nc-3,b\nc-1,new\n');
+  service.trouble = { fate: (nth) => (nth === 1 ? fates.stuck : undefined) };
+  const first = await run([
+    'import',
+    file.path,
+    '--chunk-size',
+    '2',
+    '--concurrency',
+    '8',
+    '--wait-timeout',
+    '3h',
+  ]);
+  expect([first.code, first.summary!.rows], first.stderr).toMatchObject([3, { submitted: 2, unsent: 2 }]);
+  let polls = 0;
+  service.trouble = {
+    fate: () => (job) => {
+      if (polls++ < 5) return fates.stuck(job);
+      return { ...job, status: 'completed', completed_rows: job.total_rows };
+    },
+    submit: () => async (exchange) => {
+      expect(polls, 'the first job has ended').toBeGreaterThan(5);
+      await exchange.acknowledge();
+    },
+  };
+  const last = await run(['resume']);
+  expect([last.code, last.summary!.rows.completed], last.stderr).toEqual([0, 4]);
+  expect(service.ledger.profiles.companies.get('c-1')).toEqual({ name: 'new' });
+});
+
+test('stdin is spooled, resumed from its spool, and then removed', async () => {
+  service.trouble = from(2, FAULTS['reset after acceptance']);
+  const spooled = { clock: machine.clock, stdin: file.text };
+  const first = await machine.run(['import', '-', '--chunk-size', '4', '--retries', '0'], spooled);
+  expect([first.code, first.summary?.rows.submitted], first.stderr).toEqual([6, 3]);
+  const spool = join(machine.folder, '.state/spool');
+  expect(readdirSync(spool)).toEqual([first.summary!.run]);
+  service.trouble = {};
+  const last = await run(['resume']);
+  expect([last.code, last.summary!.rows.submitted], last.stderr).toEqual([0, 11]);
+  expect(last.summary!.files[0]!.path).toBe('-');
+  await balance(last.summary!, machine, service, file);
+  expect(readdirSync(spool)).toEqual([]);
+});
+
+test('a 413, and the end of the service half-way through its halves', async () => {
+  const tooLarge: Strike = async (exchange) => {
+    const { ids } = await exchange.read();
+    return ids.length > 2 ? status(413)(exchange) : exchange.acknowledge();
+  };
+  service.trouble = { submit: (nth) => (nth < 3 ? tooLarge : status(503)) };
+  const first = await run(['import', file.path, '--chunk-size', '12', '--retries', '0']);
+  expect(first.code).toBe(6);
+  await balance(first.summary!, machine, service, file);
+  service.trouble = { submit: () => tooLarge };
+  const last = await run(['resume']);
+  expect([last.code, last.summary!.rows], last.stderr).toMatchObject([0, { submitted: 11, merged: 1 }]);
+  await balance(last.summary!, machine, service, file);
+  expect(service.ledger.profiles.companies.get('c-1')).toEqual({ name: 'Company 1, renamed' });
+});
+
+test('--changed-only: what was unchanged at first is unchanged after a resume, and counted', async () => {
+  expect((await run(SEND)).code).toBe(0);
+  machine.write(file.path, file.text.replaceAll(/Company (4|6|8)/g, 'Renamed $1'));
+  service.trouble = from(service.seen.submit + 2, FAULTS['reset after acceptance']);
+  const first = await run([...SEND, '--changed-only']);
+  expect(first.code, first.stderr).toBe(6);
+  service.trouble = {};
+  const last = await run(['resume']);
+  // c-1 stands twice and is always sent.
+  expect([last.code, last.summary!.rows], last.stderr).toEqual([
+    0,
+    { read: 12, rejected: 0, merged: 1, unchanged: 7, submitted: 4, completed: 4 },
+  ]);
+  const names = [...service.ledger.profiles.companies.values()].map(
+    (profile) => (profile as { name: string }).name,
+  );
+  expect(names.filter((name) => name.startsWith('Renamed'))).toHaveLength(3);
+  const nothing = await run([...SEND, '--changed-only']);
+  expect(nothing.summary!.rows).toMatchObject({ unchanged: 10, submitted: 1 });
+});
+
+test('users are sent when the jobs of the companies have ended, also when one of them failed', async () => {
+  machine.write('users.csv', 'user_id,company_id,name\nu-1,c-1,Ann\nu-2,c-2,Ben\n');
+  let ended = 0;
+  service.trouble = {
+    fate: (nth) => (job, polls) => {
+      if (polls < 3) return fates.stuck(job);
+      ended++;
+      return nth === 2 ? fates.failed(job) : { ...job, status: 'completed', completed_rows: job.total_rows };
+    },
+    submit: () => async (exchange) => {
+      const { kind } = await exchange.read();
+      if (kind === 'users') expect(ended).toBe(3);
+      await exchange.acknowledge();
+    },
+  };
+  const outcome = await run(['import', 'users.csv', file.path, '--chunk-size', '4', '--concurrency', '8']);
+  expect([outcome.code, outcome.summary!.status], outcome.stderr).toEqual([7, 'failed']);
+  expect(outcome.summary!.rows).toMatchObject({ read: 14, submitted: 13, merged: 1 });
+  expect([...service.ledger.profiles.users.keys()]).toEqual(['u-1', 'u-2']);
+});
