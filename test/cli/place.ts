@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { World } from '../../src/context.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { systemClock } from '../../src/world.js';
-import { type CliResult, cli, scratch } from '../support/cli.js';
-import { hurriedClock } from '../support/sandbox.js';
+import { type CliOptions, type CliResult, cli, scratch } from '../support/cli.js';
 import type { Invocation } from './invocations.js';
 
 /** The API key of the place: whatever prints it, a test finds it. */
@@ -13,11 +12,13 @@ export const TOKEN = 'key-7f3b91c2d4e8a6054';
 /** Stands in every metadata value of the place's files, and nowhere else. */
 export const CANARY = 'zq7';
 
+const FACTOR = 20;
+const start = systemClock.now();
 /** Twenty times as fast as the real one: a poll's 200 ms take 10. */
 export const hurried: World['clock'] = {
-  now: hurriedClock(20).now,
-  monotonic: () => systemClock.monotonic() * 20,
-  sleep: (ms, signal) => systemClock.sleep(ms / 20, signal),
+  now: () => start + (systemClock.now() - start) * FACTOR,
+  monotonic: () => systemClock.monotonic() * FACTOR,
+  sleep: (ms, signal) => systemClock.sleep(ms / FACTOR, signal),
 };
 
 export interface Place {
@@ -47,7 +48,7 @@ function csv(header: string, line: (n: number) => string): string {
 
 /** Starts the service, and lets a few commands leave what a machine remembers: runs, jobs, a rehearsal. */
 export async function makePlace(): Promise<Place> {
-  const service = await startSandbox({ clock: hurriedClock(), expectToken: TOKEN });
+  const service = await startSandbox({ clock: hurried, expectToken: TOKEN });
   const template = scratch();
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(template, name), text);
   writeFileSync(join(template, 'token.txt'), `${TOKEN}\n`, { mode: 0o600 });
@@ -113,15 +114,15 @@ export interface RunOptions {
   token?: TokenSource;
   /** Also what GitHub Actions sets, with a step summary in the folder. */
   inGitHub?: boolean;
-  /** A terminal of that width instead of pipes. */
-  columns?: number;
+  /** Of the terminal that it runs in, if it does. */
+  terminal?: Pick<CliOptions, 'streams' | 'env'>;
 }
 
 /** Runs one line of the table in a folder of its own. */
 export async function run(
   place: Place,
   invocation: Invocation,
-  { flags = [], token = 'environment', inGitHub = false, columns }: RunOptions = {},
+  { flags = [], token = 'environment', inGitHub = false, terminal }: RunOptions = {},
 ): Promise<CliResult & { folder: string }> {
   const folder = place.folder();
   const words = place.words(invocation.line);
@@ -134,11 +135,11 @@ export async function run(
   try {
     const result = await cli([...words, ...byFlag, ...flags], {
       cwd: folder,
-      env: { ...place.env, ...given, ...(inGitHub ? github : {}), ...invocation.env },
+      env: { ...place.env, ...given, ...(inGitHub ? github : {}), ...invocation.env, ...terminal?.env },
       clock: hurried,
       ...(invocation.stdin === undefined ? {} : { stdin: invocation.stdin }),
       ...(invocation.stopped ? { stop: AbortSignal.abort('SIGINT') } : {}),
-      ...(columns === undefined ? {} : { columns }),
+      ...(terminal?.streams === undefined ? {} : { streams: terminal.streams }),
     });
     return { ...result, folder };
   } finally {

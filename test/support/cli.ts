@@ -20,6 +20,8 @@ export interface CliOptions {
   stdin?: string | Buffer | Readable;
   /** Terminal width of stdout and stderr; absent: both are pipes. */
   columns?: number;
+  /** Streams to write to, such as a process's own; the result then has no text. */
+  streams?: { stdout: Output; stderr: Output };
   clock?: World['clock'];
   stop?: AbortSignal;
   abort?: AbortSignal;
@@ -57,8 +59,8 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
     platform: process.platform,
     cwd,
     stdin: stdin as Input,
-    stdout: stdout.stream,
-    stderr: stderr.stream,
+    stdout: options.streams?.stdout ?? stdout.stream,
+    stderr: options.streams?.stderr ?? stderr.stream,
     clock: options.clock ?? systemClock,
     nodeVersion: process.versions.node,
     cores: 1,
