@@ -1,11 +1,12 @@
 /** The built command in a process of its own: for signals, kills, locks, and what Node reads at its start. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const BIN = join(ROOT, 'bin/profiles.js');
+/** The command as npm links it. */
+export const BIN = join(ROOT, 'bin/profiles.js');
 
 export interface Ended {
   /** Null when a signal ended it. */
@@ -20,13 +21,16 @@ export interface Child {
   kill(signal: NodeJS.Signals): void;
   /** Resolves once stderr holds this text. */
   says(text: string | RegExp): Promise<void>;
+  /** Resolves once this path is there, below its working directory. */
+  has(path: string): Promise<void>;
   ended: Promise<Ended>;
 }
 
 export interface ChildOptions {
   cwd: string;
   env?: Record<string, string>;
-  stdin?: string;
+  /** Null keeps it open, for the test to write to. Default: empty. */
+  stdin?: string | null;
   /** Another user than this one, where that is allowed. */
   uid?: number;
 }
@@ -44,7 +48,8 @@ export function node(argv: readonly string[], { cwd, env, stdin, uid }: ChildOpt
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const texts = { stdout: '', stderr: '' };
-  child.stdin.on('error', () => {}).end(stdin ?? '');
+  child.stdin.on('error', () => {});
+  if (stdin !== null) child.stdin.end(stdin ?? '');
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
       texts[name] += text;
@@ -58,6 +63,9 @@ export function node(argv: readonly string[], { cwd, env, stdin, uid }: ChildOpt
     process: child,
     kill: (signal) => void child.kill(signal),
     ended,
+    has: async (path) => {
+      while (!existsSync(join(cwd, path)) && child.exitCode === null) await wait(5);
+    },
     says: (text) =>
       new Promise((settle, reject) => {
         const look = (): void => {

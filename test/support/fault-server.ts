@@ -2,6 +2,7 @@
  * A service that is not the product's own: it reads requests off real sockets, keeps a ledger, and has bad
  * moments where a test wants them. It shares no code with the sandbox, so that the two cannot agree on a mistake.
  */
+import { EventEmitter } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -101,6 +102,8 @@ export class FaultServer {
   /** Requests of each sort since the start. */
   readonly seen = { submit: 0, poll: 0 };
   connections = 0;
+  /** `submit` and `poll`, as they arrive. */
+  readonly events = new EventEmitter();
   #server: Server | undefined;
   #jobs: { record: JobRecord; polls: number }[] = [];
   #port = 0;
@@ -157,6 +160,7 @@ export class FaultServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const sort = request.method === 'POST' ? 'submit' : 'poll';
     const nth = ++this.seen[sort];
+    this.events.emit(sort);
     const exchange = new Exchange(this, request, response, nth);
     const strike = this.trouble[sort]?.(nth);
     if (strike) return strike(exchange);

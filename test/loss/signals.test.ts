@@ -1,0 +1,180 @@
+/** Signals, pipes and terminals that go away, in real processes (contract §4 "Ctrl-C"). */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { BIN, built, type Child, profiles } from '../support/child.js';
+import { FaultServer, type Strike } from '../support/fault-server.js';
+import { fates, status } from './faults.js';
+import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
+
+const file = elevenCompanies();
+const SEND = ['import', file.path, '--chunk-size', '4', '--interval', '5ms'];
+
+let service: FaultServer;
+let machine: Machine;
+beforeAll(built);
+beforeEach(async () => {
+  service = await new FaultServer().start();
+  machine = new Machine(service.url);
+  machine.write(file.path, file.text);
+});
+afterEach(() => service.stop());
+
+const start = (argv: string[], stdin?: 'open'): Child =>
+  profiles(argv, { cwd: machine.folder, env: machine.env, ...(stdin === 'open' ? { stdin: null } : {}) });
+
+/** Holds the answers to submissions from the nth on; `arrival` resolves when one is held. */
+function holdFrom(nth: number): { arrival: Promise<void>; release(): void } {
+  let [arrived, release] = [(): void => {}, (): void => {}];
+  const arrival = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const held: Strike = async (exchange) => {
+    await exchange.accept();
+    arrived();
+    await released;
+    await exchange.acknowledge();
+  };
+  service.trouble = { submit: (n) => (n >= nth ? held : undefined) };
+  return { arrival, release };
+}
+
+/** The report of the newest run, as it is kept. */
+async function report(): Promise<Outcome> {
+  const [run] = await machine.runs();
+  await balance(run!.summary, machine, service, file);
+  return { code: 0, summary: run!.summary, error: null, stderr: '' };
+}
+
+async function resumes(twice: object[]): Promise<void> {
+  service.trouble = {};
+  const last = await machine.run(['resume'], { clock: machine.clock });
+  expect(last.code, last.stderr).toBe(0);
+  expect(last.summary!.maybe_sent_twice).toMatchObject(twice);
+  await balance(last.summary!, machine, service, file);
+  expect(service.ledger.profiles.companies.size).toBe(11);
+}
+
+describe.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 143],
+] as const)('%s', (signal, code) => {
+  test('once: the request in flight is let finish; ids and the way on are printed', async () => {
+    const { arrival, release } = holdFrom(2);
+    const child = start(SEND);
+    await arrival;
+    child.kill(signal);
+    await child.says('stopping: the request in flight is let finish');
+    release();
+    const ended = await child.ended;
+    expect(ended.code, ended.stderr).toBe(code);
+    const { summary } = await report();
+    expect(ended.stderr).toContain(`profiles resume ${summary!.run}`);
+    for (const id of ['job-1', 'job-2']) expect(ended.stderr).toContain(id);
+    expect(summary).toMatchObject({
+      status: 'interrupted',
+      rows: { submitted: 7, unsent: 4 },
+      maybe_sent_twice: [],
+    });
+    expect(service.seen.submit).toBe(2);
+    await resumes([]);
+    expect(service.seen.submit).toBe(3);
+  });
+
+  test('twice: ends now, and what was in flight is named when it is sent again', async () => {
+    const { arrival } = holdFrom(2);
+    const child = start(SEND);
+    await arrival;
+    child.kill(signal);
+    await child.says('stopping');
+    child.kill(signal);
+    const ended = await child.ended;
+    expect(ended.code, ended.stderr).toBe(code);
+    const { summary } = await report();
+    expect(ended.stderr).toContain(`profiles resume ${summary!.run}`);
+    expect(summary!.rows).toMatchObject({ submitted: 3, unsent: 8 });
+    await resumes([{ first_line: 6, last_line: 9, reason: 'interrupted while it was sent' }]);
+  });
+});
+
+describe('Ctrl-C at once ends', () => {
+  test('the wait for a job', async () => {
+    service.trouble = { fate: () => fates.stuck };
+    const child = start([...SEND, '--json']);
+    await once(service.events, 'poll');
+    child.kill('SIGINT');
+    const ended = await child.ended;
+    expect(ended.code, ended.stderr).toBe(130);
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      status: 'interrupted',
+      jobs: [{ job_id: 'job-1' }],
+      resume: expect.stringMatching(/^profiles resume \d/),
+    });
+    await resumes([]);
+  });
+
+  test('a backoff of an hour', async () => {
+    service.trouble = { submit: (nth) => (nth >= 2 ? status(503, { 'retry-after': '3600' }) : undefined) };
+    const child = start([...SEND, '--max-retry-after', '2h']);
+    await child.says('again in');
+    child.kill('SIGINT');
+    const ended = await child.ended;
+    expect(ended.code, ended.stderr).toBe(130);
+    expect((await report()).summary!.rows).toMatchObject({ submitted: 3, unsent: 8 });
+    await resumes([]);
+  });
+
+  test('a poll that is not answered', async () => {
+    service.trouble = { poll: () => () => {} };
+    const child = start(SEND);
+    await once(service.events, 'poll');
+    child.kill('SIGINT');
+    expect((await child.ended).code).toBe(130);
+    await resumes([]);
+  });
+
+  test('reading from a pipe that stays open', async () => {
+    const child = start(['import', '-', '--id', 'company_id'], 'open');
+    child.process.stdin!.write(file.text);
+    // Nothing tells that it has begun to read but that it has started: its state is there.
+    await child.has('.state/spool');
+    child.kill('SIGINT');
+    const ended = await child.ended;
+    expect(ended.code, ended.stderr).toBe(130);
+    expect(service.connections).toBe(0);
+    expect(await machine.runs()).toEqual([]);
+  });
+});
+
+describe('a reader that leaves does not stop an import', () => {
+  test.each(['--ndjson', '--json', ''])('%s | head -1', async (form) => {
+    const command = `"$NODE" "$BIN" ${SEND.join(' ')} ${form} | head -n 1; exit \${PIPESTATUS[0]}`;
+    const { stdout } = await promisify(execFile)('bash', ['-c', command], {
+      cwd: machine.folder,
+      env: { ...environment(), NODE: process.execPath, BIN },
+    });
+    if (form === '--ndjson') expect(JSON.parse(stdout)).toMatchObject({ type: 'plan' });
+    expect((await report()).summary).toMatchObject({ status: 'completed', rows: { submitted: 11 } });
+  });
+
+  test('2>&1 | head -1', async () => {
+    const command = `"$NODE" "$BIN" ${SEND.join(' ')} 2>&1 | head -n 1; exit \${PIPESTATUS[0]}`;
+    await promisify(execFile)('bash', ['-c', command], {
+      cwd: machine.folder,
+      env: { ...environment(), NODE: process.execPath, BIN },
+    });
+    expect((await report()).summary).toMatchObject({ status: 'completed', rows: { submitted: 11 } });
+  });
+});
+
+const environment = (): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  HOME: machine.folder,
+  PROFILES_STATE_DIR: `${machine.folder}/.state`,
+  ...machine.env,
+});
