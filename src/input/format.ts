@@ -13,7 +13,7 @@ const EXTENSIONS: Record<string, Format> = {
 };
 
 /** The format that a file's name tells, packed or not; undefined where it tells none. */
-export function formatOfName(path: string): Format | undefined {
+function formatOfName(path: string): Format | undefined {
   const name = path.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
   const extension = /\.([a-z]+)$/.exec(name)?.[1];
   return extension === undefined ? undefined : EXTENSIONS[extension];

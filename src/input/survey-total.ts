@@ -1,7 +1,7 @@
 /** Adds up what the batches of a survey found. */
 
 import { quoted } from './columns/quoted.js';
-import { type ColumnsTotal, columnsTotal } from './columns/total.js';
+import { type ColumnsTotal, columnsTotal, placeOf } from './columns/total.js';
 import type { SurveyPart } from './parts.js';
 import type { Tally } from './text/source.js';
 import type { ItemBatch, OpenedInput, Schema, Survey } from './types.js';
@@ -11,6 +11,7 @@ export class SurveyTotal {
   /** Ordinal of the first accepted row, -1 before there is one. */
   sample = -1;
   readonly unsettled: number[] = [];
+  readonly #input: OpenedInput;
   readonly #schema: Schema;
   readonly #columns: ColumnsTotal;
   #bytes = 0;
@@ -18,6 +19,7 @@ export class SurveyTotal {
   #rounded: SurveyPart['rounded'] = { first: null, count: 0 };
 
   constructor(input: OpenedInput, itemLimitBytes: number) {
+    this.#input = input;
     this.#schema = { types: [], itemLimitBytes };
     this.#columns = columnsTotal(input);
   }
@@ -77,7 +79,7 @@ export class SurveyTotal {
     if (first) {
       const more = count === 1 ? '' : ` (and ${count - 1} more)`;
       warnings.push(
-        `line ${first.line}${more}: the identifier ${quoted(first.text)} looks rounded by a spreadsheet; format its column as text and export it again`,
+        `${placeOf(this.#input)} ${first.line}${more}: the identifier ${quoted(first.text)} looks rounded by a spreadsheet; format its column as text and export it again`,
       );
     }
     return warnings;

@@ -246,7 +246,7 @@ describe('the survey', () => {
         column: 'v',
         key: 'v',
         type: 'mixed',
-        reason: 'line 2: "one" is text, others are an integer',
+        reason: 'item 2: "one" is text, others are an integer',
         empty: 0,
       },
     ]);

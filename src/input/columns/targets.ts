@@ -24,7 +24,7 @@ export interface Target {
 }
 
 /** Columns of an earlier rejects file: what was wrong with its rows. */
-export const REJECTS_PREFIX = '_profiles_';
+const REJECTS_PREFIX = '_profiles_';
 export const METADATA = 'metadata';
 
 type Mapped = Pick<OpenedInput, 'kind' | 'idColumn' | 'companyIdColumn' | 'rules' | 'path'>;

@@ -22,6 +22,9 @@ export function columnsTotal(input: OpenedInput): ColumnsTotal {
   return input.delimiter === null ? new FieldsTotal(input) : new CsvTotal(input);
 }
 
+/** What the numbers of records are called: lines of the file, but items of an array. */
+export const placeOf = ({ format }: OpenedInput): string => (format === 'json' ? 'item' : 'line');
+
 class CsvTotal implements ColumnsTotal {
   readonly #targets: Target[];
   #columns: CsvColumnPart[];
@@ -111,13 +114,13 @@ class FieldsTotal implements ColumnsTotal {
       const empty = rows - Object.values(stats.counts).reduce((sum, count) => sum + count, 0);
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'id') return { column, key, type: 'string', reason: because!, empty };
-      return { column, key, ...describeField(stats), empty };
+      return { column, key, ...describeField(stats, placeOf(this.#input)), empty };
     });
   }
 
   types(): Survey['types'] {
     return [...this.#fields.values()].flatMap(({ role, key, stats }): Survey['types'] =>
-      role === 'metadata' ? [[key!, describeField(stats).type]] : [],
+      role === 'metadata' ? [[key!, describeField(stats, placeOf(this.#input)).type]] : [],
     );
   }
 

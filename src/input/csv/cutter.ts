@@ -46,6 +46,8 @@ export class CsvCutter implements Cutter {
   readonly #lines = new Numbers();
   readonly #maxRecordBytes: number;
   #skipHeader: boolean;
+  /** Where in the current chunk the header ended. */
+  #headerEnd = 0;
   #first = 0;
   #state: In = In.start;
   #recordLine = 1;
@@ -100,9 +102,6 @@ export class CsvCutter implements Cutter {
     this.#first += lines.length;
     return { bytes, lines, spans: null, fileLines: null, first };
   }
-
-  /** Where in the current chunk the header ended. */
-  #headerEnd = 0;
 
   /** Goes over a chunk. Gives the offset after its last whole record, 0 when it completes none. */
   #scan(chunk: Buffer): number {

@@ -65,12 +65,12 @@ const NOUNS: Record<JsonType, string> = {
   object: 'an object or array',
 };
 
-/** The field's type and why, for the plan. */
-export function describeField(stats: FieldStats): Pick<ColumnPlan, 'type' | 'reason'> {
+/** The field's type and why, for the plan. `place` is what lines are called: in an array they are items. */
+export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan, 'type' | 'reason'> {
   const { counts, first, other } = stats;
   if (first === null) return { type: null, reason: 'only null' };
   if (other) {
-    const reason = `line ${other.line}: ${other.text} is ${NOUNS[other.type]}, others are ${NOUNS[first]}`;
+    const reason = `${place} ${other.line}: ${other.text} is ${NOUNS[other.type]}, others are ${NOUNS[first]}`;
     return { type: 'mixed', reason };
   }
   const type = first === 'integer' && counts.number > 0 ? 'number' : first === 'null' ? null : first;
