@@ -98,6 +98,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
       })
       .configureOutput({
         writeOut: (text) => world.stdout.write(text),
+        getOutHelpWidth: () => (world.stdout.isTTY && world.stdout.columns) || 80,
         writeErr: () => {}, // a usage error is printed once, by `report`
       });
   }

@@ -5,6 +5,7 @@ import type { ExitCode } from '../errors.js';
 import { writeJson } from '../output/result.js';
 import { safeLine } from '../output/safe.js';
 import { type Style, stylesFor, usesColour } from '../output/style.js';
+import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeOut } from '../output/write.js';
 import type { Settings } from '../settings/index.js';
@@ -63,11 +64,18 @@ async function* waited(findings: AsyncGenerator<Finding>, context: Context): Asy
 }
 
 const WIDTH = 'lookup_base_url'.length;
+/** Below its status, where a terminal has no room for all in one line. */
+const INDENT = ' '.repeat('fail  '.length);
 
+/** One line; at a terminal that is too narrow for it, the mend stands below, ready to be copied. */
 function line({ check, status, message, mend }: Finding, { stdout, env, flags }: Context): string {
   const styles = stylesFor(usesColour(stdout, env, flags));
   const style: Style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];
+  const head = `${style(status.padEnd(4))}  ${check.padEnd(WIDTH)}  `;
   const inOneLine = mend?.replace(/(:?)\n/g, (_, colon) => (colon ? ': ' : '; '));
   const what = safeLine(inOneLine === undefined ? message : `${message} | mend: ${inOneLine}`);
-  return `${style(status.padEnd(4))}  ${check.padEnd(WIDTH)}  ${what}\n`;
+  const room = (terminalWidth(stdout) ?? Number.POSITIVE_INFINITY) - INDENT.length - WIDTH - 2;
+  if (what.length < room) return `${head}${what}\n`;
+  const mends = mend?.split('\n').map((text) => `${INDENT}${safeLine(text)}\n`) ?? [];
+  return `${head}${safeLine(message)}\n${mends.join('')}`;
 }

@@ -10,12 +10,20 @@ import { readingOptions } from './reading-flags.js';
 /** Flags that say how requests are sent and followed. */
 export function sendingFlags(command: Command): Command {
   return command
+    .optionsGroup('Sending:')
+    .option('--dry-run', 'plan only: print it, send nothing')
+    .option('--check-properties', "compare users' keys with the service's user properties")
+    .option('--changed-only', 'skip rows that the service has completed already as they are')
+    .option('--full', 'forget what was sent, and send everything')
+    .option('--resume', 'continue the unfinished import of the same content, if there is one')
     .option('--chunk-size <items>', 'items of a request (default 5000)')
     .option('--chunk-bytes <bytes>', 'bytes of a request (default 4MiB)')
     .option('--concurrency <n>', 'unfinished jobs at a time (default 1)')
+    .optionsGroup('Waiting:')
     .option('--no-wait', 'return once everything is accepted')
     .option('--wait-timeout <duration>', 'stop waiting after this; the jobs go on')
     .option('--interval <duration>', 'fixed time between two polls of a job')
+    .optionsGroup('When something is wrong:')
     .option('--retries <n>', 'further attempts of a request (default 5)')
     .option('--retry-delay <duration>', 'first backoff (default 1s)')
     .option('--max-retry-after <duration>', 'longest Retry-After that is waited for (default 5m)')
@@ -24,11 +32,7 @@ export function sendingFlags(command: Command): Command {
     .option('--max-invalid <n|n%>', 'the same up to a bound')
     .option('--continue-on-error', 'go on after a request that the service refused')
     .option('--rejects <path>', 'where rejected rows are written')
-    .option('--changed-only', 'skip rows that the service has completed already as they are')
-    .option('--full', 'forget what was sent, and send everything')
-    .option('--dry-run', 'plan only: print it, send nothing')
-    .option('--check-properties', "compare users' keys with the service's user properties")
-    .option('--resume', 'continue the unfinished import of the same content, if there is one')
+    .optionsGroup('Result:')
     .option('--ndjson', 'print events as they happen, one JSON line each');
 }
 

@@ -47,7 +47,9 @@ interface Inspected {
 
 export function define(command: Command, wire: Wire): void {
   command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
-  readingFlags(command).option('--write-mapping <file>', 'write a mapping file of what was found');
+  readingFlags(command)
+    .optionsGroup('Result:')
+    .option('--write-mapping <file>', 'write a mapping file of what was found');
   examples(command, [
     'profiles inspect companies.csv',
     'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',

@@ -12,9 +12,6 @@ export async function interruptible<T>(
     return await work(stop);
   } catch (error) {
     if (!stop.aborted || error instanceof ProfilesError) throw error;
-    throw new InterruptedError(
-      stop.reason === 'SIGTERM' || stop.reason === 'SIGHUP' ? stop.reason : 'SIGINT',
-      { hint },
-    );
+    throw InterruptedError.of(stop, { hint });
   }
 }

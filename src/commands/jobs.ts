@@ -25,7 +25,7 @@ const FIELDS = [
   'seen_at',
 ];
 /** What fits a terminal. */
-const TABLE_FIELDS = ['job_id', 'kind', 'status', 'rows', 'completed_rows', 'region', 'submitted_at'];
+const TABLE_FIELDS = ['job_id', 'status', 'kind', 'rows', 'completed_rows', 'region', 'submitted_at'];
 
 interface Options {
   refresh: boolean;

@@ -90,28 +90,35 @@ export async function printListing(
   else if (form === 'ndjson') await writeOut(stdout, forTerminal(toNdjson(chosen.records), context));
   else if (form === 'csv')
     await writeOut(stdout, forTerminal(toCsv(chosen.records, chosen.columns), context));
-  else if (chosen.records.length > 0) await writeOut(stdout, await tableOf(chosen, list, selection, context));
+  else if (chosen.records.length > 0) await printTable(chosen, list, selection, context);
 }
 
-async function tableOf(
+/** Columns that were asked for are all shown; of the others, those that a terminal has room for. */
+async function printTable(
   { records, columns }: { records: readonly ListRecord[]; columns: readonly string[] },
   list: RecordList,
   selection: Selection,
-  { stdout, env, flags }: Context,
-): Promise<string> {
+  { stdout, stderr, env, flags }: Context,
+): Promise<void> {
   // Measuring text takes 35 ms to load, which `--json` need not wait for.
-  const { renderTable } = await import('../output/table.js');
+  const { renderFitting, renderTable } = await import('../output/table.js');
   const shown = selection.columns ? columns : (list.tableFields ?? columns);
-  return renderTable(
-    shown.map((field) => {
-      const style = list.styles?.[field];
-      const numeric = records.every((record) => typeof (record[field] ?? 0) === 'number');
-      const align = numeric ? 'right' : 'left';
-      return { header: field, align, whole: field === list.id, ...(style ? { style } : {}) };
-    }),
-    records.map((record) => shown.map((field) => cellText(record[field]))),
-    { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) },
-  );
+  const heads = shown.map((field) => {
+    const style = list.styles?.[field];
+    const numeric = records.every((record) => typeof (record[field] ?? 0) === 'number');
+    const align = numeric ? 'right' : 'left';
+    return { header: field, align, whole: field === list.id, ...(style ? { style } : {}) } as const;
+  });
+  const rows = records.map((record) => shown.map((field) => cellText(record[field])));
+  const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
+  if (selection.columns) {
+    await writeOut(stdout, renderTable(heads, rows, form));
+    return;
+  }
+  const { text, leftOut } = renderFitting(heads, rows, form);
+  await writeOut(stdout, text);
+  if (leftOut.length === 0 || flags.quiet) return;
+  await writeOut(stderr, `no room for ${safeLine(leftOut.join(', '))}; --columns chooses\n`);
 }
 
 /** A pipe gets the data as they are; a terminal gets nothing that it could obey. */

@@ -15,6 +15,7 @@ const TYPES: readonly (ColumnType | 'auto')[] = ['string', 'integer', 'number', 
 export function readingFlags(command: Command): Command {
   const again = (value: string, before: string[] = []): string[] => [...before, value];
   return command
+    .optionsGroup('Reading files:')
     .option('--kind <kind>', 'companies or users; else from the columns')
     .option('--id <column>', "the identifier's column")
     .option('--company-id <column>', "the column of a user's company")
@@ -22,6 +23,7 @@ export function readingFlags(command: Command): Command {
     .option('--delimiter <char>', 'of CSV: one character, or tab; else found')
     .option('--encoding <name>', 'such as windows-1252; else UTF-8, or UTF-16 with BOM')
     .option('--max-cell <bytes>', 'longest cell (default 1MiB)')
+    .optionsGroup('Columns and values:')
     .option('--map <column=key>', 'send a column under another key (repeatable)', again)
     .option('--include <column>', 'send only these columns as metadata (repeatable)', again)
     .option('--exclude <column>', 'leave a column out (repeatable)', again)

@@ -29,7 +29,7 @@ export function summaryLines(summary: Summary, styles: Styles): string[] {
   const { mark, words, style } = OUTCOME[summary.status];
   const account = summary.account === null ? '' : `account ${safeLine(summary.account)}, `;
   return [
-    `${styles[style](`${mark} ${words}`)} ${styles.dim(`after ${formatDuration(summary.elapsed_seconds * 1_000)}`)}`,
+    styles[style](`${mark} ${words}`) + tookText(summary, styles.dim),
     `  to        ${account}region ${safeLine(summary.region)}, ${safeLine(summary.base_url)}`,
     `  rows      ${rowsLine(summary)}`,
     ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
@@ -38,6 +38,12 @@ export function summaryLines(summary: Summary, styles: Styles): string[] {
     ...rejectionLines(summary, styles.red),
     ...nextLines(summary, styles.bold),
   ];
+}
+
+/** "Nothing was sent after 57ms" would read as if it were the reason. */
+function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
+  if (status === 'planned' || status === 'rejected') return '';
+  return ` ${style(`after ${formatDuration(elapsed_seconds * 1_000)}`)}`;
 }
 
 /** What `--quiet` leaves of a summary: nothing when all went well, else one line and the way on. */

@@ -21,8 +21,8 @@ export interface TableForm {
 
 /** cli-table3 needs 1.6 s for 8,000 rows and 13.9 s for 20,000. */
 const MAX_DRAWN = 1_000;
-/** A column narrower than this shows nothing worth its borders. */
-const MIN_DRAWN = 6;
+/** A column that is cut below this shows too little of its values to tell them apart. */
+const LEGIBLE = 12;
 /** Marks that cli-table3 takes for cells of their own, as in Hindi or Thai: it would cut such a name short. */
 const MISCOUNTED = /(?![\u0300-\u036f\ufe0f])[\p{Mn}\p{Me}]/u;
 const GAP = '  ';
@@ -37,36 +37,73 @@ interface Sheet {
   columns: readonly Column[];
   head: readonly Cell[];
   body: readonly (readonly Cell[])[];
+  /** Each column's width with nothing cut. */
+  natural: readonly number[];
   colour: boolean;
 }
 
 /**
  * A table as text, each line ended. At a terminal it has borders and is cut to the width; in a pipe, or with more
- * than 1,000 rows, or where borders would leave no room, it is columns parted by two spaces. Cells are
- * made safe and put on one line first. With no rows there is only the header.
+ * than 1,000 rows, or where borders would take the room that values need, it is columns parted by two spaces. Cells
+ * are made safe and put on one line first. With no rows there is only the header.
  */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   form: TableForm,
 ): string {
-  const sheet: Sheet = {
-    columns,
-    head: columns.map((column) => measured(column.header)),
-    body: rows.map((row) => columns.map((_, i) => measured(row[i] ?? ''))),
+  return render(sheetOf(columns, rows, form), form.width);
+}
+
+/** The same without the last columns where a terminal has no room for all: two stay at least. Names those left out. */
+export function renderFitting(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  form: TableForm,
+): { text: string; leftOut: string[] } {
+  const sheet = sheetOf(columns, rows, form);
+  let count = columns.length;
+  while (form.width !== null && count > 2 && !isLegible(plainWidths(sheet, form.width, count), sheet))
+    count--;
+  const first = <T>(list: readonly T[]): readonly T[] => list.slice(0, count);
+  const shown: Sheet = {
+    columns: first(columns),
+    head: first(sheet.head),
+    body: count === columns.length ? sheet.body : sheet.body.map(first),
+    natural: first(sheet.natural),
     colour: form.colour,
   };
-  const natural = sheet.head.map((cell, i) =>
-    sheet.body.reduce((widest, row) => Math.max(widest, row[i]!.width), cell.width),
-  );
-  if (form.width === null) return aligned(sheet, natural);
-
-  const whole = columns.map((column) => column.whole === true);
-  const drawn = share(natural, form.width - (3 * columns.length + 1), whole);
-  const legible = drawn.every((width, i) => width >= Math.min(MIN_DRAWN, natural[i]!));
-  if (legible && rows.length <= MAX_DRAWN && !miscounted(sheet)) return boxed(sheet, drawn);
-  return aligned(sheet, share(natural, form.width - GAP.length * (columns.length - 1), whole));
+  return { text: render(shown, form.width), leftOut: columns.slice(count).map(({ header }) => header) };
 }
+
+function sheetOf(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  { colour }: TableForm,
+): Sheet {
+  const head = columns.map((column) => measured(column.header));
+  const body = rows.map((row) => columns.map((_, i) => measured(row[i] ?? '')));
+  const natural = head.map((cell, i) =>
+    body.reduce((widest, row) => Math.max(widest, row[i]!.width), cell.width),
+  );
+  return { columns, head, body, natural, colour };
+}
+
+function render(sheet: Sheet, width: number | null): string {
+  const { columns, body, natural } = sheet;
+  if (width === null) return aligned(sheet, natural);
+  const drawn = share(natural, width - (3 * columns.length + 1), columns.map(isWhole));
+  if (isLegible(drawn, sheet) && body.length <= MAX_DRAWN && !miscounted(sheet)) return boxed(sheet, drawn);
+  return aligned(sheet, plainWidths(sheet, width));
+}
+
+/** Of the first columns, parted by two spaces. */
+const plainWidths = ({ columns, natural }: Sheet, width: number, count = columns.length): number[] =>
+  share(natural.slice(0, count), width - GAP.length * (count - 1), columns.slice(0, count).map(isWhole));
+
+const isWhole = (column: Column): boolean => column.whole === true;
+const isLegible = (widths: readonly number[], { natural }: Sheet): boolean =>
+  widths.every((width, i) => width >= Math.min(LEGIBLE, natural[i]!));
 
 /**
  * Widths within `room`: whole columns and narrow ones keep theirs, wide ones are cut to one common width (1 at

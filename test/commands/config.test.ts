@@ -503,7 +503,7 @@ describe('list', () => {
       `lookup_base_url | https://eu-lookups.example.com | ${FILE} (regions.eu.lookup_base_url)`,
       `token | …abcd | ${FILE} (token)`,
       'state_dir | ~/.state | environment PROFILES_STATE_DIR',
-      'timeout | 2m 00s | default',
+      'timeout | 2m | default',
       `import.chunk_size | 100 | ${FILE} (import.chunk_size)`,
       `regions.eu.base_url | https://eu.example.com | ${FILE}`,
       `regions.eu.lookup_base_url | https://eu-lookups.example.com | ${FILE}`,

@@ -118,6 +118,15 @@ describe('a setup in order', () => {
     expect([piped.code, shown.code, piped.stderr, shown.stderr]).toEqual([0, 0, '', '']);
     expect(piped.stdout + shown.stdout).not.toContain(TOKEN);
   });
+  it('at a narrow terminal the mend stands below, as it is typed', async () => {
+    const { stdout } = await cli(['doctor', '--no-color'], { columns: 80 });
+    expect(stdout).toContain(`fail  base_url         region "default" has no host, and none is built in
+      type these, with the hosts that your account names:
+      profiles config set regions.default.base_url https://…
+      profiles config set regions.default.lookup_base_url https://…
+      or rehearse with --region sandbox
+`);
+  });
   it('opens a private state folder', async () => {
     const { url } = await service(wellAnswer);
     const cwd = scratch();

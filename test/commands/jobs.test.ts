@@ -30,11 +30,24 @@ describe('jobs', () => {
     const { code, stdout, stderr } = await cli(['jobs'], { cwd });
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.split('\n')).toEqual([
-      'job_id  kind       status      rows  completed_rows  region  submitted_at',
-      expect.stringMatching(/^b2 {6}companies {2}processing {4}20 +eu {6}2026-01-01T00:01:00\.000Z$/),
-      expect.stringMatching(/^a1 {6}companies {2}completed {5}10 +eu {6}2026-01-01T00:00:00\.000Z$/),
+      'job_id  status      kind       rows  completed_rows  region  submitted_at',
+      expect.stringMatching(/^b2 {6}processing {2}companies {4}20 +eu {6}2026-01-01T00:01:00\.000Z$/),
+      expect.stringMatching(/^a1 {6}completed {3}companies {4}10 +eu {6}2026-01-01T00:00:00\.000Z$/),
       '',
     ]);
+  });
+
+  test('a terminal shows the columns that it has room for, and names the others', async () => {
+    const cwd = knowing([[elsewhere, aJob('urn:profiles:job:default/712b5eea-1', 'completed'), 10]]);
+    const narrow = await cli(['jobs', '--no-color'], { cwd, columns: 60 });
+    expect([narrow.stdout.split('\n')[0], narrow.stderr]).toEqual([
+      'job_id                               status     kind',
+      'no room for rows, completed_rows, region, submitted_at; --columns chooses\n',
+    ]);
+    const chosen = await cli(['jobs', '--no-color', '--columns', 'job_id,region,kind'], { cwd, columns: 60 });
+    expect(chosen.stdout).toMatch(/ job_id .* region .* kind /);
+    expect(chosen.stderr).toBe('');
+    expect((await cli(['jobs', '--quiet'], { cwd, columns: 60 })).stderr).toBe('');
   });
 
   test('--json has every field; selection works', async () => {

@@ -19,6 +19,13 @@ describe('summaryLines', () => {
     ]);
   });
 
+  test.each([
+    ['planned', '✓ planned, nothing was sent'],
+    ['rejected', '✗ nothing was sent: rows are invalid'],
+  ] as const)('%s: a time after "nothing was sent" would read as its reason', (status, first) => {
+    expect(lines({ status })[0]).toBe(first);
+  });
+
   test('rejected rows: the first ten by file and line, the rest in the file', () => {
     const text = summaryLines(withRejections(25), plain);
     expect(text).toContain('  rows      1,022 read = 25 rejected + 997 submitted (997 completed)');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { renderTable, share } from '../../src/output/table.js';
+import { renderFitting, renderTable, share } from '../../src/output/table.js';
 import { widthOf } from '../../src/output/width.js';
 import { cpuMs } from '../support/cpu.js';
 
@@ -109,6 +109,28 @@ describe('renderTable', () => {
 
   test('without rows there is the header', () => {
     expect(renderTable(columns, [], piped)).toBe('id  title  type\n');
+  });
+});
+
+describe('renderFitting', () => {
+  const wide = ['job', 'status', 'kind', 'submitted'].map((header) => ({ header, whole: header === 'job' }));
+  const data = [['j'.repeat(30), 's'.repeat(12), 'k'.repeat(12), 't'.repeat(24)]];
+
+  test.each<[width: number | null, leftOut: string[]]>([
+    [null, []],
+    [100, []],
+    // Cut, but legible.
+    [80, []],
+    [70, ['submitted']],
+    [57, ['kind', 'submitted']],
+    // Two stay, however narrow it is.
+    [20, ['kind', 'submitted']],
+  ])('at a width of %s, left out are %j', (width, names) => {
+    const { text, leftOut } = renderFitting(wide, data, { width, colour: false });
+    expect(leftOut).toEqual(names);
+    for (const name of names) expect(text).not.toContain(name);
+    expect(text).toContain('job');
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(width ?? 200);
   });
 });
 

@@ -1,6 +1,5 @@
 /** `config list`: every value, and where it came from. */
 import type { Context } from '../../context.js';
-import { formatDuration } from '../../duration.js';
 import { Exit, type ExitCode } from '../../errors.js';
 import { camelCase, type Settings } from '../../settings/index.js';
 import { leaves, type Scalar } from '../../settings/keys.js';
@@ -33,7 +32,7 @@ function inEffect(settings: Settings): Row[] {
     lookup_base_url: settings.lookupBaseUrl,
     token: settings.token === null ? null : String(settings.token),
     state_dir: settings.stateDir,
-    timeout: formatDuration(settings.timeoutMs),
+    timeout: typed(settings.timeoutMs),
   };
   return Object.entries(origins).map(([key, origin]) => {
     const value = key.startsWith('import.')
@@ -41,4 +40,10 @@ function inEffect(settings: Settings): Row[] {
       : values[key];
     return { key, value: value ?? null, origin };
   });
+}
+
+/** A duration as it could be typed. */
+function typed(ms: number): string {
+  if (ms % 1_000 !== 0) return `${ms}ms`;
+  return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`;
 }

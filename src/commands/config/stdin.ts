@@ -1,12 +1,11 @@
 /** What a script writes to stdin: a value that must not stand on a command line. */
 import { addAbortSignal } from 'node:stream';
 import type { Context } from '../../context.js';
-import { formatDuration } from '../../duration.js';
 import { UsageError } from '../../errors.js';
 import { interruptible } from '../interruptible.js';
 
 /** A CI system may leave stdin open and never write to it. A password manager may ask its owner first. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_S = 30;
 
 /**
  * Everything on stdin. It is of no use afterwards.
@@ -15,7 +14,7 @@ const PATIENCE_MS = 30_000;
 export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' | 'clock'>): Promise<string> {
   const late = new AbortController();
   const ended = new AbortController();
-  clock.sleep(PATIENCE_MS, ended.signal).then(
+  clock.sleep(PATIENCE_S * 1_000, ended.signal).then(
     () => late.abort(),
     () => {}, // it ended in time
   );
@@ -27,12 +26,9 @@ export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' |
       }
     } catch (error) {
       if (!late.signal.aborted) throw error;
-      throw new UsageError(
-        `stdin is read for the token, and has not ended after ${formatDuration(PATIENCE_MS)}`,
-        {
-          hint: 'give it a file (< token.txt) or nothing (< /dev/null)',
-        },
-      );
+      throw new UsageError(`stdin is read for the token, and has not ended after ${PATIENCE_S}s`, {
+        hint: 'give it a file (< token.txt) or nothing (< /dev/null)',
+      });
     } finally {
       ended.abort();
     }
