@@ -26,6 +26,7 @@ export function takeLocks(state: State, scope: Scope, kinds: readonly Kind[]): (
       throw lockedBy(state.knownRuns(), scope, kind);
     }
     releases.push(taken);
+    state.stopDead(scope, kind);
   }
   return release;
 }

@@ -104,6 +104,16 @@ export class Runs {
       );
   }
 
+  /** Runs of this account and kind that never came to an end. For the holder of their lock: they cannot be running. */
+  stopDead(scope: number, kind: string): void {
+    this.db
+      .prepare(
+        `UPDATE runs SET status = 'stopped' WHERE status = 'running' AND scope = ?
+           AND run IN (SELECT run FROM inputs WHERE kind = ?)`,
+      )
+      .run(scope, kind);
+  }
+
   setRejectsFile(run: string, input: number, file: string): void {
     this.db.prepare('UPDATE inputs SET rejects_file = ? WHERE run = ? AND input = ?').run(file, run, input);
   }

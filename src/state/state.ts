@@ -72,6 +72,8 @@ export interface State {
     run: string,
     end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
   ): void;
+  /** Whoever holds the lock of an account and kind knows that no run of theirs is running: those that say so died. */
+  stopDead(scope: Scope, kind: Kind): void;
   setRejectsFile(run: string, input: number, file: string): void;
   /** Forgets a run, its requests and its spooled input; its jobs stay known. */
   forgetRun(run: string): void;
@@ -175,6 +177,10 @@ class SqliteState implements State {
 
   endRun(run: string, end: Parameters<State['endRun']>[1]): void {
     this.#write(() => this.#runs.end(run, { ...end, at: this.#time() }));
+  }
+
+  stopDead(scope: Scope, kind: Kind): void {
+    this.#write(() => this.#runs.stopDead(this.#scopeId(scope), kind));
   }
 
   setRejectsFile(run: string, input: number, file: string): void {

@@ -31,6 +31,8 @@ export interface ChildOptions {
   env?: Record<string, string>;
   /** Null keeps it open, for the test to write to. Default: empty. */
   stdin?: string | null;
+  /** It may write no file larger than this. */
+  fileKib?: number;
   /** Another user than this one, where that is allowed. */
   uid?: number;
 }
@@ -41,8 +43,10 @@ export function profiles(argv: readonly string[], options: ChildOptions): Child 
 }
 
 /** Starts a script with this Node. */
-export function node(argv: readonly string[], { cwd, env, stdin, uid }: ChildOptions): Child {
-  const child = spawn(process.execPath, argv, {
+export function node(argv: readonly string[], { cwd, env, stdin, uid, fileKib }: ChildOptions): Child {
+  const command = [process.execPath, ...argv];
+  if (fileKib !== undefined) command.unshift('bash', '-c', `ulimit -f ${fileKib}; exec "$0" "$@"`);
+  const child = spawn(command[0]!, command.slice(1), {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, PROFILES_STATE_DIR: join(cwd, '.state'), ...env },
     ...(uid === undefined ? {} : { uid, gid: uid }),

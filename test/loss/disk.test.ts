@@ -1,0 +1,112 @@
+/** A disk that is full, and one that cannot be written to: sending stops at once, and a resume loses nothing (contract §4). */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { built, type Ended, profiles } from '../support/child.js';
+import { FaultServer } from '../support/fault-server.js';
+import { balance, type Companies, Machine } from './support.js';
+
+const rows = Array.from({ length: 2_000 }, (_, i) => [`c-${i}`, `Company ${i}`]);
+const file: Companies = {
+  path: 'companies.csv',
+  ids: new Map(rows.map(([id], i) => [i + 2, id!])),
+  text: `company_id,name\n${rows.map((row) => `${row.join(',')}\n`).join('')}`,
+};
+/** A hundred requests of twenty. */
+const SEND = ['import', file.path, '--chunk-size', '20', '--interval', '1ms', '--json'];
+
+let service: FaultServer;
+let machine: Machine;
+beforeAll(built);
+beforeEach(async () => {
+  service = await new FaultServer().start();
+  machine = new Machine(service.url);
+  machine.write(file.path, file.text);
+});
+afterEach(() => service.stop());
+
+/**
+ * A state directory on a disk of so many KiB: a tmpfs of its own where this user may mount one, else a limit to
+ * the size of the files that the command may write.
+ */
+function smallDisk(kib: number): { folder: string; run(argv: string[]): Promise<Ended>; grow(): void } {
+  const folder = join(machine.folder, 'disk');
+  mkdirSync(folder);
+  const env = { ...machine.env, PROFILES_STATE_DIR: folder };
+  const plain = (argv: string[]): Promise<Ended> => profiles(argv, { cwd: machine.folder, env }).ended;
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', folder], { stdio: 'ignore' });
+  } catch {
+    let limit: number | null = kib;
+    return {
+      folder,
+      run: (argv) =>
+        limit === null ? plain(argv) : profiles(argv, { cwd: machine.folder, env, fileKib: limit }).ended,
+      grow: () => {
+        limit = null;
+      },
+    };
+  }
+  onTestFinished(() => void execFileSync('umount', ['--lazy', folder]));
+  return {
+    folder,
+    run: plain,
+    grow: () => void execFileSync('mount', ['-o', 'remount,size=50m', folder]),
+  };
+}
+
+test('a disk that fills up in the middle of an import', async () => {
+  const disk = smallDisk(200);
+  const full = await disk.run(SEND);
+  expect(full.code, full.stderr).toBe(1);
+  const error = JSON.parse(full.stderr.trimEnd().split('\n').at(-1)!) as { error: Record<string, string> };
+  expect(error.error.code).toBe('state');
+  expect(error.error.message).toMatch(/cannot record the import in .*disk/);
+  expect(error.error.hint).toMatch(/free some disk space, then resume|check the folder/);
+  const summary = JSON.parse(full.stdout);
+  expect(summary).toMatchObject({ status: 'stopped', resume: `profiles resume ${summary.run}` });
+  const { submit } = service.seen;
+  expect(submit).toBeGreaterThan(0);
+  expect(submit).toBeLessThan(100);
+  // The last request may have been accepted without room for its acknowledgement. No other was sent after it.
+  expect(submit * 20 - summary.rows.submitted).toBeLessThanOrEqual(20);
+
+  // Still full: nothing is sent that could not be recorded.
+  const again = await disk.run(['resume', '--json']);
+  expect(again.code).toBe(1);
+  expect(service.seen.submit).toBeLessThanOrEqual(submit + 1);
+
+  disk.grow();
+  machine.env.PROFILES_STATE_DIR = disk.folder;
+  const last = await machine.run(['resume']);
+  expect(last.code, last.stderr).toBe(0);
+  await balance(last.summary!, machine, service, file);
+  expect(service.ledger.profiles.companies.size).toBe(2_000);
+  expect(last.summary!.maybe_sent_twice.length).toBeLessThanOrEqual(2);
+});
+
+test('a state directory that may not be written to: nothing is sent', async () => {
+  const folder = join(machine.folder, 'state');
+  mkdirSync(folder);
+  chmodSync(folder, 0o555);
+  chmodSync(machine.folder, 0o755);
+  onTestFinished(() => chmodSync(folder, 0o755));
+  // Root may write anywhere, so the command runs as nobody then.
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+  const env = { ...machine.env, PROFILES_STATE_DIR: folder };
+  const ended = await profiles(SEND, { cwd: machine.folder, env, ...nobody }).ended;
+  const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
+  expect([ended.code, error.code], ended.stderr).toEqual([1, 'state']);
+  expect(error.message).toContain(folder);
+  expect(error.hint).toMatch(/permissions|--state-dir/);
+  expect(service.connections).toBe(0);
+});
+
+test('a state directory that is a file', async () => {
+  const folder = join(machine.folder, 'state');
+  writeFileSync(folder, '');
+  onTestFinished(() => rmSync(folder));
+  const outcome = await machine.run(SEND.slice(0, -1), { env: { PROFILES_STATE_DIR: folder } });
+  expect([outcome.code, outcome.error?.code, service.connections], outcome.stderr).toEqual([1, 'state', 0]);
+});

@@ -1,0 +1,104 @@
+/** Two imports at once, in real processes: one of an account and kind at a time (contract §4). */
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { takeLocks } from '../../src/flow/begin.js';
+import { openState } from '../../src/state/state.js';
+import { built, type Child, profiles } from '../support/child.js';
+import { FaultServer } from '../support/fault-server.js';
+import { fates } from './faults.js';
+import { balance, elevenCompanies, Machine } from './support.js';
+
+const file = elevenCompanies();
+const SEND = ['import', file.path, '--chunk-size', '4', '--interval', '5ms'];
+
+let service: FaultServer;
+let machine: Machine;
+beforeAll(built);
+beforeEach(async () => {
+  service = await new FaultServer().start();
+  machine = new Machine(service.url);
+  machine.write(file.path, file.text);
+  machine.write('users.csv', 'user_id,name\nu-1,Ann\n');
+});
+afterEach(() => service.stop());
+
+const start = (argv: string[], env: Record<string, string> = {}): Child =>
+  profiles(argv, { cwd: machine.folder, env: { ...machine.env, ...env } });
+
+/** An import that waits for a job which does not end until `finish`. */
+async function underWay(): Promise<{ child: Child; run: string; finish(): void }> {
+  let over = false;
+  service.trouble = {
+    fate: () => (job) =>
+      over ? { ...job, status: 'completed', completed_rows: job.total_rows } : fates.stuck(job),
+  };
+  const child = start(SEND);
+  await once(service.events, 'poll');
+  const [run] = await machine.runs();
+  return {
+    child,
+    run: run!.run,
+    finish: () => {
+      over = true;
+    },
+  };
+}
+
+test('the second exits 8 and names the first, whatever it would have sent', async () => {
+  const first = await underWay();
+  const { submit } = service.seen;
+  const others = [SEND, [...SEND, '--resume'], ['resume', first.run], ['import', 'users.csv', file.path]];
+  for (const argv of others) {
+    const second = await start([...argv, '--json']).ended;
+    const { error } = JSON.parse(second.stderr.trimEnd().split('\n').at(-1)!);
+    expect([second.code, error.code], argv.join(' ')).toEqual([8, 'locked']);
+    expect(error.message).toContain(`run ${first.run} (companies.csv, since `);
+  }
+  expect(service.seen.submit).toBe(submit);
+  first.finish();
+  expect((await first.child.ended).code).toBe(0);
+  expect(service.seen.submit).toBe(3);
+});
+
+test('another kind, another account and another host are not kept waiting', async () => {
+  const first = await underWay();
+  const other = await new FaultServer().start();
+  const ends = await Promise.all([
+    start(['import', 'users.csv', '--no-wait']).ended,
+    start([...SEND, '--no-wait'], { PROFILES_TOKEN: 'tok_of_another' }).ended,
+    start([...SEND, '--no-wait'], { PROFILES_BASE_URL: other.url }).ended,
+  ]);
+  await other.stop();
+  expect(ends.map(({ code }) => code)).toEqual([0, 0, 0]);
+  first.finish();
+  expect((await first.child.ended).code).toBe(0);
+});
+
+test('a killed import leaves no lock behind', async () => {
+  const first = await underWay();
+  first.child.kill('SIGKILL');
+  await first.child.ended;
+  first.finish();
+  const last = await machine.run(['resume'], { clock: machine.clock });
+  expect(last.code, last.stderr).toBe(0);
+  await balance(last.summary!, machine, service, file);
+});
+
+test('a dead run is not named as the one that is running', async () => {
+  const dead = await underWay();
+  dead.child.kill('SIGKILL');
+  await dead.child.ended;
+  // Another import is planning: it holds the lock, and has no run yet.
+  const state = openState(join(machine.folder, '.state'), Date.now);
+  const release = takeLocks(state, state.knownRuns()[0]!.scope, ['companies']);
+  const second = await start([...SEND, '--json']).ended;
+  release();
+  state.close();
+  expect(second.code).toBe(8);
+  expect(second.stderr).toContain('it is still planning');
+  expect(second.stderr).not.toContain(dead.run);
+  expect(await machine.runs()).toMatchObject([
+    { run: dead.run, status: 'stopped', resume: `profiles resume ${dead.run}` },
+  ]);
+});
