@@ -119,4 +119,9 @@ export class InterruptedError extends ProfilesError {
     super('interrupted', details);
     this.exit = signal === 'SIGINT' ? Exit.interrupted : Exit.terminated;
   }
+
+  /** Of a stop signal, whose reason names what came (`World.stop`). */
+  static of({ reason }: AbortSignal, details: ErrorDetails = {}): InterruptedError {
+    return new InterruptedError(reason === 'SIGTERM' || reason === 'SIGHUP' ? reason : 'SIGINT', details);
+  }
 }

@@ -3,13 +3,20 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock, World } from './context.js';
 
+/** A longer timer than this fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: async (ms, signal) => {
-    await sleep(ms, undefined, signal ? { signal } : {}).catch((error: unknown) => {
+    try {
+      for (let left = ms; left > 0 || left === ms; left -= LONGEST_TIMER_MS) {
+        await sleep(Math.min(left, LONGEST_TIMER_MS), undefined, signal ? { signal } : {});
+      }
+    } catch (error) {
       throw signal?.aborted ? signal.reason : error;
-    });
+    }
   },
 };
 

@@ -66,7 +66,10 @@ export async function identify(
     stop: options.stop,
     abort,
   });
-  if (outcome.type === 'stopped') throw new InterruptedError('SIGINT', { hint: 'it may have been sent' });
+  if (outcome.type === 'stopped') {
+    const arrived = record.state === 'withdrawn' ? 'nothing was sent' : 'it may have been sent';
+    throw InterruptedError.of(options.stop, { hint: arrived });
+  }
   if (outcome.type !== 'acknowledged') throw outcome.error;
   const result: Identified = {
     id_field: ID_FIELD[kind],

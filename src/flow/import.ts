@@ -1,13 +1,13 @@
 /** An import from its options to its result. A resume is the same with the records of earlier sittings. */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../context.js';
-import { type ExitCode, ProfilesError } from '../errors.js';
+import { type ExitCode, InterruptedError, ProfilesError } from '../errors.js';
 import type { ImportEvent, Summary } from '../model.js';
 import type { ServiceClient } from '../service/client.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 import type { ImportOptions } from './options.js';
-import { interrupted, Sitting } from './sitting.js';
+import { Sitting } from './sitting.js';
 
 export interface ImportDeps {
   state: State;
@@ -51,7 +51,7 @@ export async function* runImport(
     return yield* sitting.run();
   } catch (error) {
     // What a read or a wait rejects with when it is stopped differs; that it was stopped is what counts.
-    throw deps.stop.aborted && !(error instanceof ProfilesError) ? interrupted(deps.stop) : error;
+    throw deps.stop.aborted && !(error instanceof ProfilesError) ? InterruptedError.of(deps.stop) : error;
   } finally {
     await sitting.close();
   }

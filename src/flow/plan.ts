@@ -57,9 +57,10 @@ export async function* surveyAll(
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
       threads: deps.threads,
       signal: deps.signal,
-      onRejected: (row) => {
+      onRejected: async (row) => {
         deps.reject(index, row);
         events.push({ type: 'rejected', file: row.file, line: row.line, reason: row.reason });
+        await events.room();
       },
       onProgress: (rows, bytes) => {
         const total_bytes = input.stamp.size;

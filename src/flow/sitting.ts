@@ -131,7 +131,12 @@ export class Sitting {
     for (const message of surveyed.warnings) yield this.#warn(message);
     for (const kind of this.#kinds()) {
       const last = deps.scope ? deps.state.columnTypes(deps.scope, kind) : new Map<string, string>();
-      for (const message of typeChanges(last, typesOf(surveysOf(surveyed, kind)))) yield this.#warn(message);
+      const surveys = surveysOf(surveyed, kind);
+      const columns = surveys.flatMap((survey) => survey.columns);
+      const columnOf = new Map(
+        columns.flatMap(({ key, column }) => (key === null ? [] : [[key, column] as const])),
+      );
+      for (const message of typeChanges(last, typesOf(surveys), columnOf)) yield this.#warn(message);
     }
     return surveyed;
   }
@@ -239,7 +244,7 @@ export class Sitting {
       });
       if (failure) return failure;
       if (stop.aborted && !this.#isDone(surveyed)) {
-        return stop.reason instanceof WaitTimeoutError ? stop.reason : interrupted(deps.stop);
+        return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
       }
     }
     return null;
@@ -325,10 +330,4 @@ async function* chunksOfKind(surveyed: Surveyed, kind: Kind, cut: CutDeps): Asyn
   for (const [index, input] of surveyed.inputs.entries()) {
     if (input.opened.kind === kind) yield* chunksOf(input, index, cut);
   }
-}
-
-/** The command that goes on is in the summary. */
-export function interrupted(stop: AbortSignal): InterruptedError {
-  const signal = stop.reason === 'SIGTERM' || stop.reason === 'SIGHUP' ? stop.reason : 'SIGINT';
-  return new InterruptedError(signal);
 }

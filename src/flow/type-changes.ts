@@ -13,12 +13,19 @@ export function typesOf(
   return types;
 }
 
-/** One warning for each key whose type changed. */
-export function typeChanges(last: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+/**
+ * One warning for each key whose type changed.
+ * @param columnOf where a key's values come from: that is what `--type` takes
+ */
+export function typeChanges(
+  last: ReadonlyMap<string, string>,
+  now: ReadonlyMap<string, string>,
+  columnOf: ReadonlyMap<string, string> = new Map(),
+): string[] {
   return [...now].flatMap(([key, type]) => {
     const before = last.get(key);
     if (before === undefined || before === type) return [];
     const change = `"${key}" is ${type} now, and was ${before} in this account's last import`;
-    return [before === 'object' ? change : `${change}; --type ${key}=${before} pins it`];
+    return [before === 'object' ? change : `${change}; --type ${columnOf.get(key) ?? key}=${before} pins it`];
   });
 }

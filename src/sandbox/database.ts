@@ -1,5 +1,5 @@
 /** Opens the sandbox's SQLite database: private, durable, shared by any number of processes. */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { StateError } from '../errors.js';
@@ -59,8 +59,9 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   try {
     if (dataDir !== null) {
       mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-      // Made before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode.
-      closeSync(openSync(file, 'a', 0o600));
+      // Made before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode. One
+      // that is there is not opened: closing any handle of a file ends all locks that this process has on it.
+      if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
     }
     const db = new DatabaseSync(file, { timeout: BUSY_MS });
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');

@@ -34,7 +34,9 @@ export function backoffDelay({ attempt, baseMs, capMs = MAX_BACKOFF_MS, random }
  * @returns milliseconds
  */
 export function busyDelay(attempt: number, baseMs: number): number {
-  return Math.min(Math.max(baseMs, MAX_BUSY_MS), baseMs * 2 ** (attempt - 1));
+  // From nothing no pause would grow, and half an hour of asking would be a million requests.
+  const first = Math.max(baseMs, 1);
+  return Math.min(Math.max(first, MAX_BUSY_MS), first * 2 ** Math.min(attempt - 1, 30));
 }
 
 /** The three forms of an HTTP date (RFC 9110, 5.6.7) begin with a day's name; the last one names no zone. */
