@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { run } from './measure.mjs';
 import { machine } from './report.mjs';
 import { DATA, keepBuild, NoRoom } from './workbench.mjs';
 
