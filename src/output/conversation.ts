@@ -13,7 +13,7 @@ import { writeOut } from './write.js';
 
 interface ConversationOptions extends ReporterOptions {
   progress: ProgressMode;
-  /** Whether it ends with the summary (and, after `--dry-run`, the plan on stdout), or leaves that to another. */
+  /** Whether it ends with the summary (and, after `--dry-run`, the plan on stdout), or leaves that to another and only says what went wrong. */
   summary: boolean;
 }
 
@@ -31,12 +31,12 @@ export function conversation(options: ConversationOptions): Reporter {
 
   const conclude = async (summary: Summary): Promise<void> => {
     display.close();
-    if (!options.summary) return;
-    if (summary.plan) {
+    if (options.summary && summary.plan) {
       const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
       await writeOut(stdout, planText(summary.plan, form));
     }
-    const lines = flags.quiet ? failureLines(summary, styles) : summaryLines(summary, styles);
+    const whole = options.summary && !flags.quiet;
+    const lines = whole ? summaryLines(summary, styles) : failureLines(summary, styles);
     await writeOut(stderr, lines.map((line) => `${line}\n`).join(''));
   };
   return {

@@ -28,7 +28,7 @@ export interface ReporterOptions {
  * The reporter of one import (contract §3 "Result", §6).
  *
  * - `text`: progress, retries, warnings and the summary on stderr; with `--dry-run` the plan on stdout.
- * - `json`: the same conversation without the summary, which is one document on stdout.
+ * - `json`: the same conversation without the summary, which is one document on stdout; of a failure one line of it.
  * - `ndjson`: likewise, with each event but `progress` and `notice` as a line on stdout.
  *
  * @throws ConfigError for an unknown `PROFILES_PROGRESS`
