@@ -11,14 +11,16 @@ import { balance, elevenCompanies, fastClock, Machine, resumeToTheEnd } from './
 const TIMEOUT = '300ms';
 const SEND = ['import', 'companies.csv', '--chunk-size', '4', '--retries', '1', '--timeout', TIMEOUT];
 
-const file = elevenCompanies();
+const small = elevenCompanies();
+/** Requests of a quarter of a megabyte: a connection takes them in several pieces. */
+const large = elevenCompanies('x'.repeat(64 * 1024));
+let file = small;
 let service: FaultServer;
 let machine: Machine;
 
 beforeEach(async () => {
   service = await new FaultServer().start();
   machine = new Machine(service.url);
-  machine.write(file.path, file.text);
 });
 afterEach(() => service.stop());
 
@@ -118,7 +120,9 @@ const CASES: Case[] = [
   answered(503, DONE, stops(6, /503/), { 'retry-after': '1' }),
 ];
 
-async function ends(expected: End): Promise<void> {
+async function ends(fault: string, expected: End): Promise<void> {
+  file = fault === 'reset mid-body' ? large : small;
+  machine.write(file.path, file.text);
   const first = await machine.run(SEND, { clock });
   expect(first.summary, first.stderr).not.toBeNull();
   expect({ exit: first.code, status: first.summary!.status }, first.stderr).toEqual({
@@ -141,15 +145,15 @@ async function ends(expected: End): Promise<void> {
 }
 
 describe('once', () => {
-  test.each(CASES)('$fault', async ({ strike, once }) => {
+  test.each(CASES)('$fault', async ({ fault, strike, once }) => {
     service.trouble = { submit: (nth) => (nth === 2 ? strike : undefined) };
-    await ends(once);
+    await ends(fault, once);
   });
 });
 
 describe('for good', () => {
-  test.each(CASES)('$fault', async ({ strike, always }) => {
+  test.each(CASES)('$fault', async ({ fault, strike, always }) => {
     service.trouble = { submit: (nth) => (nth >= 2 ? strike : undefined) };
-    await ends(always);
+    await ends(fault, always);
   });
 });

@@ -7,7 +7,7 @@ import type { Clock } from '../../src/context.js';
 import type { Summary } from '../../src/model.js';
 import type { RequestRecord } from '../../src/state/requests.js';
 import { type CliOptions, cli, scratch } from '../support/cli.js';
-import type { FaultServer } from '../support/fault-server.js';
+import type { Ledger } from '../support/ledger.js';
 
 /**
  * A clock on which time passes only by sleeping, and a sleep is `factor` times as short as it says: a backoff of
@@ -37,9 +37,12 @@ export interface Companies {
   text: string;
 }
 
-/** Eleven companies in twelve rows: three requests at `--chunk-size 4`, one row of the first merged. */
-export function elevenCompanies(): Companies {
-  const rows = Array.from({ length: 11 }, (_, i) => [`c-${i}`, `Company ${i}`]);
+/**
+ * Eleven companies in twelve rows: three requests at `--chunk-size 4`, one row of the first merged.
+ * @param filler goes behind each name, to make large requests
+ */
+export function elevenCompanies(filler = ''): Companies {
+  const rows = Array.from({ length: 11 }, (_, i) => [`c-${i}`, `Company ${i}${filler}`]);
   rows.splice(2, 0, ['c-1', 'Company 1, renamed']);
   const text = `company_id,name\n${rows.map(([id, name]) => `${id},"${name}"\n`).join('')}`;
   return { path: 'companies.csv', ids: new Map(rows.map((row, i) => [i + 2, row[0]!])), text };
@@ -101,6 +104,9 @@ export class Machine {
 export const covers = (range: { first_line: number; last_line: number }, line: number): boolean =>
   range.first_line <= line && line <= range.last_line;
 
+/** What a service's ledger says, whoever keeps it. */
+export type Books = Pick<Ledger, 'timesAccepted' | 'resentAfterAcknowledgement'>;
+
 /**
  * Holds what an import says of itself, and what it recorded, against the service's own ledger (contract §4,
  * the promise). For inputs of one file.
@@ -108,7 +114,7 @@ export const covers = (range: { first_line: number; last_line: number }, line: n
 export async function balance(
   summary: Summary,
   machine: Machine,
-  { ledger }: FaultServer,
+  { ledger }: { ledger: Books },
   file: Companies,
 ): Promise<void> {
   const { read, rejected, merged, unchanged, submitted, unsent = 0 } = summary.rows;
