@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { widthOf } from '../../src/output/width.js';
 import { scratch } from '../support/cli.js';
-import { openTerminal, recordTerminal, type Terminal, type TerminalOptions } from '../support/pty.js';
+import {
+  missing,
+  openTerminal,
+  recordTerminal,
+  type Terminal,
+  type TerminalOptions,
+} from '../support/pty.js';
 
 const PROFILES = [process.execPath, new URL('../../bin/profiles.js', import.meta.url).pathname];
 
@@ -29,7 +35,7 @@ async function profiles(words: string, options: TerminalOptions): Promise<Termin
 
 const region = (screen: string[]): string[] => screen.filter((line) => /^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] /.test(line));
 
-describe('import', () => {
+describe.skipIf(missing.length > 0)('import', () => {
   test.for([120, 60, 40])('at %i columns: one region while it runs, then the summary', async (columns) => {
     const cwd = workplace(1_500);
     const terminal = await profiles('import 公司.csv --region sandbox --chunk-size 1000', { columns, cwd });
@@ -93,7 +99,7 @@ describe('import', () => {
   });
 });
 
-describe('other commands', () => {
+describe.skipIf(missing.length > 0)('other commands', () => {
   test('a table keeps to a terminal of 40 columns', async () => {
     const terminal = await profiles('lookups embeds --region sandbox', { columns: 40 });
     expect(await terminal.exitCode()).toBe(0);

@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { test as base, beforeAll, describe, expect } from 'vitest';
 import { widthOf } from '../../src/output/width.js';
 import { scratch } from '../support/cli.js';
-import { openTerminal, recordTerminal, type Terminal } from '../support/pty.js';
+import { missing, openTerminal, recordTerminal, type Terminal } from '../support/pty.js';
 
 const program = join(scratch(), 'import.mjs');
 beforeAll(async () => {
@@ -60,7 +60,7 @@ const test = base.extend<Fixtures>({
 const at = (line: string | undefined): string =>
   (line ?? '').replace(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/, '*').replace(/\d+(\.\d+)?m?s\b/g, '0s');
 
-describe('the live region', () => {
+describe.skipIf(missing.length > 0)('the live region', () => {
   test.for([
     [120, '* sending companies  ────────────────────  1,000 of 50,000 rows completed  2%'],
     [60, '* sending companies  1,000 of 50,000 rows completed  2%'],
@@ -151,7 +151,7 @@ describe('the live region', () => {
   });
 });
 
-describe('without animation', () => {
+describe.skipIf(missing.length > 0)('without animation', () => {
   test.for([
     ['TERM=dumb', 80, { TERM: 'dumb' }],
     ['PROFILES_PROGRESS=plain', 80, { PROFILES_PROGRESS: 'plain' }],

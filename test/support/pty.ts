@@ -3,7 +3,7 @@
  * can change, with keys and a cursor. `recordTerminal` runs one in `script`, which keeps every byte that was written.
  * Both give the program an environment of its own: the test machine's CI variables would change what it draws.
  */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -33,6 +33,11 @@ export interface Terminal {
   exitCode(): Promise<number>;
   close(): Promise<void>;
 }
+
+/** What is not installed here: a test that needs it is skipped, and the report says so. */
+export const missing = ['tmux', 'script'].filter(
+  (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0,
+);
 
 const run = promisify(execFile);
 // `window-size manual` is not set: before the first window it ends tmux 3.3. `resize-window` implies it.
