@@ -1,29 +1,39 @@
 /** Collects the items of a batch: their text back to back, and what identifies each of them. */
-
 import { Hashes } from './hashes.js';
 import { Numbers } from './text/cutter.js';
-import type { ItemBatch, RecordBatch, RejectedRecord } from './types.js';
+import type { ItemBatch, RejectedRecord } from './types.js';
 
 /** Why a row is out whose item no request could hold. */
 export const TOO_LARGE = 'the item is larger than a request may be';
 
+/** Memory that is kept for the next batch; what a batch of huge items needed is given back. */
+const KEPT_BYTES = 2 * 1024 * 1024;
+
+/** Writes one batch after another into the same memory: a new buffer for each would cost more than the writing. */
 export class ItemWriter {
-  #bytes: Buffer;
+  #bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
   #length = 0;
   readonly #ends = new Numbers();
   readonly #lines = new Numbers();
-  readonly #ordinals: number[] = [];
+  #ordinals: number[] = [];
+  #rejected: RejectedRecord[] = [];
   readonly #ids: Hashes;
   readonly #contents: Hashes;
   readonly #limit: number;
-  readonly rejected: RejectedRecord[] = [];
 
-  constructor(batch: RecordBatch, options: { hashKey: Uint8Array; itemLimitBytes: number }) {
-    // Items are usually somewhat larger than their records: keys stand in each of them.
-    this.#bytes = Buffer.allocUnsafeSlow(batch.bytes.length * 2 + 1024);
-    this.#ids = new Hashes(options.hashKey, 'id');
-    this.#contents = new Hashes(options.hashKey, 'item');
-    this.#limit = options.itemLimitBytes;
+  constructor(hashKey: Uint8Array, itemLimitBytes: number) {
+    this.#ids = new Hashes(hashKey, 'id');
+    this.#contents = new Hashes(hashKey, 'item');
+    this.#limit = itemLimitBytes;
+  }
+
+  /** Forgets what was written, whether or not it was finished. */
+  begin(): void {
+    if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
+    this.#length = 0;
+    this.#ordinals = [];
+    this.#rejected = [];
+    for (const collected of [this.#ends, this.#lines, this.#ids, this.#contents]) collected.take();
   }
 
   /** Appends an item. False when it is larger than a request may be; then it is not appended. */
@@ -41,16 +51,21 @@ export class ItemWriter {
     return true;
   }
 
-  finish(read: number): ItemBatch {
+  reject(row: RejectedRecord): void {
+    this.#rejected.push(row);
+  }
+
+  /** What was written since `begin`, in memory of its own. */
+  finish(): ItemBatch {
     return {
-      items: new Uint8Array(this.#bytes.buffer as ArrayBuffer, 0, this.#length).slice(),
+      items: Uint8Array.from(this.#bytes.subarray(0, this.#length)),
       ends: this.#ends.take(),
       lines: this.#lines.take(),
       ordinals: Float64Array.from(this.#ordinals),
       ids: this.#ids.take(),
       contents: this.#contents.take(),
-      read,
-      rejected: this.rejected,
+      read: this.#ordinals.length + this.#rejected.length,
+      rejected: this.#rejected,
     };
   }
 

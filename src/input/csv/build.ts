@@ -13,9 +13,10 @@ export function buildCsv(
 ): (batch: RecordBatch) => ItemBatch {
   const layout = csvLayout(input);
   const itemOf = itemText(layout, schema);
+  const writer = new ItemWriter(hashKey, schema.itemLimitBytes);
   return (batch) => {
     const rows = batchRows(batch, input.delimiter!);
-    const writer = new ItemWriter(batch, { hashKey, itemLimitBytes: schema.itemLimitBytes });
+    writer.begin();
     for (let number = 0; number < rows.length; number++) {
       const row = rows[number]!;
       let reason = layout.refusal(row);
@@ -23,9 +24,9 @@ export function buildCsv(
         if (writer.add(itemOf(row), row[layout.id]!, batch.lines[number]!, batch.first + number)) continue;
         reason = TOO_LARGE;
       }
-      writer.rejected.push(rejectedRow(input.path, batch, number, reason, row));
+      writer.reject(rejectedRow(input.path, batch, number, reason, row));
     }
-    return writer.finish(rows.length);
+    return writer.finish();
   };
 }
 

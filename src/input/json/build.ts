@@ -10,16 +10,17 @@ export function buildJson(
   hashKey: Uint8Array,
 ): (batch: RecordBatch) => ItemBatch {
   const layout = jsonLayout(input);
+  const writer = new ItemWriter(hashKey, schema.itemLimitBytes);
   return (batch) => {
-    const writer = new ItemWriter(batch, { hashKey, itemLimitBytes: schema.itemLimitBytes });
+    writer.begin();
     for (const record of jsonRecords(batch, input)) {
       const laid = layout(record.value, record.text);
       let reason = TOO_LARGE;
       if (typeof laid === 'string') reason = laid;
       else if (writer.add(laid.item, laid.id, batch.lines[record.number]!, batch.first + record.number))
         continue;
-      writer.rejected.push(rejectedItem(input.path, batch, record, reason));
+      writer.reject(rejectedItem(input.path, batch, record, reason));
     }
-    return writer.finish(batch.lines.length);
+    return writer.finish();
   };
 }
