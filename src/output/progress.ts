@@ -126,7 +126,8 @@ export class ImportProgress implements DisplayView {
     const elapsed = this.#clock.monotonic() - base.at;
     if (elapsed < MEASURED_MS || done <= base.done) return { rate: null, left: null };
     const perMs = (done - base.done) / elapsed;
-    const left = total === null ? null : Math.max(0, total - done) / perMs;
+    // Nothing is left to be done, but the end has not been said yet: "0ms left" would be untrue.
+    const left = total === null || done >= total ? null : (total - done) / perMs;
     return { rate: of === 'bytes' ? null : perMs * 1_000, left };
   }
 }

@@ -148,6 +148,14 @@ describe('ImportProgress', () => {
     expect(progress.plain()).toBe('following companies 41,000 of 50,000 rows completed, 1m 30s left');
   });
 
+  test('when all rows are done there is no time left to name', () => {
+    const { clock, progress } = importing();
+    progress.apply(aProgress('following', 0), 80);
+    clock.advance(10_000);
+    progress.apply(aProgress('following', 50_000), 80);
+    expect(progress.plain()).toBe('following companies 50,000 of 50,000 rows completed');
+  });
+
   test('nothing is foretold from less than a second', () => {
     const { clock, progress } = importing();
     progress.apply(aProgress('sending', 0), 80);
