@@ -1,6 +1,6 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 import type { Context } from '../context.js';
-import { type ExitCode, UsageError } from '../errors.js';
+import { Exit, type ExitCode, UsageError } from '../errors.js';
 import { type ImportDeps, runImport } from '../flow/import.js';
 import type { ImportOptions } from '../flow/options.js';
 import { createReporter } from '../output/reporter.js';
@@ -39,8 +39,10 @@ export async function runAndReport(
         await reporter.report(next.value);
         continue;
       }
-      if (next.value.failure) throw next.value.failure;
-      return next.value.exit;
+      const { failure, exit } = next.value;
+      // A failed job outranks a wait that timed out (contract §7); the summary has told of both.
+      if (failure && exit !== Exit.jobFailed) throw failure;
+      return exit;
     }
   } finally {
     await reporter.close();

@@ -79,3 +79,22 @@ describe('text, and --quiet', () => {
     expect(stdout === '').toBe(loud.stdout === '');
   });
 });
+
+// The wait is a second of real time: the other job must have failed by then, on a busy machine too.
+it('a failed job outranks a wait that timed out', async () => {
+  const { code, stdout, stderr } = await run(
+    place,
+    {
+      line: 'import companies.csv --chunk-size 5 --concurrency 2 --wait-timeout 20s',
+      ends: 7,
+      faults: ['fail-job:nth=1', 'stuck-job:nth=2'],
+    },
+    { flags: ['--json'] },
+  );
+  expect(code).toBe(7);
+  expect(JSON.parse(stdout)).toMatchObject({
+    status: 'timed_out',
+    resume: expect.stringMatching(/^profiles resume /),
+  });
+  expectErrorLine(stderr);
+});
