@@ -157,3 +157,21 @@ describe('for good', () => {
     await ends(fault, always);
   });
 });
+
+describe('once, and no attempt is left', () => {
+  const unknown = CASES.filter(({ once }) => once.twice);
+  test.each(unknown)(
+    '$fault: what became of it stays unknown, until a resume sends it again',
+    async ({ strike }) => {
+      machine.write(small.path, small.text);
+      service.trouble = { submit: (nth) => (nth === 2 ? strike : undefined) };
+      const first = await machine.run([...SEND, '--retries', '0'], { clock });
+      expect([first.code, first.summary!.maybe_sent_twice], first.stderr).toEqual([6, []]);
+      await balance(first.summary!, machine, service, small);
+      const last = await machine.run(['resume'], { clock });
+      expect(last.code, last.stderr).toBe(0);
+      expect(last.summary!.maybe_sent_twice).toMatchObject([{ first_line: 6, last_line: 9, rows: 4 }]);
+      await balance(last.summary!, machine, service, small);
+    },
+  );
+});

@@ -134,18 +134,24 @@ describe.each([1, 8])('--concurrency %i', (concurrency) => {
   });
 });
 
-test('a job that never ends: waiting ends at --wait-timeout, and a resume follows it on', async () => {
-  service.trouble = second('stuck');
-  const outcome = await machine.run([...SEND, '--wait-timeout', '3h'], { clock });
-  expect([outcome.code, outcome.summary!.status, outcome.error!.code]).toEqual([
-    3,
-    'timed_out',
-    'wait_timeout',
-  ]);
-  expect(outcome.summary!.rows).toMatchObject({ submitted: 7, unsent: 4, merged: 1 });
-  await balance(outcome.summary!, machine, service, file);
-  service.trouble = {};
-  const last = await resumeToTheEnd(machine, outcome, { clock });
-  expect([last.code, last.summary!.status]).toEqual([0, 'completed']);
-  await isWhole(last);
-});
+test.each([
+  ['the second', 2, { submitted: 7, unsent: 4 }],
+  ['the last', 3, { submitted: 11 }],
+])(
+  '%s job never ends: waiting ends at --wait-timeout, and a resume follows it on',
+  async (_, stuck, rows) => {
+    service.trouble = { fate: (nth) => (nth === stuck ? fates.stuck : undefined) };
+    const outcome = await machine.run([...SEND, '--wait-timeout', '3h'], { clock });
+    expect([outcome.code, outcome.summary!.status, outcome.error!.code]).toEqual([
+      3,
+      'timed_out',
+      'wait_timeout',
+    ]);
+    expect(outcome.summary!.rows).toMatchObject(rows);
+    await balance(outcome.summary!, machine, service, file);
+    service.trouble = {};
+    const last = await resumeToTheEnd(machine, outcome, { clock });
+    expect([last.code, last.summary!.status]).toEqual([0, 'completed']);
+    await isWhole(last);
+  },
+);

@@ -103,16 +103,20 @@ describe.each([
 });
 
 describe('Ctrl-C at once ends', () => {
-  test('the wait for a job', async () => {
+  test.each([
+    ['a job', '4', 3],
+    ['the last job', '12', 11],
+  ])('the wait for %s', async (_, chunkSize, submitted) => {
     service.trouble = { fate: () => fates.stuck };
-    const child = start([...SEND, '--json']);
+    const child = start([...SEND, '--chunk-size', chunkSize, '--json']);
     await once(service.events, 'poll');
     child.kill('SIGINT');
     const ended = await child.ended;
     expect(ended.code, ended.stderr).toBe(130);
     expect(JSON.parse(ended.stdout)).toMatchObject({
       status: 'interrupted',
-      jobs: [{ job_id: 'job-1' }],
+      rows: { submitted },
+      jobs: [{ job_id: 'job-1', status: 'processing' }],
       resume: expect.stringMatching(/^profiles resume \d/),
     });
     await resumes([]);
