@@ -38,7 +38,7 @@ function recorded(folder: string, path: string): { run: StoredRun | undefined; d
   };
 }
 
-test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 20_000 + KILLS * 2_500 }, async () => {
+test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 }, async () => {
   const random = seeded(SEED);
   const service = await new FaultServer().start();
   onTestFinished(() => service.stop());

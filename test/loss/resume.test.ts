@@ -85,6 +85,17 @@ describe('import --resume', () => {
     expect(service.ledger.timesAccepted.get('c-5')).toBe(2);
   });
 
+  test('starts anew where other rows would be invalid: the numbers must add up', async () => {
+    machine.write(file.path, `company_id,name\nc-0,${'x'.repeat(200)}\nc-1,a\nc-2,b\n`);
+    service.trouble = from(2, status(503));
+    const two = ['import', file.path, '--chunk-size', '2', '--retries', '0'];
+    expect((await run(two)).summary!.rows).toMatchObject({ submitted: 2, unsent: 1 });
+    service.trouble = {};
+    const next = await run([...two, '--resume', '--skip-invalid', '--chunk-bytes', '150']);
+    const { read, rejected, submitted } = next.summary!.rows;
+    expect([next.code, read, rejected, submitted], next.stderr).toEqual([5, 3, 1, 2]);
+  });
+
   test("never takes another account's run for its own", async () => {
     const token = (name: string): object => ({ token: `tok_of_${name}_0123` });
     machine.write(

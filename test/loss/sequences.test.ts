@@ -22,11 +22,17 @@ const SUBMISSIONS: Strike[] = [...Object.values(FAULTS), ...STATUSES.map((code) 
 const POLLS: Strike[] = [404, 404, 429, 500, 502, 401].map((code) => (exchange) => exchange.reply(code, ''));
 
 const rows = Array.from({ length: 24 }, (_, i) => [`c-${i}`, `Company ${i}`]);
-const file: Companies = {
-  path: 'companies.csv',
-  ids: new Map(rows.map(([id], i) => [i + 2, id!])),
-  text: `company_id,name\n${rows.map((row) => `${row.join(',')}\n`).join('')}`,
-};
+const json = rows.map(([company_id, name]) => JSON.stringify({ company_id, name }));
+const starting = (line: number): Companies['ids'] => new Map(rows.map(([id], i) => [line + i, id!]));
+const FILES: Companies[] = [
+  {
+    path: 'a.csv',
+    ids: starting(2),
+    text: `company_id,name\n${rows.map((row) => row.join(',')).join('\n')}`,
+  },
+  { path: 'a.ndjson', ids: starting(1), text: json.join('\n') },
+  { path: 'a.json', ids: starting(1), text: `[${json.join(',')}]` },
+];
 
 test.each(seeds(40))('seed %i', async (seed) => {
   const random = seeded(seed);
@@ -34,6 +40,7 @@ test.each(seeds(40))('seed %i', async (seed) => {
   const service = await new FaultServer().start();
   onTestFinished(() => service.stop());
   const machine = new Machine(service.url);
+  const file = one(FILES);
   machine.write(file.path, file.text);
   const clock = fastClock();
 
