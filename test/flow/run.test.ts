@@ -94,6 +94,8 @@ describe('identityOf', () => {
     ['--type', () => identityOf(scope, inputs, withRules({ types: [['a', 'string']] }))],
     ['--types strings', () => identityOf(scope, inputs, withRules({ infer: false }))],
     ['--empty', () => identityOf(scope, inputs, withRules({ empty: 'null' }))],
+    ['--max-cell', () => identityOf(scope, inputs, { ...OPTIONS, maxCellBytes: 1_000 })],
+    ['--chunk-bytes', () => identityOf(scope, inputs, { ...OPTIONS, chunkBytes: 1_000 })],
   ])('%s makes it another import', (_name, now) => {
     expect(now()).not.toBe(before);
   });
@@ -116,7 +118,7 @@ describe('identityOf', () => {
         ),
     ],
     ['how they were named', () => identityOf(scope, inputs, { ...OPTIONS, paths: ['elsewhere.csv'] })],
-    ['--chunk-size', () => identityOf(scope, inputs, { ...OPTIONS, chunkSize: 7, chunkBytes: 1_000 })],
+    ['--chunk-size', () => identityOf(scope, inputs, { ...OPTIONS, chunkSize: 7 })],
     ['--concurrency', () => identityOf(scope, inputs, { ...OPTIONS, concurrency: 4 })],
     ['--no-wait', () => identityOf(scope, inputs, { ...OPTIONS, wait: false })],
     ['--skip-invalid', () => identityOf(scope, inputs, { ...OPTIONS, invalid: 'any' })],
