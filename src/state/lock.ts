@@ -8,6 +8,9 @@ import type { Scope } from './state.js';
 /** What a connection is told when another one holds the file. */
 const SQLITE_BUSY = 5;
 
+/** Held until it is released: a connection that nobody refers to would be collected, and its lock with it. */
+const held = new Set<DatabaseSyncInstance>();
+
 /**
  * Takes the lock on imports of this account and kind, or gives null when another process has it. It is an
  * exclusive transaction on a small SQLite file, so the operating system releases it when the process dies
@@ -23,8 +26,12 @@ export function takeLock(folder: string, scope: Scope, kind: Kind): (() => void)
   try {
     db = new DatabaseSync(file, { timeout: 0 });
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-    const held = db;
-    return () => held.close();
+    const taken = db;
+    held.add(taken);
+    return () => {
+      held.delete(taken);
+      taken.close();
+    };
   } catch (error) {
     db?.close();
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return null;
