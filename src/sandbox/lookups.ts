@@ -1,6 +1,6 @@
 /** Embeds and checklists: what is built in the service itself, not imported. A file can bring others. */
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { InputError } from '../errors.js';
 
 /** The file `sandbox-lookups.json`: fields are the spec's (Embed, Checklist lookup record), others are kept. */

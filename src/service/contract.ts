@@ -3,7 +3,7 @@
  * All objects keep fields that the spec does not name; `status` accepts any string, since the spec
  * shows no transitions and a service may add a state. What the spec calls "not shown" is optional here.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The states a job is known to take (spec: States and transitions). */
 export const JOB_STATES = [

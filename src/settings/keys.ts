@@ -1,5 +1,5 @@
 /** Dotted keys of the config file, as `config get`, `set` and `unset` take them. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { ConfigError } from '../errors.js';
 import { nearest } from '../nearest.js';
 import { accountShape, type ConfigFile, importShape, leafShape, NAME, regionShape } from './schema.js';

@@ -1,5 +1,5 @@
 /** The config file's schema (contract §2 "Keys"). `schemas/config.schema.json` is made from it. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Names of accounts and regions are parts of dotted keys, so a dot cannot stand in them; `__proto__` is ruled out too. */
 export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;

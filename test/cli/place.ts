@@ -13,10 +13,13 @@ export const TOKEN = 'key-7f3b91c2d4e8a6054';
 export const CANARY = 'zq7';
 
 const FACTOR = 20;
-const start = systemClock.now();
+/** In the past, so that what it makes has ended for processes that go by the real clock, however long the making took. */
+const start = systemClock.now() - 24 * 3_600_000;
+/** Real time runs from here. */
+const began = systemClock.now();
 /** Twenty times as fast as the real one: a poll's 200 ms take 10. */
 export const hurried: World['clock'] = {
-  now: () => start + (systemClock.now() - start) * FACTOR,
+  now: () => start + (systemClock.now() - began) * FACTOR,
   monotonic: () => systemClock.monotonic() * FACTOR,
   sleep: (ms, signal) => systemClock.sleep(ms / FACTOR, signal),
 };

@@ -1,7 +1,7 @@
 /** The mapping file (contract §3 "Columns"): what the flags say, kept in version control. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConfigError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';

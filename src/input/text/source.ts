@@ -9,7 +9,7 @@ import { nearest } from '../../nearest.js';
 import type { Compression } from '../types.js';
 
 /** Bytes read at once; also about the size of a record batch. */
-const BLOCK_BYTES = 256 * 1024;
+const BLOCK_BYTES = 128 * 1024;
 
 export interface SourceFile {
   /** As the user wrote it. */
