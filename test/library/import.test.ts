@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
 import {
@@ -124,6 +127,19 @@ describe('runImport', () => {
     }
   });
 
+  test('leaves no connection open', async ({ sandbox }) => {
+    const server = createServer((_request, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const service = { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: 't' };
+    let served = 0;
+    server.on('connection', () => served++);
+    await runImport(aRequest(sandbox, 1, { service })).result();
+    expect(served).toBe(1);
+    const open = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+    await vi.waitFor(async () => expect(await open()).toBe(0));
+    server.close();
+  });
+
   test('prints nothing', async ({ sandbox }) => {
     const outputs = [vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write')];
     const request = aRequest(sandbox, 3, { invalid: 'any' });
@@ -220,7 +236,8 @@ describe('stopping', () => {
   test('abort ends a request that hangs, and the report names it', async ({ start }) => {
     const sandbox = await start({ faults: ['hang:first=1'] });
     const abort = new AbortController();
-    const request = aRequest(sandbox, 3, { abort: abort.signal });
+    // Both: what ends requests ends the rest too.
+    const request = aRequest(sandbox, 3, { abort: abort.signal, signal: new AbortController().signal });
     const ended = runImport(request).result();
     await vi.waitFor(() => expect(sandbox.ledger()).toHaveLength(1));
     abort.abort();
