@@ -69,7 +69,8 @@ export async function makePlace(): Promise<Place> {
   };
   const jobOf = ({ jobs }: Record<string, unknown>): string => (jobs as { job_id: string }[])[0]!.job_id;
 
-  await json('import companies.csv --region sandbox');
+  // Not an import: its job would end by a clock that is ahead of other processes'.
+  await json('identify company acme-001 --set name=zq7-Company --region sandbox');
   const done = await json('import companies.csv');
   service.faults.add('fail-job:every=1');
   const failed = await json('import users.ndjson', 7);
