@@ -1,6 +1,7 @@
 // What dist/ is made of: an entry for each thing that is started or imported on its own, and shared chunks.
 // Code splitting keeps start-up short: `profiles --version` loads a few kilobytes.
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { build } from 'esbuild';
 
 /**
@@ -20,11 +21,11 @@ const noChildProcess = {
 
 /**
  * Bundles src/ in memory.
- * @returns {Promise<{ outputFiles: import('esbuild').OutputFile[], metafile: import('esbuild').Metafile }>}
+ * @returns {Promise<{ files: Map<string, string>, metafile: import('esbuild').Metafile }>} texts by name
  */
 export async function bundle() {
   const { version, dependencies } = JSON.parse(await readFile('package.json', 'utf8'));
-  return build({
+  const { outputFiles, metafile } = await build({
     entryPoints: {
       main: 'src/main.ts',
       index: 'src/index.ts',
@@ -53,4 +54,5 @@ export async function bundle() {
     write: false,
     logLevel: 'warning',
   });
+  return { files: new Map(outputFiles.map(({ path, text }) => [basename(path), text])), metafile };
 }

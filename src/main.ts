@@ -144,11 +144,9 @@ export function commandWord(argv: readonly string[]): string | undefined {
 
 /** Prints an error and gives its exit code. */
 async function report(error: unknown, world: World, flags: GlobalFlags): Promise<ExitCode> {
-  const [{ CommanderError }, { errorLines }] = await Promise.all([
-    import('commander'),
-    import('./output/error.js'),
-  ]);
+  const { CommanderError } = await import('commander');
   if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version
+  const { errorLines } = await import('./output/error.js');
   const { text, exit } = errorLines(error, flags);
   world.stderr.write(text);
   return exit;
