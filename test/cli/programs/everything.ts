@@ -1,14 +1,18 @@
-/** Runs the whole table in this process, on the terminal that it has: one start instead of a hundred. */
+/**
+ * Runs the whole table in this process, on the terminal that it has: one start instead of a hundred. Its argument is a
+ * list of environments, in each of which all is run once more.
+ */
 import { INVOCATIONS } from '../invocations.js';
 import { makePlace, run } from '../place.js';
 
-const { stdout, stderr, env } = process;
-const { TERM, PROFILES_PROGRESS } = env;
+const { stdout, stderr } = process;
 const place = await makePlace();
-for (const invocation of INVOCATIONS) {
-  stdout.write(`\n$ profiles ${invocation.line}\n`);
-  const terminal = { streams: { stdout, stderr }, env: { TERM, PROFILES_PROGRESS } };
-  const { code } = await run(place, invocation, { terminal });
-  stdout.write(`[${code}]\n`);
+for (const env of JSON.parse(process.argv[2]!) as Record<string, string>[]) {
+  stdout.write(`\n=== ${JSON.stringify(env)}\n`);
+  for (const invocation of INVOCATIONS) {
+    stdout.write(`\n$ profiles ${invocation.line}\n`);
+    const { code } = await run(place, invocation, { terminal: { streams: { stdout, stderr }, env } });
+    stdout.write(`[${code}]\n`);
+  }
 }
 await place.stop();
