@@ -7,40 +7,44 @@ import { input, profiles, withSink, withState } from './workbench.mjs';
 export const title = 'Recording';
 
 const MOST = 200_000;
-const SEND = ['--chunk-size', '1000', '--no-wait', '--quiet'];
 const HOOK = new URL('without-recording.mjs', import.meta.url).href;
+
+/** From the usual to the worst there is: a service that answers at once, and nobody who waits for it. */
+const CASES = [
+  { what: 'Jobs followed, --concurrency 8, answers after 50 ms', latency: 50, flags: ['--concurrency', '8'] },
+  { what: '--no-wait, answers after 50 ms', latency: 50, flags: ['--no-wait'] },
+  { what: '--no-wait, answers at once', latency: 0, flags: ['--no-wait'] },
+];
 
 export async function measure({ rows, runs }) {
   const size = Math.min(rows, MOST);
+  const requests = Math.ceil(size / 1000);
   const file = await input('csv', size);
-  const parts = [];
-  for (const [latency, concurrency] of [
-    [0, 1],
-    [50, 1],
-    [50, 8],
-  ]) {
-    const flags = [...SEND, '--concurrency', String(concurrency)];
-    const samples = await withSink({ latency }, null, (url) =>
-      interleave(
-        {
-          'nothing written': imported(file, flags, url, 'writing'),
-          'written, not waited for': imported(file, flags, url, 'waiting'),
-          recorded: imported(file, flags, url, null),
-        },
-        runs,
-      ),
+  const parts = [
+    `${size} rows, ${requests} requests. For each an intent is on disk before it is sent, and its acknowledgement after.`,
+  ];
+  for (const { what, latency, flags } of CASES) {
+    const imported = (left) => () => once(file, flags, left, { latency, requests });
+    const samples = await interleave(
+      {
+        'nothing written': imported('writing'),
+        'written, not waited for': imported('waiting'),
+        recorded: imported(null),
+      },
+      runs,
     );
-    parts.push(
-      `### A service that answers after ${latency} ms, --concurrency ${concurrency}\n\n${comparison(samples)}`,
-    );
+    parts.push(`### ${what}\n\n${comparison(samples)}`);
   }
-  const what = `${size} rows, ${Math.ceil(size / 1000)} requests; for each an intent before it and an acknowledgement after it, both on disk.`;
-  return [what, ...parts].join('\n\n');
+  return parts.join('\n\n');
 }
 
-const imported = (file, flags, url, left) => () =>
-  withState((state) => {
-    const hook = left ? { NODE_OPTIONS: `--import ${HOOK}`, WITHOUT: left } : {};
-    const env = { PROFILES_TOKEN: 'benchmark-token', XDG_CONFIG_HOME: join(state, 'config'), ...hook };
-    return profiles(['import', file, ...flags], { state, url, env });
-  });
+/** One import with a sink of its own, which must have received every request. */
+const once = (file, flags, left, { latency, requests }) =>
+  withSink({ latency }, requests, (url) =>
+    withState((state) => {
+      const hook = left ? { NODE_OPTIONS: `--import ${HOOK}`, WITHOUT: left } : {};
+      const env = { PROFILES_TOKEN: 'benchmark-token', XDG_CONFIG_HOME: join(state, 'config'), ...hook };
+      const args = ['import', file, '--chunk-size', '1000', '--quiet', ...flags];
+      return profiles(args, { state, url, env });
+    }),
+  );

@@ -20,16 +20,12 @@ beforeAll(built);
 // Two to a request, but for the row that is invalid.
 const rows = [
   ['c-0', 'one'],
+  ['c-0', 'one, renamed'],
   ['', 'nobody'],
-  ['c-1', 'two'],
-  ['c-2', 'three'],
-  ['c-2', 'three, renamed'],
-  ['refused', 'four'],
-  ['c-3', 'five'],
-  ['large', 'six'],
-  ['c-4', 'seven'],
-  ['c-5', 'eight'],
-  ['lost', 'nine'],
+  ['refused', 'two'],
+  ['c-1', 'three'],
+  ['large', 'four'],
+  ['lost', 'five'],
 ];
 const file: Companies = {
   path: 'companies.csv',
@@ -91,14 +87,14 @@ async function isWhole(last: Outcome, machine: Machine, service: FaultServer, wh
   expect(last.code, `${where}\n${last.stderr}`).toBe(5);
   const { summary } = await resumeToTheEnd(machine, last);
   await balance(summary!, machine, service, file);
-  expect(summary!.rows, where).toMatchObject({ read: 11, rejected: 3, merged: 1, submitted: 7 });
+  expect(summary!.rows, where).toMatchObject({ read: 7, rejected: 3, merged: 1, submitted: 3 });
   expect(summary!.rows.unsent).toBeUndefined();
   const { companies } = service.ledger.profiles;
-  expect([...companies.keys()].sort(), where).toEqual(['c-0', 'c-1', 'c-2', 'c-4', 'c-5', 'large', 'lost']);
-  expect(companies.get('c-2')).toEqual({ name: 'three, renamed' });
+  expect([...companies.keys()].sort(), where).toEqual(['c-0', 'large', 'lost']);
+  expect(companies.get('c-0')).toEqual({ name: 'one, renamed' });
   // The file that the report names holds every rejected row.
   const rejects = summary!.files[0]!.rejects_file!;
   const lines = readFileSync(join(machine.folder, rejects), 'utf8').trimEnd().split('\r\n').slice(1);
   const ids = new Set(lines.map((line) => line.split(',')[0]));
-  expect(ids, `${where}: ${rejects}`).toEqual(new Set(['', 'refused', 'c-3']));
+  expect(ids, `${where}: ${rejects}`).toEqual(new Set(['', 'refused', 'c-1']));
 }

@@ -311,7 +311,7 @@ function stores(one: OneImport, { store: { companies, users } }: ScriptedService
 }
 
 test('whatever happens, the numbers add up and everything arrives', async () => {
-  const numRuns = Number(process.env.LOSS_RUNS ?? 30);
+  const numRuns = Number(process.env.LOSS_RUNS ?? 20);
   await fc.assert(fc.asyncProperty(fc.array(oneImport, { minLength: 1, maxLength: 3 }), holds), {
     numRuns,
     ...(process.env.LOSS_SEED ? { seed: Number(process.env.LOSS_SEED) } : {}),
