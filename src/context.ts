@@ -4,7 +4,7 @@
  * opens no file, no database and no socket.
  */
 import type { Readable, Writable } from 'node:stream';
-import type { ServiceClient } from './service/client.js';
+import type { ClientOptions, ServiceClient } from './service/client.js';
 import type { Settings } from './settings/index.js';
 import type { Scope, State } from './state/state.js';
 
@@ -59,12 +59,15 @@ export interface World {
   abort: AbortSignal;
 }
 
+/** How polls and lookups are retried (contract §4); what is left out has the client's default. */
+export type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
+
 export interface Context extends World {
   flags: GlobalFlags;
   /** Resolved once; throws `ConfigError` or `UsageError`. */
   settings(): Promise<Settings>;
-  /** One client for the command; with region `sandbox` it starts the embedded service first. Throws `AuthError` without a token. */
-  client(): Promise<ServiceClient>;
+  /** One client for the command, whose polls and lookups retry as its first caller says; with region `sandbox` it starts the embedded service first. Throws `AuthError` without a token. */
+  client(reads?: ReadRetries): Promise<ServiceClient>;
   /** The state database of this machine, opened on first use. Throws `StateError`. */
   state(): Promise<State>;
   /** Whose service it is, as the state keeps it. Throws `AuthError` where an unnamed account has no token. */

@@ -1,5 +1,5 @@
 /** Opens what a command asks for, once, and closes it again. */
-import type { Context, GlobalFlags, World } from './context.js';
+import type { Context, GlobalFlags, ReadRetries, World } from './context.js';
 import { safeLine, safeLines } from './output/safe.js';
 import type { LogEntry, ServiceClient } from './service/client.js';
 import { requireBaseUrl, requireToken, resolveSettings, type Settings } from './settings/index.js';
@@ -27,13 +27,14 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
     return opened;
   });
 
-  const client = once(async (): Promise<ServiceClient> => {
+  const client = once(async (reads: ReadRetries = {}): Promise<ServiceClient> => {
     const found = await settings();
     const service = found.embedded ? await startEmbedded(found) : reach(found);
     const { createClient } = await import('./service/client.js');
     const made = createClient({
       ...service,
       timeoutMs: found.timeoutMs,
+      ...reads,
       clock: world.clock,
       proxy: world.env,
       ...(flags.debug
@@ -97,10 +98,10 @@ function debugLine({ method, url, status, duration_ms, request_id, error }: LogE
 }
 
 /** Opens at the first call, and gives the same to every later one. */
-function once<T>(open: () => Promise<T>): () => Promise<T> {
+function once<A extends unknown[], T>(open: (...how: A) => Promise<T>): (...how: A) => Promise<T> {
   let opened: Promise<T> | undefined;
-  return () => {
-    opened ??= open();
+  return (...how) => {
+    opened ??= open(...how);
     return opened;
   };
 }

@@ -20,6 +20,9 @@ export const systemClock: Clock = {
   },
 };
 
+/** What writing to a reader that has left says: of a pipe, of a terminal. */
+const GONE = new Set(['EPIPE', 'EIO', 'ENXIO']);
+
 /** Signals: the first stops intake, the second ends the work in flight (contract §4). */
 export function worldOf(host: NodeJS.Process): World {
   const stop = new AbortController();
@@ -29,10 +32,10 @@ export function worldOf(host: NodeJS.Process): World {
     else stop.abort(signal);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) host.on(signal, onSignal);
-  // A closed pipe (`| head -1`) is the reader's choice, not a failure.
+  // A closed pipe (`| head -1`) or terminal is the reader's choice, not a failure.
   for (const stream of [host.stdout, host.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
+      if (!GONE.has(error.code ?? '')) throw error;
     });
   }
   return {

@@ -1,10 +1,10 @@
 /** `profiles identify company|user <id>`: one profile (contract §1; spec: Endpoints 2 and 3). */
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
-import { Exit, type ExitCode, UsageError } from '../errors.js';
-import { identify, type Profile } from '../flow/identify.js';
+import { type ExitCode, UsageError } from '../errors.js';
+import { exitOfProfile, identify, type Profile } from '../flow/identify.js';
 import { DEFAULTS } from '../flow/options.js';
-import { jsonOfCell } from '../input/index.js';
+import { inexactNumber, jsonOfCell } from '../input/index.js';
 import type { Kind } from '../model.js';
 import { fieldsText } from '../output/record-text.js';
 import { writeJson } from '../output/result.js';
@@ -95,6 +95,12 @@ function jsonObject(text: string): Record<string, unknown> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrong('this is not a JSON object');
+  const inexact = inexactNumber(text);
+  if (inexact !== null) {
+    throw new UsageError(`--metadata: the number ${inexact} cannot be kept exactly`, {
+      hint: `quote it: "${inexact}"`,
+    });
+  }
   return value as Record<string, unknown>;
 }
 
@@ -123,8 +129,8 @@ async function run({ profile, wait, waitTimeoutMs }: Options, context: Context):
     ),
   );
   await print(result, context);
-  if (result.job?.status === 'failed') return Exit.jobFailed;
-  return Exit.done;
+  for (const warning of result.warnings) context.warn(warning);
+  return exitOfProfile(result);
 }
 
 async function print(result: Awaited<ReturnType<typeof identify>>, context: Context): Promise<void> {

@@ -1,5 +1,5 @@
 /** Flags of `profiles import`, and how their words become options. Defaults come from the config file's `import.*`. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { DEFAULTS, type ImportOptions, type InvalidBound } from '../flow/options.js';
@@ -9,7 +9,7 @@ import { readingOptions } from './reading-flags.js';
 
 /** Flags that say how requests are sent and followed. */
 export function sendingFlags(command: Command): Command {
-  return command
+  command
     .optionsGroup('Sending:')
     .option('--dry-run', 'plan only: print it, send nothing')
     .option('--check-properties', "compare users' keys with the service's user properties")
@@ -34,6 +34,11 @@ export function sendingFlags(command: Command): Command {
     .option('--rejects <path>', 'where rejected rows are written')
     .optionsGroup('Result:')
     .option('--ndjson', 'print events as they happen, one JSON line each');
+  // What the config file switches on, a flag switches off.
+  for (const flag of ['skip-invalid', 'continue-on-error', 'changed-only', 'check-properties']) {
+    command.addOption(new Option(`--no-${flag}`).hideHelp());
+  }
+  return command;
 }
 
 /** @throws UsageError ConfigError */
@@ -46,6 +51,11 @@ export async function importOptions(
   const read = flagReader({ ...importDefaults, ...flags });
   const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
   const full = read.flag('full');
+  if (full && flags.resume) {
+    throw new UsageError('--full sends everything anew, so there is nothing to --resume', {
+      hint: 'choose one of them',
+    });
+  }
   if (flags.changedOnly && full) {
     throw new UsageError('--changed-only and --full exclude each other', { hint: 'choose one of them' });
   }
@@ -61,7 +71,7 @@ export async function importOptions(
     retryDelayMs: read.duration('retryDelay') ?? DEFAULTS.retryDelayMs,
     maxRetryAfterMs: read.duration('maxRetryAfter') ?? DEFAULTS.maxRetryAfterMs,
     busyTimeoutMs: read.duration('busyTimeout') ?? DEFAULTS.busyTimeoutMs,
-    invalid: invalidBound(read),
+    invalid: invalidBound(read, flags),
     rejects: rejectsPath(read.text('rejects'), paths),
     // A flag wins over the config file's import.changed_only.
     changedOnly: read.flag('changedOnly') && !full,
@@ -74,7 +84,11 @@ export async function importOptions(
 }
 
 /** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
-function invalidBound(read: FlagReader): InvalidBound {
+function invalidBound(read: FlagReader, flags: Flags): InvalidBound {
+  // A flag wins over the config file, whichever of the two it is.
+  const given = flags.maxInvalid !== undefined;
+  if (!given && flags.skipInvalid === true) return 'any';
+  if (!given && flags.skipInvalid === false) return 'none';
   const bound = read.text('maxInvalid');
   if (bound === undefined) return read.flag('skipInvalid') ? 'any' : 'none';
   const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(bound);

@@ -4,6 +4,7 @@ import { Exit, type ExitCode, UsageError } from '../errors.js';
 import { type ImportDeps, runImport } from '../flow/import.js';
 import type { ImportOptions } from '../flow/options.js';
 import { createReporter } from '../output/reporter.js';
+import type { ServiceClient } from '../service/client.js';
 import { requireBaseUrl, requireToken } from '../settings/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope } from '../state/state.js';
@@ -61,9 +62,12 @@ async function importDeps(
   }
   const known =
     settings.embedded || (settings.baseUrl !== null && (settings.token ?? settings.account) !== null);
-  const base_url = settings.embedded ? (await context.client()).baseUrl : (settings.baseUrl ?? '');
+  const { retries, retryDelayMs, maxRetryAfterMs } = options;
+  const client = (): Promise<ServiceClient> => context.client({ retries, retryDelayMs, maxRetryAfterMs });
+  const base_url = settings.embedded ? (await client()).baseUrl : (settings.baseUrl ?? '');
   return {
     ...context,
+    client,
     state: await context.state(),
     scope: scope ?? (known ? await context.scope() : null),
     service: { account: settings.account, region: settings.region, base_url },

@@ -48,7 +48,7 @@ async function run(
   const kept = restoreOptions(state, stored);
   const options = {
     ...kept,
-    waitTimeoutMs,
+    waitTimeoutMs: waitTimeoutMs ?? kept.waitTimeoutMs,
     intervalMs: intervalMs ?? kept.intervalMs,
     resume: false,
     full: false,

@@ -2,7 +2,6 @@
 import type { Clock } from '../context.js';
 import { LockedError } from '../errors.js';
 import type { Kind } from '../model.js';
-import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 import { isSame } from './earlier.js';
 import type { ImportOptions } from './options.js';
@@ -11,19 +10,20 @@ import { identityOf, storeOptions } from './run.js';
 
 /**
  * One import per account and kind at a time on a machine (contract §4).
+ * @param holder the run and its files, for those who come while it is still planning
  * @returns what releases the locks
  * @throws LockedError naming the run that holds one
  */
-export function takeLocks(state: State, scope: Scope, kinds: readonly Kind[]): () => void {
+export function takeLocks(state: State, scope: Scope, kinds: readonly Kind[], holder = ''): () => void {
   const releases: (() => void)[] = [];
   const release = (): void => {
     for (const each of releases) each();
   };
   for (const kind of kinds) {
-    const taken = state.takeLock(scope, kind);
+    const taken = state.takeLock(scope, kind, holder);
     if (!taken) {
       release();
-      throw lockedBy(state.knownRuns(), scope, kind);
+      throw lockedBy(state, scope, kind);
     }
     releases.push(taken);
     state.stopDead(scope, kind);
@@ -31,13 +31,13 @@ export function takeLocks(state: State, scope: Scope, kinds: readonly Kind[]): (
   return release;
 }
 
-function lockedBy(runs: readonly StoredRun[], scope: Scope, kind: Kind): LockedError {
-  const running = runs.find(
-    (r) => r.status === 'running' && isSame(r.scope, scope) && r.kinds.includes(kind),
-  );
+function lockedBy(state: State, scope: Scope, kind: Kind): LockedError {
+  const running = state
+    .knownRuns()
+    .find((r) => r.status === 'running' && isSame(r.scope, scope) && r.kinds.includes(kind));
   const which = running
     ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
-    : 'it is still planning';
+    : `${state.lockHolder(scope, kind) ?? 'it'} is still planning`;
   return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
     hint: 'wait for it to end; one import per account and kind runs at a time on a machine',
   });
@@ -55,16 +55,20 @@ export interface NewRun {
 }
 
 /**
- * Records a new run. Older unfinished ones of the same files give way to it, since their requests would
- * not fit its rows. @returns the runs that gave way
+ * Records a new run. With `sends` the rows of older unfinished ones of the same files are its own now: those
+ * give way to it, since their requests would not fit its rows. One that sends nothing leaves all as it was.
+ * @returns the runs that gave way
  */
 export function beginRun(
   { run, scope, account, options, surveyed, rejects }: NewRun,
+  sends: boolean,
   state: State,
   clock: Clock,
 ): string[] {
   // Before there is a run: one that is found unfinished must not leave it undone.
-  if (options.full) for (const kind of surveyed.duplicates.keys()) state.clearFingerprints(scope, kind);
+  if (sends && options.full) {
+    for (const kind of surveyed.duplicates.keys()) state.clearFingerprints(scope, kind);
+  }
   state.startRun({
     run,
     scope,
@@ -82,6 +86,7 @@ export function beginRun(
       rejects_file: rejects[index] ?? null,
     })),
   });
+  if (!sends) return [];
   // After there is a run: those before it give way to something that can be resumed.
   const locations = new Set(surveyed.inputs.map(({ opened }) => opened.location));
   const old = state

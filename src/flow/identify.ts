@@ -3,7 +3,7 @@
  * followed (spec: Endpoints 2 and 3; contract §1).
  */
 import type { Clock } from '../context.js';
-import { InterruptedError, ServiceError } from '../errors.js';
+import { Exit, type ExitCode, InterruptedError } from '../errors.js';
 import { idHashes } from '../input/index.js';
 import { ID_FIELD, type Kind } from '../model.js';
 import type { ServiceClient } from '../service/client.js';
@@ -40,7 +40,18 @@ export interface Identified {
   job: Job | null;
   /** Sent more than once without knowing what became of it. */
   maybe_sent_twice: string | null;
+  warnings: string[];
 }
+
+/** The exit code (contract §7): 5 for a user that no job vouches for. */
+export function exitOfProfile({ id_field, job }: Identified): ExitCode {
+  if (id_field === 'company_id') return Exit.done;
+  if (job?.status === 'failed') return Exit.jobFailed;
+  return job === null || isWithout(job) ? Exit.rejected : Exit.done;
+}
+
+/** Completed, but its one row was not. */
+const isWithout = (job: Job): boolean => job.status === 'completed' && (job.completed_rows ?? 1) < 1;
 
 /** Sends one profile. @throws ProfilesError when it is refused or given up; WaitTimeoutError at the end of waiting */
 export async function identify(
@@ -77,9 +88,13 @@ export async function identify(
     status: 'accepted',
     job: null,
     maybe_sent_twice: record.twice,
+    warnings: record.twice === null ? [] : [`${id} may have been sent twice: ${record.twice}`],
   };
   if (kind === 'companies') return result;
-  if (!outcome.job) throw new ServiceError(`user ${id} was accepted, but the reply names no job to follow`);
+  if (!outcome.job) {
+    result.warnings.push(outcome.warning ?? `user ${id} was accepted, but the reply names no job to follow`);
+    return result;
+  }
   state.addJob(scope, outcome.job, { kind, rows: 1 });
   result.job = outcome.job;
   if (options.wait && !isFinal(outcome.job.status)) {
@@ -89,6 +104,7 @@ export async function identify(
       result.job = seen.job;
     }
   }
+  if (isWithout(result.job)) result.warnings.push(`job ${result.job.job_id} completed without user ${id}`);
   return { ...result, status: result.job.status };
 }
 

@@ -51,7 +51,10 @@ export async function* runImport(
     return yield* sitting.run();
   } catch (error) {
     // What a read or a wait rejects with when it is stopped differs; that it was stopped is what counts.
-    throw deps.stop.aborted && !(error instanceof ProfilesError) ? InterruptedError.of(deps.stop) : error;
+    const details = earlier ? { hint: `continue with: profiles resume ${earlier.run}` } : {};
+    throw deps.stop.aborted && !(error instanceof ProfilesError)
+      ? InterruptedError.of(deps.stop, details)
+      : error;
   } finally {
     await sitting.close();
   }

@@ -96,8 +96,9 @@ export class Sitting {
         plan,
       );
     }
-    yield* this.#begin(surveyed);
-    if (!isWithinBound(planned, options.invalid)) {
+    const sends = isWithinBound(planned, options.invalid);
+    yield* this.#begin(surveyed, sends);
+    if (!sends) {
       return yield* this.#conclude(surveyed, {
         ...base,
         mode: 'refused',
@@ -170,8 +171,13 @@ export class Sitting {
     this.#records = this.deps.state.requests(run.run);
   }
 
+  /** As another import names it that finds the lock taken. */
+  #name(): string {
+    return `run ${this.#run} (${this.#opened.map((input) => input.path).join(', ')})`;
+  }
+
   #lock(scope: Scope): void {
-    this.#locks.push(takeLocks(this.deps.state, scope, this.#kinds()));
+    this.#locks.push(takeLocks(this.deps.state, scope, this.#kinds(), this.#name()));
   }
 
   #cutDeps(surveyed: Surveyed): CutDeps {
@@ -195,7 +201,7 @@ export class Sitting {
   }
 
   /** The run is on disk from here on. */
-  async *#begin(surveyed: Surveyed): AsyncGenerator<ImportEvent> {
+  async *#begin(surveyed: Surveyed, sends: boolean): AsyncGenerator<ImportEvent> {
     const { deps, options } = this;
     // Named in the record from the start: a resume must not write them again.
     const rejects = await this.#rejecting!.flush();
@@ -209,7 +215,7 @@ export class Sitting {
     }
     const { account } = deps.service;
     const run = { run: this.#run, scope: this.#scope(), account, options, surveyed, rejects };
-    for (const old of beginRun(run, deps.state, deps.clock)) {
+    for (const old of beginRun(run, sends, deps.state, deps.clock)) {
       yield this.#warn(`run ${old} of the same file was unfinished; this import takes its place`);
     }
     this.#unrecorded = null;

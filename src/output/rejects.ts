@@ -41,7 +41,9 @@ export interface RejectsPlace {
 /** The rejects of one input. Its file is made with the first row, mode 0600; one that exists is left alone. */
 export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
   const csv = input.format === 'csv' || input.format === 'tsv';
-  const form = csv ? csvForm(input.columns, input.delimiter ?? ',') : NDJSON;
+  // A delimiter that an import does not find by itself would not work as it is.
+  const found = /^[,;\t|]$/.test(input.delimiter ?? '');
+  const form = csv ? csvForm(input.columns, found ? input.delimiter! : ',') : NDJSON;
   let file: { path: string; handle: number } | undefined;
   let pending: string[] = [];
   let size = 0;

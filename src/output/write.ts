@@ -3,7 +3,7 @@ import type { TextStream } from './terminal.js';
 
 /**
  * Writes text and resolves when the stream has taken all of it, so a slow pipe slows the writer and nothing is
- * cut at the pipe's 64 KiB. A reader that has gone (`| head -1`) ends it quietly.
+ * cut at the pipe's 64 KiB. A reader that has gone (`| head -1`, a terminal that was closed) ends it quietly.
  * @throws the stream's error, if it is any other (a full disk)
  */
 export function writeOut(stream: TextStream, text: string): Promise<void> {
@@ -19,4 +19,4 @@ export function writeOut(stream: TextStream, text: string): Promise<void> {
   });
 }
 
-const READER_GONE = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
+const READER_GONE = new Set(['EPIPE', 'EIO', 'ENXIO', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);

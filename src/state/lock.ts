@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
@@ -14,20 +15,19 @@ const held = new Set<DatabaseSyncInstance>();
 /**
  * Takes the lock on imports of this account and kind, or gives null when another process has it. It is an
  * exclusive transaction on a small SQLite file, so the operating system releases it when the process dies
- * (contract §4). @returns a function that releases it
+ * (contract §4).
+ * @param holder what `lockHolder` tells others while it is held
+ * @returns a function that releases it
  */
-export function takeLock(folder: string, scope: Scope, kind: Kind): (() => void) | null {
-  const name = createHash('sha256')
-    .update(JSON.stringify([scope.account, scope.region, scope.base_url, kind]))
-    .digest('hex')
-    .slice(0, 24);
-  const file = join(privateFolder(join(folder, 'locks')), `${name}.lock`);
+export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''): (() => void) | null {
+  const file = lockFile(folder, scope, kind);
   let db: DatabaseSyncInstance | undefined;
   try {
     db = new DatabaseSync(file, { timeout: 0 });
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     const taken = db;
     held.add(taken);
+    writeFileSync(`${file}.holder`, holder, { mode: 0o600 });
     return () => {
       held.delete(taken);
       taken.close();
@@ -37,4 +37,21 @@ export function takeLock(folder: string, scope: Scope, kind: Kind): (() => void)
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return null;
     throw stateError(error, 'take the lock', file);
   }
+}
+
+/** Who holds the lock, in its own words; null when that cannot be told. */
+export function lockHolder(folder: string, scope: Scope, kind: Kind): string | null {
+  try {
+    return readFileSync(`${lockFile(folder, scope, kind)}.holder`, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function lockFile(folder: string, scope: Scope, kind: Kind): string {
+  const name = createHash('sha256')
+    .update(JSON.stringify([scope.account, scope.region, scope.base_url, kind]))
+    .digest('hex')
+    .slice(0, 24);
+  return join(privateFolder(join(folder, 'locks')), `${name}.lock`);
 }

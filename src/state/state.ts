@@ -12,7 +12,7 @@ import { Commits } from './commits.js';
 import { closeDatabase, openDatabase, privateFolder, stateError, transaction } from './database.js';
 import { BATCH, type FingerprintIndex, Fingerprints, type Prints } from './fingerprints.js';
 import { Jobs } from './jobs.js';
-import { takeLock } from './lock.js';
+import { lockHolder, takeLock } from './lock.js';
 import { type RequestRecord, Requests } from './requests.js';
 import { Runs, type StoredRun } from './runs.js';
 
@@ -62,7 +62,9 @@ export interface State {
   /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
   scope(service: { account: string | null; token: string; region: string; base_url: string }): Scope;
   /** Null when another import of this account and kind runs on this machine. */
-  takeLock(scope: Scope, kind: Kind): (() => void) | null;
+  takeLock(scope: Scope, kind: Kind, holder?: string): (() => void) | null;
+  /** What the holder of that lock says of itself. */
+  lockHolder(scope: Scope, kind: Kind): string | null;
 
   /** Newest first. */
   knownRuns(): StoredRun[];
@@ -159,8 +161,12 @@ class SqliteState implements State {
     };
   }
 
-  takeLock(scope: Scope, kind: Kind): (() => void) | null {
-    return takeLock(this.folder, scope, kind);
+  takeLock(scope: Scope, kind: Kind, holder = ''): (() => void) | null {
+    return takeLock(this.folder, scope, kind, holder);
+  }
+
+  lockHolder(scope: Scope, kind: Kind): string | null {
+    return lockHolder(this.folder, scope, kind) || null;
   }
 
   knownRuns(): StoredRun[] {

@@ -83,9 +83,13 @@ function workspace(): string {
   mkdirSync(join(folder, 'bin'));
   const call = `'${process.execPath}' '${join(ROOT, 'bin/profiles.js')}' "$@"`;
   writeFileSync(join(folder, 'bin/profiles'), `#!/bin/sh\nexec ${call}\n`, { mode: 0o755 });
-  writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\n[ "$1" = profiles ] && shift && exec ${call}\n`, {
-    mode: 0o755,
-  });
+  writeFileSync(
+    join(folder, 'bin/npx'),
+    `#!/bin/sh\n[ "$1 $2" = "--no-install profiles" ] && shift 2 && exec ${call}\n`,
+    {
+      mode: 0o755,
+    },
+  );
   return folder;
 }
 

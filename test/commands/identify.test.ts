@@ -70,3 +70,23 @@ describe('identify', () => {
     expect(sandbox.ledger()).toEqual([]);
   });
 });
+
+describe('what identify cannot vouch for', () => {
+  test('numbers that JSON cannot keep are refused', async ({ sandbox }) => {
+    for (const number of ['12345678901234567890', '1e400']) {
+      const { code, stderr } = await cli(['identify', 'company', 'c', '--metadata', `{"n":${number}}`], {
+        env: environmentOf(sandbox),
+      });
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`quote it: "${number}"`)]);
+    }
+    expect(sandbox.ledger()).toEqual([]);
+  });
+
+  test('a short job, or a reply without a job, is exit 5 with a warning', async ({ start }) => {
+    for (const fault of ['short-job:nth=1', 'no-job-id:nth=1']) {
+      const sandbox = await start({ faults: [fault] });
+      const { code, stderr } = await cli(['identify', 'user', 'u'], { env: environmentOf(sandbox) });
+      expect([fault, code, stderr]).toEqual([fault, 5, expect.stringMatching(/^warning: /)]);
+    }
+  });
+});

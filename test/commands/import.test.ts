@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Summary } from '../../src/model.js';
@@ -283,5 +283,48 @@ describe('what ends an import before it sends', () => {
     expect(stdout + stderr).not.toContain('wrong-token');
     const resumed = await cli(['resume', '--json', ...FAST], { cwd, env: environmentOf(sandbox) });
     expect([resumed.code, summaryOf(resumed.stdout).status]).toEqual([0, 'completed']);
+  });
+});
+
+describe('an import that sends nothing leaves everything as it was', () => {
+  test('a refused plan neither supersedes an unfinished run nor forgets what was completed', async ({
+    start,
+  }) => {
+    const sandbox = await start({ faults: ['422:nth=3'] });
+    const env = environmentOf(sandbox);
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n,C\n' });
+    const good = folder({ 'c.csv': 'company_id,name\n1,A\n' });
+    const state = { ...env, PROFILES_STATE_DIR: join(cwd, '.state') };
+    await cli(['import', 'c.csv', ...FAST], { cwd: good, env: state });
+    const stopped = await cli(['import', 'c.csv', '--skip-invalid', '--chunk-size', '1', '--json', ...FAST], {
+      cwd,
+      env,
+    });
+    expect([stopped.code, summaryOf(stopped.stdout).status]).toEqual([6, 'stopped']);
+    const { run } = summaryOf(stopped.stdout);
+    const refused = await cli(['import', 'c.csv', '--full', '--json'], { cwd, env });
+    expect([refused.code, summaryOf(refused.stdout).status]).toEqual([5, 'rejected']);
+    const resumed = await cli(['resume', '--json'], { cwd, env });
+    expect([resumed.code, summaryOf(resumed.stdout).run]).toEqual([5, run]);
+    const again = await cli(['import', 'c.csv', '--changed-only', '--json', ...FAST], {
+      cwd: good,
+      env: state,
+    });
+    expect(summaryOf(again.stdout).rows).toMatchObject({ unchanged: 1, submitted: 0 });
+  });
+
+  test('--full and --resume exclude each other; a flag wins over the config file', async () => {
+    const cwd = folder({
+      'c.csv': 'company_id,name\n1,A\n,B\n',
+      'config.json': JSON.stringify({ region: 'sandbox', import: { max_invalid: 0, changed_only: true } }),
+    });
+    chmodSync(join(cwd, 'config.json'), 0o600);
+    const both = await cli(['import', 'c.csv', '--full', '--resume'], { cwd });
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('nothing to --resume')]);
+    const flags = ['--config', join(cwd, 'config.json'), '--skip-invalid', '--json', ...FAST];
+    const first = await cli(['import', 'c.csv', ...flags], { cwd });
+    expect([first.code, summaryOf(first.stdout).rows.submitted]).toEqual([5, 1]);
+    const second = await cli(['import', 'c.csv', '--no-changed-only', ...flags], { cwd });
+    expect(summaryOf(second.stdout).rows).toMatchObject({ submitted: 1, unchanged: 0 });
   });
 });

@@ -1,5 +1,5 @@
 /** The beginning of an input: enough of it to tell how it is packed, encoded and formed. */
-import { InputError, UsageError } from '../../errors.js';
+import { InputError } from '../../errors.js';
 import type { Compression } from '../types.js';
 import { BadTextError, encodingLabel, encodingOfBom, toUtf8 } from './encoding.js';
 import { compressionOf, type FileStamp, openFile, readBytes, type SourceFile } from './source.js';
@@ -33,12 +33,8 @@ export async function readHead(
   const compression = compressionOf(magic);
   const packed = { ...file, compression };
   const bom = encodingOfBom(await firstUnpacked(packed, signal));
-  if (wanted !== undefined && bom !== null && wanted !== bom) {
-    throw new UsageError(`--encoding ${wanted}: ${file.path} begins with the byte order mark of ${bom}`, {
-      hint: 'leave --encoding out',
-    });
-  }
-  const encoding = wanted ?? bom ?? 'utf-8';
+  // A byte order mark is sure, where an encoding may have been set for other files: a rejects file has one.
+  const encoding = bom ?? wanted ?? 'utf-8';
   const { text, whole } = await firstText(packed, encoding, signal);
   if (whole && text.length === 0) throw empty(file);
   return { stamp, compression, encoding, text, whole };
