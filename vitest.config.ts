@@ -7,7 +7,9 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, 'test/contract/**', 'test/proxy/**'],
     // Two cores: more workers only make socket and process tests wait for each other.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Machines of CI are shared: a process or a terminal may be late there. What fails thrice is broken.
+    retry: process.env.CI ? 2 : 0,
+    testTimeout: process.env.CI ? 90_000 : 30_000,
+    hookTimeout: process.env.CI ? 90_000 : 30_000,
   },
 });

@@ -6,7 +6,9 @@ export default defineConfig({
     include: ['test/contract/*.test.ts'],
     globalSetup: 'test/contract/install.ts',
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Machines of CI are shared: a process or a terminal may be late there. What fails thrice is broken.
+    retry: process.env.CI ? 2 : 0,
+    testTimeout: process.env.CI ? 90_000 : 30_000,
+    hookTimeout: process.env.CI ? 90_000 : 30_000,
   },
 });
