@@ -91,12 +91,12 @@ test('a dead run is not named as the one that is running', async () => {
   await dead.child.ended;
   // Another import is planning: it holds the lock, and has no run yet.
   const state = openState(join(machine.folder, '.state'), Date.now);
-  const release = takeLocks(state, state.knownRuns()[0]!.scope, ['companies']);
+  const release = takeLocks(state, state.knownRuns()[0]!.scope, ['companies'], 'run x (other.csv)');
   const second = await start([...SEND, '--json']).ended;
   release();
   state.close();
   expect(second.code).toBe(8);
-  expect(second.stderr).toContain('it is still planning');
+  expect(second.stderr).toContain('run x (other.csv) is still planning');
   expect(second.stderr).not.toContain(dead.run);
   expect(await machine.runs()).toMatchObject([
     { run: dead.run, status: 'stopped', resume: `profiles resume ${dead.run}` },
