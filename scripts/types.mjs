@@ -7,10 +7,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** Types that the sources infer from schemas, and where they are written out. A test holds the two together. */
-const WRITTEN_OUT = new Map([
-  ['service/contract.d.ts Job', 'library/records.d.ts'],
-  ['service/contract.d.ts LookupRecord', 'library/records.d.ts'],
-]);
+const WRITTEN_OUT = new Map([['service/contract.d.ts Job', 'library/records.d.ts']]);
 
 /**
  * @typedef {{ from: string, name: string }} Source A name of a module below src/, or of a package
@@ -20,6 +17,7 @@ const WRITTEN_OUT = new Map([
  * @property {Set<string>} exported those of them that are exported
  * @property {Map<string, Source>} imports by the name they have here
  * @property {Map<string, Source>} reexports
+ * @property {string[]} stars modules of which all is exported again
  */
 
 /**
@@ -60,6 +58,17 @@ async function assemble(root, entry) {
     return module;
   }
 
+  /** The module of these that exports the name, itself or by a star of its own. */
+  async function among(files, name) {
+    for (const from of files) {
+      const { exported, reexports, stars } = await load(from);
+      if (exported.has(name) || reexports.has(name)) return { from, name };
+      const source = await among(stars, name);
+      if (source) return source;
+    }
+    return undefined;
+  }
+
   /** Takes a declaration and all that it names. @param {Source} source */
   async function take({ from: given, name }) {
     const from = WRITTEN_OUT.get(`${given} ${name}`) ?? given;
@@ -68,10 +77,10 @@ async function assemble(root, entry) {
       packages.set(name, from);
       return;
     }
-    const { declared, imports, reexports } = await load(from);
+    const { declared, imports, reexports, stars } = await load(from);
     const text = declared.get(name);
     if (text === undefined) {
-      const source = reexports.get(name) ?? imports.get(name);
+      const source = reexports.get(name) ?? imports.get(name) ?? (await among(stars, name));
       if (!source) throw new Error(`${from} has no ${name}`);
       await take(source);
       return;
@@ -112,16 +121,21 @@ function parse(text, file) {
     exported: new Set(),
     imports: new Map(),
     reexports: new Map(),
+    stars: [],
   };
+  const fileOf = (path) =>
+    path.startsWith('.') ? join(dirname(file), path.replace(/\.js$/, '.d.ts')) : path;
   const [head] = new RegExp(`^${COMMENT}`).exec(text) ?? [''];
   for (const piece of text.match(DECLARATION) ?? []) {
+    const star = /^export \* from '(\.[^']+)';/m.exec(piece);
     const list = /^(import|export) (?:type )?\{([^}]*)\} from '([^']+)';/m.exec(piece);
     const declaration =
       /^(export )?(?:declare )?(?:abstract )?(?:const|function|class|interface|type) ([\w$]+)/m.exec(piece);
-    if (list) {
+    if (star) module.stars.push(fileOf(star[1]));
+    else if (list) {
       const [, word, names, path] = list;
       if (piece.startsWith(head)) module.head = head; // a file's own comment stands before its imports
-      const from = path.startsWith('.') ? join(dirname(file), path.replace(/\.js$/, '.d.ts')) : path;
+      const from = fileOf(path);
       for (const [, name, alias = name] of names.matchAll(/(?:type )?([\w$]+)(?: as ([\w$]+))?(?:,|\s*$)/g)) {
         (word === 'import' ? module.imports : module.reexports).set(alias, { from, name });
       }

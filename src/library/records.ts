@@ -1,4 +1,4 @@
-/** Records of the service, written out for readers and for programs; `service/contract.ts` checks them. */
+/** The record of the service that programs meet, written out; `service/contract.ts` checks it. */
 
 /** A background job (spec: Job). Fields that the spec does not name are kept. */
 export interface Job {
@@ -21,10 +21,5 @@ export interface Job {
   end_time?: string | null | undefined;
   /** Meaning: not shown. */
   links?: unknown;
-  [field: string]: unknown;
-}
-
-/** A record of a lookup list (spec: User property, Embed and Checklist lookup record), every field as it came. */
-export interface LookupRecord {
   [field: string]: unknown;
 }
