@@ -12,7 +12,7 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 /** The layer of a file: its folder, or for files directly in src their own name. */
 function layerOf(file: string): string {
   const [first, ...rest] = file.split('/');
-  if (file === 'service/contract.ts') return 'contract';
+  if (file === 'service/contract.ts' || file === 'service/names.ts') return 'contract';
   return rest.length > 0 ? first! : first!.replace(/\.ts$/, '');
 }
 

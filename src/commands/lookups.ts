@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import { Exit, type ExitCode, UsageError } from '../errors.js';
 import { nearest } from '../nearest.js';
 import { whileWaiting } from '../output/waiting.js';
-import { LOOKUP_LISTS, type LookupList } from '../service/contract.js';
+import { LOOKUP_LISTS, type LookupList } from '../service/names.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { interruptible } from './interruptible.js';
 import { type Listing, listingFlags, printListing, readListing } from './listing.js';

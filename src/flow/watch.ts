@@ -2,7 +2,8 @@
 import type { Clock } from '../context.js';
 import { ServiceError, WaitTimeoutError } from '../errors.js';
 import type { ServiceClient } from '../service/client.js';
-import { isFinal, type Job } from '../service/contract.js';
+import type { Job } from '../service/contract.js';
+import { isFinal } from '../service/names.js';
 
 export interface WatchOptions {
   clock: Clock;

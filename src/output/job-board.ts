@@ -1,7 +1,8 @@
 /** Several jobs at once, as lines: what each is doing now, and a line that stays when it has ended. */
 
 import { formatDuration } from '../duration.js';
-import { isFinal, type Job } from '../service/contract.js';
+import type { Job } from '../service/contract.js';
+import { isFinal } from '../service/names.js';
 import type { DisplayView } from './display.js';
 import { layout, type Part } from './layout.js';
 import type { RegionSize } from './live.js';

@@ -1,7 +1,7 @@
 /** The result of an import in words. */
 import { formatDuration } from '../duration.js';
 import type { RunJob, RunStatus, Summary } from '../model.js';
-import { isFinal } from '../service/contract.js';
+import { isFinal } from '../service/names.js';
 import { statusStyle } from './job-board.js';
 import { count, grouped } from './numbers.js';
 import { safeLine } from './safe.js';

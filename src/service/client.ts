@@ -3,15 +3,8 @@ import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageErro
 import type { Kind } from '../model.js';
 import { jobSegment, parseBaseUrl } from './address.js';
 import { type Answer, judgeRead, type ReadVerdict } from './answer.js';
-import {
-  isRecord,
-  type Job,
-  jobSchema,
-  type LookupList,
-  type LookupRecord,
-  lookupSchema,
-  PATHS,
-} from './contract.js';
+import { isRecord, type Job, jobSchema, type LookupRecord, lookupSchema } from './contract.js';
+import { type LookupList, PATHS } from './names.js';
 import type { ProxyEnv } from './proxy.js';
 import { oneLine, requestNote, whatCame } from './reply-error.js';
 import { backoffDelay } from './retry.js';

@@ -1,22 +1,11 @@
 /**
- * The wire, as `service.md` describes it, and nothing more: zod schemas of every reply, and the paths.
+ * The wire, as `service.md` describes it, and nothing more: zod schemas of every reply, and its words.
  * All objects keep fields that the spec does not name; `status` accepts any string, since the spec
  * shows no transitions and a service may add a state. What the spec calls "not shown" is optional here.
  */
 import * as z from 'zod';
 
-/** The states a job is known to take (spec: States and transitions). */
-export const JOB_STATES = [
-  'queued',
-  'validating',
-  'processing',
-  'pending_refresh',
-  'completed',
-  'failed',
-] as const;
-
-/** A job has ended in one of these two; any other status, an unknown one included, is unfinished. */
-export const isFinal = (status: string): boolean => status === 'completed' || status === 'failed';
+export { isFinal, JOB_STATES, LOOKUP_LISTS, type LookupList, PATHS } from './names.js';
 
 /**
  * Job record (spec: Job). Only `job_id` and `status` are needed to follow a job, so only they are
@@ -53,10 +42,6 @@ export const errorBodySchema = z.looseObject({
 });
 export type ErrorBody = z.infer<typeof errorBodySchema>;
 
-/** Lookup lists, by the last segment of their path (spec: Endpoints 5 to 7). */
-export const LOOKUP_LISTS = ['user_properties', 'embeds', 'checklists'] as const;
-export type LookupList = (typeof LOOKUP_LISTS)[number];
-
 export type LookupRecord = Record<string, unknown>;
 
 export const isRecord = (value: unknown): boolean =>
@@ -66,12 +51,3 @@ export const isRecord = (value: unknown): boolean =>
 export const lookupSchema = z.custom<LookupRecord[]>(
   (value) => Array.isArray(value) && value.every(isRecord),
 );
-
-/** Request paths (spec: Endpoints), relative to `{base_url}` or, for lookups, `{lookup_base_url}`. */
-export const PATHS = {
-  bulkCompanies: '/v1/companies/bulk_identify',
-  identifyCompany: '/v1/companies/identify',
-  bulkUsers: '/v1/users/bulk_identify',
-  jobs: '/v1/background_jobs/',
-  lookups: '/api/v1/analytics/exports/lookups/',
-} as const;
