@@ -48,7 +48,9 @@ async function run(
   const kept = restoreOptions(state, stored);
   const options = {
     ...kept,
-    waitTimeoutMs: waitTimeoutMs ?? kept.waitTimeoutMs,
+    // How long to wait is of a sitting, not of the run: one that waited too briefly must be able to go on.
+    waitTimeoutMs:
+      waitTimeoutMs ?? flagReader((await there.settings()).importDefaults).duration('waitTimeout') ?? null,
     intervalMs: intervalMs ?? kept.intervalMs,
     resume: false,
     full: false,
