@@ -14,7 +14,7 @@ import type { Scope, State } from '../state/state.js';
 import { type Chunk, halve, serialise } from './chunk.js';
 import type { SendOptions } from './options.js';
 import { foundAfterCrash, sendRequest } from './request.js';
-import { completedRows, isShort, submittedRows } from './summary.js';
+import { completedRows, isAccepted, isShort, submittedRows } from './summary.js';
 import { watchJob } from './watch.js';
 
 export interface DeliverDeps {
@@ -52,7 +52,11 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
   const commit = async (): Promise<void> => {
     const prints = intent;
     intent = null;
-    await deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
+    const written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
+    if (!isAccepted(record)) return written;
+    // All that depends on an acknowledgement is the next intent, which goes to disk with it or after it: waiting for
+    // it here would cost a second wait for each request. Should it fail, so does that intent.
+    written.catch(() => {});
   };
   if (items === 0) {
     record.state = 'settled';

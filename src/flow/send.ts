@@ -68,6 +68,7 @@ class Sender {
       this.#fail(error);
     }
     while (this.#flights.size > 0) await this.#landing();
+    await this.#deps.state.written().catch((error: unknown) => this.#fail(error));
     stop.removeEventListener('abort', say);
     this.events.close();
   }

@@ -15,7 +15,7 @@ import type { RequestRecord } from '../state/requests.js';
 import type { InvalidBound } from './options.js';
 
 /** A complete 2xx reply was read for it. */
-const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
+export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
 
 export const submittedRows = (records: readonly RequestRecord[]): number =>
   sum(records.filter(isAccepted), (r) => r.rows);

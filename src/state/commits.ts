@@ -3,8 +3,8 @@ import { stateError, transaction } from './database.js';
 
 /**
  * Group commit: changes that are asked for in one turn of the event loop share one transaction, and so
- * one wait for the disk. With several requests in flight their acknowledgements and the next intents
- * fall together; with one, each is still committed before anything depends on it.
+ * one wait for the disk. An acknowledgement and the next intent fall together, and so does what several
+ * requests in flight have to record; each is still committed before anything depends on it.
  */
 export class Commits {
   #waiting: { change: () => void; resolve: () => void; reject: (error: unknown) => void }[] = [];

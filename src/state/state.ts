@@ -88,9 +88,12 @@ export interface State {
   /**
    * Commits a request as it stands, and resolves when that is on disk. `prints` comes with the first commit
    * of a sitting, the intent: it clears the fingerprints of the request's ids. An acknowledgement's job
-   * becomes known with it. @throws StateError
+   * becomes known with it. What is recorded in one turn of the event loop reaches the disk together, and before
+   * what is recorded later; after one failure all that follows fails too. @throws StateError
    */
   record(run: string, scope: Scope, kind: Kind, request: RequestRecord, prints: Prints | null): Promise<void>;
+  /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
+  written(): Promise<void>;
   /** Ids of a recorded request, as hashed for its fingerprints. */
   idsOf(run: string, seq: number): BigUint64Array;
 
@@ -220,9 +223,11 @@ class SqliteState implements State {
     run: string,
     scope: Scope,
     kind: Kind,
-    request: RequestRecord,
+    current: RequestRecord,
     prints: Prints | null,
   ): Promise<void> {
+    // As it stands now: the caller goes on with it.
+    const request = { ...current };
     return this.#commits.commit(() => {
       const known = this.#requests.idOf(run, request.seq);
       if (known !== null) this.#requests.update(run, request);
@@ -235,6 +240,10 @@ class SqliteState implements State {
       if (request.state === 'intent') this.#fingerprints.revive(id);
       if (hasNoJobToCome(request)) this.#fingerprints.settle(id, BATCH.dead);
     });
+  }
+
+  written(): Promise<void> {
+    return this.#commits.commit(() => {});
   }
 
   idsOf(run: string, seq: number): BigUint64Array {
@@ -319,6 +328,7 @@ class SqliteState implements State {
   }
 
   #write<T>(work: () => T): T {
+    this.#commits.flush(); // what was recorded before comes before it
     try {
       return transaction(this.#db, work);
     } catch (error) {

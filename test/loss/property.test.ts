@@ -134,9 +134,8 @@ function failing(state: State, after: number): State {
     get: (target, name) => {
       const member = Reflect.get(target, name) as unknown;
       if (typeof member !== 'function') return member;
-      if (name === 'record') {
-        return (...args: Parameters<State['record']>) =>
-          full() ? Promise.reject(error) : target.record(...args);
+      if (name === 'record' || name === 'written') {
+        return (...args: unknown[]) => (full() ? Promise.reject(error) : member.apply(target, args));
       }
       return (...args: unknown[]) => {
         if (guarded.has(String(name)) && full()) throw error;
