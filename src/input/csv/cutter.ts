@@ -1,7 +1,7 @@
 /**
- * Cuts CSV into batches of whole records. It knows where records end and on which lines they begin, and
- * nothing of what is in them: the parser reads the cells, on any thread. One pass over the bytes; a
- * property test holds that it and the parser see the same records.
+ * Cuts CSV into batches of whole records, without the empty lines between them. It knows where records end
+ * and on which lines they begin, and nothing of what is in them: the parser reads the cells, on any thread.
+ * One pass over the bytes; a property test holds that it and the parser see the same records.
  */
 import { InputError } from '../../errors.js';
 import { formatBytes } from '../bytes.js';
@@ -44,6 +44,8 @@ export class CsvCutter implements Cutter {
   readonly #meaning = new Uint8Array(256);
   readonly #carry = new Carry();
   readonly #lines = new Numbers();
+  /** Offsets in the chunk of line ends that end no record: the parser would take them for rows. */
+  readonly #empty = new Numbers();
   readonly #maxRecordBytes: number;
   #skipHeader: boolean;
   /** Where in the current chunk the header ended. */
@@ -55,6 +57,8 @@ export class CsvCutter implements Cutter {
   #recordStart = 0;
   #cellStart = 0;
   #lastCr = -2;
+  /** The last CR ended a record of this chunk: an LF after it belongs to that. */
+  #crKept = false;
   /** Of the quoted cell: the line of its opening quote, and how many doubled quotes it holds so far. */
   #openLine = 1;
   #doubled = 0;
@@ -71,6 +75,7 @@ export class CsvCutter implements Cutter {
   }
 
   push(chunk: Buffer): RecordBatch | null {
+    this.#crKept = false;
     const cut = this.#scan(chunk);
     this.#checkOpenRecord(chunk.length);
     this.#recordStart -= chunk.length;
@@ -80,10 +85,11 @@ export class CsvCutter implements Cutter {
       this.#carry.keep(chunk);
       return null;
     }
+    const shift = this.#carry.length - this.#headerEnd;
     const bytes = this.#carry.take(chunk.subarray(this.#headerEnd, cut));
     this.#headerEnd = 0;
     this.#carry.keep(chunk.subarray(cut));
-    return this.#batch(bytes);
+    return this.#batch(without(bytes, this.#empty.take(), shift));
   }
 
   end(): RecordBatch | null {
@@ -152,13 +158,19 @@ export class CsvCutter implements Cutter {
       // A line end, outside quotes.
       if (what === Meaning.lf && lastCr === at - 1) {
         this.#recordLine = line; // second half of CR LF
+        if (!this.#crKept) this.#empty.push(at);
       } else {
-        if (this.#recordStart < at) {
+        const ends = this.#recordStart < at;
+        this.#crKept = ends && !this.#skipHeader;
+        if (!ends) {
+          this.#empty.push(at);
+        } else {
           this.#state = state;
           this.#checkCell(at);
           if (this.#skipHeader) {
             this.#skipHeader = false;
             this.#carry.clear();
+            this.#empty.take();
             this.#headerEnd = at + 1;
           } else {
             this.#lines.push(this.#recordLine);
@@ -230,4 +242,22 @@ export class CsvCutter implements Cutter {
       hint: 'shorten it, or raise --max-cell',
     });
   }
+}
+
+/** `bytes` without those at some offsets, ascending, each of which is `shift` less than in `bytes`. */
+function without(
+  bytes: Uint8Array<ArrayBuffer>,
+  offsets: Uint32Array,
+  shift: number,
+): Uint8Array<ArrayBuffer> {
+  if (offsets.length === 0) return bytes;
+  let length = offsets[0]! + shift;
+  for (let index = 0; index < offsets.length; index++) {
+    const from = offsets[index]! + shift + 1;
+    const next = offsets[index + 1];
+    const to = next === undefined ? bytes.length : next + shift;
+    bytes.copyWithin(length, from, to);
+    length += to - from;
+  }
+  return bytes.subarray(0, length);
 }

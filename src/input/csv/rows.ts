@@ -1,24 +1,21 @@
 /** Cells of a batch, by the parser. */
-import { parse } from 'csv-parse/sync';
+import { dsvFormat } from 'd3-dsv';
 import type { RecordBatch, RejectedRecord } from '../types.js';
 
-const LF = ['\n'];
-const ANY_LINE_END = ['\r\n', '\n', '\r'];
-
 /**
- * The cells of each record. The text was cut where records end, so the parser sees nothing it could
- * misread; with fewer line ends to try it is 15 % faster.
+ * The cells of each record. The text was cut where records end and refused where its quotes make no sense,
+ * so the parser sees nothing it could misread. Empty lines must be out of it: to the parser they are rows.
  */
 export function csvRows(bytes: Uint8Array, delimiter: string): string[][] {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return parse(buffer, {
-    delimiter,
-    record_delimiter: buffer.includes(0x0d) ? ANY_LINE_END : LF,
-    relax_quotes: true, // a quote inside an unquoted cell is text
-    relax_column_count: true, // a ragged row is rejected by us, with its line
-    skip_empty_lines: true,
-  }) as unknown as string[][];
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  return parserOf(delimiter).parseRows(text);
 }
+
+/**
+ * It parses at the first character of what it is given. For writing it puts all of that into a pattern,
+ * in which a lone `-` would be a range that cannot be.
+ */
+const parserOf = (delimiter: string) => dsvFormat(`${delimiter},`);
 
 /** The rows of a batch. @throws Error when parser and cutter disagree, which would shift line numbers */
 export function batchRows(batch: RecordBatch, delimiter: string): string[][] {

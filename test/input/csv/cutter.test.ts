@@ -1,3 +1,4 @@
+import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CsvCutter } from '../../../src/input/csv/cutter.js';
@@ -74,10 +75,19 @@ describe('what another writer wrote', () => {
   });
 });
 
+/** What another parser makes of a text: one that reads a whole file by itself and knows of no cutter. */
+const elsewhere = (text: string): string[][] =>
+  parse(text, {
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_quotes: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+  });
+
 describe('any text at all', () => {
   const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', 'é'), maxLength: 60 });
 
-  it('is cut where the parser sees records end, or refused', () => {
+  it('is cut and parsed as another parser reads the whole, or refused', () => {
     fc.assert(
       fc.property(text, sizes, (content, chunks) => {
         let read: Cut;
@@ -89,7 +99,7 @@ describe('any text at all', () => {
           );
           return;
         }
-        expect(read.rows).toEqual(csvRows(Buffer.from(content), ','));
+        expect(read.rows).toEqual(elsewhere(content));
       }),
       { numRuns: 1000 },
     );
@@ -111,6 +121,23 @@ describe('any text at all', () => {
       { numRuns: 1000 },
     );
   });
+});
+
+it.each(['\n', '\r\n', '\r'])('leaves out empty lines, but not a row of one empty cell, with %j', (end) => {
+  const lines = ['', '', 'a', '', '""', '', '', 'b', ''];
+  for (const size of [1, 2, 3, 1000]) {
+    expect(cut(lines.join(end), ',', [size])).toMatchObject({ rows: [['a'], [''], ['b']], lines: [3, 5, 8] });
+  }
+});
+
+it('knows every delimiter that may be asked for', () => {
+  for (let code = 0x20; code < 0x7f; code++) {
+    const delimiter = String.fromCharCode(code);
+    if (delimiter === '"' || delimiter === 'x') continue;
+    expect(cut(`x${delimiter}"x${delimiter}x"\n`, delimiter).rows, delimiter).toEqual([
+      ['x', `x${delimiter}x`],
+    ]);
+  }
 });
 
 it('numbers the first record of each batch among all records', () => {
