@@ -9,7 +9,10 @@ import { ID_FIELD, type Kind } from '../model.js';
 import type { Prints } from '../state/fingerprints.js';
 import type { RequestRecord } from '../state/requests.js';
 
-/** Rows of one input that go out together. */
+/**
+ * Rows of one input that go out together. Plain memory, without an object for each row: eight chunks of some
+ * thousands of rows are under way at once.
+ */
 export interface Chunk {
   kind: Kind;
   input: number;
@@ -17,19 +20,28 @@ export interface Chunk {
   /** Exclusive. Rows that were rejected or unchanged are within, so the chunks of an input leave no gap. */
   end_row: number;
   unchanged: number;
-  /** One JSON text for each row to send, duplicates not merged yet. Empty when every row was unchanged. */
-  items: Uint8Array[];
+  /** The request body, UTF-8 JSON, duplicates not merged yet: an item for each row to send. */
+  body: Buffer;
+  /** For each item: where it ends in the body. Empty when every row was unchanged. */
+  ends: Uint32Array;
   /** For each item: the line its row begins on. */
-  lines: number[];
+  lines: Uint32Array;
   /** For each item: its row, counted in the input from 0. */
-  rows: number[];
+  rows: Float64Array;
   /** For each item: rows of this chunk before it that are unchanged. */
-  skipped: number[];
+  skipped: Uint32Array;
   prints: Prints;
   /** Ids that stand more than once in the input: requests that share one must not overtake each other. */
   shared: Set<bigint>;
   /** The request of an earlier sitting that this one repeats. */
   recorded: RequestRecord | null;
+}
+
+/** JSON texts of a chunk's items, in its own memory. */
+export function itemsOf({ kind, body, ends }: Chunk): Uint8Array[] {
+  return Array.from(ends, (end, index) =>
+    body.subarray(index === 0 ? ENVELOPE[kind].open.length : ends[index - 1]! + 1, end),
+  );
 }
 
 export interface CutRules {
@@ -59,13 +71,8 @@ export async function* cutChunks(batches: AsyncIterable<ItemBatch>, rules: CutRu
   let draft: Draft | null = null;
   let range = 0;
   for await (const batch of batches) {
-    const prints: Prints = { ids: batch.ids, contents: batch.contents };
-    let start = 0;
     for (let i = 0; i < batch.ends.length; i++) {
       const row = batch.ordinals[i]!;
-      const item = batch.items.subarray(start, batch.ends[i]!);
-      start = batch.ends[i]!;
-
       while (recorded[range] && row >= recorded[range]!.end_row) range++;
       const here = recorded[range] && row >= recorded[range]!.first_row ? recorded[range]! : null;
       if (draft && draft.recorded !== here) {
@@ -75,25 +82,32 @@ export async function* cutChunks(batches: AsyncIterable<ItemBatch>, rules: CutRu
       if (here && here.state !== 'intent' && here.state !== 'unknown') continue;
 
       draft ??= new Draft(rules, row, here);
-      if (!here && !draft.fits(item.length)) {
+      if (!here && !draft.fits(bytesOf(batch, i))) {
         yield draft.cut();
         draft = new Draft(rules, row, here);
       }
-      draft.add(item, row, batch.lines[i]!, prints, i);
+      draft.add(batch, i);
     }
   }
   if (draft) yield draft.cut();
 }
 
+const bytesOf = ({ ends }: ItemBatch, at: number): number => ends[at]! - (at === 0 ? 0 : ends[at - 1]!);
+
+/** Items `from` to `to` of a batch, all of them in the chunk, with so many unchanged rows of it before them. */
+interface Stretch {
+  batch: ItemBatch;
+  from: number;
+  to: number;
+  skipped: number;
+}
+
 /** A chunk while it grows. */
 class Draft {
-  readonly #items: Uint8Array[] = [];
-  readonly #lines: number[] = [];
-  readonly #rows: number[] = [];
-  readonly #skipped: number[] = [];
-  readonly #ids: bigint[] = [];
-  readonly #contents: bigint[] = [];
+  readonly #stretches: Stretch[] = [];
   readonly #shared = new Set<bigint>();
+  #items = 0;
+  /** Of the body, the envelope included. */
   #bytes: number;
   #unchanged = 0;
   #end: number;
@@ -109,57 +123,109 @@ class Draft {
 
   /** Whether a further item keeps within both limits. The first always fits: too large a one was rejected by the plan. */
   fits(itemBytes: number): boolean {
-    if (this.#items.length === 0) return true;
+    if (this.#items === 0) return true;
     const { items, bytes } = this.rules.limits;
-    return this.#items.length < items && this.#bytes + itemBytes + 1 <= bytes;
+    return this.#items < items && this.#bytes + itemBytes + 1 <= bytes;
   }
 
   /** Takes a row: to be sent, or as unchanged. An id that stands more than once is always sent. */
-  add(item: Uint8Array, row: number, line: number, prints: Prints, at: number): void {
-    this.#end = row + 1;
-    const id = prints.ids[at]!;
-    const shared = this.rules.duplicates.count > 0 && this.rules.duplicates.repeated.has(id);
-    if (shared) this.#shared.add(id);
-    else if (this.rules.isUnchanged?.(prints, at)) {
+  add(batch: ItemBatch, at: number): void {
+    const { duplicates, isUnchanged } = this.rules;
+    this.#end = batch.ordinals[at]! + 1;
+    if (duplicates.count > 0 && duplicates.repeated.has(batch.ids[at]!)) this.#shared.add(batch.ids[at]!);
+    else if (isUnchanged?.(batch, at)) {
       this.#unchanged++;
       return;
     }
-    this.#bytes += item.length + (this.#items.length > 0 ? 1 : 0);
-    this.#items.push(item);
-    this.#lines.push(line);
-    this.#rows.push(row);
-    this.#skipped.push(this.#unchanged);
-    this.#ids.push(id);
-    this.#contents.push(prints.contents[at]!);
+    this.#bytes += bytesOf(batch, at) + (this.#items > 0 ? 1 : 0);
+    this.#items++;
+    const last = this.#stretches.at(-1);
+    if (last?.batch === batch && last.to === at) last.to++;
+    else this.#stretches.push({ batch, from: at, to: at + 1, skipped: this.#unchanged });
   }
 
   cut(): Chunk {
+    const columns = {
+      lines: new Uint32Array(this.#items),
+      rows: new Float64Array(this.#items),
+      skipped: new Uint32Array(this.#items),
+      prints: { ids: new BigUint64Array(this.#items), contents: new BigUint64Array(this.#items) },
+    };
+    const body = new BodyWriter(this.rules.kind, this.#items, this.#bytes);
+    let at = 0;
+    for (const { batch, from, to, skipped } of this.#stretches) {
+      columns.lines.set(batch.lines.subarray(from, to), at);
+      columns.rows.set(batch.ordinals.subarray(from, to), at);
+      columns.skipped.fill(skipped, at, at + to - from);
+      columns.prints.ids.set(batch.ids.subarray(from, to), at);
+      columns.prints.contents.set(batch.contents.subarray(from, to), at);
+      for (let i = from; i < to; i++)
+        body.add(batch.items, batch.ends[i]! - bytesOf(batch, i), batch.ends[i]!);
+      at += to - from;
+    }
     return {
       kind: this.rules.kind,
       input: this.rules.input,
       first_row: this.recorded?.first_row ?? this.first,
       end_row: this.recorded?.end_row ?? this.#end,
       unchanged: this.#unchanged,
-      items: this.#items,
-      lines: this.#lines,
-      rows: this.#rows,
-      skipped: this.#skipped,
-      prints: { ids: BigUint64Array.from(this.#ids), contents: BigUint64Array.from(this.#contents) },
+      ...body.finish(),
+      ...columns,
       shared: this.#shared,
       recorded: this.recorded,
     };
   }
 }
 
+/** Writes a body of known size: envelope, items, and the commas between them. */
+class BodyWriter {
+  readonly #body: Buffer;
+  readonly #ends: Uint32Array;
+  readonly #close: Buffer;
+  #at: number;
+  #items = 0;
+
+  constructor(kind: Kind, items: number, bytes: number) {
+    const { open, close } = ENVELOPE[kind];
+    this.#body = Buffer.allocUnsafeSlow(bytes);
+    this.#ends = new Uint32Array(items);
+    this.#close = close;
+    this.#at = open.copy(this.#body);
+  }
+
+  /** Appends an item: `from` to `to` of `bytes`. */
+  add(bytes: Uint8Array, from: number, to: number): void {
+    if (this.#items > 0) this.#body[this.#at++] = 0x2c; // a comma
+    this.#body.set(bytes.subarray(from, to), this.#at);
+    this.#at += to - from;
+    this.#ends[this.#items++] = this.#at;
+  }
+
+  finish(): { body: Buffer; ends: Uint32Array } {
+    this.#close.copy(this.#body, this.#at);
+    return { body: this.#body, ends: this.#ends };
+  }
+}
+
+/** A body of these items. */
+function bodyOf(kind: Kind, items: readonly Uint8Array[]): { body: Buffer; ends: Uint32Array } {
+  const commas = Math.max(0, items.length - 1);
+  const bytes = items.reduce((sum, item) => sum + item.length, envelopeBytes(kind) + commas);
+  const writer = new BodyWriter(kind, items.length, bytes);
+  for (const item of items) writer.add(item, 0, item.length);
+  return writer.finish();
+}
+
 /** The two halves of a chunk that the service found too large. @param chunk of at least two items */
 export function halve(chunk: Chunk): [Chunk, Chunk] {
-  const middle = Math.ceil(chunk.items.length / 2);
+  const middle = Math.ceil(chunk.ends.length / 2);
   const boundary = chunk.rows[middle]!;
   // Each half counts the unchanged rows of its own range: the other one may be sent in another sitting.
   const before = chunk.skipped[middle]!;
+  const items = itemsOf(chunk);
   const part = (from: number, to: number | undefined, over: Partial<Chunk>): Chunk => ({
     ...chunk,
-    items: chunk.items.slice(from, to),
+    ...bodyOf(chunk.kind, items.slice(from, to)),
     lines: chunk.lines.slice(from, to),
     rows: chunk.rows.slice(from, to),
     skipped: chunk.skipped.slice(from, to).map((rows) => (from === 0 ? rows : rows - before)),
@@ -175,27 +241,17 @@ export function halve(chunk: Chunk): [Chunk, Chunk] {
 
 /** The request body of a chunk, UTF-8 JSON, in which an id stands once: `items` counts what is in it, `merged` what was laid over. */
 export function serialise(chunk: Chunk): { body: Buffer; items: number; merged: number } {
-  const items = chunk.shared.size > 0 ? mergeDuplicates(chunk) : chunk.items;
-  const { open, close } = ENVELOPE[chunk.kind];
-  let size = open.length + close.length + Math.max(0, items.length - 1);
-  for (const item of items) size += item.length;
-  const body = Buffer.allocUnsafe(size);
-  body.set(open, 0);
-  let at = open.length;
-  for (const [index, item] of items.entries()) {
-    if (index > 0) body[at++] = 0x2c; // a comma
-    body.set(item, at);
-    at += item.length;
-  }
-  body.set(close, at);
-  return { body, items: items.length, merged: chunk.items.length - items.length };
+  const rows = chunk.ends.length;
+  if (chunk.shared.size === 0) return { body: chunk.body, items: rows, merged: 0 };
+  const items = mergeDuplicates(chunk);
+  return { body: bodyOf(chunk.kind, items).body, items: items.length, merged: rows - items.length };
 }
 
 function mergeDuplicates(chunk: Chunk): Uint8Array[] {
   const items: Uint8Array[] = [];
   /** By identifier, not by its hash: two hashes may meet, two profiles must not. */
   const places = new Map<string, number>();
-  for (const [index, item] of chunk.items.entries()) {
+  for (const [index, item] of itemsOf(chunk).entries()) {
     if (!chunk.shared.has(chunk.prints.ids[index]!)) {
       items.push(item);
       continue;

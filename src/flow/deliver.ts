@@ -82,7 +82,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
       return;
     case 'too_large':
       if (items === 1) return reject(outcome.error);
-      deps.limits.items = Math.min(deps.limits.items, Math.ceil(chunk.items.length / 2));
+      deps.limits.items = Math.min(deps.limits.items, Math.ceil(chunk.ends.length / 2));
       for (const half of halve(chunk)) {
         if (!deps.stop.aborted) await deliver(half, deps);
       }

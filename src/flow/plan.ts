@@ -192,7 +192,7 @@ export async function tally(surveyed: Surveyed, deps: CutDeps, exactly: boolean)
     }
     for await (const chunk of chunksOf(input, index, deps)) {
       total.unchanged += chunk.unchanged;
-      if (chunk.items.length === 0) continue;
+      if (chunk.ends.length === 0) continue;
       const { body, merged } = serialise(chunk);
       total.requests++;
       total.bytes += body.length;

@@ -64,7 +64,7 @@ export class Rejecting {
     signal: AbortSignal,
   ): Promise<string | null> {
     const input = this.inputs[chunk.input]!;
-    for await (const { line, original } of readRows(input, chunk.rows, signal)) {
+    for await (const { line, original } of readRows(input, [...chunk.rows], signal)) {
       const rejection = { file: input.path, line, reason };
       this.#files[chunk.input]!.add({ ...rejection, original });
       keepFirst(this.first, rejection);

@@ -6,6 +6,7 @@ import {
   cutChunks,
   envelopeBytes,
   halve,
+  itemsOf,
   serialise,
 } from '../../src/flow/chunk.js';
 import { batchesOf, duplicatesOf, idHash, itemOf, type Row, recordedRange } from './support/rows.js';
@@ -30,8 +31,8 @@ async function cut(rows: readonly Row[], over: Partial<CutRules> = {}, batch?: n
 const rowsOf = (...ids: string[]): Row[] => ids.map((id) => ({ id }));
 const numbered = (n: number): Row[] => rowsOf(...Array.from({ length: n }, (_, i) => `c${i}`));
 const ranges = (chunks: readonly Chunk[]) =>
-  chunks.map(({ first_row, end_row, items }) => [first_row, end_row, items.length]);
-const text = (items: readonly Uint8Array[]): string[] => items.map((item) => Buffer.from(item).toString());
+  chunks.map(({ first_row, end_row, ends }) => [first_row, end_row, ends.length]);
+const text = (chunk: Chunk): string[] => itemsOf(chunk).map((item) => Buffer.from(item).toString());
 
 interface Item {
   company_id: string;
@@ -54,11 +55,11 @@ describe('cutChunks', () => {
     expect(chunks[1]).toMatchObject({
       kind: 'companies',
       input: 0,
-      rows: [2, 3],
-      lines: [4, 5],
+      rows: Float64Array.of(2, 3),
+      lines: Uint32Array.of(4, 5),
       unchanged: 0,
     });
-    expect(text(chunks[1]!.items)).toEqual(['{"company_id":"c2"}', '{"company_id":"c3"}']);
+    expect(text(chunks[1]!)).toEqual(['{"company_id":"c2"}', '{"company_id":"c3"}']);
     expect([...chunks[1]!.prints.ids]).toEqual([idHash('c2'), idHash('c3')]);
   });
 
@@ -78,7 +79,7 @@ describe('cutChunks', () => {
     const sizes: number[] = [];
     const rules = { kind: 'companies', input: 0, limits, isUnchanged: null, recorded: [] } as const;
     for await (const chunk of cutChunks(batchesOf(rows), { ...rules, duplicates: duplicatesOf(rows) })) {
-      sizes.push(chunk.items.length);
+      sizes.push(chunk.ends.length);
       limits.items = 2;
     }
     expect(sizes).toEqual([4, 2, 2, 2]);
@@ -97,14 +98,18 @@ describe('cutChunks', () => {
     const same = new Set(['c1', 'c2', 'c3'].map(idHash));
     const isUnchanged: CutRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
     const some = await cut(numbered(5), { isUnchanged });
-    expect(some).toMatchObject([{ first_row: 0, end_row: 5, unchanged: 3, rows: [0, 4] }]);
+    expect(some).toMatchObject([{ first_row: 0, end_row: 5, unchanged: 3, rows: Float64Array.of(0, 4) }]);
     const all = await cut(rowsOf('c1', 'c2', 'c3'), { isUnchanged });
-    expect(all).toMatchObject([{ first_row: 0, end_row: 3, unchanged: 3, items: [] }]);
+    expect(all).toMatchObject([{ first_row: 0, end_row: 3, unchanged: 3, ends: new Uint32Array() }]);
   });
 
   test('an id that stands more than once is sent, even where it is unchanged', async () => {
     const [chunk] = await cut(rowsOf('a', 'b', 'a'), { isUnchanged: () => true });
-    expect(chunk).toMatchObject({ unchanged: 1, rows: [0, 2], shared: new Set([idHash('a')]) });
+    expect(chunk).toMatchObject({
+      unchanged: 1,
+      rows: Float64Array.of(0, 2),
+      shared: new Set([idHash('a')]),
+    });
   });
 
   test('only the ids that are in it are shared', async () => {
@@ -218,7 +223,7 @@ describe('ranges of an earlier sitting', () => {
             ),
         );
         const open = rows.flatMap((row, i) => (row.rejected || kept.has(i) ? [] : [i]));
-        expect(again.flatMap((chunk) => chunk.rows)).toEqual(open);
+        expect(again.flatMap((chunk) => [...chunk.rows])).toEqual(open);
         for (const chunk of again) {
           if (chunk.recorded) {
             const before = first.find(({ first_row }) => first_row === chunk.recorded!.first_row)!;
@@ -228,7 +233,7 @@ describe('ranges of an earlier sitting', () => {
               before.rows,
             ]);
             expect(serialise(chunk).body.equals(serialise(before).body)).toBe(true);
-          } else expect(chunk.items.length).toBeLessThanOrEqual(later);
+          } else expect(chunk.ends.length).toBeLessThanOrEqual(later);
         }
         // Ranges never overlap, so that the next sitting can tell them apart.
         const taken = [...again, ...recorded.filter((r) => !again.some((c) => c.recorded === r))];
@@ -279,12 +284,12 @@ describe('any rows', () => {
       fc.asyncProperty(aCut, async ({ rows, items, spare, batch }) => {
         const limits = { items, bytes: room(rows) + spare };
         const chunks = await cut(rows, { limits }, batch);
-        expect(chunks.flatMap((chunk) => text(chunk.items))).toEqual(rows.map(itemOf));
-        expect(chunks.flatMap((chunk) => chunk.rows)).toEqual(rows.map((_, i) => i));
-        expect(chunks.flatMap((chunk) => chunk.lines)).toEqual(rows.map((_, i) => i + 2));
+        expect(chunks.flatMap((chunk) => text(chunk))).toEqual(rows.map(itemOf));
+        expect(chunks.flatMap((chunk) => [...chunk.rows])).toEqual(rows.map((_, i) => i));
+        expect(chunks.flatMap((chunk) => [...chunk.lines])).toEqual(rows.map((_, i) => i + 2));
         expect(chunks.flatMap((chunk) => [...chunk.prints.ids])).toEqual(rows.map(({ id }) => idHash(id)));
         for (const [i, chunk] of chunks.entries()) {
-          expect(chunk.items.length).toBeLessThanOrEqual(items);
+          expect(chunk.ends.length).toBeLessThanOrEqual(items);
           expect(serialise(chunk).body.length).toBeLessThanOrEqual(limits.bytes);
           expect(chunk.first_row).toBe(i === 0 ? 0 : chunks[i - 1]!.end_row);
         }
@@ -301,9 +306,9 @@ describe('any rows', () => {
         limits.bytes = room(own) + spare;
         const chunks = await cut(own, { limits }, batch);
         for (const [i, chunk] of chunks.slice(0, -1).entries()) {
-          const next = chunks[i + 1]!.items[0]!;
-          const full = chunk.items.length === items;
-          expect(full || serialise(chunk).body.length + 1 + next.length > limits.bytes).toBe(true);
+          const [next] = itemsOf(chunks[i + 1]!);
+          const full = chunk.ends.length === items;
+          expect(full || serialise(chunk).body.length + 1 + next!.length > limits.bytes).toBe(true);
         }
       }),
     );
@@ -320,7 +325,7 @@ describe('any rows', () => {
           expect(new Set(ids).size).toBe(ids.length);
           expect(serialise(chunk)).toMatchObject({
             items: body.length,
-            merged: chunk.items.length - body.length,
+            merged: chunk.ends.length - body.length,
           });
           for (const item of body) upsert(stored, item);
         }
@@ -338,9 +343,9 @@ describe('any rows', () => {
         const isUnchanged: CutRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
         for (const whole of await cut(rows, { limits: { items, bytes: 1_000_000 }, isUnchanged }, batch)) {
           const parts = split(whole);
-          expect(parts.flatMap((part) => text(part.items))).toEqual(text(whole.items));
-          expect(parts.flatMap((part) => part.rows)).toEqual(whole.rows);
-          expect(parts.flatMap((part) => part.lines)).toEqual(whole.lines);
+          expect(parts.flatMap((part) => text(part))).toEqual(text(whole));
+          expect(parts.flatMap((part) => [...part.rows])).toEqual([...whole.rows]);
+          expect(parts.flatMap((part) => [...part.lines])).toEqual([...whole.lines]);
           expect(parts.flatMap((part) => [...part.prints.ids])).toEqual([...whole.prints.ids]);
           expect(parts.flatMap((part) => [...part.prints.contents])).toEqual([...whole.prints.contents]);
           expect(parts[0]!.first_row).toBe(whole.first_row);
@@ -348,7 +353,7 @@ describe('any rows', () => {
           for (const [i, part] of parts.entries()) {
             if (i > 0) expect(part.first_row).toBe(parts[i - 1]!.end_row);
             // Its rows are its own: those it sends, and those it left out as unchanged.
-            expect(part.items.length + part.unchanged).toBe(part.end_row - part.first_row);
+            expect(part.ends.length + part.unchanged).toBe(part.end_row - part.first_row);
             for (const row of part.rows) expect(row >= part.first_row && row < part.end_row).toBe(true);
           }
         }
@@ -358,7 +363,7 @@ describe('any rows', () => {
 });
 
 function split(chunk: Chunk): Chunk[] {
-  return chunk.items.length < 2 ? [chunk] : halve(chunk).flatMap(split);
+  return chunk.ends.length < 2 ? [chunk] : halve(chunk).flatMap(split);
 }
 
 /** The service's merge: keys of the later stand, others stay. */
@@ -390,8 +395,8 @@ describe('halve', () => {
 
 describe('serialise', () => {
   test.each(['companies', 'users'] as const)('the body of %s', async (kind) => {
-    const [chunk] = await cut(rowsOf('a', 'b'));
-    const { body, items, merged } = serialise({ ...chunk!, kind });
+    const [chunk] = await cut(rowsOf('a', 'b'), { kind });
+    const { body, items, merged } = serialise(chunk!);
     expect(body.toString()).toBe(`{"${kind}":[{"company_id":"a"},{"company_id":"b"}]}`);
     expect([items, merged]).toEqual([2, 0]);
   });
@@ -455,7 +460,8 @@ describe('serialise', () => {
   });
 
   test('a user’s company that a later row does not name stays', () => {
-    const items = ['{"user_id":"u","company_id":"x"}', '{"user_id":"u","metadata":{"n":1}}'].map(Buffer.from);
+    const items = ['{"user_id":"u","company_id":"x"}', '{"user_id":"u","metadata":{"n":1}}'];
+    const open = '{"users":['.length;
     const id = idHash('u');
     const ids = BigUint64Array.of(id, id);
     const chunk: Chunk = {
@@ -464,10 +470,11 @@ describe('serialise', () => {
       first_row: 0,
       end_row: 2,
       unchanged: 0,
-      items,
-      lines: [2, 3],
-      rows: [0, 1],
-      skipped: [0, 0],
+      body: Buffer.from(`{"users":[${items.join()}]}`),
+      ends: Uint32Array.of(open + items[0]!.length, open + items.join().length),
+      lines: Uint32Array.of(2, 3),
+      rows: Float64Array.of(0, 1),
+      skipped: Uint32Array.of(0, 0),
       prints: { ids, contents: ids },
       shared: new Set([id]),
       recorded: null,
