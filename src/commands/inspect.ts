@@ -12,6 +12,7 @@ import {
   mappingDraft,
   type OpenedInput,
   openInput,
+  Pool,
   type Survey,
   spoolStdin,
   surveyInput,
@@ -106,6 +107,7 @@ async function inspect(
   signal: AbortSignal,
 ): Promise<Inspected> {
   const folder = path === '-' ? await spoolFolder(context) : null;
+  const pool = new Pool({ threads: Math.min(2, context.cores) });
   try {
     const location = folder === null ? path : await spoolStdin(context.stdin, folder, signal);
     const input = await openInput({ ...reading, path, location, cwd: context.cwd }, signal);
@@ -114,7 +116,7 @@ async function inspect(
     const survey = await surveyInput(input, {
       hashKey: new Uint8Array(0), // hashes are compared within this file, and then forgotten
       itemLimitBytes: ITEM_LIMIT_BYTES,
-      threads: Math.min(2, context.cores),
+      pool,
       signal,
       onRejected: ({ file, line, reason }) => {
         if (rejected.length < KEPT) rejected.push({ file, line, reason });
@@ -123,6 +125,7 @@ async function inspect(
     });
     return { input, survey, duplicates: finder.finish().count, rejected };
   } finally {
+    await pool.close();
     if (folder !== null) await rm(folder, { recursive: true, force: true });
   }
 }

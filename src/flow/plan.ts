@@ -7,6 +7,7 @@ import {
   DuplicateFinder,
   type Duplicates,
   type OpenedInput,
+  type Pool,
   type Survey,
   surveyInput,
 } from '../input/index.js';
@@ -27,7 +28,7 @@ export interface SurveyDeps {
   /** Key of the hashes that find duplicates and changes. */
   hashKey: Buffer;
   itemLimitBytes: number;
-  threads: number;
+  pool: Pool;
   signal: AbortSignal;
   /** Takes a rejected row of the input with this index to its rejects file. */
   reject(input: number, row: RejectedRow): void;
@@ -55,7 +56,7 @@ export async function* surveyAll(
     const survey = surveyInput(input, {
       hashKey: deps.hashKey,
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
-      threads: deps.threads,
+      pool: deps.pool,
       signal: deps.signal,
       onRejected: async (row) => {
         deps.reject(index, row);
@@ -125,7 +126,7 @@ export interface CutDeps {
   options: Pick<SendOptions, 'changedOnly'>;
   limits: { items: number; bytes: number };
   hashKey: Buffer;
-  threads: number;
+  pool: Pool;
   signal: AbortSignal;
   duplicates: ReadonlyMap<Kind, Duplicates>;
   /** Whether the service holds a row already, by kind; null when everything is sent. */
@@ -141,7 +142,7 @@ export async function* chunksOf(input: PlannedInput, index: number, deps: CutDep
   const { kind } = input.opened;
   const items = buildItems(input.opened, input.survey.schema, {
     hashKey: deps.hashKey,
-    threads: deps.threads,
+    pool: deps.pool,
     signal: deps.signal,
   });
   const chunks = cutChunks(items, {

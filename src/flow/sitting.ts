@@ -3,7 +3,7 @@
  * and state; what it yields are the events, and its result is worked out from what was recorded.
  */
 import { AuthError, InterruptedError, ProfilesError, StateError, WaitTimeoutError } from '../errors.js';
-import type { OpenedInput } from '../input/index.js';
+import { type OpenedInput, Pool } from '../input/index.js';
 import type { ImportEvent, Kind, Plan, Summary } from '../model.js';
 import type { FingerprintIndex } from '../state/fingerprints.js';
 import type { RequestRecord } from '../state/requests.js';
@@ -50,6 +50,7 @@ export class Sitting {
   readonly #deadline: Deadline;
   readonly #warnings: string[] = [];
   readonly #limits: CutDeps['limits'];
+  readonly #pool: Pool;
   #run: string;
   /** Spooled input of a run that was not recorded is of no use to anyone. */
   #unrecorded: string | null;
@@ -68,6 +69,7 @@ export class Sitting {
     this.#unrecorded = earlier ? null : this.#run;
     this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
+    this.#pool = new Pool({ threads: deps.threads });
   }
 
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
@@ -112,7 +114,7 @@ export class Sitting {
 
   async close(): Promise<void> {
     this.#deadline.clear();
-    await this.#rejecting?.close();
+    await Promise.all([this.#rejecting?.close(), this.#pool.close()]);
     for (const unlock of this.#locks) unlock();
     if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
   }
@@ -125,7 +127,7 @@ export class Sitting {
     const surveyed = yield* surveyAll(this.#opened, {
       hashKey: deps.state.secret,
       itemLimitBytes: options.chunkBytes,
-      threads: deps.threads,
+      pool: this.#pool,
       signal: deps.stop,
       reject: (input, row) => rejecting.planned(input, row),
     });
@@ -187,7 +189,7 @@ export class Sitting {
       options,
       limits: this.#limits,
       hashKey: deps.state.secret,
-      threads: deps.threads,
+      pool: this.#pool,
       signal: deps.stop,
       duplicates: surveyed.duplicates,
       isUnchanged: (kind) => {

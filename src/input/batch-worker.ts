@@ -1,14 +1,17 @@
 /** A worker thread: batches in, results out. */
-import { parentPort, workerData } from 'node:worker_threads';
-import { failed, handedOver, type Reply } from './messages.js';
-import { createTask, type TaskSpec } from './task.js';
-import type { RecordBatch } from './types.js';
+import { parentPort } from 'node:worker_threads';
+import { failed, handedOver, type Order, type Reply } from './messages.js';
+import { createTask, type Task, type TaskSpec } from './task.js';
 
-const task = createTask(workerData as TaskSpec);
+let task: Task<TaskSpec['pass']> | undefined;
 
-parentPort!.on('message', (batch: RecordBatch) => {
+parentPort!.on('message', (order: Order) => {
+  if (order.type === 'task') {
+    task = createTask(order.spec);
+    return;
+  }
   try {
-    const result = task(batch);
+    const result = task!(order.batch);
     parentPort!.postMessage({ type: 'result', result } satisfies Reply, handedOver(result));
   } catch (error) {
     parentPort!.postMessage(failed(error));

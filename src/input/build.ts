@@ -1,13 +1,12 @@
 /** The second pass: items of the whole input, typed as the plan decided. */
-import { runTask } from './pool.js';
+import type { Pool } from './pool.js';
 import { readRecords } from './records.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
 
 export interface BuildOptions {
   /** Secret of this machine or run: hashes of different keys cannot be compared. */
   hashKey: Uint8Array;
-  /** Worker threads; 0 keeps the work on the calling thread. */
-  threads: number;
+  pool: Pool;
   signal?: AbortSignal | undefined;
   /** Leaves out records before this one (`ItemBatch.ordinals`). */
   fromOrdinal?: number | undefined;
@@ -15,7 +14,7 @@ export interface BuildOptions {
 
 /**
  * Items in input order. Rows that the survey rejected are rejected here too, with the same reasons.
- * Stopping early closes the file and ends the threads.
+ * Stopping early closes the file.
  * @throws InputError; the signal's reason when aborted
  */
 export async function* buildItems(
@@ -28,7 +27,7 @@ export async function* buildItems(
   // Only the first batch that is built may begin before the wanted record.
   let straddles = from > 0;
   const spec = { pass: 'build' as const, input, schema, hashKey: options.hashKey };
-  for await (const batch of runTask(spec, records, options)) {
+  for await (const batch of options.pool.run(spec, records)) {
     yield straddles ? itemsFrom(batch, from) : batch;
     straddles = false;
   }

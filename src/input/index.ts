@@ -15,6 +15,7 @@ export { idHashes } from './hashes.js';
 export { inexactNumber } from './json/text.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';
+export { Pool } from './pool.js';
 export { type SurveyOptions, surveyInput } from './survey.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
 export {

@@ -1,8 +1,11 @@
 /** What the calling thread and a worker say to each other. Arrays are handed over, not copied. */
 import { InputError } from '../errors.js';
-import type { TaskResults } from './task.js';
+import type { TaskResults, TaskSpec } from './task.js';
 import type { RecordBatch } from './types.js';
 
+export type Order = { type: 'task'; spec: TaskSpec } | { type: 'batch'; batch: RecordBatch };
+
+/** To each batch. */
 export type Reply =
   | { type: 'result'; result: TaskResults['survey'] | TaskResults['build'] }
   /** The input's fault: a sentence for the user. */

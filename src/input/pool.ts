@@ -1,8 +1,8 @@
-/** Runs a task over batches, on this thread or on workers, and gives the results in order. */
+/** Runs tasks over batches, on this thread or on workers, and gives the results in order. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { errorOf, handedOver, type Reply } from './messages.js';
+import { errorOf, handedOver, type Order, type Reply } from './messages.js';
 import { createTask, type TaskResults, type TaskSpec } from './task.js';
 import type { OpenedInput, RecordBatch } from './types.js';
 
@@ -28,21 +28,79 @@ const leastBytesOf = ({ compression }: OpenedInput): number => (compression ? 1 
 const PER_WORKER = 2;
 
 /**
- * Gives a result for each batch, in order; at most two batches a thread are under way. An error of a batch
- * comes where its result would have come, one of the reader after all results before it. Stopping early
- * ends the threads.
+ * Worker threads for one pass after the other. They start with the first file that is worth it and stay, with
+ * their code compiled, until they are closed.
  */
-export async function* runTask<S extends TaskSpec>(
-  spec: S,
-  batches: AsyncIterable<RecordBatch>,
-  options: PoolOptions,
-): AsyncGenerator<TaskResults[S['pass']]> {
-  const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(spec.input) } = options;
-  const results =
-    threads === 0 || workerUrl === null || spec.input.stamp.size < leastBytes
-      ? runHere(spec, batches)
-      : runOnThreads(spec, batches, threads, workerUrl);
-  yield* results as AsyncGenerator<TaskResults[S['pass']]>;
+export class Pool {
+  readonly #options: PoolOptions;
+  #idle: Hand[] = [];
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Gives a result for each batch, in order; at most two batches a thread are under way. An error of a batch
+   * comes where its result would have come, one of the reader after all results before it. Stopping early
+   * ends the threads.
+   */
+  async *run<S extends TaskSpec>(
+    spec: S,
+    batches: AsyncIterable<RecordBatch>,
+  ): AsyncGenerator<TaskResults[S['pass']]> {
+    const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(spec.input) } = this.#options;
+    const results =
+      threads === 0 || workerUrl === null || spec.input.stamp.size < leastBytes
+        ? runHere(spec, batches)
+        : this.#runOnThreads(spec, batches, threads, workerUrl);
+    yield* results as AsyncGenerator<TaskResults[S['pass']]>;
+  }
+
+  /** Ends the threads. */
+  async close(): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map((hand) => hand.end()));
+  }
+
+  async *#runOnThreads(
+    spec: TaskSpec,
+    batches: AsyncIterable<RecordBatch>,
+    threads: number,
+    workerUrl: URL,
+  ): AsyncGenerator<Result> {
+    const reader = batches[Symbol.asyncIterator]();
+    // Those of a pass are its own while it runs.
+    const hands = this.#idle.splice(0, threads);
+    while (hands.length < threads) hands.push(new Hand(workerUrl));
+    for (const hand of hands) hand.begin(spec);
+    const underway: Promise<Result>[] = [];
+    let reading = true;
+    let failure: { error: unknown } | undefined;
+    try {
+      do {
+        while (reading && underway.length < threads * PER_WORKER) {
+          const next = await reader.next().catch((error: unknown) => {
+            failure = { error };
+            return { done: true as const, value: undefined };
+          });
+          if (next.done) {
+            reading = false;
+          } else {
+            const free = hands.reduce((a, b) => (b.pending < a.pending ? b : a));
+            const result = free.run(next.value);
+            result.catch(() => {}); // seen when its turn comes
+            underway.push(result);
+          }
+        }
+        const first = underway.shift();
+        if (first) yield await first;
+      } while (reading || underway.length > 0);
+      if (failure) throw failure.error;
+      this.#idle.push(...hands.splice(0));
+    } finally {
+      await Promise.all(hands.map((hand) => hand.end()));
+      await reader.return?.();
+    }
+  }
 }
 
 async function* runHere(spec: TaskSpec, batches: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
@@ -50,51 +108,13 @@ async function* runHere(spec: TaskSpec, batches: AsyncIterable<RecordBatch>): As
   for await (const batch of batches) yield task(batch);
 }
 
-async function* runOnThreads(
-  spec: TaskSpec,
-  batches: AsyncIterable<RecordBatch>,
-  threads: number,
-  workerUrl: URL,
-): AsyncGenerator<Result> {
-  const reader = batches[Symbol.asyncIterator]();
-  const hands = Array.from({ length: threads }, () => new Hand(workerUrl, spec));
-  const underway: Promise<Result>[] = [];
-  let reading = true;
-  let failure: { error: unknown } | undefined;
-  try {
-    do {
-      while (reading && underway.length < threads * PER_WORKER) {
-        const next = await reader.next().catch((error: unknown) => {
-          failure = { error };
-          return { done: true as const, value: undefined };
-        });
-        if (next.done) {
-          reading = false;
-        } else {
-          const free = hands.reduce((a, b) => (b.pending < a.pending ? b : a));
-          const result = free.run(next.value);
-          result.catch(() => {}); // seen when its turn comes
-          underway.push(result);
-        }
-      }
-      const first = underway.shift();
-      if (first) yield await first;
-    } while (reading || underway.length > 0);
-    if (failure) throw failure.error;
-  } finally {
-    await Promise.all(hands.map((hand) => hand.end()));
-    await reader.return?.();
-  }
-}
-
 /** One worker and the batches it has been given. It answers in order. */
 class Hand {
   readonly #worker: Worker;
   #waiting: { resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
 
-  constructor(url: URL, spec: TaskSpec) {
+  constructor(url: URL) {
     this.#worker = new Worker(url, {
-      workerData: spec,
       // Rows die young. A small nursery costs little time and keeps the process small.
       resourceLimits: { maxYoungGenerationSizeMb: 16 },
     });
@@ -111,10 +131,15 @@ class Hand {
     return this.#waiting.length;
   }
 
+  /** The task of the batches that follow. */
+  begin(spec: TaskSpec): void {
+    this.#worker.postMessage({ type: 'task', spec } satisfies Order);
+  }
+
   run(batch: RecordBatch): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#worker.postMessage(batch, handedOver(batch));
+      this.#worker.postMessage({ type: 'batch', batch } satisfies Order, handedOver(batch));
     });
   }
 

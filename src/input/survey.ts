@@ -2,7 +2,7 @@
 import type { RejectedRow } from '../model.js';
 import { buildOrdinals } from './ordinals.js';
 import type { CompanyRefs } from './parts.js';
-import { runTask } from './pool.js';
+import type { Pool } from './pool.js';
 import { readRecords } from './records.js';
 import { SurveyTotal } from './survey-total.js';
 import { Tally } from './text/source.js';
@@ -13,8 +13,7 @@ export interface SurveyOptions {
   hashKey: Uint8Array;
   /** An item of more bytes than this is a rejected row. */
   itemLimitBytes: number;
-  /** Worker threads; 0 keeps the work on the calling thread. */
-  threads: number;
+  pool: Pool;
   signal?: AbortSignal | undefined;
   /** Called in input order, but for rows whose size could only be judged at the end. */
   onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
@@ -36,7 +35,7 @@ export async function surveyInput(input: OpenedInput, options: SurveyOptions): P
   const tally = new Tally();
   const total = new SurveyTotal(input, itemLimitBytes);
   const spec = { pass: 'survey' as const, input, hashKey, itemLimitBytes };
-  for await (const part of runTask(spec, readRecords(input, { signal: options.signal, tally }), options)) {
+  for await (const part of options.pool.run(spec, readRecords(input, { signal: options.signal, tally }))) {
     total.add(part);
     options.collectIds?.(part.ids, part.sizes);
     if (part.companies) options.collectCompanies?.(part.companies);

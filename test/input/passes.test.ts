@@ -15,7 +15,7 @@ import {
   surveyInput,
 } from '../../src/input/index.js';
 import { writeCsv } from './csv-writer.js';
-import { file, KEY, open, read, readText } from './reading.js';
+import { file, HERE, KEY, open, read, readText } from './reading.js';
 
 const LIMIT = 4 * 1024 * 1024;
 
@@ -116,7 +116,7 @@ describe('for any rows, rules and limits', () => {
     const survey = await surveyInput(opened, {
       hashKey: KEY,
       itemLimitBytes,
-      threads: 0,
+      pool: HERE,
       onRejected: ({ line }) => void rejected.push(line),
       collectIds: (batch, bounds) => {
         ids.push(...batch);
@@ -124,7 +124,7 @@ describe('for any rows, rules and limits', () => {
       },
     });
     const built: ItemBatch[] = [];
-    for await (const batch of buildItems(opened, survey.schema, { hashKey: KEY, threads: 0 }))
+    for await (const batch of buildItems(opened, survey.schema, { hashKey: KEY, pool: HERE }))
       built.push(batch);
     const all = <T>(part: (batch: ItemBatch) => Iterable<T>): T[] =>
       built.flatMap((batch) => [...part(batch)]);
@@ -185,7 +185,7 @@ async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
 }
 
 const schemaOf = async (opened: OpenedInput): Promise<Schema> =>
-  (await surveyInput(opened, { hashKey: KEY, itemLimitBytes: LIMIT, threads: 0 })).schema;
+  (await surveyInput(opened, { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE })).schema;
 
 /** Rows of two lines; every seventh has no identifier. Three thousand are several batches. */
 function large(rowCount: number): string {
@@ -288,7 +288,7 @@ describe('the survey', () => {
     await surveyInput(opened, {
       hashKey: KEY,
       itemLimitBytes: LIMIT,
-      threads: 0,
+      pool: HERE,
       onProgress: (rowCount, bytes) => seen.push([rowCount, bytes]),
     });
     expect(seen.length).toBeGreaterThan(3);
@@ -305,7 +305,7 @@ describe('the survey', () => {
     const surveying = surveyInput(opened, {
       hashKey: KEY,
       itemLimitBytes: LIMIT,
-      threads: 0,
+      pool: HERE,
       signal: stop.signal,
       onRejected: async ({ line }) => {
         await new Promise((resolve) => setImmediate(resolve));
@@ -323,7 +323,7 @@ describe('the survey', () => {
     await surveyInput(opened, {
       hashKey: KEY,
       itemLimitBytes: LIMIT,
-      threads: 0,
+      pool: HERE,
       collectCompanies: ({ ids, ordinals }) => {
         refs.ids.push(...ids);
         refs.ordinals.push(...ordinals);
@@ -337,7 +337,7 @@ describe('the survey', () => {
 describe('the build', () => {
   it('numbers items among all rows and says where they began', async () => {
     const opened = await open(large(20));
-    const [batch] = await collected(buildItems(opened, await schemaOf(opened), { hashKey: KEY, threads: 0 }));
+    const [batch] = await collected(buildItems(opened, await schemaOf(opened), { hashKey: KEY, pool: HERE }));
     expect([...batch!.ordinals]).toEqual([0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 19]);
     expect([...batch!.lines].slice(0, 7)).toEqual([2, 4, 6, 8, 10, 12, 16]);
     expect(
@@ -368,7 +368,7 @@ describe('the build', () => {
     }
     const collect = async (fromOrdinal?: number): Promise<Found> => {
       const found: Found = { rows: [], rejected: [], read: 0 };
-      for await (const batch of buildItems(opened, schema, { hashKey: KEY, threads: 0, fromOrdinal })) {
+      for await (const batch of buildItems(opened, schema, { hashKey: KEY, pool: HERE, fromOrdinal })) {
         for (const [at, text] of textsOf(batch).entries()) found.rows.push([batch.ordinals[at]!, text]);
         found.rejected.push(...batch.rejected.map(({ ordinal }) => ordinal));
         found.read += batch.read;
@@ -401,7 +401,7 @@ describe('the build', () => {
     const opened = await open(file('a.csv', text));
     for await (const { ids, contents } of buildItems(opened, await schemaOf(opened), {
       hashKey,
-      threads: 0,
+      pool: HERE,
     })) {
       return { ids: [...ids], contents: [...contents] };
     }
@@ -413,7 +413,7 @@ describe('the build', () => {
     const opened = await open(path);
     const schema = await schemaOf(opened);
     writeFileSync(path, 'company_id\nc1\nc2\n');
-    await expect(collected(buildItems(opened, schema, { hashKey: KEY, threads: 0 }))).rejects.toThrow(
+    await expect(collected(buildItems(opened, schema, { hashKey: KEY, pool: HERE }))).rejects.toThrow(
       'a.csv: changed while it was being imported',
     );
   });

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { build } from 'esbuild';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InputError } from '../../src/errors.js';
-import { type PoolOptions, runTask } from '../../src/input/pool.js';
+import { Pool, type PoolOptions } from '../../src/input/pool.js';
 import { readRecords } from '../../src/input/records.js';
 import type { TaskSpec } from '../../src/input/task.js';
 import type { OpenedInput, RecordBatch } from '../../src/input/types.js';
@@ -30,6 +30,13 @@ beforeAll(async () => {
   threads = { threads: 2, workerUrl: pathToFileURL(outfile), leastBytes: 0 };
 });
 
+/** Two threads, ended with the test. */
+function pool(): Pool {
+  const made = new Pool(threads);
+  onTestFinished(() => made.close());
+  return made;
+}
+
 function csv(rows: number): string {
   let text = 'company_id,n,name\n';
   for (let row = 0; row < rows; row++) text += `c${row},${row},"name ""${row}"" ${'é'.repeat(100)}"\n`;
@@ -49,13 +56,20 @@ const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
   schema: { types: ['string', 'integer', 'string'], itemLimitBytes: 1 << 22 },
 });
 
+async function collected(pass: AsyncIterable<unknown>): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const result of pass) all.push(result);
+  return all;
+}
+
 async function results<S extends TaskSpec>(
   spec: S,
   options: PoolOptions,
   input = spec.input,
 ): Promise<unknown[]> {
-  const all: unknown[] = [];
-  for await (const result of runTask(spec, readRecords(input), options)) all.push(result);
+  const made = new Pool(options);
+  const all = await collected(made.run(spec, readRecords(input)));
+  await made.close();
   return all;
 }
 
@@ -72,6 +86,35 @@ describe.each([
   });
 });
 
+it('one pass after the other on the same threads, each with its own task', async () => {
+  const [a, b] = [await open(csv(4_000)), await open(file('b.ndjson', '{"company_id":"b"}\n'.repeat(9_000)))];
+  const started = vi.fn();
+  process.on('worker', started);
+  onTestFinished(() => void process.off('worker', started));
+  const kept = pool();
+  for (const spec of [surveying(a), building(a), surveying(b), building(b)]) {
+    const here = await results(spec, { threads: 0 });
+    const there = await collected(kept.run(spec, readRecords(spec.input)));
+    expect(isDeepStrictEqual(there, here)).toBe(true);
+  }
+  expect(started).toHaveBeenCalledTimes(2);
+});
+
+it('two passes at once do not share threads', async () => {
+  const input = await open(csv(4_000));
+  const here = [
+    await results(surveying(input), { threads: 0 }),
+    await results(building(input), { threads: 0 }),
+  ];
+  const kept = pool();
+  const both = [
+    kept.run(surveying(input), readRecords(input)),
+    kept.run(building(input), readRecords(input)),
+  ];
+  const there = await Promise.all(both.map(collected));
+  expect(isDeepStrictEqual(there, here)).toBe(true);
+});
+
 it('of JSON too', async () => {
   const items = Array.from({ length: 5_000 }, (_, n) => ({ company_id: `c${n}`, n, s: 'é'.repeat(100) }));
   const input = await open(file('a.json', JSON.stringify([...items, 5])));
@@ -86,7 +129,7 @@ describe('errors', () => {
     const input = await open(file('a.ndjson', lines.join('\n')));
     const before: unknown[] = [];
     const error = await (async () => {
-      for await (const part of runTask(surveying(input), readRecords(input), threads)) before.push(part);
+      for await (const part of pool().run(surveying(input), readRecords(input))) before.push(part);
     })().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InputError);
     expect(error).toMatchObject({
@@ -108,7 +151,7 @@ describe('errors', () => {
     const before: unknown[] = [];
     await expect(
       (async () => {
-        for await (const part of runTask(surveying(input), failing(), threads)) before.push(part);
+        for await (const part of pool().run(surveying(input), failing())) before.push(part);
       })(),
     ).rejects.toThrow('the disk is gone');
     expect(before).toEqual(whole);
@@ -147,7 +190,7 @@ it('a consumer that stops early ends the threads and closes the file', async () 
     }
   };
   const before = process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
-  for await (const _ of runTask(surveying(input), reading(), threads)) break;
+  for await (const _ of pool().run(surveying(input), reading())) break;
   expect(closed).toBe(true);
   expect(process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length).toBe(before);
 });
@@ -162,7 +205,7 @@ it('reads no further ahead than two batches a thread', async () => {
     }
   };
   let taken = 0;
-  for await (const _ of runTask(surveying(input), reading(), threads)) {
+  for await (const _ of pool().run(surveying(input), reading())) {
     taken++;
     expect(read - taken).toBeLessThan(2 * 2);
   }

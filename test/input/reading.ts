@@ -9,6 +9,7 @@ import {
   NO_RULES,
   type OpenedInput,
   openInput,
+  Pool,
   type RejectedRecord,
   type Survey,
   surveyInput,
@@ -17,10 +18,11 @@ import { scratch } from '../support/cli.js';
 
 export const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 export const KEY = Buffer.from('a key of the tests');
+/** The work stays on the calling thread. */
+export const HERE = new Pool({ threads: 0 });
 
 export interface ReadOptions extends Partial<InputOptions> {
   itemLimitBytes?: number;
-  threads?: number;
 }
 
 export interface Reading {
@@ -49,17 +51,17 @@ export function open(path: string, options: ReadOptions = {}): Promise<OpenedInp
 
 /** Reads a file, by its path in `fixtures/` or its full path. */
 export async function read(path: string, options: ReadOptions = {}): Promise<Reading> {
-  const { itemLimitBytes = 4 * 1024 * 1024, threads = 0 } = options;
+  const { itemLimitBytes = 4 * 1024 * 1024 } = options;
   const input = await open(path, options);
   const reasons: string[] = [];
   const onRejected = ({ line, reason }: { line: number; reason: string }): void => {
     reasons.push(`${line}: ${reason}`);
   };
-  const survey = await surveyInput(input, { hashKey: KEY, itemLimitBytes, threads, onRejected });
+  const survey = await surveyInput(input, { hashKey: KEY, itemLimitBytes, pool: HERE, onRejected });
   const texts: string[] = [];
   const lines: number[] = [];
   const rejected: RejectedRecord[] = [];
-  for await (const batch of buildItems(input, survey.schema, { hashKey: KEY, threads })) {
+  for await (const batch of buildItems(input, survey.schema, { hashKey: KEY, pool: HERE })) {
     const bytes = Buffer.from(batch.items);
     batch.ends.forEach((end, index) => {
       texts.push(bytes.toString('utf8', batch.ends[index - 1] ?? 0, end));
