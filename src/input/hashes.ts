@@ -1,26 +1,69 @@
 /** Keyed 64-bit hashes of identifiers and items: SHA-256 over key and text, its first eight bytes. */
 import { hash } from 'node:crypto';
 
-/** Collects hashes, one call for each text. */
+/** Bytes of a hash that are kept. */
+const KEPT = 8;
+/** Texts of up to so many bytes find a ready view of their memory: making one takes as long as a short hash. */
+const READY = 256;
+
+/** Collects hashes, one call for each text. Equal UTF-8 has equal hashes, however it is handed in. */
 export class Hashes {
-  readonly #prefix: string;
-  #hex: string[] = [];
+  /** The key, and room for a text after it. */
+  #memory: Buffer;
+  #views: Buffer[] = [];
+  readonly #key: number;
+  #hashes = Buffer.alloc(1024 * KEPT);
+  #length = 0;
 
   /** `domain` keeps hashes of different things apart. */
   constructor(key: Uint8Array, domain: 'id' | 'item') {
-    this.#prefix = `${domain}:${Buffer.from(key).toString('hex')}:`;
+    const prefix = Buffer.from(`${domain}:${Buffer.from(key).toString('hex')}:`);
+    this.#key = prefix.length;
+    this.#memory = Buffer.concat([prefix, Buffer.alloc(READY)]);
   }
 
   add(text: string): void {
-    this.#hex.push(hash('sha256', this.#prefix + text, 'hex').slice(0, 16));
+    this.#reserve(text.length * 3);
+    this.#hash(this.#memory.write(text, this.#key));
+  }
+
+  /** A text as it lies in memory, UTF-8. */
+  addBytes(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    this.#reserve(length);
+    const memory = this.#memory;
+    if (length > 64) memory.set(bytes.subarray(start, end), this.#key);
+    else for (let at = 0; at < length; at++) memory[this.#key + at] = bytes[start + at]!;
+    this.#hash(length);
   }
 
   /** The hashes in the order of their texts; the collection is empty afterwards. */
   take(): BigUint64Array<ArrayBuffer> {
-    const hashes = new BigUint64Array(this.#hex.length);
-    Buffer.from(hashes.buffer).write(this.#hex.join(''), 'hex');
-    this.#hex = [];
-    return hashes;
+    const taken = Uint8Array.from(this.#hashes.subarray(0, this.#length));
+    this.#length = 0;
+    return new BigUint64Array(taken.buffer);
+  }
+
+  #hash(length: number): void {
+    // One character a byte: the cheapest form in which the digest is given.
+    const digest = hash('sha256', this.#view(this.#key + length), 'binary');
+    if (this.#length === this.#hashes.length) {
+      this.#hashes = Buffer.concat([this.#hashes, Buffer.alloc(this.#hashes.length)]);
+    }
+    for (let at = 0; at < KEPT; at++) this.#hashes[this.#length++] = digest.charCodeAt(at);
+  }
+
+  #view(length: number): Buffer {
+    if (length >= READY) return this.#memory.subarray(0, length);
+    return (this.#views[length] ??= this.#memory.subarray(0, length));
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#key + bytes <= this.#memory.length) return;
+    const larger = Buffer.alloc(2 * (this.#key + bytes));
+    larger.set(this.#memory.subarray(0, this.#key));
+    this.#memory = larger;
+    this.#views = [];
   }
 }
 

@@ -9,6 +9,17 @@ export const TOO_LARGE = 'the item is larger than a request may be';
 /** Memory that is kept for the next batch; what a batch of huge items needed is given back. */
 const KEPT_BYTES = 2 * 1024 * 1024;
 
+/** An item that is known by its bytes. */
+export interface WritesItself {
+  /** Bytes that `write` writes. */
+  readonly size: number;
+  write(target: Buffer, start: number): void;
+  /** Where its identifier stands. */
+  readonly bytes: Uint8Array;
+  readonly id: number;
+  readonly idEnd: number;
+}
+
 /** Writes one batch after another into the same memory: a new buffer for each would cost more than the writing. */
 export class ItemWriter {
   #bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
@@ -42,13 +53,28 @@ export class ItemWriter {
     this.#reserve(item.length * 3);
     const bytes = this.#bytes.write(item, this.#length);
     if (bytes > this.#limit) return false;
+    this.#ids.add(id);
+    this.#append(bytes, line, ordinal);
+    return true;
+  }
+
+  /** Likewise, for an item that writes itself. */
+  addPlain(item: WritesItself, line: number, ordinal: number): boolean {
+    if (item.size > this.#limit) return false;
+    this.#reserve(item.size);
+    item.write(this.#bytes, this.#length);
+    this.#ids.addBytes(item.bytes, item.id, item.idEnd);
+    this.#append(item.size, line, ordinal);
+    return true;
+  }
+
+  #append(bytes: number, line: number, ordinal: number): void {
+    const start = this.#length;
     this.#length += bytes;
     this.#ends.push(this.#length);
     this.#lines.push(line);
     this.#ordinals.push(ordinal);
-    this.#ids.add(id);
-    this.#contents.add(item);
-    return true;
+    this.#contents.addBytes(this.#bytes, start, this.#length);
   }
 
   reject(row: RejectedRecord): void {

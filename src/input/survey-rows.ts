@@ -5,6 +5,25 @@ import { ROUNDED_ID, type SurveyPart } from './parts.js';
 import { Numbers } from './text/cutter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 
+/** Where an item's identifier stands, and its company. */
+export interface Identified {
+  readonly bytes: Uint8Array;
+  readonly id: number;
+  readonly idEnd: number;
+  /** Equal where there is none. */
+  readonly company: number;
+  readonly companyEnd: number;
+  readonly size: number;
+}
+
+/** Whether a text has the sign that no rounded number lacks, and so deserves a closer look. */
+function mayBeRounded(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start + 1; at < end; at++) if (bytes[at] === PLUS) return true;
+  return false;
+}
+
+const PLUS = 0x2b;
+
 export class SurveyRows {
   readonly #batch: RecordBatch;
   readonly #ids: Hashes;
@@ -30,20 +49,39 @@ export class SurveyRows {
 
   /** `company` is empty where a row names none. */
   accept(number: number, id: string, company: string, size: number): void {
-    const ordinal = this.#batch.first + number;
-    if (this.#sample < 0) this.#sample = ordinal;
-    if (ROUNDED_ID.test(id)) {
-      this.#rounded.first ??= { line: this.#batch.lines[number]!, text: id };
-      this.#rounded.count++;
-    }
-    this.#bytes += size;
-    if (size > this.#largest) this.#largest = size;
-    this.#sizes.push(size);
+    this.#note(number, id);
     this.#ids.add(id);
     if (this.#companyIds !== null && company !== '') {
       this.#companyIds.add(company);
-      this.#companyOrdinals.push(ordinal);
+      this.#companyOrdinals.push(this.#batch.first + number);
     }
+    this.#count(number, size);
+  }
+
+  /** Likewise, for an item that is known by its bytes. */
+  acceptPlain(number: number, item: Identified): void {
+    const { bytes, id, idEnd, company, companyEnd, size } = item;
+    if (mayBeRounded(bytes, id, idEnd)) this.#note(number, Buffer.from(bytes.subarray(id, idEnd)).toString());
+    this.#ids.addBytes(bytes, id, idEnd);
+    if (this.#companyIds !== null && companyEnd > company) {
+      this.#companyIds.addBytes(bytes, company, companyEnd);
+      this.#companyOrdinals.push(this.#batch.first + number);
+    }
+    this.#count(number, size);
+  }
+
+  /** Takes note of an identifier that a spreadsheet seems to have rounded. */
+  #note(number: number, id: string): void {
+    if (!ROUNDED_ID.test(id)) return;
+    this.#rounded.first ??= { line: this.#batch.lines[number]!, text: id };
+    this.#rounded.count++;
+  }
+
+  #count(number: number, size: number): void {
+    if (this.#sample < 0) this.#sample = this.#batch.first + number;
+    this.#bytes += size;
+    if (size > this.#largest) this.#largest = size;
+    this.#sizes.push(size);
   }
 
   finish(columns: SurveyPart['columns']): SurveyPart {

@@ -40,12 +40,15 @@ const kindOf = (type: JsonType): JsonType => (type === 'integer' ? 'number' : ty
 
 export function addValue(stats: FieldStats, value: unknown, line: number): void {
   const type = jsonTypeOf(value);
+  if (addType(stats, type)) stats.other = { line, text: shown(value), type };
+}
+
+/** Counts a value. True when it is the first of another type than the first one: then `other` is to be set. */
+export function addType(stats: FieldStats, type: JsonType): boolean {
   stats.counts[type]++;
-  if (type === 'null') return;
+  if (type === 'null') return false;
   if (stats.first === null) stats.first = type;
-  else if (stats.other === null && kindOf(type) !== kindOf(stats.first)) {
-    stats.other = { line, text: shown(value), type };
-  }
+  return stats.other === null && kindOf(type) !== kindOf(stats.first);
 }
 
 /** `a` stands before `b`. */

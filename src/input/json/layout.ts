@@ -19,6 +19,17 @@ export interface LaidOut {
 /** Lays out items one after another. Gives a reason instead where an item cannot be sent. */
 export type Layout = (value: unknown, text: string, see?: SeeField) => LaidOut | string;
 
+/** Targets of fields, met one by one: those of the items themselves, and those of their `metadata`. */
+export interface ItemTargets {
+  flat: (field: string) => Target;
+  nested: (field: string) => Target;
+}
+
+export function targetsOfItems(input: OpenedInput): ItemTargets {
+  const flat = cached(targeting(input));
+  return { flat, nested: memberTargeting(input, flat) };
+}
+
 /** Names of fields inside `metadata` are never identifiers; as columns they share the names of flat fields. */
 function memberTargeting(input: OpenedInput, flat: (field: string) => Target): (field: string) => Target {
   const nested = targeting({ ...input, idColumn: '', companyIdColumn: null });
@@ -44,8 +55,7 @@ function cached(targetOf: (field: string) => Target): (field: string) => Target 
 }
 
 export function jsonLayout(input: OpenedInput): Layout {
-  const flat = cached(targeting(input));
-  const nested = memberTargeting(input, flat);
+  const { flat, nested } = targetsOfItems(input);
   const constants = membersText(constantsOf(input.rules));
   const constantKeys = new Set(input.rules.set.map(([key]) => key));
   const idKey = `{"${ID_FIELD[input.kind]}":`;
@@ -98,7 +108,7 @@ export function jsonLayout(input: OpenedInput): Layout {
 
     function place({ column, key, pinned }: Target, member: unknown): void {
       if (members.has(key!)) reason ??= `two fields would both be the key ${quoted(key!)}`;
-      if (pinned !== null && !isOfType(member, pinned)) {
+      if (pinned !== null && !isOfType(jsonTypeOf(member), pinned)) {
         reason ??= `${column}: ${shown(member)} is not of type ${pinned}`;
       }
       const json = typeof member === 'string' ? jsonString(member) : writtenAgain(member);
@@ -112,8 +122,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** JSON values keep their types; a pinned type only checks them. `null` removes a key, whatever its type. */
-function isOfType(value: unknown, type: ColumnType): boolean {
-  const actual = jsonTypeOf(value);
+export function isOfType(actual: JsonType, type: ColumnType): boolean {
   return actual === 'null' || actual === type || (type === 'number' && actual === 'integer');
 }
 

@@ -9,22 +9,20 @@ export interface JsonRecord {
   value: unknown;
 }
 
-/**
- * Parses the records of a batch.
- * @throws InputError naming line, and in an array the item, where the text is not JSON
- */
+/** Parses the records of a batch. @throws InputError as `jsonRecord` does */
 export function* jsonRecords(batch: RecordBatch, input: OpenedInput): Generator<JsonRecord> {
+  for (let number = 0; number < batch.lines.length; number++) yield jsonRecord(batch, number, input);
+}
+
+/** @throws InputError naming line, and in an array the item, where the text is not JSON */
+export function jsonRecord(batch: RecordBatch, number: number, input: OpenedInput): JsonRecord {
   const bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
   const spans = batch.spans!;
-  for (let number = 0; number < batch.lines.length; number++) {
-    const text = bytes.toString('utf8', spans[number * 2], spans[number * 2 + 1]);
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      throw notJson((error as Error).message, text, batch, number, input);
-    }
-    yield { number, text, value };
+  const text = bytes.toString('utf8', spans[number * 2], spans[number * 2 + 1]);
+  try {
+    return { number, text, value: JSON.parse(text) as unknown };
+  } catch (error) {
+    throw notJson((error as Error).message, text, batch, number, input);
   }
 }
 

@@ -55,7 +55,7 @@ export function isExactNumber(text: string): boolean {
 }
 
 /** Numbers of fewer digits and no exponent are always exact, so most texts need no closer look. */
-const SUSPECT = /[\d.]{16}|[:,[\s]-?[\d.]+[eE]/;
+const SUSPECT = /[\d.]{16}|(?:^|[:,[\s])-?[\d.]+[eE]/;
 const NUMBER = /-?\d[\d.]*(?:[eE][+-]?\d+)?/y;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

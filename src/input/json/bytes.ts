@@ -1,0 +1,155 @@
+/** JSON read byte by byte: where tokens end. What is not plain is left to `JSON.parse`. */
+
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+export const COLON = 0x3a;
+export const OPEN_BRACE = 0x7b;
+export const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/** What a value is, as far as its bytes tell. */
+export enum Is {
+  /** A string without escapes. */
+  text,
+  /** A string with escapes, each the one that `JSON.stringify` writes. */
+  escaped,
+  /** Numbers that are spelled as `JSON.stringify` writes them, and that a double holds. */
+  integer,
+  decimal,
+  boolean,
+  null,
+  /** Anything else: objects, arrays, numbers and strings of another spelling. */
+  other,
+}
+
+/** Where a value ends, and what it is. */
+export const token = { end: 0, is: Is.other };
+
+/** The first byte from `at` on that is no white space. */
+export function skipSpace(bytes: Uint8Array, at: number): number {
+  for (;;) {
+    const byte = bytes[at];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
+    at++;
+  }
+}
+
+/** Reads the string whose opening quote is at `start` into `token`. False when it has no end before `end`. */
+export function readString(bytes: Uint8Array, start: number, end: number): boolean {
+  let is = Is.text;
+  for (let at = start + 1; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      token.end = at + 1;
+      token.is = is;
+      return true;
+    }
+    if (byte < 0x20) return false;
+    if (byte === BACKSLASH) {
+      at++;
+      is = is !== Is.other && isShortEscape(bytes[at]!) ? Is.escaped : Is.other;
+    }
+  }
+  return false;
+}
+
+/** `"\bfnrt`: written so by `JSON.stringify` too, unlike `\/` and most of `\u…`. */
+function isShortEscape(byte: number): boolean {
+  return (
+    byte === QUOTE ||
+    byte === BACKSLASH ||
+    byte === 0x62 ||
+    byte === 0x66 ||
+    byte === 0x6e ||
+    byte === 0x72 ||
+    byte === 0x74
+  );
+}
+
+/** Fifteen digits are exact in a double, and come back as they were. */
+const EXACT_DIGITS = 15;
+/** Smaller fractions than this are written with an exponent. */
+const MOST_ZEROS = 6;
+
+/** Reads a value that is no string into `token`. False when it has no end before `end`. */
+export function readOther(bytes: Uint8Array, start: number, end: number): boolean {
+  const first = bytes[start]!;
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return readContainer(bytes, start, end);
+  if (first === MINUS || (first >= ZERO && first <= NINE)) readNumber(bytes, start);
+  else if (first === 0x74 && spells(bytes, start, 'true')) set(start + 4, Is.boolean);
+  else if (first === 0x66 && spells(bytes, start, 'false')) set(start + 5, Is.boolean);
+  else if (first === 0x6e && spells(bytes, start, 'null')) set(start + 4, Is.null);
+  else return false;
+  return token.end <= end;
+}
+
+function set(end: number, is: Is): void {
+  token.end = end;
+  token.is = is;
+}
+
+function spells(bytes: Uint8Array, start: number, word: string): boolean {
+  for (let at = 0; at < word.length; at++) if (bytes[start + at] !== word.charCodeAt(at)) return false;
+  return true;
+}
+
+function readNumber(bytes: Uint8Array, start: number): void {
+  const negative = bytes[start] === MINUS;
+  const whole = negative ? start + 1 : start;
+  let at = digitsEnd(bytes, whole);
+  let digits = at - whole;
+  let is = Is.integer;
+  const zero = bytes[whole] === ZERO;
+  let plain = zero ? digits === 1 && !negative : digits > 0;
+  if (bytes[at] === POINT) {
+    const point = at;
+    at = digitsEnd(bytes, point + 1);
+    const decimals = at - point - 1;
+    digits += decimals;
+    is = Is.decimal;
+    plain = (plain || (zero && digits - decimals === 1)) && decimals > 0 && bytes[at - 1] !== ZERO;
+    if (zero && decimals > MOST_ZEROS) plain = false;
+  }
+  if (plain && digits <= EXACT_DIGITS && !isOfNumber(bytes[at]!)) set(at, is);
+  else {
+    while (isOfNumber(bytes[at]!)) at++;
+    set(at, Is.other);
+  }
+}
+
+function digitsEnd(bytes: Uint8Array, at: number): number {
+  while (bytes[at]! >= ZERO && bytes[at]! <= NINE) at++;
+  return at;
+}
+
+/** Digits, signs, points and the letter of an exponent. */
+const isOfNumber = (byte: number): boolean =>
+  (byte >= ZERO && byte <= NINE) ||
+  byte === POINT ||
+  byte === MINUS ||
+  byte === 0x2b ||
+  byte === 0x65 ||
+  byte === 0x45;
+
+/** To the bracket that closes the one at `start`. What lies between is not looked at. */
+function readContainer(bytes: Uint8Array, start: number, end: number): boolean {
+  let depth = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      if (!readString(bytes, at, end)) return false;
+      at = token.end - 1;
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+    else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --depth === 0) {
+      set(at + 1, Is.other);
+      return true;
+    }
+  }
+  return false;
+}
