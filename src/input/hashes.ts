@@ -55,7 +55,8 @@ export class Hashes {
 
   #view(length: number): Buffer {
     if (length >= READY) return this.#memory.subarray(0, length);
-    return (this.#views[length] ??= this.#memory.subarray(0, length));
+    this.#views[length] ??= this.#memory.subarray(0, length);
+    return this.#views[length];
   }
 
   #reserve(bytes: number): void {

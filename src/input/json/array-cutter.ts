@@ -2,6 +2,7 @@
 import { InputError } from '../../errors.js';
 import type { Cutter } from '../text/cutter.js';
 import type { RecordBatch } from '../types.js';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './bytes.js';
 import { Items, isSpace, LF } from './items.js';
 
 enum At {
@@ -33,6 +34,8 @@ export class ArrayCutter implements Cutter {
   #depth = 0;
   #start = 0;
   #startLine = 1;
+  /** In the current chunk: where the last whole item ends. */
+  #cut = 0;
   #closed = false;
 
   /** `body`: the array is the one member of an object. */
@@ -42,50 +45,92 @@ export class ArrayCutter implements Cutter {
   }
 
   push(chunk: Buffer): RecordBatch | null {
-    let cut = 0;
-    for (let index = 0; index < chunk.length; index++) {
-      const byte = chunk[index]!;
-      if (byte === LF) this.line++;
+    this.#cut = 0;
+    for (let at = 0; at < chunk.length; ) {
       switch (this.#at) {
         case At.container:
-          if (byte === 0x22) this.#at = At.string;
-          else if (byte === 0x7b || byte === 0x5b) this.#depth++;
-          else if ((byte === 0x7d || byte === 0x5d) && --this.#depth === 0) cut = this.#finish(index + 1);
+          at = this.#container(chunk, at);
           break;
         case At.string:
-          if (byte === 0x22) {
-            if (this.#depth > 0) this.#at = At.container;
-            else cut = this.#finish(index + 1);
-          } else if (byte === 0x5c) this.#at = At.escape;
+          at = this.#string(chunk, at);
           break;
         case At.escape:
           this.#at = At.string;
+          at++;
           break;
-        case At.scalar:
-          if (byte !== 0x2c && byte !== 0x5d && !isSpace(byte)) break;
-          cut = this.#finish(index);
-          if (!isSpace(byte)) this.#separator(byte);
-          break;
-        case At.after:
-          if (!isSpace(byte)) this.#separator(byte);
-          break;
-        case At.first:
-        case At.value:
-          if (!isSpace(byte)) this.#begin(byte, index);
-          break;
-        case At.prologue:
-          this.#open(byte);
-          break;
-        case At.epilogue:
-          if (!isSpace(byte)) this.#close(byte);
-          break;
+        default:
+          this.#between(chunk[at]!, at);
+          at++;
       }
     }
     const open = this.#inItem() ? this.#start : chunk.length;
     if (this.#inItem()) this.#items.checkSize(chunk.length - this.#start, this.#startLine);
-    const batch = this.#items.batch(chunk, cut, open);
+    const batch = this.#items.batch(chunk, this.#cut, open);
     this.#start -= chunk.length;
     return batch;
+  }
+
+  /** From within an object or array to the end of the item or of the chunk: nearly all bytes pass here. */
+  #container(chunk: Buffer, start: number): number {
+    let at = start;
+    while (at < chunk.length) {
+      const byte = chunk[at++]!;
+      if (byte === QUOTE) {
+        at = this.#string(chunk, at);
+        if (this.#at !== At.container) return at;
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth++;
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        if (--this.#depth > 0) continue;
+        this.#finish(at);
+        return at;
+      } else if (byte === LF) this.line++;
+    }
+    return at;
+  }
+
+  /** From within a string to after its closing quote, or to the end of the chunk. */
+  #string(chunk: Buffer, start: number): number {
+    let at = start;
+    this.#at = At.string;
+    while (at < chunk.length) {
+      const byte = chunk[at++]!;
+      if (byte === QUOTE) {
+        this.#at = At.container;
+        if (this.#depth === 0) this.#finish(at); // the string is the item
+        return at;
+      }
+      if (byte === LF) this.line++;
+      else if (byte === BACKSLASH) {
+        if (at === chunk.length) this.#at = At.escape;
+        else if (chunk[at] !== LF) at++;
+      }
+    }
+    return at;
+  }
+
+  /** A byte that stands in no string and no container. */
+  #between(byte: number, index: number): void {
+    if (byte === LF) this.line++;
+    switch (this.#at) {
+      case At.scalar:
+        if (byte !== COMMA && byte !== CLOSE_BRACKET && !isSpace(byte)) return;
+        this.#finish(index);
+        if (!isSpace(byte)) this.#separator(byte);
+        return;
+      case At.after:
+        if (!isSpace(byte)) this.#separator(byte);
+        return;
+      case At.first:
+      case At.value:
+        if (!isSpace(byte)) this.#begin(byte, index);
+        return;
+      case At.prologue:
+        this.#open(byte);
+        return;
+      case At.epilogue:
+        if (!isSpace(byte)) this.#close(byte);
+        return;
+    }
   }
 
   end(): null {
@@ -111,39 +156,39 @@ export class ArrayCutter implements Cutter {
 
   #begin(byte: number, index: number): void {
     const next = this.#items.count + 1;
-    if (byte === 0x5d) {
+    if (byte === CLOSE_BRACKET) {
       if (this.#at === At.first) {
         this.#at = At.epilogue;
         return;
       }
       throw this.#error(`a comma stands after the last item, item ${next - 1}`, 'remove the comma before ]');
     }
-    if (byte === 0x2c) throw this.#error(`item ${next} is missing before a comma`, 'remove the comma');
+    if (byte === COMMA) throw this.#error(`item ${next} is missing before a comma`, 'remove the comma');
     this.#start = index;
     this.#startLine = this.line;
-    if (byte === 0x7b || byte === 0x5b) {
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       this.#depth = 1;
       this.#at = At.container;
     } else {
       this.#depth = 0;
-      this.#at = byte === 0x22 ? At.string : At.scalar;
+      this.#at = byte === QUOTE ? At.string : At.scalar;
     }
   }
 
-  #finish(end: number): number {
+  #finish(end: number): void {
     this.#items.add(this.#start, end, this.#items.count + 1, this.#startLine);
     this.#at = At.after;
-    return end;
+    this.#cut = end;
   }
 
   #separator(byte: number): void {
-    if (byte === 0x2c) this.#at = At.value;
-    else if (byte === 0x5d) this.#at = At.epilogue;
+    if (byte === COMMA) this.#at = At.value;
+    else if (byte === CLOSE_BRACKET) this.#at = At.epilogue;
     else throw this.#error(`a comma is missing after item ${this.#items.count}`, 'put a comma between items');
   }
 
   #open(byte: number): void {
-    if (byte === 0x5b) {
+    if (byte === OPEN_BRACKET) {
       const expected = this.#body ? BODY : /^\s*$/;
       if (!expected.test(this.#prologue)) throw this.#notAnArray();
       this.#at = At.first;
@@ -154,7 +199,7 @@ export class ArrayCutter implements Cutter {
   }
 
   #close(byte: number): void {
-    if (this.#body && !this.#closed && byte === 0x7d) {
+    if (this.#body && !this.#closed && byte === CLOSE_BRACE) {
       this.#closed = true;
       return;
     }

@@ -5,9 +5,9 @@ export const COMMA = 0x2c;
 export const COLON = 0x3a;
 export const OPEN_BRACE = 0x7b;
 export const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const BACKSLASH = 0x5c;
+export const OPEN_BRACKET = 0x5b;
+export const CLOSE_BRACKET = 0x5d;
+export const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
@@ -24,6 +24,8 @@ export enum Is {
   decimal,
   boolean,
   null,
+  /** `metadata` whose members have been read. */
+  spread,
   /** Anything else: objects, arrays, numbers and strings of another spelling. */
   other,
 }
@@ -45,6 +47,7 @@ export function readString(bytes: Uint8Array, start: number, end: number): boole
   let is = Is.text;
   for (let at = start + 1; at < end; at++) {
     const byte = bytes[at]!;
+    if (byte > QUOTE && byte !== BACKSLASH) continue; // most bytes of most strings
     if (byte === QUOTE) {
       token.end = at + 1;
       token.is = is;

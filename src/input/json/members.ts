@@ -78,7 +78,7 @@ export class Members {
       if (nested !== null && field.target.role === 'spread' && bytes[at] === OPEN_BRACE) {
         token.end = nested.read(bytes, at, end, item, null);
         if (token.end === -1) return -1;
-        token.is = Is.other;
+        token.is = Is.spread;
       } else if (bytes[at] === QUOTE ? !readString(bytes, at, end) : !readOther(bytes, at, end)) {
         return -1;
       } else if (token.is === Is.other) {

@@ -25,6 +25,7 @@ const TYPES: Record<Exclude<Is, Is.other>, JsonType> = {
   [Is.decimal]: 'number',
   [Is.boolean]: 'boolean',
   [Is.null]: 'null',
+  [Is.spread]: 'object',
 };
 
 /** The JSON type of a member. */
@@ -131,7 +132,7 @@ export class PlainItem {
         this.companyEnd = flat.ends[index]! - 1;
         return true;
       case 'spread':
-        return flat.kinds[index] === Is.null || flat.kinds[index] === Is.other;
+        return flat.kinds[index] === Is.null || flat.kinds[index] === Is.spread;
       case 'ignored':
         return true;
     }

@@ -25,10 +25,7 @@ export function surveyJson(
     plain.begin(batch.bytes);
     for (let number = 0; number < batch.lines.length; number++) {
       const line = batch.lines[number]!;
-      if (
-        plain.read(spans[number * 2]!, spans[number * 2 + 1]!) &&
-        plain.size <= options.itemLimitBytes
-      ) {
+      if (plain.read(spans[number * 2]!, spans[number * 2 + 1]!) && plain.size <= options.itemLimitBytes) {
         seen.addMembers(plain.flat, plain.bytes, line);
         seen.addMembers(plain.nested, plain.bytes, line);
         rows.acceptPlain(number, plain);
