@@ -1,5 +1,6 @@
 /** Collects the items of a batch: their text back to back, and what identifies each of them. */
 import { Hashes } from './hashes.js';
+import type { Identified } from './survey-rows.js';
 import { Numbers } from './text/cutter.js';
 import type { ItemBatch, RejectedRecord } from './types.js';
 
@@ -9,15 +10,10 @@ export const TOO_LARGE = 'the item is larger than a request may be';
 /** Memory that is kept for the next batch; what a batch of huge items needed is given back. */
 const KEPT_BYTES = 2 * 1024 * 1024;
 
-/** An item that is known by its bytes. */
-export interface WritesItself {
-  /** Bytes that `write` writes. */
-  readonly size: number;
+/** An item that writes itself. */
+export interface WritesItself extends Identified {
+  /** Writes `size` bytes. */
   write(target: Buffer, start: number): void;
-  /** Where its identifier stands. */
-  readonly bytes: Uint8Array;
-  readonly id: number;
-  readonly idEnd: number;
 }
 
 /** Writes one batch after another into the same memory: a new buffer for each would cost more than the writing. */

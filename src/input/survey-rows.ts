@@ -5,15 +5,17 @@ import { ROUNDED_ID, type SurveyPart } from './parts.js';
 import { Numbers } from './text/cutter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 
-/** Where an item's identifier stands, and its company. */
+/** An item that is known by its bytes. */
 export interface Identified {
-  readonly bytes: Uint8Array;
+  /** Of the item as it would be sent. */
+  readonly size: number;
+  /** The text that it was read from: where in it the identifier stands, and the company. */
+  readonly bytes: Buffer;
   readonly id: number;
   readonly idEnd: number;
   /** Equal where there is none. */
   readonly company: number;
   readonly companyEnd: number;
-  readonly size: number;
 }
 
 /** Whether a text has the sign that no rounded number lacks, and so deserves a closer look. */
@@ -61,7 +63,7 @@ export class SurveyRows {
   /** Likewise, for an item that is known by its bytes. */
   acceptPlain(number: number, item: Identified): void {
     const { bytes, id, idEnd, company, companyEnd, size } = item;
-    if (mayBeRounded(bytes, id, idEnd)) this.#note(number, Buffer.from(bytes.subarray(id, idEnd)).toString());
+    if (mayBeRounded(bytes, id, idEnd)) this.#note(number, bytes.toString('utf8', id, idEnd));
     this.#ids.addBytes(bytes, id, idEnd);
     if (this.#companyIds !== null && companyEnd > company) {
       this.#companyIds.addBytes(bytes, company, companyEnd);

@@ -5,18 +5,16 @@
 import { ID_FIELD } from '../../model.js';
 import { membersText } from '../columns/members.js';
 import { constantsOf } from '../columns/targets.js';
+import type { WritesItself } from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
-import { Is, skipSpace } from './bytes.js';
-import type { JsonType } from './field-stats.js';
-import { jsonTypeOf } from './field-stats.js';
+import { CLOSE_BRACE, COMMA, Is, skipSpace } from './bytes.js';
+import { type JsonType, jsonTypeOf } from './field-stats.js';
 import { Fields, Keys } from './fields.js';
 import { isOfType, targetsOfItems } from './layout.js';
 import { Members } from './members.js';
 
-const COMMA = 0x2c;
 const METADATA_OPEN = Buffer.from(',"metadata":{');
 const COMPANY = Buffer.from(',"company_id":');
-const CLOSE = 0x7d;
 
 const TYPES: Record<Exclude<Is, Is.other>, JsonType> = {
   [Is.text]: 'string',
@@ -35,7 +33,7 @@ export function typeOf(members: Members, index: number): JsonType {
 }
 
 /** One item after another, in the same memory. */
-export class PlainItem {
+export class PlainItem implements WritesItself {
   /** Of the item that was read last: its bytes as it would be sent. */
   size = 0;
   /** Where the identifier stands, without quotes, and a user's company; both 0 where there is none. */
@@ -69,6 +67,7 @@ export class PlainItem {
   begin(batch: Uint8Array): void {
     this.bytes = Buffer.from(batch.buffer, batch.byteOffset, batch.byteLength);
     for (const fields of this.#fields) fields.forgetParts();
+    for (const members of [this.flat, this.nested]) members.respelled.length = 0;
   }
 
   /** Reads the item that stands from `start` to `end`. False when it is not plain: nothing is known of it then. */
@@ -108,9 +107,9 @@ export class PlainItem {
       at += this.#constants.length;
       // Over the comma of the first member.
       target.set(METADATA_OPEN, open);
-      target[at++] = CLOSE;
+      target[at++] = CLOSE_BRACE;
     }
-    target[at] = CLOSE;
+    target[at] = CLOSE_BRACE;
   }
 
   #takeFlat(index: number): boolean {
