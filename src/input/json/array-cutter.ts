@@ -94,6 +94,7 @@ export class ArrayCutter implements Cutter {
     this.#at = At.string;
     while (at < chunk.length) {
       const byte = chunk[at++]!;
+      if (byte > QUOTE && byte !== BACKSLASH) continue; // nearly all
       if (byte === QUOTE) {
         this.#at = At.container;
         if (this.#depth === 0) this.#finish(at); // the string is the item
