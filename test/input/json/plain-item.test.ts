@@ -237,6 +237,13 @@ describe('an item that is copied', () => {
     ],
   ])('%s: left to the parser', (_, text) => expect(plainlyOne(text)).toBeNull());
 
+  it('leaves out of metadata what --set says, even under the name of an identifier', () => {
+    const set: OpenedInput = { ...COMPANIES, rules: { ...NO_RULES, set: [['company_id', 'x']] } };
+    const text = '{"company_id":"c1","metadata":{"company_id":"y","a":1}}';
+    expect(plainlyOne(text, set)).toBe('{"company_id":"c1","metadata":{"a":1,"company_id":"x"}}');
+    expect(parsed(set, text)).toMatchObject({ item: plainlyOne(text, set) });
+  });
+
   it('after any other is the same: nothing is left of the one before', () => {
     const texts = [
       '{"company_id":"c1","a":1,"metadata":{"b":1}}',
