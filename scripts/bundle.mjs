@@ -1,21 +1,116 @@
 // What dist/ is made of: an entry for each thing that is started or imported on its own, and shared chunks.
 // Code splitting keeps start-up short: `profiles --version` loads a few kilobytes.
 import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * commander starts subcommands that are programs of their own with node:child_process. There are none here, and
- * loading it costs every start some milliseconds.
+ * Parts of packages that are never used here, and cost every start that loads them some milliseconds: commander's
+ * subcommands that are programs of their own, and undici's HTTP/2, which it speaks only when it is told to.
  * @type {import('esbuild').Plugin}
  */
-const noChildProcess = {
-  name: 'no-child-process',
+const withoutUnused = {
+  name: 'without-unused',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:child_process$/ }, ({ importer, path }) =>
-      /[\\/]commander[\\/]/.test(importer) ? { path, namespace: 'empty' } : undefined,
-    );
+    const unused = [
+      { filter: /^node:child_process$/, of: /[\\/]commander[\\/]/ },
+      { filter: /^\.\/client-h2\.js$/, of: /[\\/]undici[\\/]/ },
+    ];
+    for (const { filter, of } of unused) {
+      onResolve({ filter }, ({ importer, path }) =>
+        of.test(importer) ? { path, namespace: 'empty' } : undefined,
+      );
+    }
     onLoad({ filter: /.*/, namespace: 'empty' }, () => ({ contents: '' }));
+  },
+};
+
+/**
+ * string-width asks ICU for a segmenter and compiles its expressions as it loads, 40 ms. Most text is measured
+ * without it, so it is loaded by its first call.
+ * @type {import('esbuild').Plugin}
+ */
+const lateStringWidth = {
+  name: 'late-string-width',
+  setup({ onResolve, onLoad }) {
+    const namespace = 'late';
+    onResolve({ filter: /^string-width$/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace }, () => ({
+      contents: "export default (text) => require('string-width').default(text);",
+      resolveDir: process.cwd(),
+    }));
+  },
+};
+
+/**
+ * Modules that are loaded together stand in one file: each file more costs a start half a millisecond, and
+ * splitting alone makes one of every few modules that two commands share.
+ */
+const TOGETHER = {
+  // What every command loads.
+  base: [
+    'commands/command',
+    'commands/index',
+    'commands/usage',
+    'duration',
+    'errors',
+    'flow/options',
+    'nearest',
+    'output/numbers',
+    'output/result',
+    'output/safe',
+    'output/style',
+    'output/terminal',
+    'output/waiting',
+    'output/write',
+    'service/names',
+    'service/retry',
+    'world',
+  ],
+  // What a listing loads: lookups, jobs, runs.
+  lists: ['commands/interruptible', 'commands/listing', 'output/cell', 'output/csv', 'output/select'],
+  // What an import loads.
+  import: [
+    'commands/flag-reader',
+    'commands/import-options',
+    'commands/import-run',
+    'commands/reading-options',
+    'flow/import',
+    'flow/request',
+    'flow/run',
+    'flow/summary',
+    'flow/watch',
+    'output/annotations',
+    'output/conversation',
+    'output/display',
+    'output/job-board',
+    'output/progress',
+    'output/reporter',
+  ],
+  flags: ['commands/import-flags', 'commands/reading-flags'],
+};
+
+/** @type {import('esbuild').Plugin} */
+const together = {
+  name: 'together',
+  setup({ onResolve, onLoad }) {
+    const src = resolve('src');
+    const groupOf = new Map(
+      Object.entries(TOGETHER).flatMap(([group, modules]) =>
+        modules.map((module) => [join(src, `${module}.ts`), group]),
+      ),
+    );
+    onResolve({ filter: /^\.{1,2}\/.*\.js$/ }, ({ path, importer, kind, namespace }) => {
+      if (kind !== 'import-statement' || namespace !== 'file') return undefined;
+      const group = groupOf.get(join(dirname(importer), path).replace(/\.js$/, '.ts'));
+      return group && group !== groupOf.get(importer) ? { path: group, namespace: 'together' } : undefined;
+    });
+    onLoad({ filter: /.*/, namespace: 'together' }, ({ path }) => ({
+      contents: TOGETHER[path].map((module) => `export * from './${module}.ts';`).join('\n'),
+      resolveDir: src,
+    }));
   },
 };
 
@@ -49,7 +144,7 @@ export async function bundle() {
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
-    plugins: [noChildProcess],
+    plugins: [withoutUnused, lateStringWidth, together],
     metafile: true,
     write: false,
     logLevel: 'warning',

@@ -10,6 +10,7 @@ import { COMMANDS } from './commands/index.js';
 import { usageError } from './commands/usage.js';
 import type { Context, GlobalFlags, World } from './context.js';
 import { Exit, type ExitCode, UsageError } from './errors.js';
+import { nearest } from './nearest.js';
 import { worldOf } from './world.js';
 
 declare const PROFILES_VERSION: string | undefined;
@@ -104,7 +105,6 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   }
   const isCommand = COMMANDS.some((entry) => entry.name === called);
   if (called !== undefined && !isCommand && !followsUnknownFlag(argv, called, program)) {
-    const { nearest } = await import('./nearest.js');
     const like = nearest(
       called,
       COMMANDS.map((entry) => entry.name),

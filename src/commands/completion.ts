@@ -1,5 +1,5 @@
 /** `profiles completion <shell>`: a script for the shell, and the hidden command that it asks at each Tab. */
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { Exit, type ExitCode, UsageError } from '../errors.js';
 import { nearest } from '../nearest.js';
@@ -11,6 +11,7 @@ import { splitLine } from './completion/line.js';
 import { locate } from './completion/position.js';
 import { machineSources } from './completion/sources.js';
 import { SHELLS, type Shell, type Suggestion, type Suggestions, suggest } from './completion/suggest.js';
+import { COMMANDS } from './index.js';
 
 export function define(command: Command, wire: Wire): void {
   command.argument('<shell>', SHELLS.join(', '));
@@ -33,7 +34,9 @@ Load it in the shell's start file:
     .command('complete', { hidden: true })
     .description('what could be typed next: a value, a tab, its description; then : and a directive')
     .argument('[words...]', 'after --: the words typed so far, the last one unfinished')
-    .addOption(new Option('--line <text>', 'the same as one line, the program included').hideHelp());
+    .addOption(
+      command.createOption('--line <text>', 'the same as one line, the program included').hideHelp(),
+    );
   complete.action(
     wire(
       (words, { line }) => (typeof line === 'string' ? splitLine(line).slice(1) : [...words]),
@@ -81,7 +84,6 @@ async function answer(root: Command, words: readonly string[], context: Context)
 }
 
 async function complete(root: Command, words: readonly string[], context: Context): Promise<Suggestions> {
-  const { COMMANDS } = await import('./index.js');
   const unwired: Wire = () => async () => {};
   const at = await locate(root, words, async (command) => {
     const entry = COMMANDS.find(({ name }) => name === command.name());

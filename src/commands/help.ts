@@ -6,6 +6,7 @@ import { nearest } from '../nearest.js';
 import { writeJson } from '../output/result.js';
 import { writeOut } from '../output/write.js';
 import { examples, type Wire } from './command.js';
+import { COMMANDS } from './index.js';
 import { TOPICS } from './topics/index.js';
 import { twoColumns } from './topics/layout.js';
 
@@ -46,7 +47,6 @@ async function textAbout(root: Command, words: readonly string[]): Promise<strin
 
 /** The root knows its commands by name only, until one is asked for. */
 async function declare(root: Command, command: Command): Promise<void> {
-  const { COMMANDS } = await import('./index.js');
   const entry = COMMANDS.find(({ name }) => name === command.name());
   const unwired: Wire = () => async () => {};
   if (command.parent !== root || !entry || entry.name === 'help') return;

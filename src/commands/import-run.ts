@@ -10,6 +10,8 @@ import type { StoredRun } from '../state/runs.js';
 import type { Scope } from '../state/state.js';
 import type { Flags } from './command.js';
 
+export { importOptions } from './import-options.js';
+
 export type Form = 'text' | 'json' | 'ndjson';
 
 /** @throws UsageError for two forms at once */

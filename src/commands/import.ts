@@ -4,8 +4,8 @@ import type { Context } from '../context.js';
 import type { ExitCode } from '../errors.js';
 import type { ImportOptions } from '../flow/options.js';
 import { examples, type Flags, type Wire } from './command.js';
-import { importOptions, sendingFlags } from './import-flags.js';
-import { type Form, formOf, runAndReport } from './import-run.js';
+import { sendingFlags } from './import-flags.js';
+import type { Form } from './import-run.js';
 import { readingFlags } from './reading-flags.js';
 
 export function define(command: Command, wire: Wire): void {
@@ -20,14 +20,17 @@ export function define(command: Command, wire: Wire): void {
   command.action(wire(options, run));
 }
 
+/** The flags are enough for `--help`: all else is loaded by an import. */
 async function options(
   paths: readonly string[],
   flags: Flags,
   context: Context,
 ): Promise<{ import: ImportOptions; form: Form }> {
+  const { formOf, importOptions } = await import('./import-run.js');
   return { import: await importOptions(paths, flags, context), form: formOf(flags) };
 }
 
 async function run(options: { import: ImportOptions; form: Form }, context: Context): Promise<ExitCode> {
+  const { runAndReport } = await import('./import-run.js');
   return runAndReport(options.import, null, options.form, context);
 }

@@ -6,7 +6,6 @@ import type { Clock } from '../context.js';
 import { formatDuration } from '../duration.js';
 import { NetworkError, type ProfilesError, ServiceError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
-import { judge } from '../service/answer.js';
 import type { Answer } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { backoffDelay, busyDelay } from '../service/retry.js';
@@ -90,6 +89,8 @@ export async function sendRequest(
     }
     // Without a connection it did not go out a second time.
     if (answer.type === 'unsent') record.twice = twice;
+    // Loaded here, so that the first request of a process does not wait for the schemas of replies.
+    const { judge } = await import('../service/answer.js');
     const verdict = judge(answer, deps.clock.now());
 
     let delay: number;

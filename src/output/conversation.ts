@@ -2,7 +2,6 @@
 import { formatDuration } from '../duration.js';
 import type { ImportEvent, Summary } from '../model.js';
 import { createDisplay, lineWidth } from './display.js';
-import { planText } from './plan-text.js';
 import { ImportProgress } from './progress.js';
 import type { Reporter, ReporterOptions } from './reporter.js';
 import { safeLine } from './safe.js';
@@ -32,6 +31,7 @@ export function conversation(options: ConversationOptions): Reporter {
   const conclude = async (summary: Summary): Promise<void> => {
     display.close();
     if (options.summary && summary.plan) {
+      const { planText } = await import('./plan-text.js'); // tables are drawn for a dry run alone
       const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
       await writeOut(stdout, planText(summary.plan, form));
     }

@@ -4,15 +4,8 @@
  */
 import { AuthError, ContractError, NetworkError, type ProfilesError, ServiceError } from '../errors.js';
 import { type Job, jobSchema } from './contract.js';
-import {
-  isHtml,
-  oneLine,
-  parseJson,
-  replyMessage,
-  requestNote,
-  statusLine,
-  whatCame,
-} from './reply-error.js';
+import { replyMessage } from './reply-error.js';
+import { isHtml, oneLine, parseJson, requestNote, statusLine, whatCame } from './reply-text.js';
 import { parseRetryAfter } from './retry.js';
 
 /** What came back for one request, before anyone decides what it means. */

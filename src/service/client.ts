@@ -2,11 +2,11 @@
 import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
 import { jobSegment, parseBaseUrl } from './address.js';
-import { type Answer, judgeRead, type ReadVerdict } from './answer.js';
-import { isRecord, type Job, jobSchema, type LookupRecord, lookupSchema } from './contract.js';
+import type { Answer, ReadVerdict } from './answer.js';
+import type { Job, LookupRecord } from './contract.js';
 import { type LookupList, PATHS } from './names.js';
 import type { ProxyEnv } from './proxy.js';
-import { oneLine, requestNote, whatCame } from './reply-error.js';
+import { oneLine, requestNote, whatCame } from './reply-text.js';
 import { backoffDelay } from './retry.js';
 import { createTransport, type LogEntry, type Request } from './transport.js';
 
@@ -77,7 +77,8 @@ const MAX_LOOKUP = 64 * MIB;
 const MAX_REPLY = 8 * MIB;
 
 /**
- * Opens no socket before the first request.
+ * Opens no socket before the first request. The schemas of replies are loaded with the first reply, since the
+ * first request need not wait for them.
  * @throws ConfigError for a base URL or a proxy that is no URL
  * @throws UsageError for a token that cannot stand in a header; it is not repeated
  */
@@ -107,7 +108,9 @@ export function createClient(options: ClientOptions): ServiceClient {
 
   async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadVerdict, { do: 'use' }>> {
     for (let attempt = 1; ; attempt++) {
-      const verdict = judgeRead(await transport.exchange(request, signal), clock.now());
+      const answer = await transport.exchange(request, signal);
+      const { judgeRead } = await import('./answer.js');
+      const verdict = judgeRead(answer, clock.now());
       if (verdict.do === 'use') return verdict;
       if (verdict.do === 'stop' || attempt > (options.retries ?? 5)) throw verdict.error;
       const backoff = {
@@ -134,6 +137,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       const { value, reply } = await read(request, signal).catch((error: unknown) => {
         throw unknownJob(error, jobId);
       });
+      const { jobSchema } = await import('./contract.js');
       const job = jobSchema.safeParse(value);
       if (job.success) return job.data;
       const issue = job.error.issues[0];
@@ -149,6 +153,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       const path = PATHS.lookups + list;
       const request: Request = { method: 'GET', base: lookupBase, path, maxReplyBytes: MAX_LOOKUP };
       const { value, reply } = await read(request, signal);
+      const { isRecord, lookupSchema } = await import('./contract.js');
       const records = lookupSchema.safeParse(value);
       if (records.success) return { text: reply.body, records: records.data };
       const item = Array.isArray(value) ? value.findIndex((record) => !isRecord(record)) : -1;

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { formatDuration } from '../duration.js';
 import type { Answer } from './answer.js';
 import { connectFailure, lostReason } from './failure.js';
-import { isHtml, parseJson } from './reply-error.js';
+import { isHtml, parseJson } from './reply-text.js';
 
 export interface Limits {
   /** `host:port`, for messages. */

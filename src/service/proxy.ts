@@ -1,21 +1,31 @@
 /** Proxies from the environment that is handed in, never from the process. */
-import { EnvHttpProxyAgent } from 'undici';
+import type { EnvHttpProxyAgent } from 'undici';
 import { ConfigError } from '../errors.js';
 
 /** Proxy settings by their usual names, in either case: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`. */
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
 
+/** All three are always given: undici would look up what is missing in the process. */
+export type ProxySettings = Required<Pick<EnvHttpProxyAgent.Options, 'httpProxy' | 'httpsProxy' | 'noProxy'>>;
+
 /**
- * Null where no proxy is set. Plain http is tunnelled (CONNECT) as https is.
+ * Null where no proxy is set.
  * @throws ConfigError for a value that is no URL
  */
-export function proxyAgent(env: ProxyEnv, options: EnvHttpProxyAgent.Options): EnvHttpProxyAgent | null {
+export function proxySettings(env: ProxyEnv): ProxySettings | null {
   const httpProxy = proxyUrl(env, 'HTTP_PROXY');
   const httpsProxy = proxyUrl(env, 'HTTPS_PROXY');
   if (!httpProxy && !httpsProxy) return null;
-  // All three are always given: undici would look up what is missing in the process.
-  const noProxy = env.no_proxy ?? env.NO_PROXY ?? '';
-  return new EnvHttpProxyAgent({ ...options, httpProxy, httpsProxy, noProxy });
+  return { httpProxy, httpsProxy, noProxy: env.no_proxy ?? env.NO_PROXY ?? '' };
+}
+
+/**
+ * The way out through a proxy. Plain http is tunnelled (CONNECT) as https is. Loaded only where one is set: a tunnel
+ * needs undici's `connect()`, which comes with its index alone.
+ */
+export async function proxyAgent(options: EnvHttpProxyAgent.Options): Promise<EnvHttpProxyAgent> {
+  const { EnvHttpProxyAgent } = await import('undici');
+  return new EnvHttpProxyAgent(options);
 }
 
 /** A scheme may be missing, as with curl. The value is never shown: it may hold a password. */

@@ -1,11 +1,12 @@
 /** Connections to the service, and what goes with every request: headers, the way out, the log. No retries, no redirects. */
 import { setMaxListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
+import Agent from 'undici/lib/dispatcher/agent.js';
 import type { BaseUrl } from './address.js';
 import type { Answer } from './answer.js';
 import { exchange } from './exchange.js';
-import { type ProxyEnv, proxyAgent } from './proxy.js';
+import { type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
 
 /** What `--debug` shows of a request: never a token, never a body. */
 export interface LogEntry {
@@ -61,7 +62,12 @@ export function createTransport(options: TransportOptions): Transport {
   // The one deadline is ours: undici's own are per phase, and a slow drip would pass them all.
   const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0, connect };
   const direct = new Agent(common);
-  const proxied = proxyAgent(options.proxy, { ...common, proxyTls: connect, requestTls: connect });
+  const proxy = proxySettings(options.proxy);
+  let opened: Promise<Dispatcher> | undefined;
+  const proxied = (settings: ProxySettings): Promise<Dispatcher> => {
+    opened ??= proxyAgent({ ...common, ...settings, proxyTls: connect, requestTls: connect });
+    return opened;
+  };
   // A service that repeats the token in an error must not get it printed. A short one is a test's.
   const hide = (text: string): string => (token.length < 8 ? text : text.replaceAll(token, '[token]'));
 
@@ -70,7 +76,7 @@ export function createTransport(options: TransportOptions): Transport {
     const path = base.prefix + request.path;
     const url = base.origin + path;
     const started = options.monotonic();
-    const dispatcher = base.loopback ? direct : (proxied ?? direct);
+    const dispatcher = proxy && !base.loopback ? await proxied(proxy) : direct;
     // The service may have closed an idle connection while this program was busy. With this turn and undici's own
     // the event loop gets to read that; the request would be written to it, and be lost, without need.
     await setImmediate();
@@ -108,7 +114,7 @@ export function createTransport(options: TransportOptions): Transport {
     exchange: send,
     close: async () => {
       closing.abort(); // connections still being made are not undici's to destroy
-      await Promise.all([direct.destroy(), proxied?.destroy()]);
+      await Promise.all([direct.destroy(), (await opened)?.destroy()]);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { oneLine, replyMessage, whatCame } from '../../src/service/reply-error.js';
+import { replyMessage } from '../../src/service/reply-error.js';
+import { oneLine, whatCame } from '../../src/service/reply-text.js';
 
 const NGINX = `<html>\r
 <head><title>502 Bad Gateway</title></head>\r

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Context } from '../../context.js';
+import { LOOKUP_LISTS } from '../../service/names.js';
 import { BUILT_IN_REGIONS, configLocation, stateLocation } from '../../settings/index.js';
 import type { ConfigFile } from '../../settings/schema.js';
 import type { State } from '../../state/state.js';
@@ -42,10 +43,7 @@ export function machineSources(context: Context, topics: () => Promise<Suggestio
       const path = files.map((file) => resolve(context.cwd, file)).find((file) => existsSync(file));
       return path === undefined ? [] : named(headerOf(await head(path)));
     }),
-    lists: quietly(async () => {
-      const { LOOKUP_LISTS } = await import('../../service/contract.js');
-      return named(LOOKUP_LISTS.map((list) => list.replaceAll('_', '-')));
-    }),
+    lists: quietly(async () => named(LOOKUP_LISTS.map((list) => list.replaceAll('_', '-')))),
     keys: quietly(async () => {
       const { knownKeys } = await import('../../settings/keys.js');
       const { accounts, regions } = await config(context);
