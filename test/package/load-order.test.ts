@@ -1,0 +1,50 @@
+/** What a start loads: the files of dist/ that stand behind an entry by plain imports, and the packages in them. */
+import type { Metafile } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+
+const { href } = new URL('../../scripts/bundle.mjs', import.meta.url);
+const { bundle } = (await import(href)) as { bundle(): Promise<{ metafile: Metafile }> };
+const { outputs } = (await bundle()).metafile;
+
+/** Files that are loaded with a module of src/ that something imports by `import()`. */
+function filesOf(module: string): string[] {
+  const [first] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === module) ?? [];
+  if (first === undefined) throw new Error(`${module} is no entry`);
+  const files = new Set([first]);
+  for (const file of files) {
+    for (const { path, kind, external } of outputs[file]!.imports) {
+      if (kind === 'import-statement' && !external) files.add(path);
+    }
+  }
+  return [...files];
+}
+
+const packagesOf = (module: string): string[] => {
+  const inputs = filesOf(module).flatMap((file) => Object.keys(outputs[file]!.inputs));
+  const names = inputs.map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1]);
+  return [...new Set(names)].filter((name) => name !== undefined);
+};
+
+describe('a start loads', () => {
+  it.each(['src/main.ts', 'src/commands/import.ts', 'src/commands/lookups.ts', 'src/create-context.ts'])(
+    'no package with %s',
+    (module) => expect(packagesOf(module)).toEqual([]),
+  );
+
+  it('few files for --version', () => expect(filesOf('src/main.ts').length).toBeLessThanOrEqual(3));
+
+  it.each(['zod', 'undici', 'cli-table3', 'commander'])('an import without %s, until it is needed', (name) =>
+    expect(packagesOf('src/commands/import-run.ts')).not.toContain(name),
+  );
+
+  it('a client with undici alone: schemas wait for the first reply, a proxy for its setting', () =>
+    expect(packagesOf('src/service/client.ts')).toEqual(['undici']));
+
+  it('of undici neither fetch nor HTTP/2', () => {
+    const inputs = filesOf('src/service/client.ts').flatMap((file) => Object.keys(outputs[file]!.inputs));
+    expect(inputs).toContain('node_modules/undici/lib/dispatcher/agent.js');
+    expect(inputs.filter((input) => /undici\/lib\/(?:web\/fetch|dispatcher\/client-h2)/.test(input))).toEqual(
+      [],
+    );
+  });
+});
