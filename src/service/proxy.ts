@@ -24,8 +24,8 @@ export function proxySettings(env: ProxyEnv): ProxySettings | null {
  * needs undici's `connect()`, which comes with its index alone.
  */
 export async function proxyAgent(options: EnvHttpProxyAgent.Options): Promise<EnvHttpProxyAgent> {
-  const { EnvHttpProxyAgent } = await import('undici');
-  return new EnvHttpProxyAgent(options);
+  const { default: undici } = await import('undici'); // bundled CommonJS has no other name
+  return new undici.EnvHttpProxyAgent(options);
 }
 
 /** A scheme may be missing, as with curl. The value is never shown: it may hold a password. */

@@ -1,10 +1,16 @@
 /** Proxies from the environment, through a small one of the test's own that leads every tunnel to one server. */
+import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ConfigError } from '../../src/errors.js';
+import { built, profiles } from '../support/child.js';
+import { scratch } from '../support/cli.js';
 import { BODY, JOB, TOKEN, testClient } from './support/client.js';
 import { closedPort, httpServer, type Listening, listen, rawServer } from './support/servers.js';
+
+const folder = scratch();
 
 interface Proxy extends Listening {
   tunnels: { to: string; headers: IncomingHttpHeaders }[];
@@ -151,4 +157,16 @@ describe('a proxy that fails', () => {
     expect(make).toThrow(ConfigError);
     expect(make).toThrow(/^HTTPS_PROXY is not the URL of a proxy$/);
   });
+});
+
+it('leads the built command out, whose bundle loads it when it is set', async () => {
+  await built();
+  const proxy = await proxyTo(await closedPort(), 403);
+  writeFileSync(join(folder, 'companies.csv'), 'company_id\nc-1\n');
+  const argv = ['import', 'companies.csv', '--retries', '0', '--base-url', 'https://service.example'];
+  const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: proxy.url };
+  const { code, stderr } = await profiles(argv, { cwd: folder, env }).ended;
+  expect(stderr).toContain('the proxy refused to connect to service.example: it answered 403');
+  expect(code).toBe(6);
+  expect(proxy.tunnels.map(({ to }) => to)).toEqual(['service.example:443']);
 });
