@@ -14,8 +14,9 @@ import {
   type Schema,
   surveyInput,
 } from '../../src/input/index.js';
+import { MAX_LEVELS } from '../../src/input/json/text.js';
 import { writeCsv } from './csv-writer.js';
-import { file, HERE, KEY, open, read, readText } from './reading.js';
+import { file, HERE, KEY, open, type Reading, read, readText } from './reading.js';
 
 const LIMIT = 4 * 1024 * 1024;
 
@@ -178,6 +179,18 @@ function textsOf(batch: ItemBatch): string[] {
   return Array.from(batch.ends, (end, index) => bytes.toString('utf8', batch.ends[index - 1] ?? 0, end));
 }
 
+/** Rows with a value of so many levels, and after them one without. Brackets in texts are no levels. */
+async function readNested(levels: number): Promise<{ json: Reading; csv: Reading; value: string }> {
+  const value = `${'["[{",'.repeat(levels - 1)}{}${']'.repeat(levels - 1)}`;
+  const json = await readText(
+    'a.ndjson',
+    `{"company_id":"c1","a":${value}}\n{"company_id":"c2","metadata":{"b":${value}}}\n{"company_id":"c3","a":5}\n`,
+  );
+  const cell = `{"a":${value}}`.replaceAll('"', '""');
+  const csv = await readText('a.csv', `company_id,metadata\nc1,"${cell}"\nc3,\n`);
+  return { json, csv, value };
+}
+
 async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const value of values) all.push(value);
@@ -257,22 +270,25 @@ describe('the survey', () => {
     expect(survey.columns[1]).toMatchObject({ type: 'string', reason: 'line 3: "02139"' });
   });
 
-  it('is not ended by what is nested deeply: such a row is rejected where Node cannot write it again', async () => {
-    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
-    const writable = ((): boolean => {
-      try {
-        return JSON.stringify(JSON.parse(deep)) === deep;
-      } catch {
-        return false; // before Node 26
-      }
-    })();
-    const lines = `{"company_id":"c1","a":${deep}}\n{"company_id":"c2","metadata":{"b":${deep}}}\n{"company_id":"c3","a":5}\n`;
-    const json = await readText('a.ndjson', lines);
-    const csv = await readText('a.csv', `company_id,metadata\nc1,"{""a"":${deep}}"\nc3,\n`);
-    expect(json.reasons).toEqual(writable ? [] : ['1: a is nested too deeply', '2: b is nested too deeply']);
-    expect(csv.reasons).toEqual(writable ? [] : ['2: metadata is nested too deeply']);
-    expect(json.items.at(-1)).toEqual({ company_id: 'c3', metadata: { a: 5 } });
-    expect(csv.items.at(-1)).toEqual({ company_id: 'c3' });
+  it.each([MAX_LEVELS + 1, 10_000, 100_000])(
+    'rejects what is nested in %i levels, on every Node',
+    async (levels) => {
+      const { json, csv } = await readNested(levels);
+      expect(json.reasons).toEqual(['1: a is nested too deeply', '2: b is nested too deeply']);
+      expect(csv.reasons).toEqual(['2: metadata is nested too deeply']);
+      expect(json.items).toEqual([{ company_id: 'c3', metadata: { a: 5 } }]);
+      expect(csv.items).toEqual([{ company_id: 'c3' }]);
+    },
+  );
+
+  it('sends as many levels as are allowed, whole', async () => {
+    const { json, csv, value } = await readNested(MAX_LEVELS);
+    expect([...json.reasons, ...csv.reasons]).toEqual([]);
+    expect(json.texts.slice(0, 2)).toEqual([
+      `{"company_id":"c1","metadata":{"a":${value}}}`,
+      `{"company_id":"c2","metadata":{"b":${value}}}`,
+    ]);
+    expect(csv.texts[0]).toBe(`{"company_id":"c1","metadata":{"a":${value}}}`);
   });
 
   it('names the line of a type in a later batch', async () => {
