@@ -44,12 +44,14 @@ export function profiles(argv: readonly string[], options: ChildOptions): Child 
 
 /** Starts a script with this Node. */
 export function node(argv: readonly string[], { cwd, env, stdin, uid, fileKib }: ChildOptions): Child {
-  const command = [process.execPath, ...argv];
+  // As root it starts and then becomes that user, who need not be able to reach this Node's own file.
+  const become = `process.setgroups([]); process.setgid(${uid}); process.setuid(${uid})`;
+  const first = uid === undefined ? [] : ['--import', `data:text/javascript,${become}`];
+  const command = [process.execPath, ...first, ...argv];
   if (fileKib !== undefined) command.unshift('bash', '-c', `ulimit -f ${fileKib}; exec "$0" "$@"`);
   const child = spawn(command[0]!, command.slice(1), {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, PROFILES_STATE_DIR: join(cwd, '.state'), ...env },
-    ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const texts = { stdout: '', stderr: '' };
   child.stdin.on('error', () => {});
