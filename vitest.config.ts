@@ -11,5 +11,12 @@ export default defineConfig({
     retry: process.env.CI ? 2 : 0,
     testTimeout: process.env.CI ? 90_000 : 30_000,
     hookTimeout: process.env.CI ? 90_000 : 30_000,
+    coverage: {
+      include: ['src/**'],
+      // Files that are covered whole are left out of the text, so that what is not stands out.
+      reporter: [['text', { skipFull: true }], 'html'],
+      // A failed test is no reason to keep the figures back.
+      reportOnFailure: true,
+    },
   },
 });
