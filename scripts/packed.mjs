@@ -18,6 +18,8 @@ const LIBRARY = `
   console.log(valid);
 `;
 
+const [, stated] = /installing it brings (\d+) packages/.exec(await readFile('README.md', 'utf8')) ?? [];
+
 const root = await mkdtemp(join(tmpdir(), 'profiles-packed-'));
 try {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', root], { shell });
@@ -39,7 +41,9 @@ try {
     const env = { ...path, ...own };
     const here = { cwd, env, shell };
     await run('npm', ['install', '--prefix', cwd, file], here);
-    const { packages } = JSON.parse(await readFile(join(cwd, 'node_modules/.package-lock.json'), 'utf8'));
+    const lock = JSON.parse(await readFile(join(cwd, 'node_modules/.package-lock.json'), 'utf8'));
+    const packages = Object.keys(lock.packages).length;
+    if (packages !== Number(stated)) throw new Error(`${packages} packages, README.md says ${stated}`);
     const started = performance.now();
     const imported = await run(
       'npx',
@@ -58,7 +62,7 @@ try {
     }
     results.push({
       node: version,
-      packages: Object.keys(packages).length,
+      packages,
       import: status,
       rows: rows.completed,
       seconds,
