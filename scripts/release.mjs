@@ -10,7 +10,7 @@ const check = (holds, otherwise) => {
 };
 
 try {
-  const { name, version } = JSON.parse(await readFile('package.json', 'utf8'));
+  const { name, version, private: held, repository } = JSON.parse(await readFile('package.json', 'utf8'));
   check(git('status', '--porcelain') === '', 'the working tree is not clean: commit first');
   check(git('tag', '--list', `v${version}`) === '', `v${version} is tagged already: npm version <new>`);
   const changes = await readFile('CHANGELOG.md', 'utf8');
@@ -25,11 +25,20 @@ try {
   check(git('status', '--porcelain') === '', 'the checks changed the working tree: look at git status');
   npm('pack');
 
-  console.log(`
-${name}-${version}.tgz is what was tested. What is left is for a person:
-  1. git tag v${version} && git push --follow-tags
-  2. remove "private" from package.json, if it is to be public
-  3. in CI, which can vouch for where it was built: npm publish --provenance ${name}-${version}.tgz`);
+  const file = `${name}-${version}.tgz`;
+  // What is in the file counts: neither can be mended after it is packed.
+  const missing = [
+    held && 'remove "private" from package.json',
+    !repository && 'name the repository in package.json: provenance is held against it',
+  ].filter(Boolean);
+  const steps = missing.length
+    ? [...missing, 'commit, and npm run release again']
+    : [
+        `git tag v${version} && git push origin v${version}`,
+        `in CI, which can vouch for where it was built: npm publish --provenance ${file}`,
+      ];
+  console.log(`\n${file} is what was tested. What is left is for a person:`);
+  for (const [index, step] of steps.entries()) console.log(`  ${index + 1}. ${step}`);
 } catch (error) {
   console.error(`release: ${error.message}`);
   process.exitCode = 1;
