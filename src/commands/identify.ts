@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import { type ExitCode, UsageError } from '../errors.js';
 import { exitOfProfile, identify, type Profile } from '../flow/identify.js';
 import { DEFAULTS } from '../flow/options.js';
-import { inexactNumber, jsonOfCell } from '../input/index.js';
+import { inexactNumber, jsonOfCell, writtenAgain } from '../input/index.js';
 import type { Kind } from '../model.js';
 import { fieldsText } from '../output/record-text.js';
 import { writeJson } from '../output/result.js';
@@ -79,7 +79,11 @@ function metadataOf(read: FlagReader): Map<string, string> {
   const metadata = new Map<string, string>();
   const json = read.text('metadata');
   if (json !== undefined)
-    for (const [key, value] of Object.entries(jsonObject(json))) metadata.set(key, JSON.stringify(value));
+    for (const [key, value] of Object.entries(jsonObject(json))) {
+      const text = writtenAgain(value);
+      if (text === null) throw new UsageError(`--metadata: ${key} is nested too deeply`);
+      metadata.set(key, text);
+    }
   for (const [key, value] of read.pairs('set')) metadata.set(key, jsonOfCell(value));
   return metadata;
 }

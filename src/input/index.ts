@@ -12,7 +12,7 @@ export { mergeRules, type SomeRules } from './columns/rules.js';
 export { jsonOfCell } from './columns/targets.js';
 export { DuplicateFinder, type Duplicates, HashSet } from './duplicates.js';
 export { idHashes } from './hashes.js';
-export { inexactNumber } from './json/text.js';
+export { inexactNumber, writtenAgain } from './json/text.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';
 export { Pool } from './pool.js';

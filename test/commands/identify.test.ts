@@ -82,6 +82,31 @@ describe('what identify cannot vouch for', () => {
     expect(sandbox.ledger()).toEqual([]);
   });
 
+  test('what is nested too deeply is refused, as it is in a file', async ({ sandbox }) => {
+    const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+    const { code, stderr } = await cli(['identify', 'company', 'c1', '--metadata', deep], {
+      env: environmentOf(sandbox),
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--metadata: a is nested too deeply')]);
+    expect(sandbox.ledger()).toEqual([]);
+  });
+
+  test('stopped before it was sent, and while nobody knows: it says which', async ({ sandbox }) => {
+    const identify = (signals: { stop: AbortSignal; abort?: AbortSignal }) =>
+      cli(['identify', 'company', 'c1'], { env: environmentOf(sandbox), ...signals });
+    const before = await identify({ stop: AbortSignal.abort('SIGTERM') });
+    expect([before.code, before.stderr]).toEqual([143, expect.stringContaining('nothing was sent')]);
+    expect(sandbox.ledger()).toEqual([]);
+
+    sandbox.faults.add('hang:every=1');
+    const signal = new AbortController();
+    const meanwhile = identify({ stop: signal.signal, abort: signal.signal });
+    while (sandbox.ledger().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    signal.abort('SIGINT');
+    const { code, stderr } = await meanwhile;
+    expect([code, stderr]).toEqual([130, expect.stringContaining('it may have been sent')]);
+  });
+
   test('a short job, or a reply without a job, is exit 5 with a warning', async ({ start }) => {
     for (const fault of ['short-job:nth=1', 'no-job-id:nth=1']) {
       const sandbox = await start({ faults: [fault] });

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test as plainTest } from 'vitest';
 import { readJobName } from '../../src/commands/job.js';
 import { UsageError } from '../../src/errors.js';
@@ -55,6 +57,15 @@ describe('job', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(new RegExp(`^job_id +${id}\nstatus +queued\n`));
     expect(stdout).toMatch(/\ntotal_rows +1,200\n/);
+  });
+
+  test('a state that cannot be written hides no record: it is a warning', async ({ sandbox }) => {
+    const cwd = scratch();
+    writeFileSync(join(cwd, 'state'), 'a file');
+    const id = await submitCompanies(sandbox, 1);
+    const { code, stdout, stderr } = await job([id], sandbox, { cwd, env: { PROFILES_STATE_DIR: 'state' } });
+    expect([code, stdout]).toEqual([0, expect.stringContaining(id)]);
+    expect(stderr).toMatch(/^warning: .*state/);
   });
 
   test('--json: the record; for several ids an array in their order', async ({ sandbox }) => {
