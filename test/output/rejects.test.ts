@@ -1,4 +1,12 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
@@ -125,6 +133,38 @@ describe('its file', () => {
     }
     expect(names).toEqual(['my.rejected.csv', 'my.rejected-2.csv', 'my.rejected-3.csv']);
     expect(readFileSync(join(cwd, 'my.rejected.csv'), 'utf8')).toContain('a,b,0,x,');
+  });
+
+  it.each([
+    ['is written on', (path: string) => statSync(path), 'in.rejects.csv', 3],
+    [
+      'that somebody wrote over, is left alone',
+      (path: string) => writeFileSync(path, 'mine'),
+      'in.rejects-2.csv',
+      2,
+    ],
+    ['that is gone, is made again', (path: string) => rmSync(path), 'in.rejects.csv', 2],
+  ])('of an earlier sitting %s', async (_, meanwhile, name, lines) => {
+    const cwd = scratch();
+    const first = createRejects(CSV, { cwd, path: null });
+    first.add(row(2, 'x', 'a', 'b'));
+    const continues = await first.close();
+    meanwhile(join(cwd, continues!));
+    const second = createRejects(CSV, { cwd, path: null, continues });
+    second.add(row(3, 'x', 'c', 'd'));
+    expect(await second.close()).toBe(name);
+    const text = readFileSync(join(cwd, name), 'utf8');
+    expect(text.trimEnd().split('\r\n')).toHaveLength(lines);
+    expect(text).toMatch(/^\ufeffcompany_id,name,.*\r\n(.*\r\n)?c,d,3,x,/);
+  });
+
+  it('of an earlier sitting that cannot be written on is an error that names it', async () => {
+    const cwd = scratch();
+    mkdirSync(join(cwd, 'in.rejects.csv'));
+    const rejects = createRejects(CSV, { cwd, path: null, continues: 'in.rejects.csv' });
+    expect(() => rejects.add(row(2, 'x', 'a', 'b'))).toThrow(
+      'in.rejects.csv: rejected rows cannot be written (EISDIR)',
+    );
   });
 
   it('holds what was added once it was flushed, and all of many rows', async () => {
