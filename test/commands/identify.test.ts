@@ -98,10 +98,10 @@ describe('what identify cannot vouch for', () => {
     expect([before.code, before.stderr]).toEqual([143, expect.stringContaining('nothing was sent')]);
     expect(sandbox.ledger()).toEqual([]);
 
-    sandbox.faults.add('hang:every=1');
+    sandbox.faults.add('hang:every=1,on=any');
     const signal = new AbortController();
     const meanwhile = identify({ stop: signal.signal, abort: signal.signal });
-    while (sandbox.ledger().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (sandbox.ledger().length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
     signal.abort('SIGINT');
     const { code, stderr } = await meanwhile;
     expect([code, stderr]).toEqual([130, expect.stringContaining('it may have been sent')]);
