@@ -8,8 +8,8 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync }
 import { join } from 'node:path';
 
 const MEMORY = '/dev/shm';
-/** What the suite leaves behind until its end, several times over. */
-const ROOM_BYTES = 2 * 1024 ** 3;
+/** What the suite leaves behind until its end, about 90 MB, several times over. */
+const ROOM_BYTES = 1024 ** 3;
 
 /** For vitest's `globalSetup`. Who sets TMPDIR decides. */
 export default function setup(): (() => void) | undefined {
