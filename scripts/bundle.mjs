@@ -78,7 +78,7 @@ const TOGETHER = {
     'commands/flag-reader',
     'commands/import-options',
     'commands/import-run',
-    'commands/reading-options',
+    'commands/reading-flags',
     'flow/import',
     'flow/request',
     'flow/run',

@@ -7,7 +7,8 @@ export type Kind = 'companies' | 'users';
 /** The identifier's field for each kind (spec: Company, User). */
 export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;
 
-export type Format = 'csv' | 'tsv' | 'json' | 'ndjson';
+export const FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const;
+export type Format = (typeof FORMATS)[number];
 
 export type ColumnType = 'string' | 'integer' | 'number' | 'boolean';
 

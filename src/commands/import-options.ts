@@ -4,7 +4,7 @@ import { UsageError } from '../errors.js';
 import { DEFAULTS, type ImportOptions, type InvalidBound } from '../flow/options.js';
 import type { Flags } from './command.js';
 import { type FlagReader, flagReader } from './flag-reader.js';
-import { readingOptions } from './reading-options.js';
+import { readingOptions } from './reading-flags.js';
 
 /** @throws UsageError ConfigError */
 export async function importOptions(

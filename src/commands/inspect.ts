@@ -27,7 +27,7 @@ import { writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { interruptible } from './interruptible.js';
 import { readingFlags } from './reading-flags.js';
-import { readingOptions } from './reading-options.js';
+import { readingOptions } from './reading-flags.js';
 
 /** Rejected rows that are shown at a terminal, and kept for the document (contract §3 "Result"). */
 const SHOWN = 10;

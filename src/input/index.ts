@@ -8,7 +8,7 @@ export const readMapping = async (path: string, cwd: string): Promise<Mapping> =
   (await import('./columns/mapping-file.js')).readMapping(path, cwd);
 export { mappingDraft } from './columns/mapping-draft.js';
 export type { Mapping } from './columns/mapping-file.js';
-export { mergeRules, type SomeRules } from './columns/rules.js';
+export { type MappingRules, mergeRules, NO_RULES, type SomeRules } from './columns/rules.js';
 export { jsonOfCell } from './columns/targets.js';
 export { DuplicateFinder, type Duplicates, HashSet } from './duplicates.js';
 export { idHashes } from './hashes.js';
@@ -18,12 +18,10 @@ export { readRows } from './ordinals.js';
 export { Pool } from './pool.js';
 export { type SurveyOptions, surveyInput } from './survey.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
-export {
-  type ItemBatch,
-  type MappingRules,
-  NO_RULES,
-  type OpenedInput,
-  type RejectedRecord,
-  type Schema,
-  type Survey,
+export type {
+  ItemBatch,
+  OpenedInput,
+  RejectedRecord,
+  Schema,
+  Survey,
 } from './types.js';

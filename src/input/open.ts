@@ -1,12 +1,13 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
 import type { Format, Kind } from '../model.js';
+import type { MappingRules } from './columns/rules.js';
 import { targetsOf } from './columns/targets.js';
 import { openCsv } from './csv/open.js';
 import { formatOf } from './format.js';
 import { openJson } from './json/open.js';
 import { readHead } from './text/head.js';
-import type { MappingRules, OpenedInput } from './types.js';
+import type { OpenedInput } from './types.js';
 
 export interface InputOptions {
   /** As the user wrote it; `-` for stdin. */

@@ -5,12 +5,12 @@
 import { closeSync, constants, fsyncSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
-import type { RejectedRow } from '../model.js';
+import type { Format, RejectedRow } from '../model.js';
 
 /** What a rejects file needs to know of its input. */
 export interface RejectsInput {
   path: string;
-  format: 'csv' | 'tsv' | 'json' | 'ndjson';
+  format: Format;
   /** CSV and TSV. */
   delimiter: string | null;
   /** CSV and TSV: the header. */

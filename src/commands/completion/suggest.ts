@@ -1,5 +1,6 @@
 /** What can stand where a line has arrived. */
 import type { Command, Option } from 'commander';
+import { FORMATS } from '../../model.js';
 import { optionsOf, type Position } from './position.js';
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
@@ -49,7 +50,7 @@ const FLAG_VALUES: Readonly<Record<string, Values>> = {
   '--region': (sources) => sources.regions(),
   '--account': (sources) => sources.accounts(),
   '--kind': words('companies', 'users'),
-  '--format': words('csv', 'tsv', 'json', 'ndjson'),
+  '--format': words(...FORMATS),
   '--types': words('auto', 'strings'),
   '--empty': words('omit', 'null', 'string'),
   '--encoding': words('utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1', 'shift_jis', 'gb18030'),

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { ConfigError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
-import type { MappingRules } from '../types.js';
+import type { MappingRules } from './rules.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');

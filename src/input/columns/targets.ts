@@ -3,7 +3,8 @@ import { InputError, UsageError } from '../../errors.js';
 import { type ColumnType, ID_FIELD } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import { jsonString } from '../json/text.js';
-import type { MappingRules, OpenedInput } from '../types.js';
+import type { OpenedInput } from '../types.js';
+import type { MappingRules } from './rules.js';
 import { addCell, decide, emptyStats, fits } from './stats.js';
 
 /**
