@@ -60,8 +60,5 @@ export function readLookups(file: string): Lookups {
     const [issue] = read.error.issues;
     throw new InputError(`${issue?.path.join('.') || 'the file'}: ${issue?.message}`, { file, hint });
   }
-  return {
-    embeds: (read.data.embeds as Embed[] | undefined) ?? DEFAULT_LOOKUPS.embeds,
-    checklists: (read.data.checklists as Checklist[] | undefined) ?? DEFAULT_LOOKUPS.checklists,
-  };
+  return { ...DEFAULT_LOOKUPS, ...(read.data as Partial<Lookups>) };
 }

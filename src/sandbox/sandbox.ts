@@ -31,8 +31,8 @@ export interface SandboxOptions {
   limits?: Partial<Limits>;
   /** Fault specs, such as `503:first=3`. */
   faults?: readonly string[];
-  /** Embeds and checklists. Default: those of the data folder's file, else an example's. */
-  lookups?: Lookups;
+  /** Embeds and checklists; a list left out is the example's. Default: those of the data folder's file, else the example's. */
+  lookups?: Partial<Lookups>;
   /** Whether the ledger notes the identifiers of each request. Default true. */
   ledgerIds?: boolean;
 }
@@ -71,7 +71,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits };
   const faults = createFaultPlan(options.seed ?? 1, () => limits.failJobs);
   for (const spec of options.faults ?? []) faults.add(spec);
-  const lookups = options.lookups ?? lookupsOf(dataDir);
+  const lookups = options.lookups ? { ...DEFAULT_LOOKUPS, ...options.lookups } : lookupsOf(dataDir);
   const world = createWorld(openStore(dataDir), clock, lookups);
   const ledger = createLedger();
   const { expectToken = randomBytes(24).toString('base64url') } = options;
