@@ -19,7 +19,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'jobs', summary: 'list the jobs known to this machine', load: () => import('./jobs.js') },
   {
     name: 'lookups',
-    summary: 'list user properties, embeds or checklists',
+    summary: 'print a lookup list, such as embeds',
     load: () => import('./lookups.js'),
   },
   { name: 'identify', summary: 'create or update one profile', load: () => import('./identify.js') },

@@ -28,7 +28,7 @@ export function define(command: Command, wire: Wire): void {
     .option('--fail-jobs <rate>', 'share of jobs that fail, such as 0.1 or 10%')
     .option('--fault <spec>', 'such as 503:first=3 or reset-after:p=0.1 (repeatable)', repeat)
     .option('--seed <n>', 'decides about chance (default: 1)')
-    .option('--lookups <file>', 'JSON file with embeds and checklists');
+    .option('--lookups <file>', 'JSON file with lookup lists of your own');
   examples(command, [
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0',
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0 --memory --fault 503:first=3,retry-after=2 --fault reset-after:p=0.1',

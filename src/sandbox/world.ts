@@ -58,7 +58,7 @@ export interface JobRules {
   fate(): Fate;
 }
 
-/** @param lookups embeds and checklists, which no import changes */
+/** @param lookups the lists that no import changes */
 export function createWorld(store: Store, clock: SandboxClock, lookups: Lookups): World {
   const { instance } = store;
 

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { NO_RULES } from '../../src/input/index.js';
 import { FIXTURES, read } from '../input/reading.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../support/cli.js';
 
@@ -141,13 +142,10 @@ describe('--write-mapping', () => {
     const again = documentOf(await inspect('users.csv --mapping m.json --json', { cwd })).files[0]!;
     const before = await read('users.csv', {
       rules: {
+        ...NO_RULES,
         map: [['name', 'full_name']],
-        include: [],
         exclude: ['email'],
         set: [['plan', 'pro']],
-        types: [],
-        infer: true,
-        empty: 'omit',
       },
     });
     expect(again.sample).toEqual(before.survey.sample);

@@ -337,6 +337,7 @@ describe('rules of file and flags', () => {
       { map: [['b', 'z']], include: ['b'], exclude: ['d', 'c'], set: [['k', 'v']], empty: 'string' },
     );
     expect(merged).toEqual({
+      ...NO_RULES,
       map: [
         ['a', 'x'],
         ['b', 'z'],
