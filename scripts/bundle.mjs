@@ -78,7 +78,6 @@ const TOGETHER = {
     'commands/flag-reader',
     'commands/import-options',
     'commands/import-run',
-    'commands/reading-flags',
     'flow/import',
     'flow/request',
     'flow/run',

@@ -1,5 +1,5 @@
 /** Edit distance with transpositions (optimal string alignment), in Unicode code units. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

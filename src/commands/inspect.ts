@@ -26,8 +26,7 @@ import { whileWaiting } from '../output/waiting.js';
 import { writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { interruptible } from './interruptible.js';
-import { readingFlags } from './reading-flags.js';
-import { readingOptions } from './reading-flags.js';
+import { readingFlags, readingOptions } from './reading-flags.js';
 
 /** Rejected rows that are shown at a terminal, and kept for the document (contract §3 "Result"). */
 const SHOWN = 10;

@@ -194,7 +194,7 @@ export function exitOf(end: Ending): ExitCode {
 export const isFinished = (end: Ending): boolean => !end.failure;
 
 /** The first 20 are in the result document. */
-export const FIRST_REJECTIONS = 20;
+const FIRST_REJECTIONS = 20;
 
 /** Keeps the first rejections and counts no others: a file may have millions. */
 export function keepFirst(list: Rejection[], rejection: Rejection): void {

@@ -66,7 +66,7 @@ export function createDisplay(view: DisplayView, options: DisplayOptions): Displ
 }
 
 /** Wall clock as `12:03:05`, in the machine's time zone. */
-export function timeOfDay(now: number): string {
+function timeOfDay(now: number): string {
   const date = new Date(now);
   return [date.getHours(), date.getMinutes(), date.getSeconds()]
     .map((part) => String(part).padStart(2, '0'))

@@ -23,7 +23,7 @@ export interface JobRecord {
 }
 
 /** Path of the job status operation: the id is one segment (spec: Endpoint 4). */
-export function jobPath(jobId: string): string {
+function jobPath(jobId: string): string {
   return `/v1/background_jobs/${encodeURIComponent(jobId)}`;
 }
 

@@ -33,7 +33,7 @@ export interface JobState {
 }
 
 /** A job takes at least this long, however small it is. */
-export const SHORTEST_JOB_MS = 300;
+const SHORTEST_JOB_MS = 300;
 
 /** The states that a job passes through, each with the share of its time at which it begins and ends. */
 const PHASES = [

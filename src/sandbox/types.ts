@@ -5,7 +5,6 @@ export type Kind = 'companies' | 'users';
 
 /** Data residency: each region has a base listener and profiles of its own. */
 export type Region = 'default' | 'eu';
-export const REGIONS = ['default', 'eu'] as const satisfies readonly Region[];
 
 /** The identifier's field for each kind (spec: Company, User). */
 export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-export { isFinal, JOB_STATES, LOOKUP_LISTS, type LookupList, PATHS } from './names.js';
+export { isFinal, JOB_STATES, LOOKUP_LISTS, type LookupList } from './names.js';
 
 /**
  * Job record (spec: Job). Only `job_id` and `status` are needed to follow a job, so only they are
@@ -40,7 +40,6 @@ export const errorBodySchema = z.looseObject({
     }),
   ),
 });
-export type ErrorBody = z.infer<typeof errorBodySchema>;
 
 export type LookupRecord = Record<string, unknown>;
 

@@ -1,10 +1,10 @@
 /** How long to wait before a request is tried again. Pure: chance and the time of day are passed in. */
 
 /** Longest pause between two attempts, milliseconds (contract §4 "Retries"). */
-export const MAX_BACKOFF_MS = 60_000;
+const MAX_BACKOFF_MS = 60_000;
 
 /** Longest pause after a 409, milliseconds (contract §4). */
-export const MAX_BUSY_MS = 10_000;
+const MAX_BUSY_MS = 10_000;
 
 export interface Backoff {
   /** The attempt that has just failed, from 1. */

@@ -1,6 +1,6 @@
 /** Settings (contract §2): where they are, what they may hold, how they are read and written. */
 export { BUILT_IN_REGIONS } from './choose.js';
-export { fileTrouble, type ReadConfig, readConfig, writeConfig } from './file.js';
+export { type ReadConfig, readConfig, writeConfig } from './file.js';
 export { isLoopback, parseHost } from './host.js';
 export { configLocation, stateLocation } from './location.js';
 export { hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';

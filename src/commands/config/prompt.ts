@@ -95,7 +95,7 @@ const CTRL = {
 };
 
 /** What a terminal's line editing does, for when it is off: one character at a time. */
-export class LineEditor {
+class LineEditor {
   text = '';
   /** Inside an escape sequence (an arrow key, the marks around pasted text), which is left out. */
   #sequence = '';

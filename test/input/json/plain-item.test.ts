@@ -1,9 +1,10 @@
 /** Items that are copied as they stand, held against those that are parsed and laid out. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { NO_RULES } from '../../../src/input/columns/rules.js';
 import { jsonLayout } from '../../../src/input/json/layout.js';
 import { PlainItem, typeOf } from '../../../src/input/json/plain-item.js';
-import { NO_RULES, type OpenedInput } from '../../../src/input/types.js';
+import type { OpenedInput } from '../../../src/input/types.js';
 
 const COMPANIES: OpenedInput = {
   path: 'a.ndjson',
