@@ -11,10 +11,22 @@ export const isSame = (a: Scope, b: Scope): boolean =>
  * one whose token was refused, since the right token makes another account of it.
  * @param account configured name of the account in use, or null
  */
-export function mayContinue(run: StoredRun, here: Scope, account: string | null): boolean {
+function mayContinue(run: StoredRun, here: Scope, account: string | null): boolean {
   if (isSame(run.scope, here)) return true;
   const sameService = run.scope.region === here.region && run.scope.base_url === here.base_url;
   return sameService && run.named_account === null && account === null && run.ended_by === 'unauthorised';
+}
+
+/** The unfinished run of this content that may be continued from here, if there is one: what `import --resume` goes on with. */
+export function unfinished(
+  identity: string,
+  here: Scope,
+  account: string | null,
+  state: State,
+): StoredRun | undefined {
+  return state
+    .knownRuns()
+    .find((run) => !run.finished && run.identity === identity && mayContinue(run, here, account));
 }
 
 /**

@@ -1,21 +1,21 @@
 /**
  * One sitting of a run: opens the inputs, plans, and, when the plan holds, sends. Composes input, service
- * and state; what it yields are the events, and its result is worked out from what was recorded.
+ * and state; what it yields are the events, and its result is worked out from what was recorded. Read `run`: each
+ * step is a method below it. What is on disk of the run is in `open-run.ts`.
  */
-import { AuthError, InterruptedError, ProfilesError, StateError, WaitTimeoutError } from '../errors.js';
+import { InterruptedError, WaitTimeoutError } from '../errors.js';
 import { type OpenedInput, Pool } from '../input/index.js';
-import type { ImportEvent, Kind, Plan, Summary } from '../model.js';
+import type { ImportEvent, Kind, Plan } from '../model.js';
 import type { FingerprintIndex } from '../state/fingerprints.js';
-import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope } from '../state/state.js';
-import { beginRun, takeLocks } from './begin.js';
 import { tap } from './channel.js';
 import type { Chunk } from './chunk.js';
 import { Deadline } from './deadline.js';
-import { checkUnchanged, isSame, mayContinue, stillUnfinished } from './earlier.js';
+import { checkUnchanged, isSame, stillUnfinished, unfinished } from './earlier.js';
 import type { ImportDeps, ImportResult } from './import.js';
 import { openInputs, reopenInputs } from './open.js';
+import { OpenRun } from './open-run.js';
 import type { ImportOptions } from './options.js';
 import {
   type CutDeps,
@@ -31,7 +31,7 @@ import {
 } from './plan.js';
 import { checkProperties } from './properties.js';
 import { Rejecting } from './rejecting.js';
-import { identityOf, newRunId } from './run.js';
+import { identityOf } from './run.js';
 import { send } from './send.js';
 import {
   countPlanned,
@@ -51,22 +51,17 @@ export class Sitting {
   readonly #warnings: string[] = [];
   readonly #limits: CutDeps['limits'];
   readonly #pool: Pool;
-  #run: string;
-  /** Spooled input of a run that was not recorded is of no use to anyone. */
-  #unrecorded: string | null;
-  #records: RequestRecord[] = [];
+  readonly #run: OpenRun;
   #opened: OpenedInput[] = [];
   #rejecting: Rejecting | undefined;
-  readonly #locks: (() => void)[] = [];
 
   constructor(
     private readonly options: ImportOptions,
     private readonly deps: ImportDeps,
-    private earlier: StoredRun | null,
+    earlier: StoredRun | null,
   ) {
     this.#started = deps.clock.monotonic();
-    this.#run = earlier?.run ?? newRunId(deps.clock.now(), deps.random);
-    this.#unrecorded = earlier ? null : this.#run;
+    this.#run = new OpenRun(earlier, deps);
     this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
@@ -74,14 +69,15 @@ export class Sitting {
 
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
     const { options, deps } = this;
-    this.#opened = this.earlier
-      ? await reopenInputs(this.earlier, options, deps)
-      : await openInputs(options, this.#run, deps);
-    if (!options.dryRun) this.#lock(this.#scope());
-    if (this.earlier) this.#continue(stillUnfinished(this.earlier, deps.state));
+    const { earlier } = this.#run;
+    this.#opened = earlier
+      ? await reopenInputs(earlier, options, deps)
+      : await openInputs(options, this.#run.id, deps);
+    if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
+    if (earlier) this.#run.continueWith(stillUnfinished(earlier, deps.state));
 
     const surveyed = yield* this.#survey();
-    if (this.earlier) checkUnchanged(this.earlier, contentOf(surveyed));
+    if (earlier) checkUnchanged(earlier, contentOf(surveyed));
     else if (options.resume && deps.scope) yield* this.#adopt(deps.scope, surveyed);
 
     const cut = this.#cutDeps(surveyed);
@@ -90,7 +86,7 @@ export class Sitting {
     yield { type: 'plan', plan };
 
     const planned = plannedRows(surveyed);
-    const base = { records: this.#records, wait: options.wait, failure: null };
+    const base = { records: this.#run.records, wait: options.wait, failure: null };
     if (options.dryRun) {
       return yield* this.#conclude(
         surveyed,
@@ -104,24 +100,23 @@ export class Sitting {
       return yield* this.#conclude(surveyed, {
         ...base,
         mode: 'refused',
-        rows: countRows(planned, this.#records),
+        rows: countRows(planned, this.#run.records),
       });
     }
     const failure = yield* this.#send(surveyed, cut);
-    const rows = countRows(planned, this.#records);
+    const rows = countRows(planned, this.#run.records);
     return yield* this.#conclude(surveyed, { ...base, mode: 'sent', rows, failure });
   }
 
   async close(): Promise<void> {
     this.#deadline.clear();
     await Promise.all([this.#rejecting?.close(), this.#pool.close()]);
-    for (const unlock of this.#locks) unlock();
-    if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
+    this.#run.close();
   }
 
   async *#survey(): AsyncGenerator<ImportEvent, Surveyed> {
     const { deps, options } = this;
-    const written = this.#opened.map((_, index) => this.earlier?.inputs[index]?.rejects_file ?? null);
+    const written = this.#opened.map((_, index) => this.#run.earlier?.inputs[index]?.rejects_file ?? null);
     const rejecting = new Rejecting(this.#opened, written, { cwd: deps.cwd, path: options.rejects });
     this.#rejecting = rejecting;
     const surveyed = yield* surveyAll(this.#opened, {
@@ -132,14 +127,9 @@ export class Sitting {
       reject: (input, row) => rejecting.planned(input, row),
     });
     for (const message of surveyed.warnings) yield this.#warn(message);
-    for (const kind of this.#kinds()) {
-      const last = deps.scope ? deps.state.columnTypes(deps.scope, kind) : new Map<string, string>();
-      const surveys = surveysOf(surveyed, kind);
-      const columns = surveys.flatMap((survey) => survey.columns);
-      const columnOf = new Map(
-        columns.flatMap(({ key, column }) => (key === null ? [] : [[key, column] as const])),
-      );
-      for (const message of typeChanges(last, typesOf(surveys), columnOf)) yield this.#warn(message);
+    for (const kind of deps.scope ? this.#kinds() : []) {
+      const last = deps.state.columnTypes(deps.scope!, kind);
+      for (const message of typeChanges(last, surveysOf(surveyed, kind))) yield this.#warn(message);
     }
     return surveyed;
   }
@@ -157,29 +147,12 @@ export class Sitting {
   async *#adopt(here: Scope, surveyed: Surveyed): AsyncGenerator<ImportEvent> {
     const { state, service } = this.deps;
     const identity = identityOf(here, contentOf(surveyed), this.options);
-    const found = state
-      .knownRuns()
-      .find((run) => !run.finished && run.identity === identity && mayContinue(run, here, service.account));
+    const found = unfinished(identity, here, service.account, state);
     if (!found) return;
-    if (!isSame(found.scope, here) && !this.options.dryRun) this.#lock(found.scope);
-    this.#continue(found);
+    if (!isSame(found.scope, here) && !this.options.dryRun) this.#run.lock(found.scope, this.#opened);
+    this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `continues run ${found.run} of ${found.started_at}` };
-  }
-
-  #continue(run: StoredRun): void {
-    this.earlier = run;
-    this.#run = run.run;
-    this.#records = this.deps.state.requests(run.run);
-  }
-
-  /** As another import names it that finds the lock taken. */
-  #name(): string {
-    return `run ${this.#run} (${this.#opened.map((input) => input.path).join(', ')})`;
-  }
-
-  #lock(scope: Scope): void {
-    this.#locks.push(takeLocks(this.deps.state, scope, this.#kinds(), this.#name()));
   }
 
   #cutDeps(surveyed: Surveyed): CutDeps {
@@ -194,39 +167,25 @@ export class Sitting {
       duplicates: surveyed.duplicates,
       isUnchanged: (kind) => {
         if (!options.changedOnly || !deps.scope) return null;
-        const index = indexes.get(kind) ?? deps.state.fingerprints(this.#scope(), kind);
+        const index = indexes.get(kind) ?? deps.state.fingerprints(this.#run.scope, kind);
         indexes.set(kind, index);
         return (prints, at) => index.matches(prints, at);
       },
-      recorded: (input) => this.#records.filter((r) => r.input === input && r.state !== 'withdrawn'),
+      recorded: (input) => this.#run.records.filter((r) => r.input === input && r.state !== 'withdrawn'),
     };
   }
 
-  /** The run is on disk from here on. */
   async *#begin(surveyed: Surveyed, sends: boolean): AsyncGenerator<ImportEvent> {
-    const { deps, options } = this;
-    // Named in the record from the start: a resume must not write them again.
     const rejects = await this.#rejecting!.flush();
-    if (this.earlier) {
-      deps.state.reopenRun(this.#run);
-      for (const [input, file] of rejects.entries()) {
-        if (file !== null && file !== this.earlier.inputs[input]!.rejects_file)
-          this.#nameRejects(input, file);
-      }
-      return;
-    }
-    const { account } = deps.service;
-    const run = { run: this.#run, scope: this.#scope(), account, options, surveyed, rejects };
-    for (const old of beginRun(run, sends, deps.state, deps.clock)) {
+    for (const old of this.#run.begin({ options: this.options, surveyed, rejects }, sends)) {
       yield this.#warn(`run ${old} of the same file was unfinished; this import takes its place`);
     }
-    this.#unrecorded = null;
   }
 
   /** @returns what ended it early, or null */
   async *#send(surveyed: Surveyed, cut: CutDeps): AsyncGenerator<ImportEvent, unknown> {
     const { deps, options } = this;
-    const scope = this.#scope();
+    const { id, scope, records } = this.#run;
     const client = await deps.client();
     const stop = this.#deadline.signal;
     const rejecting = this.#rejecting!;
@@ -235,17 +194,17 @@ export class Sitting {
       deps.state.setColumnTypes(scope, kind, typesOf(surveysOf(surveyed, kind)));
       const sending = send(chunksOfKind(surveyed, kind, { ...cut, signal: stop }), {
         ...deps,
-        run: this.#run,
+        run: id,
         scope,
         client,
         options,
         limits: this.#limits,
-        records: this.#records,
+        records,
         inputs: this.#opened,
         totalRows: rows.read - rows.rejected,
         stop,
         reject: async (chunk, reason, emit) =>
-          this.#nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, deps.abort)),
+          this.#run.nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, deps.abort)),
       });
       const failure = yield* tap(sending, (event) => {
         if (event.type === 'warning') this.#warnings.push(event.message);
@@ -260,8 +219,9 @@ export class Sitting {
 
   /** Whether nothing is left to send or, when it waits, to follow. */
   #isDone(surveyed: Surveyed): boolean {
-    const { unsent = 0 } = countRows(plannedRows(surveyed), this.#records);
-    return unsent === 0 && !(this.options.wait && this.#records.some((r) => r.state === 'acknowledged'));
+    const { records } = this.#run;
+    const { unsent = 0 } = countRows(plannedRows(surveyed), records);
+    return unsent === 0 && !(this.options.wait && records.some((r) => r.state === 'acknowledged'));
   }
 
   async *#conclude(
@@ -274,7 +234,7 @@ export class Sitting {
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const summary = summarise(ending, {
-      run: recorded ? this.#run : null,
+      run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),
       service: deps.service,
       inputs: surveyed.inputs.map(({ opened, survey }, i) => ({
@@ -284,32 +244,13 @@ export class Sitting {
       })),
       rejected: this.#rejecting!.first,
       warnings: this.#warnings,
-      resume: recorded && !finished ? this.#resume() : null,
+      resume: recorded && !finished ? `profiles resume ${this.#run.id}` : null,
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
     });
-    if (recorded) this.#end(summary, finished, ending.failure);
+    if (recorded) this.#run.end(summary, finished, ending.failure);
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };
-  }
-
-  /** Writes the end of the sitting. A state that fails now has failed before, and that is what is reported. */
-  #end(summary: Summary, finished: boolean, failure: unknown): void {
-    const { state } = this.deps;
-    try {
-      const endedBy = failure instanceof ProfilesError ? failure.code : null;
-      state.endRun(this.#run, { status: summary.status, finished, endedBy, summary });
-      if (!finished) return;
-      state.removeSpool(this.#run);
-      for (const kind of summary.kinds) state.compactFingerprints(this.#scope(), kind);
-    } catch (error) {
-      if (!(failure instanceof StateError)) throw error;
-    }
-  }
-
-  /** On record before the rows in it are: whoever goes on after a crash adds to this file. */
-  #nameRejects(input: number, file: string | null): void {
-    if (file !== null) this.deps.state.setRejectsFile(this.#run, input, file);
   }
 
   #warn(message: string): ImportEvent {
@@ -317,20 +258,8 @@ export class Sitting {
     return { type: 'warning', message };
   }
 
-  #resume(): string {
-    return `profiles resume ${this.#run}`;
-  }
-
   #kinds(): Kind[] {
     return [...new Set(this.#opened.map((input) => input.kind))];
-  }
-
-  /** A run keeps the scope it began with, also where another token goes on with it. */
-  #scope(): Scope {
-    if (this.earlier) return this.earlier.scope;
-    // The command asks for a token before it imports; without one there is nothing but a dry run.
-    if (!this.deps.scope) throw new AuthError('an import needs a token');
-    return this.deps.scope;
   }
 }
 

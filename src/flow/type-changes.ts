@@ -1,9 +1,11 @@
 /** Columns whose type differs from this account's last import of the kind (contract §3 "Types"). Pure. */
 
+interface Types {
+  types: readonly (readonly [key: string, type: string | null])[];
+}
+
 /** Types of metadata keys, as the state keeps them: JSON values with types of their own have none. */
-export function typesOf(
-  surveys: readonly { types: readonly (readonly [key: string, type: string | null])[] }[],
-): Map<string, string> {
+export function typesOf(surveys: readonly Types[]): Map<string, string> {
   const types = new Map<string, string>();
   for (const survey of surveys) {
     for (const [key, type] of survey.types) {
@@ -13,16 +15,16 @@ export function typesOf(
   return types;
 }
 
-/**
- * One warning for each key whose type changed.
- * @param columnOf where a key's values come from: that is what `--type` takes
- */
+/** One warning for each key whose type changed since the account's last import. */
 export function typeChanges(
   last: ReadonlyMap<string, string>,
-  now: ReadonlyMap<string, string>,
-  columnOf: ReadonlyMap<string, string> = new Map(),
+  surveys: readonly (Types & { columns: readonly { column: string; key: string | null }[] })[],
 ): string[] {
-  return [...now].flatMap(([key, type]) => {
+  // What `--type` takes is where a key's values come from.
+  const columnOf = new Map<string | null, string>(
+    surveys.flatMap(({ columns }) => columns.map(({ key, column }) => [key, column] as const)),
+  );
+  return [...typesOf(surveys)].flatMap(([key, type]) => {
     const before = last.get(key);
     if (before === undefined || before === type) return [];
     const change = `"${key}" is ${type} now, and was ${before} in this account's last import`;

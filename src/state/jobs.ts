@@ -2,7 +2,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
-import type { KnownJob, Scope } from './state.js';
+import type { KnownJob, Scope } from './types.js';
 
 interface JobRow {
   job_id: string;

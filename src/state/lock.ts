@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
 import { privateFolder, stateError } from './database.js';
-import type { Scope } from './state.js';
+import type { Scope } from './types.js';
 
 /** What a connection is told when another one holds the file. */
 const SQLITE_BUSY = 5;

@@ -1,7 +1,7 @@
 /** Imports known to this machine, with what a resume needs to go on with them. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind, Summary } from '../model.js';
-import type { KnownRun, Scope } from './state.js';
+import type { KnownRun, Scope } from './types.js';
 
 /** An input of a run. `location` is where its bytes are: the file, or the spooled stdin. */
 export interface RunInput {

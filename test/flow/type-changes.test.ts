@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { typeChanges, typesOf } from '../../src/flow/type-changes.js';
 
-const types = (pairs: Record<string, string>): Map<string, string> => new Map(Object.entries(pairs));
-
 describe('typesOf', () => {
   test('keys of all inputs, the later ones last; keys whose values have no one type are left out', () => {
     const found = typesOf([
@@ -30,21 +28,36 @@ describe('typesOf', () => {
 });
 
 describe('typeChanges', () => {
+  const last = (types: Record<string, string>): Map<string, string> => new Map(Object.entries(types));
+  const now = (types: Record<string, string>, columns: { column: string; key: string | null }[] = []) => [
+    { types: Object.entries(types), columns },
+  ];
+
   test('one warning for each key whose type differs, with the flag that pins it', () => {
     expect(
-      typeChanges(types({ zip: 'string', seats: 'integer' }), types({ zip: 'integer', seats: 'integer' })),
+      typeChanges(last({ zip: 'string', seats: 'integer' }), now({ zip: 'integer', seats: 'integer' })),
     ).toEqual([
       `"zip" is integer now, and was string in this account's last import; --type zip=string pins it`,
     ]);
   });
 
+  test('the flag takes the column, whatever its key', () => {
+    const columns = [
+      { column: 'left out', key: null },
+      { column: 'Postcode', key: 'zip' },
+    ];
+    expect(typeChanges(last({ zip: 'string' }), now({ zip: 'integer' }, columns))).toEqual([
+      expect.stringContaining('--type Postcode=string pins it'),
+    ]);
+  });
+
   test('new keys and keys that are gone are no changes', () => {
-    expect(typeChanges(types({ old: 'string' }), types({ new: 'integer' }))).toEqual([]);
-    expect(typeChanges(new Map(), types({ new: 'integer' }))).toEqual([]);
+    expect(typeChanges(last({ old: 'string' }), now({ new: 'integer' }))).toEqual([]);
+    expect(typeChanges(new Map(), now({ new: 'integer' }))).toEqual([]);
   });
 
   test('no flag is named that would not be understood', () => {
-    expect(typeChanges(types({ address: 'object' }), types({ address: 'string' }))).toEqual([
+    expect(typeChanges(last({ address: 'object' }), now({ address: 'string' }))).toEqual([
       `"address" is string now, and was object in this account's last import`,
     ]);
   });
