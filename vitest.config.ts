@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // These need what Node and npm alone do not bring: `npm run test:contract`, `npm run test:proxy`.
     exclude: [...configDefaults.exclude, 'test/contract/**', 'test/proxy/**'],
-    globalSetup: 'test/support/memory-folder.ts',
+    globalSetup: 'test/support/temporary.ts',
     // Two cores: more workers only make socket and process tests wait for each other.
     maxWorkers: 2,
     // Machines of CI are shared: a process or a terminal may be late there. What fails thrice is broken.

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/contract/*.test.ts'],
-    globalSetup: 'test/contract/install.ts',
+    globalSetup: ['test/support/temporary.ts', 'test/contract/install.ts'],
     maxWorkers: 2,
     // Machines of CI are shared: a process or a terminal may be late there. What fails thrice is broken.
     retry: process.env.CI ? 2 : 0,

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/proxy/*.test.ts'],
+    globalSetup: 'test/support/temporary.ts',
     // Says why where tests are skipped.
     reporters: ['verbose'],
     maxWorkers: 2,

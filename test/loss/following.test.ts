@@ -4,6 +4,7 @@ import { FaultServer, type Trouble } from '../support/fault-server.js';
 import { dated, FAULTS, fates, type status } from './faults.js';
 import { balance, elevenCompanies, fastClock, Machine, type Outcome, resumeToTheEnd } from './support.js';
 
+// The deadline is the network's, so it passes in real time: a poll that hangs costs as much.
 const SEND = ['import', 'companies.csv', '--chunk-size', '4', '--timeout', '300ms'];
 const file = elevenCompanies();
 const clock = fastClock();

@@ -57,6 +57,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
   /** Starts a sitting and kills it after so many milliseconds, if it has not ended by then. */
   const sit = async (argv: string[], killAfter: number | null): Promise<Ended> => {
     const child = profiles([...argv, '--json'], { cwd: machine.folder, env: machine.env });
+    // Real time: another process is to be hit at its work.
     const timer = killAfter === null ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfter);
     const ended = await child.ended;
     clearTimeout(timer);

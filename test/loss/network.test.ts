@@ -10,6 +10,7 @@ import { FaultServer } from '../support/fault-server.js';
 import { status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome, resumeToTheEnd } from './support.js';
 
+// The deadline is the network's, so it passes in real time: each attempt without a connection costs as much.
 const SEND = ['import', 'companies.csv', '--chunk-size', '4', '--retries', '1', '--timeout', '300ms'];
 const CERTS = new URL('../service/certs/', import.meta.url);
 const file = elevenCompanies();

@@ -13,6 +13,7 @@ import {
 } from './support.js';
 
 const file = elevenCompanies();
+// The deadline is the network's, so it passes in real time: a fault that hangs costs as much.
 const SEND = ['import', file.path, '--chunk-size', '4', '--retries', '2', '--timeout', '300ms'];
 
 /** The sandbox's ledger, read as the test's own. */

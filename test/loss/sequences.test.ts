@@ -45,6 +45,7 @@ test.each(seeds(40))('seed %i', async (seed) => {
   const clock = fastClock();
 
   const flags = ['--chunk-size', one(['3', '5', '24']), '--concurrency', one(['1', '2', '8'])];
+  // The deadline passes in real time: it is the network's.
   flags.push('--retries', one(['0', '1', '4']), '--timeout', '150ms');
   if (random() < 0.3) flags.push('--continue-on-error');
   if (random() < 0.2) flags.push('--no-wait');

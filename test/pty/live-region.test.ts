@@ -116,7 +116,7 @@ describe.skipIf(missing.length > 0)('the live region', () => {
       await terminal.resize(columns);
       // tmux tells a program of its new size with a delay; until then it paints for the old one.
       await terminal.until(`the region at ${columns} columns`, (lines) => head.test(lines.at(-3) ?? ''));
-      // Once more than a frame later: what stays is not a passing state.
+      // Once more than a frame (100 ms, in another process) later: what stays is not a passing state.
       await new Promise((resolve) => setTimeout(resolve, 150));
       const all = await terminal.scrollback();
       expect(all.slice(0, 16)).toEqual([

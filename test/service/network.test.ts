@@ -302,6 +302,7 @@ describe('a connection that is kept', () => {
   it('is not used again after a reply was given up', async () => {
     const server = await rawServer((socket, nth) => {
       const late = (): unknown => socket.write(http(202, '{"job_id":"of the first"}'));
+      // In real time, since the socket's: after the deadline of 60 ms.
       if (nth === 1) setTimeout(late, 120);
       else socket.write(http(202, JSON_JOB));
     });

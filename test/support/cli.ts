@@ -27,7 +27,7 @@ export interface CliOptions {
   abort?: AbortSignal;
 }
 
-/** A folder of its own for a test. */
+/** A folder of its own for a test; it goes with the run's (`temporary.ts`). */
 export function scratch(): string {
   return mkdtempSync(join(tmpdir(), 'profiles-test-'));
 }
