@@ -1,7 +1,8 @@
 /** Opens what a command asks for, once, and closes it again. */
 import type { Context, GlobalFlags, ReadRetries, World } from './context.js';
+import { formatDuration } from './duration.js';
 import { safeLine, safeLines } from './output/safe.js';
-import type { LogEntry, ServiceClient } from './service/client.js';
+import type { LogEntry, ReadRetry, ServiceClient } from './service/client.js';
 import { requireBaseUrl, requireToken, resolveSettings, type Settings } from './settings/index.js';
 import type { Scope, State } from './state/state.js';
 
@@ -12,6 +13,11 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
   const closers: (() => void | Promise<void>)[] = [];
   const warn = (message: string): void => {
     if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
+  };
+
+  /** Polls and lookups; what becomes of requests is told by the import's own events. */
+  const onRetry = ({ delayMs, reason }: ReadRetry): void => {
+    if (!flags.quiet) world.stderr.write(`retry: again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
   };
 
   const settings = once(async (): Promise<Settings> => {
@@ -36,6 +42,7 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
       ...service,
       timeoutMs: found.timeoutMs,
       ...reads,
+      onRetry,
       clock: world.clock,
       proxy: world.env,
       ...(flags.debug

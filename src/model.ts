@@ -101,9 +101,10 @@ export type RunStatus =
   | 'interrupted';
 
 /** A job of this run: the service's record, every field kept, with the lines its request came from. */
-export type RunJob = Job & { first_line: number; last_line: number };
+export type RunJob = Job & { file: string; first_line: number; last_line: number };
 
 export interface MaybeSentTwice {
+  file: string;
   first_line: number;
   last_line: number;
   rows: number;

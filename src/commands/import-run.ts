@@ -32,8 +32,8 @@ export async function runAndReport(
   scope: Scope | null = null,
 ): Promise<ExitCode> {
   const deps = await importDeps(options, context, scope);
-  const { stdout, stderr, env, flags, clock } = context;
-  const reporter = createReporter({ mode: form, stdout, stderr, env, flags, clock });
+  const { stdout, stderr, env, cwd, flags, clock } = context;
+  const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
   try {
     const events = runImport(options, deps, earlier);
     for (;;) {

@@ -116,7 +116,10 @@ async function show(run: StoredRun, state: State, { stdout, env, flags }: Contex
       resume: resumeOf(run),
       inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
       requests: requests.map(({ job: _job, ...request }) => request),
-      jobs: jobsOf(requests),
+      jobs: jobsOf(
+        requests,
+        inputs.map(({ path }) => path),
+      ),
       summary,
     };
     await writeJson(stdout, JSON.stringify(detail, null, 2));

@@ -14,7 +14,7 @@ import type { Scope, State } from '../state/state.js';
 import { type Chunk, halve, serialise } from './chunk.js';
 import type { SendOptions } from './options.js';
 import { foundAfterCrash, sendRequest } from './request.js';
-import { completedRows, isAccepted, isShort, submittedRows } from './summary.js';
+import { completedRows, isAccepted, isShort, runJob, submittedRows } from './summary.js';
 import { watchJob } from './watch.js';
 
 export interface DeliverDeps {
@@ -82,7 +82,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
       return;
     case 'too_large':
       if (items === 1) return reject(outcome.error);
-      deps.limits.items = Math.min(deps.limits.items, Math.ceil(chunk.ends.length / 2));
+      lowerLimit(chunk.ends.length, deps);
       for (const half of halve(chunk)) {
         if (!deps.stop.aborted) await deliver(half, deps);
       }
@@ -95,6 +95,15 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
     case 'stopped':
       return;
   }
+}
+
+/** After a 413: said once for each size, whoever of those under way meets it first. */
+function lowerLimit(refused: number, { limits, emit }: DeliverDeps): void {
+  const half = Math.ceil(refused / 2);
+  if (half >= limits.items) return;
+  limits.items = half;
+  const message = `a request of ${refused} rows is too large for the service (413): it goes on with ${half} at a time`;
+  emit({ type: 'notice', message });
 }
 
 /** Follows the job of an acknowledged request to its end, or until waiting is ended. */
@@ -187,8 +196,9 @@ function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): 
 
 function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
   const job = record.job!;
+  const { path } = deps.inputs[record.input]!;
   const { first_line, last_line } = record;
-  deps.emit({ type: 'job', kind, rows: record.rows, job: { ...job, first_line, last_line } });
+  deps.emit({ type: 'job', kind, rows: record.rows, job: runJob(job, record, path) });
   deps.emit({
     type: 'progress',
     phase: 'following',

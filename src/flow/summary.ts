@@ -11,6 +11,7 @@ import type {
   RunStatus,
   Summary,
 } from '../model.js';
+import type { Job } from '../service/contract.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { InvalidBound } from './options.js';
 
@@ -103,6 +104,7 @@ export interface Facts {
 /** The result document (contract §3 "Result"). */
 export function summarise(ending: Ending, facts: Facts): Summary {
   const { records } = ending;
+  const paths = facts.inputs.map(({ opened }) => opened.path);
   return {
     run: facts.run,
     status: statusOf(ending),
@@ -118,8 +120,8 @@ export function summarise(ending: Ending, facts: Facts): Summary {
       rejects_file,
     })),
     rejected: facts.rejected,
-    jobs: jobsOf(records),
-    maybe_sent_twice: maybeSentTwice(records),
+    jobs: jobsOf(records, paths),
+    maybe_sent_twice: maybeSentTwice(records, paths),
     warnings: facts.warnings,
     resume: facts.resume,
     ...(facts.plan ? { plan: facts.plan } : {}),
@@ -127,18 +129,26 @@ export function summarise(ending: Ending, facts: Facts): Summary {
   };
 }
 
-export function jobsOf(records: readonly RequestRecord[]): RunJob[] {
-  return records.flatMap((r) =>
-    r.job ? [{ ...r.job, first_line: r.first_line, last_line: r.last_line }] : [],
-  );
+/** @param paths of the run's inputs */
+export function jobsOf(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
+  return records.flatMap((r) => (r.job ? [runJob(r.job, r, paths[r.input]!)] : []));
 }
 
-export function maybeSentTwice(records: readonly RequestRecord[]): MaybeSentTwice[] {
+/** A job with where its rows stand. */
+export function runJob(job: Job, { first_line, last_line }: RequestRecord, file: string): RunJob {
+  return { ...job, file, first_line, last_line };
+}
+
+export function maybeSentTwice(
+  records: readonly RequestRecord[],
+  paths: readonly string[],
+): MaybeSentTwice[] {
   return records.flatMap((r) =>
     r.twice === null
       ? []
       : [
           {
+            file: paths[r.input]!,
             first_line: r.first_line,
             last_line: r.last_line,
             rows: r.rows,

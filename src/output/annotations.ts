@@ -1,5 +1,6 @@
 /** What GitHub Actions shows of an import: annotations at the rejected rows, and a table in the job's summary. */
 import { appendFile } from 'node:fs/promises';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import type { Rejection, Summary } from '../model.js';
 import { count, grouped } from './numbers.js';
 import { safeLine } from './safe.js';
@@ -15,9 +16,14 @@ export const inGitHubActions = (env: Env): boolean => env.GITHUB_ACTIONS === 'tr
 /**
  * Writes up to 10 `::error` commands to stderr and appends the table to `$GITHUB_STEP_SUMMARY`. A summary file
  * that cannot be written is a warning: an import that went well must not fail over its ornament.
+ * @param cwd what the paths of the summary are relative to
  */
-export async function annotate(summary: Summary, env: Env, stderr: TextStream): Promise<void> {
-  await writeOut(stderr, annotationCommands(summary.rejected));
+export async function annotate(summary: Summary, env: Env, cwd: string, stderr: TextStream): Promise<void> {
+  const inWorkspace = summary.rejected.map((row) => ({
+    ...row,
+    file: workspacePath(row.file, cwd, env.GITHUB_WORKSPACE),
+  }));
+  await writeOut(stderr, annotationCommands(inWorkspace));
   const file = env.GITHUB_STEP_SUMMARY;
   if (!file) return;
   try {
@@ -26,6 +32,14 @@ export async function annotate(summary: Summary, env: Env, stderr: TextStream): 
     const reason = error instanceof Error ? error.message : String(error);
     await writeOut(stderr, `warning: GITHUB_STEP_SUMMARY: ${safeLine(reason)}\n`);
   }
+}
+
+/** The path as the repository knows it, by which GitHub finds the file; as it is for a file that lies elsewhere. */
+export function workspacePath(file: string, cwd: string, workspace: string | undefined): string {
+  if (!workspace || file === '-') return file;
+  const path = relative(workspace, resolve(cwd, file));
+  const outside = path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path);
+  return outside ? file : path.replaceAll(sep, '/');
 }
 
 /** Workflow commands, one a line: `::error file=a.csv,line=17::reason`. */

@@ -18,6 +18,8 @@ export interface ReporterOptions {
   stdout: TextStream;
   stderr: TextStream;
   env: Env;
+  /** What paths in the events are relative to. */
+  cwd: string;
   flags: OutputFlags;
   clock: { now(): number; monotonic(): number };
   /** Drives the animation; a test puts its own here. */
@@ -42,7 +44,7 @@ export function createReporter(options: ReporterOptions): Reporter {
     conversation({ ...options, progress, summary: mode === 'text' }),
     ...(mode === 'json' ? [documentResult(stdout)] : []),
     ...(mode === 'ndjson' ? [eventResult(stdout, options.clock)] : []),
-    ...(inGitHubActions(env) ? [annotations(env, stderr)] : []),
+    ...(inGitHubActions(env) ? [annotations(options)] : []),
   ];
   let last: Promise<void> = Promise.resolve();
   return {
@@ -65,9 +67,9 @@ export function createReporter(options: ReporterOptions): Reporter {
   };
 }
 
-function annotations(env: Env, stderr: TextStream): Reporter {
+function annotations({ env, cwd, stderr }: ReporterOptions): Reporter {
   return {
-    report: (event) => (event.type === 'summary' ? annotate(event.summary, env, stderr) : undefined),
+    report: (event) => (event.type === 'summary' ? annotate(event.summary, env, cwd, stderr) : undefined),
     close: async () => {},
   };
 }

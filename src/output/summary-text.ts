@@ -1,6 +1,6 @@
 /** The result of an import in words. */
 import { formatDuration } from '../duration.js';
-import type { RunJob, RunStatus, Summary } from '../model.js';
+import type { RunStatus, Summary } from '../model.js';
 import { isFinal } from '../service/names.js';
 import { statusStyle } from './job-board.js';
 import { count, grouped } from './numbers.js';
@@ -27,17 +27,22 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
 /** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, how to go on. */
 export function summaryLines(summary: Summary, styles: Styles): string[] {
   const { mark, words, style } = OUTCOME[summary.status];
-  const account = summary.account === null ? '' : `account ${safeLine(summary.account)}, `;
   return [
     styles[style](`${mark} ${words}`) + tookText(summary, styles.dim),
-    `  to        ${account}region ${safeLine(summary.region)}, ${safeLine(summary.base_url)}`,
+    `  to        ${whereTo(summary)}`,
     `  rows      ${rowsLine(summary)}`,
     ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
-    ...jobLines(summary.jobs, styles),
+    ...jobLines(summary, styles),
     ...twiceLines(summary, styles.yellow),
     ...rejectionLines(summary, styles.red),
     ...nextLines(summary, styles.bold),
   ];
+}
+
+/** A dry run needs no host. */
+function whereTo({ account, region, base_url }: Summary): string {
+  const service = `region ${safeLine(region)}, ${base_url === '' ? 'no host set' : safeLine(base_url)}`;
+  return account === null ? service : `account ${safeLine(account)}, ${service}`;
 }
 
 /** "Nothing was sent after 57ms" would read as if it were the reason. */
@@ -72,8 +77,16 @@ function requestsLine(summary: Summary): string {
     : `${grouped(summary.requests)}, ${summary.retries === 1 ? '1 retry' : `${grouped(summary.retries)} retries`}`;
 }
 
+/** Lines are those of a file: of several, which one. */
+function linesOf(
+  { file, first_line, last_line }: { file: string; first_line: number; last_line: number },
+  files: Summary['files'],
+): string {
+  return `${files.length > 1 ? `${safeLine(file)} ` : ''}lines ${first_line}-${last_line}`;
+}
+
 /** Jobs that did not complete come first and are all named: they are what one has to look after. */
-function jobLines(jobs: readonly RunJob[], styles: Styles): string[] {
+function jobLines({ jobs, files }: Summary, styles: Styles): string[] {
   const open = jobs.filter((job) => job.status !== 'completed');
   const done = jobs.filter((job) => job.status === 'completed');
   const shown = [...open, ...done.slice(0, Math.max(0, SHOWN_JOBS - open.length))];
@@ -82,18 +95,18 @@ function jobLines(jobs: readonly RunJob[], styles: Styles): string[] {
     const rows = short || !isFinal(job.status) ? `${grouped(job.completed_rows ?? 0)} of ` : '';
     const total = count(job.total_rows ?? 0, 'row');
     const status = statusStyle(job.status, styles)(safeLine(job.status));
-    return `  job       ${safeLine(job.job_id)}  ${status}  ${rows}${total}, lines ${job.first_line}-${job.last_line}`;
+    return `  job       ${safeLine(job.job_id)}  ${status}  ${rows}${total}, ${linesOf(job, files)}`;
   });
   if (jobs.length > shown.length)
     lines.push(`            and ${count(jobs.length - shown.length, 'more job')}: profiles jobs`);
   return lines;
 }
 
-function twiceLines({ maybe_sent_twice: all }: Summary, style: Style): string[] {
+function twiceLines({ maybe_sent_twice: all, files }: Summary, style: Style): string[] {
   if (all.length === 0) return [];
   const lines = all.slice(0, SHOWN_TWICE).map((entry) => {
     const job = entry.job_id === null ? '' : `, job ${safeLine(entry.job_id)}`;
-    return `    lines ${entry.first_line}-${entry.last_line} (${count(entry.rows, 'row')}${job}): ${safeLine(entry.reason)}`;
+    return `    ${linesOf(entry, files)} (${count(entry.rows, 'row')}${job}): ${safeLine(entry.reason)}`;
   });
   if (all.length > SHOWN_TWICE) lines.push(`    and ${count(all.length - SHOWN_TWICE, 'more request')}`);
   return [`  ${style('sent again because the answer was lost')} (an upsert makes that safe):`, ...lines];

@@ -29,7 +29,9 @@ export function parseKey(name: string): Key {
   }
   const like = nearestKey(path);
   throw new ConfigError(`unknown key "${name}"`, {
-    hint: like ? `did you mean "${like}"?` : `keys: ${knownKeys([]).join(', ')}`,
+    hint: like
+      ? `did you mean "${like}"?`
+      : 'keys are token, region, regions.<name>.base_url, import.chunk_size and more: profiles help config',
   });
 }
 

@@ -35,6 +35,6 @@ export function requireToken(settings: Pick<Settings, 'token' | 'account'>): Sec
   const key = settings.account === null ? 'token' : `accounts.${settings.account}.token`;
   const whose = settings.account === null ? '' : ` for account "${settings.account}"`;
   throw new AuthError(`there is no token${whose}`, {
-    hint: `set PROFILES_TOKEN, give --token-file <path>, or type: profiles config set ${key}`,
+    hint: `set PROFILES_TOKEN, give --token-file <path>, or type: profiles config set ${key}\nor rehearse with --region sandbox, which needs none`,
   });
 }

@@ -182,6 +182,11 @@ describe('set', () => {
       'regions.eu.base_url: http:// would send the token to eu.example.com in the clear',
     ],
     [
+      'a key like no other',
+      'qqqqqqqq 1',
+      'unknown key "qqqqqqqq"\n  keys are token, region, regions.<name>.base_url, import.chunk_size and more: profiles help config\n',
+    ],
+    [
       'an account that is not there',
       'account prod',
       'there is no account "prod"\n  profiles config init --account prod makes it',

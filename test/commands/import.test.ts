@@ -50,6 +50,26 @@ describe('import', () => {
     expect(sandbox.show('companies', '00042')?.metadata).toEqual({ name: 'Åkerlund AB', size: 12 });
   });
 
+  test('a request that is too large is halved, and each new size is told once', async ({ start }) => {
+    const sandbox = await start({ limits: { maxItems: 2 } });
+    const rows = Array.from({ length: 16 }, (_, i) => `c${i}\n`);
+    const cwd = folder({ 'c.csv': `company_id\n${rows.join('')}` });
+    const words = ['import', 'c.csv', '--chunk-size', '8', ...FAST];
+    const { code, stderr } = await cli(words, { cwd, env: environmentOf(sandbox) });
+    expect(code).toBe(0);
+    expect(stderr.match(/a request of .*/g)).toEqual([
+      'a request of 8 rows is too large for the service (413): it goes on with 4 at a time',
+      'a request of 4 rows is too large for the service (413): it goes on with 2 at a time',
+    ]);
+  });
+
+  test('a dry run needs no host, and says so', async () => {
+    const cwd = folder({ 'c.csv': 'company_id\n1\n' });
+    const { code, stderr } = await cli(['import', 'c.csv', '--dry-run'], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toContain('  to        region default, no host set\n');
+  });
+
   test('the summary is conversation, so stdout stays empty without --json', async ({ sandbox }) => {
     const cwd = folder({ 'u.ndjson': '{"user_id":"u1","company_id":"c1","plan":"gold"}\n' });
     const piped = await cli(['import', 'u.ndjson', ...FAST], { cwd, env: environmentOf(sandbox) });

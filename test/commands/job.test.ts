@@ -129,6 +129,24 @@ describe('job --watch', () => {
     expect(stderr).toMatch(/^\d\d:\d\d:\d\d jobs?: /);
   });
 
+  test.for([
+    ['', 'retry: again in 0ms: 503 Service Unavailable'],
+    ['--quiet', ''],
+  ] as const)('a poll that is tried again is told, %s', async ([flag, said], { sandbox }) => {
+    const id = await submitCompanies(sandbox);
+    sandbox.faults.add('503:first=1,on=job,retry-after=0');
+    const words = [id, '--watch', '--interval', '10ms', ...(flag === '' ? [] : [flag])];
+    const { code, stderr } = await job(words, sandbox);
+    expect(code).toBe(0);
+    expect(
+      stderr
+        .split('\n')
+        .filter((line) => /retry/.test(line))
+        .join(),
+    ).toContain(said);
+    expect(stderr.match(/retry/g)?.length ?? 0).toBe(said === '' ? 0 : 1);
+  });
+
   test('--quiet says nothing but the record', async ({ sandbox }) => {
     const id = await submitCompanies(sandbox);
     const { code, stdout, stderr } = await job(

@@ -243,10 +243,18 @@ describe('countRows', () => {
 });
 
 describe('what is reported of requests', () => {
-  test('jobs have every field of their record, and the lines they came from', () => {
+  test('jobs have every field of their record, and the file and lines they came from', () => {
     const records = [withJob({ total_rows: 10, mood: 'well' }), recordedRange(10, 20)];
-    expect(jobsOf(records)).toEqual([
-      { job_id: 'job-1', status: 'completed', total_rows: 10, mood: 'well', first_line: 2, last_line: 11 },
+    expect(jobsOf(records, ['a.csv'])).toEqual([
+      {
+        job_id: 'job-1',
+        status: 'completed',
+        total_rows: 10,
+        mood: 'well',
+        file: 'a.csv',
+        first_line: 2,
+        last_line: 11,
+      },
     ]);
   });
 
@@ -254,12 +262,12 @@ describe('what is reported of requests', () => {
     const twice = { twice: 'connection reset' };
     const records = [
       recordedRange(0, 5, { ...twice, state: 'acknowledged', job_id: 'job-1' }),
-      recordedRange(5, 9, { ...twice, state: 'withdrawn' }),
+      recordedRange(5, 9, { ...twice, input: 1, state: 'withdrawn' }),
       recordedRange(9, 12, { state: 'unknown', reason: 'reply timeout' }),
     ];
-    expect(maybeSentTwice(records)).toEqual([
-      { first_line: 2, last_line: 6, rows: 5, reason: 'connection reset', job_id: 'job-1' },
-      { first_line: 7, last_line: 10, rows: 4, reason: 'connection reset', job_id: null },
+    expect(maybeSentTwice(records, ['a.csv', 'b.csv'])).toEqual([
+      { file: 'a.csv', first_line: 2, last_line: 6, rows: 5, reason: 'connection reset', job_id: 'job-1' },
+      { file: 'b.csv', first_line: 7, last_line: 10, rows: 4, reason: 'connection reset', job_id: null },
     ]);
   });
 

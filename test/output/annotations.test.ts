@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { annotate, annotationCommands, stepSummary } from '../../src/output/annotations.js';
+import { annotate, annotationCommands, stepSummary, workspacePath } from '../../src/output/annotations.js';
 import { scratch } from '../support/cli.js';
 import { aSummary, withRejections } from '../support/runs.js';
 import { sink } from '../support/sink.js';
@@ -33,6 +33,22 @@ describe('annotationCommands', () => {
   });
 });
 
+describe('workspacePath', () => {
+  test.each([
+    ['in the workspace', 'a.csv', '/w', '/w', 'a.csv'],
+    ['below it', 'a.csv', '/w/data', '/w', 'data/a.csv'],
+    ['beside the folder of the step', '../x/a.csv', '/w/data', '/w', 'x/a.csv'],
+    ['by its absolute path', '/w/data/a.csv', '/elsewhere', '/w', 'data/a.csv'],
+    ['with a name that begins with dots', '..a.csv', '/w', '/w', '..a.csv'],
+    ['outside of it', '../a.csv', '/w', '/w', '../a.csv'],
+    ['in a folder of a like name', '/work/a.csv', '/w', '/w', '/work/a.csv'],
+    ['stdin', '-', '/w/data', '/w', '-'],
+    ['no workspace', 'a.csv', '/w/data', undefined, 'a.csv'],
+  ])('%s', (_where, file, cwd, workspace, path) => {
+    expect(workspacePath(file, cwd, workspace)).toBe(path);
+  });
+});
+
 describe('stepSummary', () => {
   test('rows by what became of them, and the rejected ones', () => {
     expect(stepSummary(withRejections(22))).toMatch(
@@ -56,14 +72,21 @@ describe('annotate', () => {
     const file = join(scratch(), 'summary.md');
     writeFileSync(file, '# before\n');
     const stderr = sink();
-    await annotate(withRejections(1), { GITHUB_STEP_SUMMARY: file }, stderr);
+    await annotate(withRejections(1), { GITHUB_STEP_SUMMARY: file }, '/', stderr);
     expect(stderr.text()).toBe('::error file=companies.csv,line=17::reason 0\n');
     expect(readFileSync(file, 'utf8')).toMatch(/^# before\n### Import companies: partial\n/);
   });
 
+  test('names files as the repository does', async () => {
+    const stderr = sink();
+    await annotate(withRejections(1), { GITHUB_WORKSPACE: '/w' }, '/w/data', stderr);
+    expect(stderr.text()).toBe('::error file=data/companies.csv,line=17::reason 0\n');
+  });
+
   test('a summary file that cannot be written is a warning', async () => {
     const stderr = sink();
-    await annotate(aSummary(), { GITHUB_STEP_SUMMARY: join(scratch(), 'missing', 'summary.md') }, stderr);
+    const env = { GITHUB_STEP_SUMMARY: join(scratch(), 'missing', 'summary.md') };
+    await annotate(aSummary(), env, '/', stderr);
     expect(stderr.text()).toMatch(/^warning: GITHUB_STEP_SUMMARY: ENOENT.*\n$/);
   });
 });

@@ -14,7 +14,16 @@ interface Given extends Partial<Pick<ReporterOptions, 'mode' | 'env' | 'flags'>>
 async function told(events: ImportEvent[], { mode = 'text', env = {}, flags = {}, ...streams }: Given = {}) {
   const [stdout, stderr] = [sink(streams.stdout), sink(streams.stderr)];
   const clock = new IdleClock(new Date(2026, 0, 15, 12, 3, 5).getTime());
-  const reporter = createReporter({ mode, stdout, stderr, env, flags, clock, schedule: () => () => {} });
+  const reporter = createReporter({
+    mode,
+    stdout,
+    stderr,
+    env,
+    cwd: '/',
+    flags,
+    clock,
+    schedule: () => () => {},
+  });
   for (const event of events) {
     await reporter.report(event);
     clock.advance(1_000);
@@ -216,6 +225,7 @@ test('a stdout that fails is told by close, also to a caller that does not wait 
     stdout,
     stderr: sink(),
     env: {},
+    cwd: '/',
     flags: {},
     clock: new IdleClock(),
   });

@@ -45,13 +45,33 @@ describe('summaryLines', () => {
   });
 
   test('what may have been sent twice is named', () => {
-    const entry = { first_line: 2, last_line: 501, rows: 500, reason: 'connection reset', job_id: 'job-1' };
+    const where = { file: 'companies.csv', first_line: 2, last_line: 501 };
+    const entry = { ...where, rows: 500, reason: 'connection reset', job_id: 'job-1' };
     expect(lines({ retries: 1, maybe_sent_twice: [entry, { ...entry, job_id: null }] }).slice(-3)).toEqual([
       '  sent again because the answer was lost (an upsert makes that safe):',
       '    lines 2-501 (500 rows, job job-1): connection reset',
       '    lines 2-501 (500 rows): connection reset',
     ]);
     expect(lines({ retries: 1 })).toContain('  requests  1, 1 retry');
+  });
+
+  test('of several files, lines are named with theirs', () => {
+    const files = ['a.csv', 'b.csv'].map((path) => ({ ...aSummary().files[0]!, path }));
+    const twice = { file: 'b.csv', first_line: 2, last_line: 3, rows: 2, reason: 'reset', job_id: null };
+    const text = lines({
+      files,
+      jobs: [aJob({ file: 'a.csv' }), aJob({ job_id: 'job-2', file: 'b.csv' })],
+      maybe_sent_twice: [twice],
+    });
+    expect(text).toContain('  job       job-1  completed  997 rows, a.csv lines 2-1001');
+    expect(text).toContain('  job       job-2  completed  997 rows, b.csv lines 2-1001');
+    expect(text).toContain('    b.csv lines 2-3 (2 rows): reset');
+  });
+
+  test('without a host nothing stands where it would', () => {
+    expect(lines({ status: 'planned', account: null, region: 'default', base_url: '' })[1]).toBe(
+      '  to        region default, no host set',
+    );
   });
 
   test('stopped early: what is unsent, the open jobs and how to go on', () => {
@@ -111,9 +131,14 @@ describe('summaryLines', () => {
         region: evil,
         resume: evil,
         rejected: [{ file: evil, line: 1, reason: evil }],
-        files: [{ path: evil, kind: 'users', rows: { read: 1, rejected: 1 }, rejects_file: evil }],
-        jobs: [aJob({ job_id: evil, status: evil })],
-        maybe_sent_twice: [{ first_line: 1, last_line: 2, rows: 1, reason: evil, job_id: evil }],
+        files: [evil, 'b.csv'].map((path) => ({
+          path,
+          kind: 'users',
+          rows: { read: 1, rejected: 1 },
+          rejects_file: evil,
+        })),
+        jobs: [aJob({ job_id: evil, status: evil, file: evil })],
+        maybe_sent_twice: [{ file: evil, first_line: 1, last_line: 2, rows: 1, reason: evil, job_id: evil }],
       }),
       plain,
     );

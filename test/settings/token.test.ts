@@ -90,7 +90,12 @@ describe('--token-file', () => {
 });
 
 it('a missing token names the command that sets it, for the account at hand', async () => {
-  expect(() => requireToken({ token: null, account: null })).toThrow('there is no token');
+  expect(() => requireToken({ token: null, account: null })).toThrow(
+    expect.objectContaining({
+      message: 'there is no token',
+      hint: expect.stringContaining('--region sandbox'),
+    }),
+  );
   const settings = await settle({ file: { accounts: { prod: {} } }, flags: { account: 'prod' } });
   try {
     requireToken(settings);

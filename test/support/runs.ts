@@ -8,6 +8,7 @@ export function aJob(over: Partial<RunJob> = {}): RunJob {
     total_rows: 997,
     completed_rows: 997,
     links: null,
+    file: 'companies.csv',
     first_line: 2,
     last_line: 1001,
     ...over,

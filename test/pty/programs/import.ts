@@ -25,7 +25,15 @@ const events: ImportEvent[] = [
 const { stdout, stderr, env } = process;
 // What stood on the screen before.
 for (let n = 1; n <= Number(env.PRELUDE ?? 0); n++) stdout.write(`line ${n}\n`);
-const reporter = createReporter({ mode: 'text', stdout, stderr, env, flags: {}, clock: systemClock });
+const reporter = createReporter({
+  mode: 'text',
+  stdout,
+  stderr,
+  env,
+  cwd: '/',
+  flags: {},
+  clock: systemClock,
+});
 const going = setInterval(() => {}, 60_000);
 
 async function end(code: number): Promise<void> {
