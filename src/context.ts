@@ -5,7 +5,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import type { ClientOptions, ServiceClient } from './service/client.js';
-import type { Settings } from './settings/index.js';
+import type { Settings, SettingsFlags } from './settings/index.js';
 import type { Scope, State } from './state/state.js';
 
 /** A stream that may be a terminal. `columns` is absent or 0 where no width is known. */
@@ -22,15 +22,7 @@ export interface Clock {
 }
 
 /** Flags that every command takes (contract §2), as commander names them. Durations are still text. */
-export interface GlobalFlags {
-  config?: string;
-  account?: string;
-  region?: string;
-  baseUrl?: string;
-  lookupBaseUrl?: string;
-  tokenFile?: string;
-  stateDir?: string;
-  timeout?: string;
+export interface GlobalFlags extends SettingsFlags {
   json?: boolean;
   quiet?: boolean;
   debug?: boolean;

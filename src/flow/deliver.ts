@@ -13,7 +13,7 @@ import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { type Chunk, halve, serialise } from './chunk.js';
 import type { SendOptions } from './options.js';
-import { foundAfterCrash, sendRequest } from './request.js';
+import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
 import { completedRows, isAccepted, isShort, runJob, submittedRows } from './summary.js';
 import { watchJob } from './watch.js';
 
@@ -163,12 +163,7 @@ function recordOf(
     end_row: chunk.end_row,
     first_line: chunk.lines[0] ?? 0,
     last_line: chunk.lines.at(-1) ?? 0,
-    state: 'intent',
-    reason: null,
-    retries: 0,
-    twice: null,
-    job_id: null,
-    job: null,
+    ...UNSENT,
   };
   records.push(record);
   return record;

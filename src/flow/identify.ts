@@ -11,7 +11,7 @@ import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
-import { type RetryOptions, sendRequest } from './request.js';
+import { type RetryOptions, sendRequest, UNSENT } from './request.js';
 import { watchJob } from './watch.js';
 
 export interface Profile {
@@ -134,11 +134,6 @@ function unrecorded(bytes: number): RequestRecord {
     unchanged: 0,
     bytes,
     digest: '',
-    state: 'intent',
-    reason: null,
-    retries: 0,
-    twice: null,
-    job_id: null,
-    job: null,
+    ...UNSENT,
   };
 }

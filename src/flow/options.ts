@@ -1,20 +1,10 @@
 /** What an import is told, validated and in units: bytes, milliseconds, rows. */
-
-import type { MappingRules } from '../input/index.js';
-import type { Format, Kind } from '../model.js';
+import type { InputOptions } from '../input/index.js';
 
 /** How the inputs are read and what becomes of their columns. A run keeps these for its resume. */
-export interface ReadOptions {
+export interface ReadOptions extends Omit<InputOptions, 'path' | 'location' | 'cwd'> {
   /** As the user wrote them; `-` is stdin. */
   paths: string[];
-  kind?: Kind | undefined;
-  id?: string | undefined;
-  companyId?: string | undefined;
-  format?: Format | undefined;
-  delimiter?: string | undefined;
-  encoding?: string | undefined;
-  maxCellBytes: number;
-  rules: MappingRules;
 }
 
 /** How many invalid rows an import puts up with: none, a count, a share of the rows read, or any number. */

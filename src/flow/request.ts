@@ -17,6 +17,16 @@ export type RetryOptions = Pick<
   'retries' | 'retryDelayMs' | 'maxRetryAfterMs' | 'busyTimeoutMs'
 >;
 
+/** Where a request stands before its first attempt. */
+export const UNSENT = {
+  state: 'intent',
+  reason: null,
+  retries: 0,
+  twice: null,
+  job_id: null,
+  job: null,
+} as const satisfies Partial<RequestRecord>;
+
 /** What a request needs of the world. */
 export interface RequestDeps {
   submit(signal: AbortSignal): Promise<Answer>;

@@ -5,7 +5,7 @@ export interface SettingsWorld {
   cwd: string;
 }
 
-/** The flags that choose settings, as commander names them; `GlobalFlags` satisfies it. */
+/** The flags that choose settings, as commander names them. */
 export interface SettingsFlags {
   config?: string;
   account?: string;
