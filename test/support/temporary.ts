@@ -30,8 +30,8 @@ const ROOM_BYTES = 1024 ** 3;
 /** vitest's globalSetup. Who sets TMPDIR decides. @returns its teardown */
 export default function setup(): () => void {
   const folder = (process.env.TMPDIR ? null : inMemory()) ?? madeIn(tmpdir());
-  // One test runs as another user.
-  chmodSync(folder, 0o755);
+  // A test runs the command as another user.
+  chmodSync(folder, 0o711);
   for (const variable of ['TMPDIR', 'TEMP', 'TMP']) process.env[variable] = folder;
   return () => remove(folder);
 }
