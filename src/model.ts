@@ -100,7 +100,7 @@ export type RunStatus =
   | 'timed_out'
   | 'interrupted';
 
-/** A job of this run: the service's record, every field kept, with the lines its request came from. */
+/** A job of this run: the service's record, every field kept, with the file and the lines its request came from. */
 export type RunJob = Job & { file: string; first_line: number; last_line: number };
 
 export interface MaybeSentTwice {

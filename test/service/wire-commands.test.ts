@@ -59,7 +59,7 @@ test('import: a CSV becomes the companies of the example, and its job is followe
   expect(sent()).toEqual(example('bulk-companies-accepted').request.body);
   expect(asked()).toEqual(['POST /v1/companies/bulk_identify', ...states.map(() => POLL)]);
   const { jobs } = JSON.parse(stdout) as Summary;
-  expect(jobs).toEqual([{ ...bodyOf('job-completed'), first_line: 2, last_line: 3 }]);
+  expect(jobs).toEqual([{ ...bodyOf('job-completed'), file, first_line: 2, last_line: 3 }]);
 });
 
 test('import: JSON becomes the users of the example; unknown statuses and fields do no harm', async () => {
