@@ -1,4 +1,6 @@
 /** What a batch contributes to the survey. Plain data: it is made on any thread and added up on one. */
+
+import type { RejectedRow } from '../model.js';
 import type { ColumnStats, Evidence } from './columns/stats.js';
 import type { Target } from './columns/targets.js';
 import type { FieldStats } from './json/field-stats.js';
@@ -13,8 +15,8 @@ export interface SurveyPart {
   /** One entry for each accepted row, in order. `sizes` are upper bounds. */
   ids: BigUint64Array<ArrayBuffer>;
   sizes: Uint32Array<ArrayBuffer>;
-  /** Ordinal of the first accepted row; -1 when there is none. */
-  sample: number;
+  /** The first accepted row; null when there is none. */
+  sample: { ordinal: number; original: RejectedRow['original'] } | null;
   /** Rows whose size is within the limit only if some columns turn out as numbers, by ordinal. */
   unsettled: number[];
   /** Users only: the companies that the accepted rows name. */

@@ -116,7 +116,7 @@ class Hand {
   constructor(url: URL) {
     this.#worker = new Worker(url, {
       // Rows die young. A small nursery costs little time and keeps the process small.
-      resourceLimits: { maxYoungGenerationSizeMb: 16 },
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
     });
     this.#worker.on('message', (reply: Reply) => {
       const waiting = this.#waiting.shift();

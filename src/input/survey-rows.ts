@@ -1,5 +1,6 @@
 /** What the survey of a batch keeps of its rows, whatever their format. */
 
+import type { RejectedRow } from '../model.js';
 import { Hashes } from './hashes.js';
 import { ROUNDED_ID, type SurveyPart } from './parts.js';
 import { Numbers } from './text/cutter.js';
@@ -80,13 +81,18 @@ export class SurveyRows {
   }
 
   #count(number: number, size: number): void {
-    if (this.#sample < 0) this.#sample = this.#batch.first + number;
+    if (this.#sample < 0) this.#sample = number;
     this.#bytes += size;
     if (size > this.#largest) this.#largest = size;
     this.#sizes.push(size);
   }
 
-  finish(columns: SurveyPart['columns']): SurveyPart {
+  /** @param originalOf a row of the batch as it stands in the input */
+  finish(
+    columns: SurveyPart['columns'],
+    originalOf: (number: number) => RejectedRow['original'],
+  ): SurveyPart {
+    const { first } = this.#batch;
     return {
       read: this.#batch.lines.length,
       rejected: this.#rejected,
@@ -94,7 +100,7 @@ export class SurveyRows {
       largest: this.#largest,
       ids: this.#ids.take(),
       sizes: this.#sizes.take(),
-      sample: this.#sample,
+      sample: this.#sample < 0 ? null : { ordinal: first + this.#sample, original: originalOf(this.#sample) },
       unsettled: this.unsettled,
       companies: this.#companyIds && {
         ids: this.#companyIds.take(),

@@ -3,13 +3,12 @@
 import { quoted } from './columns/quoted.js';
 import { type ColumnsTotal, columnsTotal, placeOf } from './columns/total.js';
 import type { SurveyPart } from './parts.js';
+import { itemOf } from './sample.js';
 import type { Tally } from './text/source.js';
 import type { ItemBatch, OpenedInput, Schema, Survey } from './types.js';
 
 export class SurveyTotal {
   readonly rows = { read: 0, rejected: 0 };
-  /** Ordinal of the first accepted row, -1 before there is one. */
-  sample = -1;
   readonly unsettled: number[] = [];
   readonly #input: OpenedInput;
   readonly #schema: Schema;
@@ -17,6 +16,9 @@ export class SurveyTotal {
   #bytes = 0;
   #largest = 0;
   #rounded: SurveyPart['rounded'] = { first: null, count: 0 };
+  #first: SurveyPart['sample'] = null;
+  /** The first item, where it was only known once the types were decided. */
+  #built: string | null = null;
 
   constructor(input: OpenedInput, itemLimitBytes: number) {
     this.#input = input;
@@ -29,7 +31,7 @@ export class SurveyTotal {
     this.rows.rejected += part.rejected.length;
     this.#bytes += part.bytes;
     this.#largest = Math.max(this.#largest, part.largest);
-    if (this.sample < 0) this.sample = part.sample;
+    this.#first ??= part.sample;
     for (const ordinal of part.unsettled) this.unsettled.push(ordinal);
     this.#rounded = {
       first: this.#rounded.first ?? part.rounded.first,
@@ -50,14 +52,16 @@ export class SurveyTotal {
   settle(batch: ItemBatch): Uint32Array<ArrayBuffer> {
     this.rows.rejected += batch.rejected.length;
     this.#bytes += batch.items.length;
-    const [first] = batch.ordinals;
-    if (first !== undefined && (this.sample < 0 || first < this.sample)) this.sample = first;
+    const [ordinal] = batch.ordinals;
+    if (ordinal !== undefined && (this.#first === null || ordinal < this.#first.ordinal)) {
+      this.#built ??= Buffer.from(batch.items.subarray(0, batch.ends[0])).toString();
+    }
     const sizes = batch.ends.map((end, index) => end - (batch.ends[index - 1] ?? 0));
     for (const size of sizes) this.#largest = Math.max(this.#largest, size);
     return sizes;
   }
 
-  finish(tally: Tally, sample: unknown): Survey {
+  finish(tally: Tally): Survey {
     return {
       digest: tally.digest(),
       size: tally.size,
@@ -66,10 +70,15 @@ export class SurveyTotal {
       largestItemBytes: this.#largest,
       columns: this.#columns.plans(this.rows.read),
       schema: this.#schema,
-      sample,
+      sample: this.#sample(),
       warnings: this.#warnings(),
       types: this.#columns.types(),
     };
+  }
+
+  #sample(): unknown {
+    if (this.#built !== null) return JSON.parse(this.#built);
+    return this.#first && itemOf(this.#input, this.#schema, this.#first.original);
   }
 
   #warnings(): string[] {

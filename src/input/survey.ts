@@ -50,13 +50,5 @@ export async function surveyInput(input: OpenedInput, options: SurveyOptions): P
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }
-  return total.finish(tally, await firstItem());
-
-  async function firstItem(): Promise<unknown> {
-    if (total.sample < 0) return null;
-    for await (const batch of buildOrdinals(input, schema, [total.sample], options)) {
-      return JSON.parse(Buffer.from(batch.items).toString());
-    }
-    return null;
-  }
+  return total.finish(tally);
 }

@@ -15,7 +15,7 @@ import { type Frame, terminalSvg } from './terminal-svg.js';
 const FILE = resolve(import.meta.dirname, '../../docs/import.svg');
 /** Of the terminal: wide enough for a rate in the head line, which is not in the picture. */
 const TERMINAL_COLUMNS = 120;
-const PICTURE_COLUMNS = 88;
+const PICTURE_COLUMNS = 104;
 /** Of the sandbox's clock, between two looks of the command at its jobs. */
 const STEP_MS = 500;
 

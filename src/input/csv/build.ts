@@ -30,7 +30,8 @@ export function buildCsv(
   };
 }
 
-function itemText(layout: CsvLayout, { types }: Schema): (row: readonly string[]) => string {
+/** The item of an accepted row, as JSON text. */
+export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly string[]) => string {
   const { id, company, metadata, head, constants, empty } = layout;
   const columns = metadata.map(({ index, key }) => ({ index, key, type: types[index]! }));
   return (row) => {

@@ -3,8 +3,8 @@ import { CsvCutter } from './cutter.js';
 import { csvRows } from './rows.js';
 
 const CANDIDATES = [',', ';', '\t', '|'] as const;
-/** Text that is looked at, as long as it holds enough rows to tell. */
-const SAMPLE_BYTES = 32 * 1024;
+/** Text that is looked at: little, as long as it holds enough rows to tell. */
+const SAMPLES_BYTES = [4 * 1024, 32 * 1024];
 const ENOUGH_ROWS = 20;
 
 interface Look {
@@ -30,6 +30,7 @@ export function findDelimiter(head: Buffer, names: readonly string[]): string {
 }
 
 function look(head: Buffer, delimiter: string, names: readonly string[]): Look | null {
+  if (!head.includes(delimiter)) return null;
   let rows: string[][];
   try {
     rows = firstRows(head, delimiter);
@@ -45,7 +46,7 @@ function look(head: Buffer, delimiter: string, names: readonly string[]): Look |
 /** The first whole rows of a text; its last row counts only when a line end follows it. @throws InputError */
 function firstRows(head: Buffer, delimiter: string): string[][] {
   const form = { path: '', delimiter, maxCellBytes: head.length };
-  for (const bytes of [SAMPLE_BYTES, head.length]) {
+  for (const bytes of [...SAMPLES_BYTES, head.length]) {
     const batch = new CsvCutter(form, { header: false }).push(head.subarray(0, bytes));
     const last = bytes >= head.length;
     if (batch && (last || batch.lines.length >= ENOUGH_ROWS)) return csvRows(batch.bytes, delimiter);

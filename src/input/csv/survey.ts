@@ -42,7 +42,7 @@ export function surveyCsv(
       if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.unsettled.push(batch.first + number);
       else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, row));
     }
-    return accepted.finish(columns.parts);
+    return accepted.finish(columns.parts, (number) => ({ cells: rows[number]! }));
   };
 }
 

@@ -16,14 +16,17 @@ export function* jsonRecords(batch: RecordBatch, input: OpenedInput): Generator<
 
 /** @throws InputError naming line, and in an array the item, where the text is not JSON */
 export function jsonRecord(batch: RecordBatch, number: number, input: OpenedInput): JsonRecord {
-  const bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
-  const spans = batch.spans!;
-  const text = bytes.toString('utf8', spans[number * 2], spans[number * 2 + 1]);
+  const text = recordText(batch, number);
   try {
     return { number, text, value: JSON.parse(text) as unknown };
   } catch (error) {
     throw notJson((error as Error).message, text, batch, number, input);
   }
+}
+
+export function recordText({ bytes, spans }: RecordBatch, number: number): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.toString('utf8', spans![number * 2], spans![number * 2 + 1]);
 }
 
 function notJson(

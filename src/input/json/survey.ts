@@ -9,7 +9,7 @@ import type { OpenedInput, RecordBatch } from '../types.js';
 import { addType, addValue, emptyFieldStats, MAX_FIELDS } from './field-stats.js';
 import { jsonLayout } from './layout.js';
 import type { Members } from './members.js';
-import { jsonRecord, rejectedItem } from './parse.js';
+import { jsonRecord, recordText, rejectedItem } from './parse.js';
 import { PlainItem, typeOf } from './plain-item.js';
 
 export function surveyJson(
@@ -41,7 +41,7 @@ export function surveyJson(
       if (size > options.itemLimitBytes) rows.reject(rejectedItem(input.path, batch, record, TOO_LARGE));
       else rows.accept(number, laid.id, laid.company, size);
     }
-    return rows.finish(seen.all());
+    return rows.finish(seen.all(), (number) => ({ item: recordText(batch, number) }));
   };
 }
 
