@@ -42,8 +42,10 @@ export function conversation(options: ConversationOptions): Reporter {
   return {
     report: (event) => {
       if (event.type === 'summary') return conclude(event.summary);
-      const ended = progress.apply(event, lineWidth(stderr));
-      if (ended !== undefined) display.finished(ended);
+      if (options.progress !== 'none') {
+        const ended = progress.apply(event, lineWidth(stderr));
+        if (ended !== undefined) display.finished(ended);
+      }
       const notice = flags.quiet ? undefined : noticeOf(event, styles);
       if (notice !== undefined) display.notice(notice);
       display.changed();

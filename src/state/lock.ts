@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
@@ -27,7 +27,7 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     const taken = db;
     held.add(taken);
-    writeFileSync(`${file}.holder`, holder, { mode: 0o600 });
+    note(`${file}.holder`, holder);
     return () => {
       held.delete(taken);
       taken.close();
@@ -39,10 +39,25 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
   }
 }
 
+/** Longer words are cut. */
+const HOLDER_BYTES = 4096;
+
+/** Writes over what stands there. To shorten the file would make some file systems wait for the disk. */
+function note(file: string, holder: string): void {
+  const fd = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  try {
+    const page = Buffer.alloc(HOLDER_BYTES, ' ');
+    page.write(holder);
+    writeSync(fd, page, 0, HOLDER_BYTES, 0);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Who holds the lock, in its own words; null when that cannot be told. */
 export function lockHolder(folder: string, scope: Scope, kind: Kind): string | null {
   try {
-    return readFileSync(`${lockFile(folder, scope, kind)}.holder`, 'utf8');
+    return readFileSync(`${lockFile(folder, scope, kind)}.holder`, 'utf8').trimEnd();
   } catch {
     return null;
   }
