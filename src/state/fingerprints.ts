@@ -29,11 +29,19 @@ export class FingerprintIndex {
   #mask = 1_023;
   /** Slots in use, cleared ones included. */
   #used = 0;
+  #asked: { prints: Prints | null; ids: Uint32Array; contents: Uint32Array } = {
+    prints: null,
+    ids: this.#ids,
+    contents: this.#contents,
+  };
 
   /** Whether this id's last completed content is this one. `at` counts rows of the arrays given. */
   matches(prints: Prints, at: number): boolean {
-    const ids = words(prints.ids);
-    const contents = words(prints.contents);
+    // Asked for one row after the other of the same arrays.
+    if (prints !== this.#asked.prints) {
+      this.#asked = { prints, ids: words(prints.ids), contents: words(prints.contents) };
+    }
+    const { ids, contents } = this.#asked;
     const slot = this.#slot(ids[2 * at]!, ids[2 * at + 1]!);
     return (
       (this.#contents[slot] !== 0 || this.#contents[slot + 1] !== 0) &&
