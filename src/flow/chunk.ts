@@ -68,7 +68,7 @@ export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length 
 /** Cuts the batches of one input into chunks. Stops reading when its consumer stops. */
 export async function* cutChunks(batches: AsyncIterable<ItemBatch>, rules: CutRules): AsyncGenerator<Chunk> {
   const recorded = [...rules.recorded].sort((a, b) => a.first_row - b.first_row);
-  let draft: Draft | null = null;
+  let draft = null as Draft | null;
   let range = 0;
   for await (const batch of batches) {
     for (let i = 0; i < batch.ends.length; i++) {
@@ -88,8 +88,24 @@ export async function* cutChunks(batches: AsyncIterable<ItemBatch>, rules: CutRu
       }
       draft.add(batch, i);
     }
+    draft?.leave(batch);
   }
   if (draft) yield draft.cut();
+}
+
+/** Some items of a batch, in memory of their own. */
+function excerpt(batch: ItemBatch, from: number, to: number): ItemBatch {
+  const start = from === 0 ? 0 : batch.ends[from - 1]!;
+  return {
+    items: batch.items.slice(start, batch.ends[to - 1]),
+    ends: batch.ends.slice(from, to).map((end) => end - start),
+    lines: batch.lines.slice(from, to),
+    ordinals: batch.ordinals.slice(from, to),
+    ids: batch.ids.slice(from, to),
+    contents: batch.contents.slice(from, to),
+    read: to - from,
+    rejected: [],
+  };
 }
 
 const bytesOf = ({ ends }: ItemBatch, at: number): number => ends[at]! - (at === 0 ? 0 : ends[at - 1]!);
@@ -142,6 +158,18 @@ class Draft {
     const last = this.#stretches.at(-1);
     if (last?.batch === batch && last.to === at) last.to++;
     else this.#stretches.push({ batch, from: at, to: at + 1, skipped: this.#unchanged });
+  }
+
+  /** Nothing more comes of a batch: what is not needed of it is let go, where that is most of it. */
+  leave(batch: ItemBatch): void {
+    const mine = this.#stretches.filter((stretch) => stretch.batch === batch);
+    const needed = mine.reduce((sum, { from, to }) => sum + to - from, 0);
+    if (2 * needed > batch.ends.length) return;
+    for (const stretch of mine) {
+      stretch.batch = excerpt(batch, stretch.from, stretch.to);
+      stretch.to -= stretch.from;
+      stretch.from = 0;
+    }
   }
 
   cut(): Chunk {

@@ -53,11 +53,13 @@ export async function* surveyAll(
     const finder = finders.get(input.kind) ?? new DuplicateFinder();
     finders.set(input.kind, finder);
     const events = new Channel<ImportEvent>();
+    /** Ends the reading when nobody takes its events any more. */
+    const left = new AbortController();
     const survey = surveyInput(input, {
       hashKey: deps.hashKey,
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
       pool: deps.pool,
-      signal: deps.signal,
+      signal: AbortSignal.any([deps.signal, left.signal]),
       onRejected: async (row) => {
         deps.reject(index, row);
         events.push({ type: 'rejected', file: row.file, line: row.line, reason: row.reason });
@@ -80,7 +82,12 @@ export async function* surveyAll(
         if (bothKinds) references.push({ path: input.path, ids });
       },
     }).finally(() => events.close());
-    yield* events;
+    try {
+      yield* events;
+    } finally {
+      left.abort();
+      await survey.catch(() => {}); // it is thrown below, to a consumer that is still there
+    }
     inputs.push({ opened: input, survey: await survey });
   }
   const duplicates = new Map([...finders].map(([kind, finder]) => [kind, finder.finish()] as const));

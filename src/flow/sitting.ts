@@ -267,4 +267,6 @@ async function* chunksOfKind(surveyed: Surveyed, kind: Kind, cut: CutDeps): Asyn
   for (const [index, input] of surveyed.inputs.entries()) {
     if (input.opened.kind === kind) yield* chunksOf(input, index, cut);
   }
+  // The last jobs may take hours, and nothing is read any more.
+  if (surveyed.inputs.at(-1)?.opened.kind === kind) await cut.pool.close();
 }

@@ -134,9 +134,9 @@ export function jobsOf(records: readonly RequestRecord[], paths: readonly string
   return records.flatMap((r) => (r.job ? [runJob(r.job, r, paths[r.input]!)] : []));
 }
 
-/** A job with where its rows stand. */
+/** A job with where its rows stand. A field `file` of the service's own stays as it is. */
 export function runJob(job: Job, { first_line, last_line }: RequestRecord, file: string): RunJob {
-  return { ...job, file, first_line, last_line };
+  return { file, ...job, first_line, last_line };
 }
 
 export function maybeSentTwice(

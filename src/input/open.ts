@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Format, Kind } from '../model.js';
 import type { MappingRules } from './columns/rules.js';
-import { targetsOf } from './columns/targets.js';
+import { constantsOf, targetsOf } from './columns/targets.js';
 import { openCsv } from './csv/open.js';
 import { formatOf } from './format.js';
 import { openJson } from './json/open.js';
@@ -46,6 +46,7 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
     rules: options.rules,
     stamp: head.stamp,
   };
+  constantsOf(options.rules); // a rule that cannot hold is told now
   const format = formatOf(options, head.text);
   if (format === 'csv' || format === 'tsv') {
     const opened = { ...common, ...openCsv(options, head, format) };

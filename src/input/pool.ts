@@ -29,11 +29,12 @@ const PER_WORKER = 2;
 
 /**
  * Worker threads for one pass after the other. They start with the first file that is worth it and stay, with
- * their code compiled, until they are closed.
+ * their code compiled, until they are closed. Those of a pass that fails or is left end with it.
  */
 export class Pool {
   readonly #options: PoolOptions;
   #idle: Hand[] = [];
+  #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -56,8 +57,9 @@ export class Pool {
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
-  /** Ends the threads. */
+  /** Ends the threads; those of a pass that still runs end with it. */
   async close(): Promise<void> {
+    this.#closed = true;
     await Promise.all(this.#idle.splice(0).map((hand) => hand.end()));
   }
 
@@ -69,7 +71,7 @@ export class Pool {
   ): AsyncGenerator<Result> {
     const reader = batches[Symbol.asyncIterator]();
     // Those of a pass are its own while it runs.
-    const hands = this.#idle.splice(0, threads);
+    const hands = this.#idle.splice(0, threads).filter((hand) => hand.alive);
     while (hands.length < threads) hands.push(new Hand(workerUrl));
     for (const hand of hands) hand.begin(spec);
     const underway: Promise<Result>[] = [];
@@ -95,7 +97,7 @@ export class Pool {
         if (first) yield await first;
       } while (reading || underway.length > 0);
       if (failure) throw failure.error;
-      this.#idle.push(...hands.splice(0));
+      if (!this.#closed) this.#idle.push(...hands.splice(0));
     } finally {
       await Promise.all(hands.map((hand) => hand.end()));
       await reader.return?.();
@@ -112,6 +114,8 @@ async function* runHere(spec: TaskSpec, batches: AsyncIterable<RecordBatch>): As
 class Hand {
   readonly #worker: Worker;
   #waiting: { resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
+  /** Why it takes no more batches. */
+  #failure: { error: unknown } | undefined;
 
   constructor(url: URL) {
     this.#worker = new Worker(url, {
@@ -127,6 +131,10 @@ class Hand {
     this.#worker.on('exit', () => this.#fail(new Error('a worker thread ended')));
   }
 
+  get alive(): boolean {
+    return this.#failure === undefined;
+  }
+
   get pending(): number {
     return this.#waiting.length;
   }
@@ -137,6 +145,7 @@ class Hand {
   }
 
   run(batch: RecordBatch): Promise<Result> {
+    if (this.#failure) return Promise.reject(this.#failure.error);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#worker.postMessage({ type: 'batch', batch } satisfies Order, handedOver(batch));
@@ -148,6 +157,7 @@ class Hand {
   }
 
   #fail(error: unknown): void {
+    this.#failure ??= { error };
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
 }

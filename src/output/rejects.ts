@@ -66,6 +66,7 @@ export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects
   };
   return {
     add: (row) => {
+      if (closed) return; // its handle may be another file's by now
       file ??= where.continues ? reopen(where.continues, where.cwd, form.head) : undefined;
       if (!file) {
         file = open(where.path ?? nameOf(input.path, csv ? 'csv' : 'ndjson'), where.cwd);
@@ -80,13 +81,12 @@ export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects
       return file.path;
     },
     close: async () => {
-      if (!file) return null;
-      if (!closed) {
+      if (file && !closed) {
         write();
         closeSync(file.handle);
-        closed = true;
       }
-      return file.path;
+      closed = true;
+      return file?.path ?? null;
     },
   };
 }

@@ -373,6 +373,20 @@ function upsert(stored: Map<string, Map<string, unknown>>, { company_id, metadat
   for (const [key, value] of Object.entries(metadata ?? {})) profile.set(key, value);
 }
 
+test('few changed rows among many are cut the same, however the batches fall', async () => {
+  const rows = numbered(300);
+  const changed = new Set(rows.filter((_, i) => i % 7 === 3 || i === 8).map(({ id }) => idHash(id)));
+  const isUnchanged: CutRules['isUnchanged'] = (prints, at) => !changed.has(prints.ids[at]!);
+  const limits = { items: 20, bytes: 1_000_000 };
+  const whole = await cut(rows, { isUnchanged, limits }, 300);
+  expect(whole.flatMap((chunk) => [...chunk.prints.ids])).toEqual([...changed]);
+  for (const batch of [1, 5, 10, 33]) {
+    const chunks = await cut(rows, { isUnchanged, limits }, batch);
+    expect(chunks).toEqual(whole);
+    expect(chunks.flatMap(split)).toEqual(whole.flatMap(split));
+  }
+});
+
 describe('halve', () => {
   test('the first half is the larger; neither is what was recorded', async () => {
     const [chunk] = await cut(numbered(5), { recorded: [recordedRange(0, 5, { state: 'unknown' })] });

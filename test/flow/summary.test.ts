@@ -258,6 +258,11 @@ describe('what is reported of requests', () => {
     ]);
   });
 
+  test('a field of the service that is called as ours is the service’s', () => {
+    const records = [withJob({ file: 'uploads/9.csv' })];
+    expect(jobsOf(records, ['a.csv'])).toMatchObject([{ file: 'uploads/9.csv', first_line: 2 }]);
+  });
+
   test('requests that may be there twice are named, whatever became of them since', () => {
     const twice = { twice: 'connection reset' };
     const records = [

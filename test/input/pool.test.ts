@@ -30,6 +30,9 @@ beforeAll(async () => {
   threads = { threads: 2, workerUrl: pathToFileURL(outfile), leastBytes: 0 };
 });
 
+/** Each thread has one. */
+const ports = (): number => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+
 /** Two threads, ended with the test. */
 function pool(): Pool {
   const made = new Pool(threads);
@@ -189,10 +192,41 @@ it('a consumer that stops early ends the threads and closes the file', async () 
       closed = true;
     }
   };
-  const before = process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+  const before = ports();
   for await (const _ of pool().run(surveying(input), reading())) break;
   expect(closed).toBe(true);
-  expect(process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length).toBe(before);
+  expect(ports()).toBe(before);
+});
+
+it('threads of a pass that runs on after the pool was closed end with it', async () => {
+  const input = await open(csv(8_000));
+  const before = ports();
+  const kept = pool();
+  let closed: Promise<void> | undefined;
+  for await (const _ of kept.run(surveying(input), readRecords(input))) closed ??= kept.close();
+  await closed;
+  expect(ports()).toBe(before);
+});
+
+it('a thread that died between two passes is replaced', async () => {
+  const mortal = join(folder, 'mortal.mjs');
+  writeFileSync(
+    mortal,
+    `import { parentPort } from 'node:worker_threads';
+     parentPort.on('message', ({ type }) => {
+       if (type !== 'batch') return;
+       parentPort.postMessage({ type: 'result', result: {} });
+       setImmediate(() => process.exit(3));
+     });`,
+  );
+  const input = await open('companies.csv');
+  const before = ports();
+  const kept = new Pool({ ...threads, threads: 1, workerUrl: pathToFileURL(mortal) });
+  onTestFinished(() => kept.close());
+  for (let pass = 1; pass <= 2; pass++) {
+    expect(await collected(kept.run(surveying(input), readRecords(input)))).toEqual([{}]);
+    await vi.waitFor(() => expect(ports()).toBe(before));
+  }
 });
 
 it('reads no further ahead than two batches a thread', async () => {

@@ -233,6 +233,14 @@ describe('stopping', () => {
     expect(submissions(sandbox)).toBe(3);
   });
 
+  test('leaving the loop while it plans ends the reading', async ({ sandbox }) => {
+    const request = aRequest(sandbox, 50_000);
+    for await (const event of runImport(request)) if (event.type === 'progress') break;
+    // Nothing is left that reads, and nothing holds the account: the same can be begun again.
+    expect(process.getActiveResourcesInfo().filter((name) => name === 'FSReqPromise')).toEqual([]);
+    expect((await runImport(request).result()).summary).toMatchObject({ rows: { submitted: 50_000 } });
+  });
+
   test('abort ends a request that hangs, and the report names it', async ({ start }) => {
     const sandbox = await start({ faults: ['hang:first=1'] });
     const abort = new AbortController();

@@ -8,12 +8,16 @@ export const MAX_FIELDS = 10_000;
 
 export type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'object';
 
+/** A value, and where it stands. */
+type Seen = Evidence & { type: JsonType };
+
 export interface FieldStats {
   /** How often each type was met. */
   counts: Record<JsonType, number>;
-  /** The first value of another type than the first one, and that value's type. */
-  first: JsonType | null;
-  other: (Evidence & { type: JsonType }) | null;
+  /** The first value that is not null. */
+  first: Seen | null;
+  /** The first value of another type than that. */
+  other: Seen | null;
 }
 
 export const emptyFieldStats = (): FieldStats => ({
@@ -40,15 +44,21 @@ const kindOf = (type: JsonType): JsonType => (type === 'integer' ? 'number' : ty
 
 export function addValue(stats: FieldStats, value: unknown, line: number): void {
   const type = jsonTypeOf(value);
-  if (addType(stats, type)) stats.other = { line, text: shown(value), type };
+  if (countType(stats, type)) note(stats, type, value, line);
 }
 
-/** Counts a value. True when it is the first of another type than the first one: then `other` is to be set. */
-export function addType(stats: FieldStats, type: JsonType): boolean {
+/** Counts a value. True when it is one to be noted: the first, or the first of another type. */
+export function countType(stats: FieldStats, type: JsonType): boolean {
   stats.counts[type]++;
-  if (type === 'null') return false;
-  if (stats.first === null) stats.first = type;
-  return stats.other === null && kindOf(type) !== kindOf(stats.first);
+  if (type === 'null' || stats.other !== null) return false;
+  return stats.first === null || kindOf(type) !== kindOf(stats.first.type);
+}
+
+/** Notes a value for which `countType` asked. */
+export function note(stats: FieldStats, type: JsonType, value: unknown, line: number): void {
+  const seen = { line, text: shown(value), type };
+  if (stats.first === null) stats.first = seen;
+  else stats.other = seen;
 }
 
 /** `a` stands before `b`. */
@@ -56,7 +66,8 @@ export function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
   const counts = { ...a.counts };
   for (const type of Object.keys(counts) as JsonType[]) counts[type] += b.counts[type];
   const first = a.first ?? b.first;
-  return { counts, first, other: a.other ?? b.other };
+  const differs = (seen: Seen | null): boolean => seen !== null && kindOf(seen.type) !== kindOf(first!.type);
+  return { counts, first, other: [a.other, b.first, b.other].find(differs) ?? null };
 }
 
 const NOUNS: Record<JsonType, string> = {
@@ -73,9 +84,9 @@ export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan
   const { counts, first, other } = stats;
   if (first === null) return { type: null, reason: 'only null' };
   if (other) {
-    const reason = `${place} ${other.line}: ${other.text} is ${NOUNS[other.type]}, others are ${NOUNS[first]}`;
+    const reason = `${place} ${other.line}: ${other.text} is ${NOUNS[other.type]}, others are ${NOUNS[first.type]}`;
     return { type: 'mixed', reason };
   }
-  const type = first === 'integer' && counts.number > 0 ? 'number' : first === 'null' ? null : first;
-  return { type, reason: 'the type of its JSON values' };
+  const type = first.type === 'integer' && counts.number > 0 ? 'number' : first.type;
+  return { type: type === 'null' ? null : type, reason: 'the type of its JSON values' };
 }

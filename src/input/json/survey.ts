@@ -1,12 +1,11 @@
 /** The plan's look at a batch of JSON: what its fields hold, sizes and identifiers. */
 
-import { shown } from '../columns/quoted.js';
 import type { Target } from '../columns/targets.js';
 import { TOO_LARGE } from '../item-writer.js';
 import type { FieldPart, SurveyPart } from '../parts.js';
 import { SurveyRows } from '../survey-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { addType, addValue, emptyFieldStats, MAX_FIELDS } from './field-stats.js';
+import { addValue, countType, emptyFieldStats, MAX_FIELDS, note } from './field-stats.js';
 import { jsonLayout } from './layout.js';
 import type { Members } from './members.js';
 import { jsonRecord, recordText, rejectedItem } from './parse.js';
@@ -66,9 +65,9 @@ class FieldParts {
       if (field.part === null) continue;
       const { stats } = field.part;
       const type = typeOf(members, index);
-      if (!addType(stats, type)) continue;
+      if (!countType(stats, type)) continue;
       const value = bytes.toString('utf8', members.starts[index], members.ends[index]);
-      stats.other = { line, text: shown(JSON.parse(value)), type };
+      note(stats, type, JSON.parse(value), line);
     }
   }
 

@@ -239,8 +239,9 @@ describe('flags that do not fit the input', () => {
   });
 
   it('--set of a value that its --type does not take', async () => {
+    // Already when it is opened: a thread could not tell it as the user's mistake.
     await expect(
-      readText('a.csv', CSV, rules({ set: [['n', 'x']], types: [['n', 'integer']] })),
+      open(file('a.csv', CSV), rules({ set: [['n', 'x']], types: [['n', 'integer']] })),
     ).rejects.toThrow('--set n: "x" is not of type integer (--type)');
   });
 });

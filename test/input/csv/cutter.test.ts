@@ -18,9 +18,10 @@ function cut(
   delimiter: string,
   sizes: readonly number[] = [65_536],
   maxCellBytes = 1 << 20,
+  header = false,
 ): Cut {
   const bytes = Buffer.from(text);
-  const cutter = new CsvCutter({ path: 'f.csv', delimiter, maxCellBytes }, { header: false });
+  const cutter = new CsvCutter({ path: 'f.csv', delimiter, maxCellBytes }, { header });
   const result: Cut = { rows: [], lines: [], firsts: [] };
   const add = (batch: RecordBatch | null): void => {
     if (!batch) return;
@@ -128,6 +129,39 @@ it.each(['\n', '\r\n', '\r'])('leaves out empty lines, but not a row of one empt
   for (const size of [1, 2, 3, 1000]) {
     expect(cut(lines.join(end), ',', [size])).toMatchObject({ rows: [['a'], [''], ['b']], lines: [3, 5, 8] });
   }
+});
+
+describe.each(['\n', '\r\n', '\r'])('a header, with %j', (end) => {
+  it.each([
+    [
+      'empty lines before it and after it',
+      ['', 'id,n', '', '', 'a,1', '', 'b,2', ''],
+      [
+        ['a', '1'],
+        ['b', '2'],
+      ],
+      [5, 7],
+    ],
+    [
+      'no line end after the last row',
+      ['id,n', 'a,1', 'b,2'],
+      [
+        ['a', '1'],
+        ['b', '2'],
+      ],
+      [2, 3],
+    ],
+    ['quoted, over two lines', ['"id', 'x",n', 'a,1', ''], [['a', '1']], [3]],
+    ['nothing but empty lines after it', ['id,n', '', '', ''], [], []],
+    ['nothing after it', ['id,n'], [], []],
+  ])('%s', (_, lines, rows, numbers) => {
+    for (const size of [1, 2, 3, 5, 1000]) {
+      expect(cut(lines.join(end), ',', [size], 1 << 20, true), `chunks of ${size}`).toMatchObject({
+        rows,
+        lines: numbers,
+      });
+    }
+  });
 });
 
 it('knows every delimiter that may be asked for', () => {
