@@ -9,7 +9,7 @@ export interface WatchOptions {
   clock: Clock;
   /** Ends the watch: the generator throws its reason. */
   signal?: AbortSignal;
-  /** Fixed time between two polls of a job; otherwise it follows the job's age. */
+  /** Fixed time between two polls of a job, milliseconds, taken as at least 1; otherwise it follows the job's age. */
   intervalMs?: number | null;
   /** Monotonic time at which waiting ends with `WaitTimeoutError`. */
   deadlineMs?: number | null;
@@ -50,7 +50,9 @@ export async function* watchJobs(
   jobs: readonly (string | Job)[],
   options: WatchOptions,
 ): AsyncGenerator<Sighting> {
-  const { clock } = options;
+  const { clock, intervalMs } = options;
+  // Without any pause a service would be asked as fast as it answers.
+  const pause = (ageMs: number): number => Math.max(1, intervalMs ?? pollInterval(ageMs));
   const start = clock.monotonic();
   let open = jobs
     .map((job) => (typeof job === 'string' ? { id: job, last: undefined } : { id: job.job_id, last: job }))
@@ -61,7 +63,7 @@ export async function* watchJobs(
         last,
         since: start,
         // A record that is known already is a moment old.
-        due: last ? start + (options.intervalMs ?? pollInterval(0)) : start,
+        due: last ? start + pause(0) : start,
         missingSince: undefined,
       }),
     );
@@ -79,7 +81,7 @@ export async function* watchJobs(
     for (const [i, seen] of sightings.entries()) {
       const job = due[i]!;
       const at = clock.monotonic();
-      job.due = at + (options.intervalMs ?? pollInterval(at - job.since));
+      job.due = at + pause(at - job.since);
       if (seen === null) continue;
       if (seen.missing || isFinal(seen.job.status)) gone.add(job.id);
       if (!seen.missing && !changed(job.last, seen.job)) continue;

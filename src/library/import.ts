@@ -9,7 +9,7 @@ import type { ImportEvent, Plan, Summary } from '../model.js';
 import type { ServiceClient } from '../service/client.js';
 import { openState } from '../state/state.js';
 import { systemClock } from '../world.js';
-import { type ImportRequest, optionsOf, type PlanRequest } from './requests.js';
+import { type ImportRequest, optionsOf, type PlanRequest, wholeNumber } from './requests.js';
 import { baseUrlOf, createClient } from './service.js';
 
 /**
@@ -93,6 +93,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
   const { service, signal, abort, stdin = [] } = request;
   const cwd = resolve(request.cwd ?? '');
   const options = await optionsOf(request, cwd, dryRun);
+  const threads = wholeNumber('threads', request.threads, 2, 0);
   const base_url = service ? baseUrlOf(service) : '';
   const account = service?.account ?? null;
   const region = service?.region ?? 'default';
@@ -114,7 +115,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
       cwd,
       platform: 'linux', // no patterns in paths, on Windows neither: a program knows its files
       stdin: stdin instanceof Readable ? stdin : Readable.from(stdin),
-      threads: request.threads ?? 2,
+      threads,
       stop: signal ? AbortSignal.any([signal, abortSignal]) : abortSignal,
       abort: abortSignal,
     });

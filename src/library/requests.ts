@@ -82,17 +82,17 @@ export async function optionsOf(
     ...given(named),
     paths: [...request.files],
     rules: mergeRules(fileRules, request.rules ?? {}),
-    maxCellBytes: count('maxCellBytes', request.maxCellBytes, MAX_CELL_BYTES, 1),
-    chunkSize: count('chunkSize', request.chunkSize, DEFAULTS.chunkSize, 1),
-    chunkBytes: count('chunkBytes', request.chunkBytes, DEFAULTS.chunkBytes, 1),
-    concurrency: count('concurrency', request.concurrency, DEFAULTS.concurrency, 1),
-    retries: count('retries', request.retries, DEFAULTS.retries, 0),
-    retryDelayMs: count('retryDelayMs', request.retryDelayMs, DEFAULTS.retryDelayMs, 0),
-    maxRetryAfterMs: count('maxRetryAfterMs', request.maxRetryAfterMs, DEFAULTS.maxRetryAfterMs, 0),
-    busyTimeoutMs: count('busyTimeoutMs', request.busyTimeoutMs, DEFAULTS.busyTimeoutMs, 0),
+    maxCellBytes: wholeNumber('maxCellBytes', request.maxCellBytes, MAX_CELL_BYTES, 1),
+    chunkSize: wholeNumber('chunkSize', request.chunkSize, DEFAULTS.chunkSize, 1),
+    chunkBytes: wholeNumber('chunkBytes', request.chunkBytes, DEFAULTS.chunkBytes, 1),
+    concurrency: wholeNumber('concurrency', request.concurrency, DEFAULTS.concurrency, 1),
+    retries: wholeNumber('retries', request.retries, DEFAULTS.retries, 0),
+    retryDelayMs: wholeNumber('retryDelayMs', request.retryDelayMs, DEFAULTS.retryDelayMs, 0),
+    maxRetryAfterMs: wholeNumber('maxRetryAfterMs', request.maxRetryAfterMs, DEFAULTS.maxRetryAfterMs, 0),
+    busyTimeoutMs: wholeNumber('busyTimeoutMs', request.busyTimeoutMs, DEFAULTS.busyTimeoutMs, 0),
     wait: request.wait ?? true,
-    waitTimeoutMs: request.waitTimeoutMs ?? null,
-    intervalMs: request.intervalMs ?? null,
+    waitTimeoutMs: wholeNumber('waitTimeoutMs', request.waitTimeoutMs ?? undefined, null, 0),
+    intervalMs: wholeNumber('intervalMs', request.intervalMs ?? undefined, null, 1),
     invalid: request.invalid ?? 'none',
     rejects: request.rejects ?? null,
     changedOnly: request.changedOnly ?? false,
@@ -109,7 +109,16 @@ type Named = Omit<ReadOptions, 'paths' | 'rules' | 'maxCellBytes'>;
 const given = (named: { [K in keyof Named]?: Named[K] | undefined }): Named =>
   Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
 
-function count(name: string, value: number | undefined, otherwise: number, least: number): number {
+/**
+ * A number of a request, or `otherwise` where it is left out.
+ * @throws UsageError naming the field: further in, a wait of NaN or a thread less than none would never end
+ */
+export function wholeNumber<T>(
+  name: string,
+  value: number | undefined,
+  otherwise: T,
+  least: number,
+): number | T {
   if (value === undefined) return otherwise;
   if (Number.isSafeInteger(value) && value >= least) return value;
   throw new UsageError(`${name}: ${value} is not a whole number of at least ${least}`);

@@ -7,6 +7,7 @@ import {
 } from '../service/client.js';
 import { parseHost } from '../settings/index.js';
 import { systemClock } from '../world.js';
+import { wholeNumber } from './requests.js';
 
 /** A service and the account that is used there. No environment variable and no config file is read. */
 export interface ServiceOptions {
@@ -35,15 +36,16 @@ export interface ServiceOptions {
  *
  * `submit` and `identifyCompany` make one attempt and give the answer, whatever it is: `runImport` is what
  * retries and keeps account. `job` and `lookup` retry passing failures.
- * @throws ConfigError for a URL that cannot be used, UsageError for a token that cannot stand in a header
+ * @throws ConfigError for a URL that cannot be used, UsageError for a token that cannot stand in a header or a
+ *   deadline that is none
  */
 export function createClient(service: ServiceOptions): ServiceClient {
-  const { token, timeoutMs = 120_000, proxy, log } = service;
+  const { token, proxy, log } = service;
   return connect({
     baseUrl: baseUrlOf(service),
     lookupBaseUrl: service.lookupBaseUrl === undefined ? null : hostOf(service, 'lookupBaseUrl'),
     token,
-    timeoutMs,
+    timeoutMs: wholeNumber('timeoutMs', service.timeoutMs, 120_000, 1),
     clock: systemClock,
     ...(proxy && { proxy }),
     ...(log && { log }),

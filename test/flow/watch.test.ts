@@ -101,6 +101,24 @@ describe('watchJobs', () => {
     expect(own.at(-1)! - own.at(-2)!).toBeGreaterThan(300);
   });
 
+  test('an interval of nothing is one of a millisecond', async () => {
+    const clock = new IdleClock();
+    const { job, polls } = service(clock, {
+      a: [
+        [0, {}],
+        [5, { status: 'completed' }],
+      ],
+    });
+    const patient = {
+      job: async (id: string): Promise<Job> => {
+        if (polls.length > 10) throw new Error('asked without a pause');
+        return job(id);
+      },
+    };
+    await all(watchJobs(patient, ['a'], watch(clock, { intervalMs: 0 })));
+    expect(polls.map(({ at }) => at)).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
   test('a record that was seen already is not yielded again, and one that has ended is not polled', async () => {
     const clock = new IdleClock();
     const client = service(clock, {

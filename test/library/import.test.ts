@@ -174,6 +174,11 @@ describe('what keeps an import from starting is thrown, by the events as by the 
     ['a chunk of nothing', { chunkSize: 0 }, UsageError, /chunkSize: 0/],
     ['half a job', { concurrency: 1.5 }, UsageError, /concurrency: 1\.5/],
     ['fewer than no retries', { retries: -1 }, UsageError, /retries: -1/],
+    ['fewer than no threads', { threads: -1 }, UsageError, /threads: -1/],
+    ['threads without number', { threads: Number.NaN }, UsageError, /threads: NaN/],
+    ['polls without a pause', { intervalMs: 0 }, UsageError, /intervalMs: 0/],
+    ['a pause without number', { intervalMs: Number.NaN }, UsageError, /intervalMs: NaN/],
+    ['a wait that is over', { waitTimeoutMs: -1 }, UsageError, /waitTimeoutMs: -1/],
     ['one rejects file for two inputs', { files: ['a', 'b'], rejects: 'r.csv' }, UsageError, /rejects/],
     ['a mapping file that is not there', { mapping: 'absent.json' }, ConfigError, /absent\.json/],
     [

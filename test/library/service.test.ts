@@ -40,6 +40,12 @@ describe('createClient', () => {
     await client.close();
   });
 
+  test.for([0, -1, 0.5, Number.NaN])('a deadline of %s is refused', (timeoutMs) => {
+    const make = () => createClient({ baseUrl: 'https://api.example', token: 't', timeoutMs });
+    expect(make).toThrow(UsageError);
+    expect(make).toThrow(`timeoutMs: ${timeoutMs}`);
+  });
+
   test('a token that cannot stand in a header is refused, and not repeated', () => {
     const make = () => createClient({ baseUrl: 'https://api.example', token: 'secret\nx' });
     expect(make).toThrow(UsageError);

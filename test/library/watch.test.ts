@@ -1,5 +1,12 @@
 import { describe, expect } from 'vitest';
-import { createClient, ServiceError, WaitTimeoutError, watchJob } from '../../src/index.js';
+import {
+  createClient,
+  ServiceError,
+  UsageError,
+  WaitTimeoutError,
+  type WatchRequest,
+  watchJob,
+} from '../../src/index.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { ManualClock, test } from '../support/sandbox.js';
 
@@ -60,6 +67,24 @@ describe('watchJob', () => {
     clock.advance(10_000);
     expect(await last({})).toBe('completed');
     await client.close();
+  });
+
+  test.for<[message: string, WatchRequest]>([
+    ['intervalMs: 0', { intervalMs: 0 }],
+    ['intervalMs: NaN', { intervalMs: Number.NaN }],
+    ['timeoutMs: -1', { timeoutMs: -1 }],
+    ['timeoutMs: NaN', { timeoutMs: Number.NaN }],
+  ])('%s is refused, and nothing is asked', async ([message, request]) => {
+    let polls = 0;
+    const client = {
+      job: async (job_id: string) => {
+        polls++;
+        return { job_id, status: 'completed' };
+      },
+    };
+    await expect(watchJob(client, 'a', request).next()).rejects.toThrow(UsageError);
+    await expect(watchJob(client, 'a', request).next()).rejects.toThrow(message);
+    expect(polls).toBe(0);
   });
 
   test('a job that is not known is an error', async ({ sandbox }) => {
