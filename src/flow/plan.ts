@@ -78,7 +78,7 @@ export async function* surveyAll(
         });
       },
       collectIds: (ids) => finder.add(ids),
-      collectCompanies: ({ ids }) => {
+      collectCompanies: (ids) => {
         if (bothKinds) references.push({ path: input.path, ids });
       },
     }).finally(() => events.close());

@@ -15,8 +15,7 @@ export type Reply =
 
 /** Memory of a batch or a result that may change threads: all its typed arrays. */
 export function handedOver(value: RecordBatch | TaskResults['survey'] | TaskResults['build']): ArrayBuffer[] {
-  const companies = 'companies' in value && value.companies ? Object.values(value.companies) : [];
-  return [...Object.values(value), ...companies]
+  return Object.values(value)
     .filter((part) => ArrayBuffer.isView(part))
     .map((part) => part.buffer as ArrayBuffer);
 }

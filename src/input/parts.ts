@@ -12,25 +12,17 @@ export interface SurveyPart {
   /** Of the accepted rows: UTF-8 bytes of their items, with every inferred column taken as text. */
   bytes: number;
   largest: number;
-  /** One entry for each accepted row, in order. `sizes` are upper bounds. */
+  /** Keyed hashes of the accepted rows' identifiers, in order. */
   ids: BigUint64Array<ArrayBuffer>;
-  sizes: Uint32Array<ArrayBuffer>;
   /** The first accepted row; null when there is none. */
   sample: { ordinal: number; original: RejectedRow['original'] } | null;
   /** Rows whose size is within the limit only if some columns turn out as numbers, by ordinal. */
   unsettled: number[];
-  /** Users only: the companies that the accepted rows name. */
-  companies: CompanyRefs | null;
+  /** Users only: the companies that the accepted rows name, hashed as a company row's identifier is. */
+  companies: BigUint64Array<ArrayBuffer> | null;
   /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
   rounded: { first: Evidence | null; count: number };
   columns: CsvColumnPart[] | FieldPart[];
-}
-
-/** Identifiers of companies that user rows name. */
-export interface CompanyRefs {
-  /** The same keyed hash as a company row's identifier has. */
-  ids: BigUint64Array<ArrayBuffer>;
-  ordinals: Float64Array<ArrayBuffer>;
 }
 
 export interface CsvColumnPart {

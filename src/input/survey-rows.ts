@@ -3,7 +3,6 @@
 import type { RejectedRow } from '../model.js';
 import { Hashes } from './hashes.js';
 import { ROUNDED_ID, type SurveyPart } from './parts.js';
-import { Numbers } from './text/cutter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 
 /** An item that is known by its bytes. */
@@ -30,9 +29,7 @@ const PLUS = 0x2b;
 export class SurveyRows {
   readonly #batch: RecordBatch;
   readonly #ids: Hashes;
-  readonly #sizes = new Numbers();
-  readonly #companyIds: Hashes | null;
-  readonly #companyOrdinals: number[] = [];
+  readonly #companies: Hashes | null;
   readonly #rejected: RejectedRecord[] = [];
   readonly #rounded: SurveyPart['rounded'] = { first: null, count: 0 };
   readonly unsettled: number[] = [];
@@ -43,7 +40,7 @@ export class SurveyRows {
   constructor(input: OpenedInput, batch: RecordBatch, hashKey: Uint8Array) {
     this.#batch = batch;
     this.#ids = new Hashes(hashKey, 'id');
-    this.#companyIds = input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
+    this.#companies = input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
   }
 
   reject(row: RejectedRecord): void {
@@ -54,10 +51,7 @@ export class SurveyRows {
   accept(number: number, id: string, company: string, size: number): void {
     this.#note(number, id);
     this.#ids.add(id);
-    if (this.#companyIds !== null && company !== '') {
-      this.#companyIds.add(company);
-      this.#companyOrdinals.push(this.#batch.first + number);
-    }
+    if (company !== '') this.#companies?.add(company);
     this.#count(number, size);
   }
 
@@ -66,10 +60,7 @@ export class SurveyRows {
     const { bytes, id, idEnd, company, companyEnd, size } = item;
     if (mayBeRounded(bytes, id, idEnd)) this.#note(number, bytes.toString('utf8', id, idEnd));
     this.#ids.addBytes(bytes, id, idEnd);
-    if (this.#companyIds !== null && companyEnd > company) {
-      this.#companyIds.addBytes(bytes, company, companyEnd);
-      this.#companyOrdinals.push(this.#batch.first + number);
-    }
+    if (companyEnd > company) this.#companies?.addBytes(bytes, company, companyEnd);
     this.#count(number, size);
   }
 
@@ -84,7 +75,6 @@ export class SurveyRows {
     if (this.#sample < 0) this.#sample = number;
     this.#bytes += size;
     if (size > this.#largest) this.#largest = size;
-    this.#sizes.push(size);
   }
 
   /** @param originalOf a row of the batch as it stands in the input */
@@ -99,13 +89,9 @@ export class SurveyRows {
       bytes: this.#bytes,
       largest: this.#largest,
       ids: this.#ids.take(),
-      sizes: this.#sizes.take(),
       sample: this.#sample < 0 ? null : { ordinal: first + this.#sample, original: originalOf(this.#sample) },
       unsettled: this.unsettled,
-      companies: this.#companyIds && {
-        ids: this.#companyIds.take(),
-        ordinals: Float64Array.from(this.#companyOrdinals),
-      },
+      companies: this.#companies?.take() ?? null,
       rounded: this.#rounded,
       columns,
     };

@@ -48,17 +48,19 @@ export class SurveyTotal {
     return this.#schema;
   }
 
-  /** Counts rows whose size depended on the types. Gives the sizes of those that are accepted. */
-  settle(batch: ItemBatch): Uint32Array<ArrayBuffer> {
+  /** Counts rows whose size depended on the types. */
+  settle(batch: ItemBatch): void {
     this.rows.rejected += batch.rejected.length;
     this.#bytes += batch.items.length;
     const [ordinal] = batch.ordinals;
     if (ordinal !== undefined && (this.#first === null || ordinal < this.#first.ordinal)) {
       this.#built ??= Buffer.from(batch.items.subarray(0, batch.ends[0])).toString();
     }
-    const sizes = batch.ends.map((end, index) => end - (batch.ends[index - 1] ?? 0));
-    for (const size of sizes) this.#largest = Math.max(this.#largest, size);
-    return sizes;
+    let start = 0;
+    for (const end of batch.ends) {
+      this.#largest = Math.max(this.#largest, end - start);
+      start = end;
+    }
   }
 
   finish(tally: Tally): Survey {

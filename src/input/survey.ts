@@ -1,7 +1,6 @@
 /** The first pass: every row read, mapped, typed and checked. Nothing is kept of them but what the plan says. */
 import type { RejectedRow } from '../model.js';
 import { buildOrdinals } from './ordinals.js';
-import type { CompanyRefs } from './parts.js';
 import type { Pool } from './pool.js';
 import { readRecords } from './records.js';
 import { SurveyTotal } from './survey-total.js';
@@ -19,10 +18,10 @@ export interface SurveyOptions {
   onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
   /** Rows read so far, and bytes of the file. */
   onProgress?: ((rows: number, bytes: number) => void) | undefined;
-  /** Identifiers of accepted rows as keyed hashes, and an upper bound of each item's bytes. */
-  collectIds?: ((ids: BigUint64Array<ArrayBuffer>, sizes: Uint32Array<ArrayBuffer>) => void) | undefined;
-  /** Users only: the companies that accepted rows name. */
-  collectCompanies?: ((refs: CompanyRefs) => void) | undefined;
+  /** Identifiers of accepted rows, as keyed hashes. */
+  collectIds?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
+  /** Users only: the companies that accepted rows name, hashed as a company's identifier is. */
+  collectCompanies?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
 }
 
 /**
@@ -37,7 +36,7 @@ export async function surveyInput(input: OpenedInput, options: SurveyOptions): P
   const spec = { pass: 'survey' as const, input, hashKey, itemLimitBytes };
   for await (const part of options.pool.run(spec, readRecords(input, { signal: options.signal, tally }))) {
     total.add(part);
-    options.collectIds?.(part.ids, part.sizes);
+    options.collectIds?.(part.ids);
     if (part.companies) options.collectCompanies?.(part.companies);
     for (const row of part.rejected) await options.onRejected?.(row);
     options.onProgress?.(total.rows.read, tally.size);
@@ -45,8 +44,8 @@ export async function surveyInput(input: OpenedInput, options: SurveyOptions): P
   const schema = total.schema();
   if (total.unsettled.length > 0) {
     for await (const batch of buildOrdinals(input, schema, total.unsettled, options)) {
-      const sizes = total.settle(batch);
-      options.collectIds?.(batch.ids, sizes);
+      total.settle(batch);
+      options.collectIds?.(batch.ids);
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }

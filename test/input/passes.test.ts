@@ -112,17 +112,13 @@ describe('for any rows, rules and limits', () => {
     if (!opened) return; // the first items had no identifier
     const { itemLimitBytes = LIMIT } = options;
     const ids: bigint[] = [];
-    let sizes = 0;
     const rejected: number[] = [];
     const survey = await surveyInput(opened, {
       hashKey: KEY,
       itemLimitBytes,
       pool: HERE,
       onRejected: ({ line }) => void rejected.push(line),
-      collectIds: (batch, bounds) => {
-        ids.push(...batch);
-        for (const bound of bounds) sizes += bound;
-      },
+      collectIds: (batch) => void ids.push(...batch),
     });
     const built: ItemBatch[] = [];
     for await (const batch of buildItems(opened, survey.schema, { hashKey: KEY, pool: HERE }))
@@ -131,7 +127,6 @@ describe('for any rows, rules and limits', () => {
       built.flatMap((batch) => [...part(batch)]);
     const texts = built.flatMap(textsOf);
     expect(survey.bytes).toBe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
-    expect(sizes).toBeGreaterThanOrEqual(survey.bytes);
     for (const text of texts) {
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.min(itemLimitBytes, survey.largestItemBytes));
     }
@@ -335,18 +330,15 @@ describe('the survey', () => {
 
   it('users: gives the companies they name, hashed as company identifiers are', async () => {
     const opened = await open('users.csv');
-    const refs: { ids: bigint[]; ordinals: number[] } = { ids: [], ordinals: [] };
+    const companies: bigint[] = [];
     await surveyInput(opened, {
       hashKey: KEY,
       itemLimitBytes: LIMIT,
       pool: HERE,
-      collectCompanies: ({ ids, ordinals }) => {
-        refs.ids.push(...ids);
-        refs.ordinals.push(...ordinals);
-      },
+      collectCompanies: (ids) => void companies.push(...ids),
     });
-    expect(refs.ordinals).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    expect(refs.ids[0]).toBe(idHashes(KEY, ['acme-001'])[0]);
+    expect(companies).toHaveLength(11);
+    expect(companies[0]).toBe(idHashes(KEY, ['acme-001'])[0]);
   });
 });
 
@@ -372,33 +364,6 @@ describe('the build', () => {
         original: { cells: ['', '13', nameOf(13)] },
       },
     ]);
-  });
-
-  it('from any row on, it is the rest', async () => {
-    const opened = await open(large(3_000));
-    const schema = await schemaOf(opened);
-    interface Found {
-      rows: [ordinal: number, text: string][];
-      rejected: number[];
-      read: number;
-    }
-    const collect = async (fromOrdinal?: number): Promise<Found> => {
-      const found: Found = { rows: [], rejected: [], read: 0 };
-      for await (const batch of buildItems(opened, schema, { hashKey: KEY, pool: HERE, fromOrdinal })) {
-        for (const [at, text] of textsOf(batch).entries()) found.rows.push([batch.ordinals[at]!, text]);
-        found.rejected.push(...batch.rejected.map(({ ordinal }) => ordinal));
-        found.read += batch.read;
-      }
-      return found;
-    };
-    const whole = await collect();
-    for (const from of [0, 1, 6, 7, 1_499, 2_999, 3_000]) {
-      expect(await collect(from)).toEqual({
-        rows: whole.rows.filter(([ordinal]) => ordinal >= from),
-        rejected: whole.rejected.filter((ordinal) => ordinal >= from),
-        read: 3_000 - from,
-      });
-    }
   });
 
   it('hashes the content: equal rows are equal, under one key', async () => {
