@@ -1,4 +1,4 @@
-/** The nouns that every part of the program shares. Types only; names are the spec's and the field's. */
+/** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
 import type { Job } from './service/contract.js';
 
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
@@ -142,8 +142,9 @@ export interface Summary {
 }
 
 /**
- * What happens during an import, in order. The summary is a fold over these, and every reporter
- * (terminal, plain, JSON, NDJSON) sees the same. `progress` and `notice` are for people: they are never printed as NDJSON.
+ * What happens during an import, in order; every reporter (terminal, plain, JSON, NDJSON) sees the same. The summary
+ * is made of the requests as they were recorded, so that it also holds what earlier sittings sent. `progress` and
+ * `notice` are for people: they are never printed as NDJSON.
  */
 export type ImportEvent =
   | { type: 'plan'; plan: Plan }

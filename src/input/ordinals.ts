@@ -5,7 +5,7 @@ import { batchRows } from './csv/rows.js';
 import { jsonRecords } from './json/parse.js';
 import { readRecords } from './records.js';
 import { createTask } from './task.js';
-import type { ItemBatch, OpenedInput, RecordBatch, RejectedRecord, Schema } from './types.js';
+import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
 
 /** Batches that hold one of the records, as far as needed. `ordinals` ascend. */
 async function* batchesWith(
@@ -24,7 +24,7 @@ async function* batchesWith(
   }
 }
 
-/** Items of some records. A batch may also hold its neighbours' rejections no more: only what was asked for. */
+/** Items of some records, and rejections of theirs. What else is in their batches is left out. */
 export async function* buildOrdinals(
   input: OpenedInput,
   schema: Schema,
@@ -57,21 +57,26 @@ function pick(batch: ItemBatch, wanted: ReadonlySet<number>): ItemBatch {
   };
 }
 
+/** A row as it stands in the input, and its number among all records of the file, from 0. */
+export interface OriginalRow extends Pick<RejectedRow, 'line' | 'original'> {
+  ordinal: number;
+}
+
 /**
  * Rows as they stand in the input, by their ordinals in ascending order: for reporting rows that the
- * service refused after they were sent. `reason` is empty.
+ * service refused after they were sent.
+ * @throws InputError; the signal's reason when aborted
  */
 export async function* readRows(
   input: OpenedInput,
   ordinals: readonly number[],
   signal?: AbortSignal,
-): AsyncGenerator<RejectedRecord> {
+): AsyncGenerator<OriginalRow> {
   for await (const { batch, wanted } of batchesWith(input, ordinals, signal)) {
     const originals = input.delimiter === null ? itemsOf(batch, input) : cellsOf(batch, input);
     for (const ordinal of wanted) {
       const number = ordinal - batch.first;
-      const line = batch.lines[number]!;
-      yield { file: input.path, line, ordinal, reason: '', original: originals[number]! };
+      yield { ordinal, line: batch.lines[number]!, original: originals[number]! };
     }
   }
 }

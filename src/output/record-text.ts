@@ -1,4 +1,4 @@
-/** One job's record for people: a field a line. */
+/** A record for people, a job's or any other: a field a line. */
 import type { Job } from '../service/contract.js';
 import { cellText } from './cell.js';
 import { statusStyle } from './job-board.js';
