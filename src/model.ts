@@ -56,20 +56,25 @@ export interface FilePlan {
 
 /** Users' keys held against the service's user properties (`--check-properties`). */
 export interface PropertyCheck {
+  /** Keys that the service does not know. */
   new: string[];
+  /** Likewise, but close to one that it knows: `plan_teir`, like `plan_tier`. */
   near: { key: string; like: string }[];
+  /** Keys of another type than the service's `data_type` (spec: User property lookup record). */
   types: { key: string; here: string; service: string }[];
 }
 
 /** The `plan` object of the result document and of the `plan` event. */
 export interface Plan {
+  /** In the order in which they were named. */
   files: FilePlan[];
   /** Rows whose identifier stood earlier in the same kind's input. */
   duplicates: number;
+  /** Bulk requests. A dry run counts them; else it is an estimate where the byte limit or `--changed-only` decides. */
   requests: number;
   /** UTF-8 bytes of all request bodies. */
   bytes: number;
-  /** From this account's past jobs of the kind; null when there are none. */
+  /** Seconds until the service has worked it off, by this account's past jobs of the kinds; null when there are none. */
   estimated_seconds: number | null;
   properties?: PropertyCheck;
 }
@@ -89,15 +94,25 @@ export interface RowCounts {
   unsent?: number;
 }
 
+/** How an import ended (contract §3 "Result"). */
 export type RunStatus =
+  /** Every row read was sent, merged or unchanged, and every job completed whole. */
   | 'completed'
+  /** `--no-wait`: everything was accepted, no job was followed. */
   | 'submitted'
+  /** `--dry-run`: nothing was sent. */
   | 'planned'
+  /** More invalid rows than the import puts up with: nothing was sent. */
   | 'rejected'
+  /** Some rows were rejected, are short in a job, or have no job to vouch for them. */
   | 'partial'
+  /** A job failed. */
   | 'failed'
+  /** It could not go on; `resume` holds the command that does. */
   | 'stopped'
+  /** `--wait-timeout` ended the wait; the jobs go on. */
   | 'timed_out'
+  /** By a signal: Ctrl-C, or the one that a program gave. */
   | 'interrupted';
 
 /** A job of this run: the service's record, every field kept, with the file and the lines its request came from. */
@@ -122,7 +137,9 @@ export interface Summary {
   region: string;
   base_url: string;
   rows: RowCounts;
+  /** Bulk requests of the whole run that had rows to send; one that was halved counts as its halves. */
   requests: number;
+  /** Further attempts of all of them. */
   retries: number;
   files: {
     path: string;
@@ -161,7 +178,14 @@ export type ImportEvent =
       /** null: accepted, but the reply named no job. */
       job_id: string | null;
     }
-  | { type: 'job'; kind: Kind; rows: number; job: RunJob }
+  | {
+      /** A job whose status or `completed_rows` changed. */
+      type: 'job';
+      kind: Kind;
+      /** Of its request, whatever the job says of them. */
+      rows: number;
+      job: RunJob;
+    }
   | {
       type: 'retry';
       request: number;

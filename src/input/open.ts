@@ -15,14 +15,19 @@ export interface InputOptions {
   /** Where the bytes are; relative to `cwd`. For stdin, what `spoolStdin` gave. */
   location: string;
   cwd: string;
+  /** Default: users where there is a `user_id`, else companies where there is a `company_id` (contract §3). */
   kind?: Kind | undefined;
+  /** Column or field of the identifier. Default: the kind's own, `company_id` or `user_id` (spec: Company, User). */
   id?: string | undefined;
+  /** Column or field of a user's company. Default `company_id`, where there is one (spec: User). */
   companyId?: string | undefined;
+  /** Default: by the first bytes, else by the name. */
   format?: Format | undefined;
-  /** One ASCII character, or `tab`. */
+  /** One ASCII character, or `tab`. Default: found among `,` `;` tab `|`. */
   delimiter?: string | undefined;
+  /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
   encoding?: string | undefined;
-  /** Bytes of UTF-8 that a cell may have (`--max-cell`). */
+  /** Bytes of UTF-8 that a cell may have (`--max-cell`). Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
 }

@@ -5,9 +5,11 @@ import type { Fate } from './timeline.js';
 
 /** The faults of a running sandbox, as its owner sees them. */
 export interface Faults {
-  /** @throws UsageError */
+  /** Sets one more, such as `503:first=3`; it counts from now. @throws UsageError for a spec that cannot be read */
   add(spec: string): void;
+  /** The specs that are set, as they were written, in order. */
   list(): string[];
+  /** Removes all of them. */
   clear(): void;
 }
 

@@ -1,8 +1,9 @@
 /** What the sandbox allows and how fast it is; can be changed while it runs. */
 
 export interface Limits {
-  /** Added before each answer, milliseconds. */
+  /** Added before each answer, milliseconds. Default 0. */
   latencyMs: number;
+  /** Speed of jobs: one of n rows takes n / this, at least 300 ms (contract §8). Default 2,000. */
   rowsPerSecond: number;
   /** A second bulk request is answered 409 while a job of its region, of either kind, has not ended. */
   oneJobAtATime: boolean;

@@ -43,7 +43,9 @@ export interface Sandbox {
   readonly url: string;
   /** Base listener of the EU region; null where it was left out. */
   readonly euUrl: string | null;
+  /** Listener of the lookup lists (spec: `{lookup_base_url}`). */
   readonly lookupUrl: string;
+  /** Listener of the control route; null unless `ports.control` asked for it. */
   readonly controlUrl: string | null;
   /** An API key that it accepts. */
   readonly token: string;

@@ -24,9 +24,12 @@ export interface Submission extends JobPlan {
   properties: Record<string, DataType>;
 }
 
+/** How much was accepted, in all regions. */
 export interface Counts {
+  /** An identifier counts once in each region. */
   companies: number;
   users: number;
+  /** Bulk requests: a single company's upsert is no job. */
   jobs: number;
 }
 

@@ -19,11 +19,15 @@ export interface ServiceClient {
   readonly lookupBaseUrl: string | null;
   /** Endpoints 1 and 3: one attempt, no retry, no redirect. `body` is UTF-8 JSON, sent as it is. Never throws for network failures; throws the signal's reason when aborted. */
   submit(kind: Kind, body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
-  /** Endpoint 2: one attempt. */
+  /** Endpoint 2: likewise. `body` is one company, `{"company_id": …, "metadata": {…}}`. */
   identifyCompany(body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
   /** Endpoint 4: retries passing failures. @throws AuthError ServiceError (status 404 included) NetworkError ContractError */
   job(jobId: string, signal?: AbortSignal): Promise<Job>;
-  /** Endpoints 5 to 7: retries passing failures. `text` is the array as it came. */
+  /**
+   * Endpoints 5 to 7: retries passing failures. `text` is the array as it came.
+   * @throws ConfigError without a lookup host; AuthError ServiceError NetworkError; ContractError for what is no array
+   *   of records
+   */
   lookup(list: LookupList, signal?: AbortSignal): Promise<{ text: string; records: LookupRecord[] }>;
   close(): Promise<void>;
 }

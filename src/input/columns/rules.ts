@@ -18,6 +18,7 @@ export interface MappingRules {
   types: readonly (readonly [column: string, type: ColumnType | 'auto'])[];
   /** `--types strings` is false: every column without a `--type` is text. */
   infer: boolean;
+  /** `--empty`: what an empty cell of a CSV becomes. Default `omit`. */
   empty: EmptyCell;
 }
 
