@@ -3,13 +3,12 @@
  * `process`. What is expensive (settings, client, state) is opened when first asked for, so `--help`
  * opens no file, no database and no socket.
  */
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
+import type { TextStream } from './output/terminal.js';
 import type { ClientOptions, ServiceClient } from './service/client.js';
 import type { Settings, SettingsFlags } from './settings/index.js';
 import type { Scope, State } from './state/state.js';
 
-/** A stream that may be a terminal. `columns` is absent or 0 where no width is known. */
-export type Output = Writable & { isTTY?: boolean; columns?: number };
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 
 export interface Clock {
@@ -38,8 +37,8 @@ export interface World {
   platform: NodeJS.Platform;
   cwd: string;
   stdin: Input;
-  stdout: Output;
-  stderr: Output;
+  stdout: TextStream;
+  stderr: TextStream;
   clock: Clock;
   /** Of Node, such as `20.20.2`. */
   nodeVersion: string;

@@ -54,7 +54,7 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
   });
 
   const startEmbedded = async (found: Settings): Promise<Service> => {
-    const { startEmbedded: start } = await import('./sandbox/index.js');
+    const { startEmbedded: start } = await import('./sandbox/sandbox.js');
     const sandbox = await start({ stateDir: found.stateDir, clock: world.clock });
     closers.push(() => sandbox.stop());
     return { baseUrl: sandbox.url, lookupBaseUrl: sandbox.lookupUrl, token: sandbox.token };

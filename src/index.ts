@@ -60,4 +60,5 @@ export type {
   Summary,
 } from './model.js';
 export type { Answer, LogEntry, ProxyEnv, ServiceClient } from './service/client.js';
-export type { Job, LookupList, LookupRecord } from './service/contract.js';
+export type { Job, LookupRecord } from './service/contract.js';
+export type { LookupList } from './service/names.js';

@@ -56,7 +56,7 @@ const ALLOWED: Record<string, string[]> = {
   output: BASE,
   sandbox: ['errors', 'contract'],
   flow: [...BASE, 'input', 'service', 'state', 'output', 'settings'],
-  context: ['service', 'state', 'settings'],
+  context: ['service', 'state', 'settings', 'output'],
   world: [],
   'create-context': [...BASE, 'context', 'service', 'state', 'settings', 'output', 'sandbox'],
   commands: [...BASE, 'context', 'input', 'service', 'state', 'output', 'settings', 'flow', 'sandbox'],

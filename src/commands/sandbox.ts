@@ -1,6 +1,6 @@
 /** `profiles sandbox`: the embedded service as a server of its own, what it holds, and erasing that (contract §8). */
 import type { Command } from 'commander';
-import { FAULT_HELP } from '../sandbox/index.js';
+import { FAULT_HELP } from '../sandbox/fault-spec.js';
 import { examples, type Wire } from './command.js';
 import { dataFolder } from './sandbox/data-folder.js';
 import { reset } from './sandbox/reset.js';

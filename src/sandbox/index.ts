@@ -11,12 +11,11 @@
  * ```
  */
 export { openSandboxData, type SandboxData } from './data.js';
-export { FAULT_HELP } from './fault-spec.js';
 export type { Faults } from './faults.js';
 export type { Accepted, LedgerEntry } from './ledger.js';
 export type { Limits } from './limits.js';
 export { type Checklist, type Embed, type Lookups, readLookups } from './lookups.js';
-export { type Sandbox, type SandboxOptions, startEmbedded, startSandbox } from './sandbox.js';
+export { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.js';
 export type { Counts } from './store.js';
 export type { Kind, Region, SandboxClock } from './types.js';
 export type { Profile } from './world.js';

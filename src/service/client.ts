@@ -1,4 +1,5 @@
 /** The client of the service: all seven operations of the spec. */
+import type { Clock } from '../context.js';
 import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
 import { jobSegment, parseBaseUrl } from './address.js';
@@ -32,14 +33,6 @@ export interface ServiceClient {
   close(): Promise<void>;
 }
 
-/** The clock of the world, as far as the client needs one. */
-export interface ClientClock {
-  /** Wall clock, milliseconds: a `Retry-After` date is relative to it. */
-  now(): number;
-  monotonic(): number;
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
-
 /** A job poll or a lookup that is about to be tried again. */
 export interface ReadRetry {
   /** The attempt that failed, from 1. */
@@ -55,7 +48,8 @@ export interface ClientOptions {
   token: string;
   /** Deadline of one request, from connecting to the last byte of its reply, milliseconds. */
   timeoutMs: number;
-  clock: ClientClock;
+  /** A `Retry-After` date is relative to its `now`. */
+  clock: Clock;
   /** Default 10 s. */
   connectTimeoutMs?: number;
   /** Further attempts of a job poll or a lookup. Default 5. */

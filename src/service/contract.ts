@@ -1,11 +1,9 @@
 /**
- * The wire, as `service.md` describes it, and nothing more: zod schemas of every reply, and its words.
+ * The wire, as `service.md` describes it, and nothing more: zod schemas of every reply. Its words are in `names.ts`.
  * All objects keep fields that the spec does not name; `status` accepts any string, since the spec
  * shows no transitions and a service may add a state. What the spec calls "not shown" is optional here.
  */
 import * as z from 'zod';
-
-export { isFinal, JOB_STATES, LOOKUP_LISTS, type LookupList } from './names.js';
 
 /**
  * Job record (spec: Job). Only `job_id` and `status` are needed to follow a job, so only they are

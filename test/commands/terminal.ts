@@ -1,7 +1,8 @@
 /** A person at a terminal, in process: what is typed is echoed unless raw mode is on, as a real one does. */
 import { PassThrough } from 'node:stream';
-import type { Input, Output, World } from '../../src/context.js';
+import type { Input, World } from '../../src/context.js';
 import { runCommand } from '../../src/main.js';
+import type { TextStream } from '../../src/output/terminal.js';
 import { systemClock } from '../../src/world.js';
 import { scratch } from '../support/cli.js';
 
@@ -40,7 +41,7 @@ export async function atTerminal(
   stdout.on('data', (chunk: Buffer) => {
     printed += chunk;
   });
-  const stderr = new PassThrough() as PassThrough & Output;
+  const stderr = new PassThrough() as PassThrough & TextStream;
   stderr.isTTY = true;
   stderr.columns = 100;
   stderr.on('data', (chunk: Buffer) => {

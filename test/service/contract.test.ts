@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { errorBodySchema, isFinal, JOB_STATES, jobSchema, lookupSchema } from '../../src/service/contract.js';
+import { errorBodySchema, jobSchema, lookupSchema } from '../../src/service/contract.js';
+import { isFinal, JOB_STATES } from '../../src/service/names.js';
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown): boolean =>
   schema.safeParse(value).success;

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { judge } from '../../src/service/answer.js';
 import type { ServiceClient } from '../../src/service/client.js';
-import type { LookupList } from '../../src/service/contract.js';
+import type { LookupList } from '../../src/service/names.js';
 import { startWireServer, type WireExample, type WireServer, wireExamples } from '../support/wire.js';
 import { testClient } from './support/client.js';
 

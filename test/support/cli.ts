@@ -3,8 +3,9 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import type { Input, Output, World } from '../../src/context.js';
+import type { Input, World } from '../../src/context.js';
 import { runCommand } from '../../src/main.js';
+import type { TextStream } from '../../src/output/terminal.js';
 import { systemClock } from '../../src/world.js';
 
 export interface CliResult {
@@ -21,7 +22,7 @@ export interface CliOptions {
   /** Terminal width of stdout and stderr; absent: both are pipes. */
   columns?: number;
   /** Streams to write to, such as a process's own; the result then has no text. */
-  streams?: { stdout: Output; stderr: Output };
+  streams?: { stdout: TextStream; stderr: TextStream };
   clock?: World['clock'];
   stop?: AbortSignal;
   abort?: AbortSignal;
@@ -32,9 +33,9 @@ export function scratch(): string {
   return mkdtempSync(join(tmpdir(), 'profiles-test-'));
 }
 
-function capture(columns: number | undefined): { stream: Output; text: () => string } {
+function capture(columns: number | undefined): { stream: TextStream; text: () => string } {
   const chunks: Buffer[] = [];
-  const stream = new PassThrough() as PassThrough & Output;
+  const stream = new PassThrough() as PassThrough & TextStream;
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   if (columns !== undefined) Object.assign(stream, { isTTY: true, columns });
   return { stream, text: () => Buffer.concat(chunks).toString('utf8') };
