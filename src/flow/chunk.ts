@@ -1,29 +1,26 @@
 /**
  * Cuts rows into requests (contract §3 "Plan, then send"): in input order, at most so many items and so
- * many bytes, an id once in each. Ranges that an earlier sitting recorded are skipped or cut exactly as
+ * many bytes in each. Ranges that an earlier sitting recorded are skipped or cut exactly as
  * they were, so that a resume sends what was unknown and nothing that was acknowledged.
  */
 
 import type { ItemBatch } from '../input/index.js';
-import { ID_FIELD, type Kind } from '../model.js';
+import type { Kind } from '../model.js';
 import type { Prints } from '../state/fingerprints.js';
 import type { RequestRecord } from '../state/requests.js';
+import { type Body, BodyWriter, bodyOf, envelopeBytes, itemsOf } from './body.js';
 
 /**
- * Rows of one input that go out together. Plain memory, without an object for each row: eight chunks of some
- * thousands of rows are under way at once.
+ * Rows of one input that go out together, an item for each row to send: duplicates are not merged yet, and where every
+ * row is unchanged there is none. Plain memory, without an object for each row: eight chunks of some thousands of rows
+ * are under way at once.
  */
-export interface Chunk {
-  kind: Kind;
+export interface Chunk extends Body {
   input: number;
   first_row: number;
   /** Exclusive. Rows that were rejected or unchanged are within, so the chunks of an input leave no gap. */
   end_row: number;
   unchanged: number;
-  /** The request body, UTF-8 JSON, duplicates not merged yet: an item for each row to send. */
-  body: Buffer;
-  /** For each item: where it ends in the body. Empty when every row was unchanged. */
-  ends: Uint32Array;
   /** For each item: the line its row begins on. */
   lines: Uint32Array;
   /** For each item: its row, counted in the input from 0. */
@@ -35,13 +32,6 @@ export interface Chunk {
   shared: Set<bigint>;
   /** The request of an earlier sitting that this one repeats. */
   recorded: RequestRecord | null;
-}
-
-/** JSON texts of a chunk's items, in its own memory. */
-export function itemsOf({ kind, body, ends }: Chunk): Uint8Array[] {
-  return Array.from(ends, (end, index) =>
-    body.subarray(index === 0 ? ENVELOPE[kind].open.length : ends[index - 1]! + 1, end),
-  );
 }
 
 export interface CutRules {
@@ -56,14 +46,6 @@ export interface CutRules {
   /** Requests of earlier sittings for this input, by first row; withdrawn ones left out. */
   recorded: readonly RequestRecord[];
 }
-
-const ENVELOPE = {
-  companies: { open: Buffer.from('{"companies":['), close: Buffer.from(']}') },
-  users: { open: Buffer.from('{"users":['), close: Buffer.from(']}') },
-} as const satisfies Record<Kind, { open: Buffer; close: Buffer }>;
-
-/** Bytes of a request's body beyond its items and the commas between them. */
-export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
 
 /** Cuts the batches of one input into chunks. Stops reading when its consumer stops. */
 export async function* cutChunks(batches: AsyncIterable<ItemBatch>, rules: CutRules): AsyncGenerator<Chunk> {
@@ -192,56 +174,16 @@ class Draft {
       at += to - from;
     }
     return {
-      kind: this.rules.kind,
+      ...body.finish(),
+      ...columns,
       input: this.rules.input,
       first_row: this.recorded?.first_row ?? this.first,
       end_row: this.recorded?.end_row ?? this.#end,
       unchanged: this.#unchanged,
-      ...body.finish(),
-      ...columns,
       shared: this.#shared,
       recorded: this.recorded,
     };
   }
-}
-
-/** Writes a body of known size: envelope, items, and the commas between them. */
-class BodyWriter {
-  readonly #body: Buffer;
-  readonly #ends: Uint32Array;
-  readonly #close: Buffer;
-  #at: number;
-  #items = 0;
-
-  constructor(kind: Kind, items: number, bytes: number) {
-    const { open, close } = ENVELOPE[kind];
-    this.#body = Buffer.allocUnsafeSlow(bytes);
-    this.#ends = new Uint32Array(items);
-    this.#close = close;
-    this.#at = open.copy(this.#body);
-  }
-
-  /** Appends an item: `from` to `to` of `bytes`. */
-  add(bytes: Uint8Array, from: number, to: number): void {
-    if (this.#items > 0) this.#body[this.#at++] = 0x2c; // a comma
-    this.#body.set(bytes.subarray(from, to), this.#at);
-    this.#at += to - from;
-    this.#ends[this.#items++] = this.#at;
-  }
-
-  finish(): { body: Buffer; ends: Uint32Array } {
-    this.#close.copy(this.#body, this.#at);
-    return { body: this.#body, ends: this.#ends };
-  }
-}
-
-/** A body of these items. */
-function bodyOf(kind: Kind, items: readonly Uint8Array[]): { body: Buffer; ends: Uint32Array } {
-  const commas = Math.max(0, items.length - 1);
-  const bytes = items.reduce((sum, item) => sum + item.length, envelopeBytes(kind) + commas);
-  const writer = new BodyWriter(kind, items.length, bytes);
-  for (const item of items) writer.add(item, 0, item.length);
-  return writer.finish();
 }
 
 /** The two halves of a chunk that the service found too large. @param chunk of at least two items */
@@ -265,46 +207,4 @@ export function halve(chunk: Chunk): [Chunk, Chunk] {
     part(0, middle, { end_row: boundary, unchanged: before }),
     part(middle, undefined, { first_row: boundary, unchanged: chunk.unchanged - before }),
   ];
-}
-
-/** The request body of a chunk, UTF-8 JSON, in which an id stands once: `items` counts what is in it, `merged` what was laid over. */
-export function serialise(chunk: Chunk): { body: Buffer; items: number; merged: number } {
-  const rows = chunk.ends.length;
-  if (chunk.shared.size === 0) return { body: chunk.body, items: rows, merged: 0 };
-  const items = mergeDuplicates(chunk);
-  return { body: bodyOf(chunk.kind, items).body, items: items.length, merged: rows - items.length };
-}
-
-function mergeDuplicates(chunk: Chunk): Uint8Array[] {
-  const items: Uint8Array[] = [];
-  /** By identifier, not by its hash: two hashes may meet, two profiles must not. */
-  const places = new Map<string, number>();
-  for (const [index, item] of itemsOf(chunk).entries()) {
-    if (!chunk.shared.has(chunk.prints.ids[index]!)) {
-      items.push(item);
-      continue;
-    }
-    const later = parse(item);
-    const id = String(later[ID_FIELD[chunk.kind]]);
-    const place = places.get(id);
-    if (place === undefined) {
-      places.set(id, items.push(item) - 1);
-    } else {
-      items[place] = Buffer.from(JSON.stringify(layOver(parse(items[place]!), later)));
-    }
-  }
-  return items;
-}
-
-type Item = Record<string, unknown> & { metadata?: Record<string, unknown> };
-
-const parse = (bytes: Uint8Array): Item => JSON.parse(Buffer.from(bytes).toString('utf8')) as Item;
-
-/** What two upserts in a row come to: keys of the later win, others stay. */
-function layOver(earlier: Item, later: Item): Item {
-  const { metadata: under, ...fields } = earlier;
-  const { metadata: over, ...laterFields } = later;
-  const merged: Item = { ...fields, ...laterFields };
-  if (under || over) merged.metadata = { ...under, ...over };
-  return merged;
 }

@@ -1,6 +1,6 @@
 /** Numbers of the plan that need no second look at the rows. Pure. */
 import type { Kind } from '../model.js';
-import { envelopeBytes } from './chunk.js';
+import { envelopeBytes } from './body.js';
 
 /** What a survey knows of the rows of one input that would be sent. */
 export interface Volume {

@@ -12,8 +12,9 @@ import {
   surveyInput,
 } from '../input/index.js';
 import type { FilePlan, ImportEvent, Kind, Plan, RejectedRow } from '../model.js';
+import { envelopeBytes, serialise } from './body.js';
 import { Channel } from './channel.js';
-import { type Chunk, cutChunks, envelopeBytes, serialise } from './chunk.js';
+import { type Chunk, cutChunks } from './chunk.js';
 import { estimateSeconds, measure } from './estimate.js';
 import { refuseChanged } from './open.js';
 import type { SendOptions } from './options.js';

@@ -1,44 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type Chunk,
-  type CutRules,
-  cutChunks,
-  envelopeBytes,
-  halve,
-  itemsOf,
-  serialise,
-} from '../../src/flow/chunk.js';
+import { envelopeBytes, itemsOf, serialise } from '../../src/flow/body.js';
+import { type Chunk, type CutRules, cutChunks, halve } from '../../src/flow/chunk.js';
+import { cut, type Item, mergedOf, numbered, rowsOf } from './support/cut.js';
 import { batchesOf, duplicatesOf, idHash, itemOf, type Row, recordedRange } from './support/rows.js';
 
-const NO_LIMITS = { items: 1_000, bytes: 1_000_000 };
-
-async function cut(rows: readonly Row[], over: Partial<CutRules> = {}, batch?: number): Promise<Chunk[]> {
-  const rules: CutRules = {
-    kind: 'companies',
-    input: 0,
-    limits: NO_LIMITS,
-    duplicates: duplicatesOf(rows),
-    isUnchanged: null,
-    recorded: [],
-    ...over,
-  };
-  const chunks: Chunk[] = [];
-  for await (const chunk of cutChunks(batchesOf(rows, batch), rules)) chunks.push(chunk);
-  return chunks;
-}
-
-const rowsOf = (...ids: string[]): Row[] => ids.map((id) => ({ id }));
-const numbered = (n: number): Row[] => rowsOf(...Array.from({ length: n }, (_, i) => `c${i}`));
 const ranges = (chunks: readonly Chunk[]) =>
   chunks.map(({ first_row, end_row, ends }) => [first_row, end_row, ends.length]);
 const text = (chunk: Chunk): string[] => itemsOf(chunk).map((item) => Buffer.from(item).toString());
-
-interface Item {
-  company_id: string;
-  metadata?: Record<string, unknown>;
-}
-const bodyOf = (chunk: Chunk): Item[] => JSON.parse(serialise(chunk).body.toString()).companies as Item[];
 
 describe('cutChunks', () => {
   test('no rows, no chunks', async () => {
@@ -320,7 +289,7 @@ describe('any rows', () => {
         const chunks = await cut(rows, { limits: { items, bytes: 1_000_000 } }, batch);
         const stored = new Map<string, Map<string, unknown>>();
         for (const chunk of chunks) {
-          const body = bodyOf(chunk);
+          const body = mergedOf(chunk);
           const ids = body.map((item) => item.company_id);
           expect(new Set(ids).size).toBe(ids.length);
           expect(serialise(chunk)).toMatchObject({
@@ -404,104 +373,5 @@ describe('halve', () => {
     const [first, second] = halve(chunk!);
     expect([first.first_row, first.end_row, first.unchanged]).toEqual([0, 4, 2]);
     expect([second.first_row, second.end_row, second.unchanged]).toEqual([4, 6, 1]);
-  });
-});
-
-describe('serialise', () => {
-  test.each(['companies', 'users'] as const)('the body of %s', async (kind) => {
-    const [chunk] = await cut(rowsOf('a', 'b'), { kind });
-    const { body, items, merged } = serialise(chunk!);
-    expect(body.toString()).toBe(`{"${kind}":[{"company_id":"a"},{"company_id":"b"}]}`);
-    expect([items, merged]).toEqual([2, 0]);
-  });
-
-  test('an item that is not merged goes out as it is, to the byte', async () => {
-    const row = { id: 'a', metadata: '{"price":1.10,"name":"\\u00e9 é"}' };
-    const [chunk] = await cut([row, { id: 'b' }, { id: 'b' }]);
-    expect(serialise(chunk!).body.toString()).toBe(`{"companies":[${itemOf(row)},{"company_id":"b"}]}`);
-  });
-
-  test.each<[name: string, rows: Row[], body: unknown[]]>([
-    [
-      'keys of the later stand, others stay',
-      [
-        { id: 'a', metadata: '{"plan":"free","seats":1}' },
-        { id: 'a', metadata: '{"plan":"gold"}' },
-      ],
-      [{ company_id: 'a', metadata: { plan: 'gold', seats: 1 } }],
-    ],
-    [
-      'null is a value that removes: it stays',
-      [
-        { id: 'a', metadata: '{"plan":"free"}' },
-        { id: 'a', metadata: '{"plan":null}' },
-      ],
-      [{ company_id: 'a', metadata: { plan: null } }],
-    ],
-    [
-      'objects inside are replaced whole',
-      [
-        { id: 'a', metadata: '{"address":{"city":"X","zip":"1"}}' },
-        { id: 'a', metadata: '{"address":{"city":"Y"}}' },
-      ],
-      [{ company_id: 'a', metadata: { address: { city: 'Y' } } }],
-    ],
-    [
-      'metadata that only one has',
-      [{ id: 'a' }, { id: 'a', metadata: '{"plan":"gold"}' }, { id: 'a' }],
-      [{ company_id: 'a', metadata: { plan: 'gold' } }],
-    ],
-    ['none at all', [{ id: 'a' }, { id: 'a' }], [{ company_id: 'a' }]],
-    [
-      'the first one’s place is kept',
-      [{ id: 'a' }, { id: 'b' }, { id: 'a', metadata: '{"n":1}' }],
-      [{ company_id: 'a', metadata: { n: 1 } }, { company_id: 'b' }],
-    ],
-  ])('duplicates: %s', async (_name, rows, body) => {
-    const [chunk] = await cut(rows);
-    expect(bodyOf(chunk!)).toEqual(body);
-    expect(serialise(chunk!).merged).toBe(rows.length - body.length);
-  });
-
-  test('a key like __proto__ is a key like any other', async () => {
-    const [chunk] = await cut([
-      { id: '__proto__', metadata: '{"__proto__":{"admin":true},"constructor":1}' },
-      { id: '__proto__', metadata: '{"__proto__":"later"}' },
-    ]);
-    expect(serialise(chunk!).body.toString()).toBe(
-      '{"companies":[{"company_id":"__proto__","metadata":{"__proto__":"later","constructor":1}}]}',
-    );
-  });
-
-  test('a user’s company that a later row does not name stays', () => {
-    const items = ['{"user_id":"u","company_id":"x"}', '{"user_id":"u","metadata":{"n":1}}'];
-    const open = '{"users":['.length;
-    const id = idHash('u');
-    const ids = BigUint64Array.of(id, id);
-    const chunk: Chunk = {
-      kind: 'users',
-      input: 0,
-      first_row: 0,
-      end_row: 2,
-      unchanged: 0,
-      body: Buffer.from(`{"users":[${items.join()}]}`),
-      ends: Uint32Array.of(open + items[0]!.length, open + items.join().length),
-      lines: Uint32Array.of(2, 3),
-      rows: Float64Array.of(0, 1),
-      skipped: Uint32Array.of(0, 0),
-      prints: { ids, contents: ids },
-      shared: new Set([id]),
-      recorded: null,
-    };
-    expect(serialise(chunk).body.toString()).toBe(
-      '{"users":[{"user_id":"u","company_id":"x","metadata":{"n":1}}]}',
-    );
-  });
-
-  test('two ids whose hashes meet stay two profiles', async () => {
-    const [chunk] = await cut(rowsOf('a', 'b'));
-    const met = BigUint64Array.of(1n, 1n);
-    const body = bodyOf({ ...chunk!, prints: { ids: met, contents: met }, shared: new Set([1n]) });
-    expect(body.map(({ company_id }) => company_id)).toEqual(['a', 'b']);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutChunks, serialise } from '../../src/flow/chunk.js';
+import { serialise } from '../../src/flow/body.js';
+import { cutChunks } from '../../src/flow/chunk.js';
 import { estimateSeconds, measure } from '../../src/flow/estimate.js';
 import { batchesOf, itemOf, type Row } from './support/rows.js';
 

@@ -1,0 +1,117 @@
+/** Bodies of bulk requests (spec: Endpoints 1 and 3): written from items, taken apart again, each id in them once. */
+import { ID_FIELD, type Kind } from '../model.js';
+
+/** A request body, and where its items are. */
+export interface Body {
+  kind: Kind;
+  /** UTF-8 JSON. */
+  body: Buffer;
+  /** For each item: where it ends in the body. */
+  ends: Uint32Array;
+}
+
+const ENVELOPE = {
+  companies: { open: Buffer.from('{"companies":['), close: Buffer.from(']}') },
+  users: { open: Buffer.from('{"users":['), close: Buffer.from(']}') },
+} as const satisfies Record<Kind, { open: Buffer; close: Buffer }>;
+
+/** Bytes of a request's body beyond its items and the commas between them. */
+export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
+
+/** JSON texts of a body's items, in its own memory. */
+export function itemsOf({ kind, body, ends }: Body): Uint8Array[] {
+  return Array.from(ends, (end, index) =>
+    body.subarray(index === 0 ? ENVELOPE[kind].open.length : ends[index - 1]! + 1, end),
+  );
+}
+
+/** Writes a body of known size: envelope, items, and the commas between them. */
+export class BodyWriter {
+  readonly #body: Buffer;
+  readonly #ends: Uint32Array;
+  readonly #kind: Kind;
+  #at: number;
+  #items = 0;
+
+  constructor(kind: Kind, items: number, bytes: number) {
+    this.#body = Buffer.allocUnsafeSlow(bytes);
+    this.#ends = new Uint32Array(items);
+    this.#kind = kind;
+    this.#at = ENVELOPE[kind].open.copy(this.#body);
+  }
+
+  /** Appends an item: `from` to `to` of `bytes`. */
+  add(bytes: Uint8Array, from: number, to: number): void {
+    if (this.#items > 0) this.#body[this.#at++] = 0x2c; // a comma
+    this.#body.set(bytes.subarray(from, to), this.#at);
+    this.#at += to - from;
+    this.#ends[this.#items++] = this.#at;
+  }
+
+  finish(): Body {
+    ENVELOPE[this.#kind].close.copy(this.#body, this.#at);
+    return { kind: this.#kind, body: this.#body, ends: this.#ends };
+  }
+}
+
+/** A body of these items. */
+export function bodyOf(kind: Kind, items: readonly Uint8Array[]): Body {
+  const commas = Math.max(0, items.length - 1);
+  const bytes = items.reduce((sum, item) => sum + item.length, envelopeBytes(kind) + commas);
+  const writer = new BodyWriter(kind, items.length, bytes);
+  for (const item of items) writer.add(item, 0, item.length);
+  return writer.finish();
+}
+
+/** A body whose items may share identifiers. */
+interface Rows extends Body {
+  /** Keyed hash of each item's identifier. */
+  prints: { ids: BigUint64Array };
+  /** Those that may stand in it more than once. */
+  shared: ReadonlySet<bigint>;
+}
+
+/**
+ * The body as it goes out, in which an id stands once: a later row is laid over an earlier one (contract §3 "Plan,
+ * then send", 5). `items` counts what is in it, `merged` what was laid over.
+ */
+export function serialise(rows: Rows): { body: Buffer; items: number; merged: number } {
+  const { kind, body, ends, shared } = rows;
+  if (shared.size === 0) return { body, items: ends.length, merged: 0 };
+  const items = mergeDuplicates(rows);
+  return { body: bodyOf(kind, items).body, items: items.length, merged: ends.length - items.length };
+}
+
+function mergeDuplicates(rows: Rows): Uint8Array[] {
+  const items: Uint8Array[] = [];
+  /** By identifier, not by its hash: two hashes may meet, two profiles must not. */
+  const places = new Map<string, number>();
+  for (const [index, item] of itemsOf(rows).entries()) {
+    if (!rows.shared.has(rows.prints.ids[index]!)) {
+      items.push(item);
+      continue;
+    }
+    const later = parse(item);
+    const id = String(later[ID_FIELD[rows.kind]]);
+    const place = places.get(id);
+    if (place === undefined) {
+      places.set(id, items.push(item) - 1);
+    } else {
+      items[place] = Buffer.from(JSON.stringify(layOver(parse(items[place]!), later)));
+    }
+  }
+  return items;
+}
+
+type Item = Record<string, unknown> & { metadata?: Record<string, unknown> };
+
+const parse = (bytes: Uint8Array): Item => JSON.parse(Buffer.from(bytes).toString('utf8')) as Item;
+
+/** What two upserts in a row come to: keys of the later win, others stay. */
+function layOver(earlier: Item, later: Item): Item {
+  const { metadata: under, ...fields } = earlier;
+  const { metadata: over, ...laterFields } = later;
+  const merged: Item = { ...fields, ...laterFields };
+  if (under || over) merged.metadata = { ...under, ...over };
+  return merged;
+}
