@@ -6,7 +6,7 @@
 
 import type { ItemBatch } from '../input/index.js';
 import type { Kind } from '../model.js';
-import type { Prints } from '../state/fingerprints.js';
+import type { Prints } from '../state/fingerprint-index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { type Body, BodyWriter, bodyOf, envelopeBytes, itemsOf } from './body.js';
 

@@ -6,7 +6,7 @@
 import { InterruptedError, WaitTimeoutError } from '../errors.js';
 import { type OpenedInput, Pool } from '../input/index.js';
 import type { ImportEvent, Kind, Plan } from '../model.js';
-import type { FingerprintIndex } from '../state/fingerprints.js';
+import type { FingerprintIndex } from '../state/fingerprint-index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope } from '../state/state.js';
 import { tap } from './channel.js';

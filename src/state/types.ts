@@ -1,7 +1,7 @@
 /** What can be asked of the state, and its nouns. */
 import type { Kind, RunStatus, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
-import type { FingerprintIndex, Prints } from './fingerprints.js';
+import type { FingerprintIndex, Prints } from './fingerprint-index.js';
 import type { RequestRecord } from './requests.js';
 import type { StoredRun } from './runs.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { test as base } from 'vitest';
 import type { Job } from '../../../src/service/contract.js';
-import type { Prints } from '../../../src/state/fingerprints.js';
+import type { FingerprintIndex, Prints } from '../../../src/state/fingerprint-index.js';
 import type { RequestRecord } from '../../../src/state/requests.js';
 import { openState, type Scope, type State } from '../../../src/state/state.js';
 
@@ -138,4 +138,17 @@ export function printsOf(...pairs: (readonly [id: number, content: number])[]): 
     ids: BigUint64Array.from(pairs, ([id]) => BigInt(id)),
     contents: BigUint64Array.from(pairs, ([, content]) => BigInt(content)),
   };
+}
+
+/** Content of each of these ids as the index has it; ids without a fingerprint are left out. */
+export function contentsOf(
+  index: FingerprintIndex,
+  ids: readonly number[],
+  contents: readonly number[],
+): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const id of ids) {
+    for (const content of contents) if (index.matches(printsOf([id, content]), 0)) found.set(id, content);
+  }
+  return found;
 }
