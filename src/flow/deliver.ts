@@ -16,7 +16,7 @@ import { type Chunk, halve } from './chunk.js';
 import type { SendOptions } from './options.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
 import { completedRows, isAccepted, isShort, runJob, submittedRows } from './summary.js';
-import { watchJob } from './watch.js';
+import { watchJobs } from './watch.js';
 
 export interface DeliverDeps {
   run: string;
@@ -118,7 +118,7 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     reportJob(kind, record, deps);
   };
   if (isFinal(job.status)) return see(job, false);
-  for await (const seen of watchJob(deps.client, job, {
+  for await (const seen of watchJobs(deps.client, [job], {
     clock: deps.clock,
     signal: deps.stop,
     intervalMs: deps.options.intervalMs,

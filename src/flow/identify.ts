@@ -12,7 +12,7 @@ import { isFinal } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { type RetryOptions, sendRequest, UNSENT } from './request.js';
-import { watchJob } from './watch.js';
+import { watchJobs } from './watch.js';
 
 export interface Profile {
   kind: Kind;
@@ -99,7 +99,7 @@ export async function identify(
   state.addJob(scope, outcome.job, { kind, rows: 1 });
   result.job = outcome.job;
   if (options.wait && !isFinal(outcome.job.status)) {
-    for await (const seen of watchJob(client, outcome.job, { clock, signal: options.stop, deadlineMs })) {
+    for await (const seen of watchJobs(client, [outcome.job], { clock, signal: options.stop, deadlineMs })) {
       if (seen.missing) break;
       state.sawJob(scope, seen.job);
       result.job = seen.job;

@@ -92,15 +92,6 @@ export async function* watchJobs(
   }
 }
 
-/** One job, from the record that its submission returned. */
-export function watchJob(
-  client: Pick<ServiceClient, 'job'>,
-  first: Job,
-  options: WatchOptions,
-): AsyncGenerator<Sighting> {
-  return watchJobs(client, [first], options);
-}
-
 function changed(last: Job | undefined, job: Job): boolean {
   return last?.status !== job.status || (last.completed_rows ?? null) !== (job.completed_rows ?? null);
 }

@@ -28,7 +28,7 @@ export class Fingerprints {
   ): void {
     this.db
       .prepare(
-        'INSERT INTO fingerprints (scope, kind, request, completed, ids, contents) VALUES (?, ?, ?, ?, ?, ?)',
+        'INSERT INTO fingerprints (scope, kind, request, state, ids, contents) VALUES (?, ?, ?, ?, ?, ?)',
       )
       .run(scope, kind, request, state, bytes(prints.ids), bytes(prints.contents));
   }
@@ -52,7 +52,7 @@ export class Fingerprints {
 
   #turn(request: number, from: number, to: number): void {
     this.db
-      .prepare('UPDATE fingerprints SET completed = ? WHERE request = ? AND completed = ?')
+      .prepare('UPDATE fingerprints SET state = ? WHERE request = ? AND state = ?')
       .run(to, request, from);
   }
 
@@ -64,8 +64,8 @@ export class Fingerprints {
   #letGo(requests: string, which: number | string): void {
     this.db
       .prepare(
-        `UPDATE fingerprints SET request = NULL, completed = CASE completed WHEN ${BATCH.pending} THEN ${BATCH.dead}
-           ELSE completed END WHERE request ${requests}`,
+        `UPDATE fingerprints SET request = NULL, state = CASE state WHEN ${BATCH.pending} THEN ${BATCH.dead}
+           ELSE state END WHERE request ${requests}`,
       )
       .run(which);
   }
@@ -78,7 +78,7 @@ export class Fingerprints {
 
   clear(scope: number, kind: Kind): void {
     this.db
-      .prepare('UPDATE fingerprints SET completed = ? WHERE scope = ? AND kind = ? AND completed = ?')
+      .prepare('UPDATE fingerprints SET state = ? WHERE scope = ? AND kind = ? AND state = ?')
       .run(BATCH.dead, scope, kind, BATCH.completed);
     this.#dropDead(scope, kind);
   }
@@ -97,7 +97,7 @@ export class Fingerprints {
     for (const batch of index.entries()) live += batch.ids.length;
     if (rows <= 1.5 * live || rows < 1_000) return false;
     this.db
-      .prepare('DELETE FROM fingerprints WHERE scope = ? AND kind = ? AND completed = ?')
+      .prepare('DELETE FROM fingerprints WHERE scope = ? AND kind = ? AND state = ?')
       .run(scope, kind, BATCH.completed);
     this.#dropDead(scope, kind);
     for (const batch of index.entries()) this.append(scope, kind, null, batch, BATCH.completed);
@@ -108,8 +108,8 @@ export class Fingerprints {
   #dropDead(scope: number, kind: Kind): void {
     this.db
       .prepare(
-        `DELETE FROM fingerprints WHERE scope = ?1 AND kind = ?2 AND completed = ${BATCH.dead} AND batch <
-           (SELECT coalesce(min(batch), 9e18) FROM fingerprints WHERE scope = ?1 AND kind = ?2 AND completed = ${BATCH.pending})`,
+        `DELETE FROM fingerprints WHERE scope = ?1 AND kind = ?2 AND state = ${BATCH.dead} AND batch <
+           (SELECT coalesce(min(batch), 9e18) FROM fingerprints WHERE scope = ?1 AND kind = ?2 AND state = ${BATCH.pending})`,
       )
       .run(scope, kind);
   }
@@ -120,14 +120,14 @@ export class Fingerprints {
     let rows = 0;
     let pending = false;
     const statement = this.db.prepare(
-      'SELECT completed, ids, contents FROM fingerprints WHERE scope = ? AND kind = ? ORDER BY batch',
+      'SELECT state, ids, contents FROM fingerprints WHERE scope = ? AND kind = ? ORDER BY batch',
     );
     for (const row of statement.iterate(scope, kind)) {
-      const batch = row as { completed: number; ids: Uint8Array; contents: Uint8Array };
+      const batch = row as { state: number; ids: Uint8Array; contents: Uint8Array };
       const prints = { ids: unpack(batch.ids), contents: unpack(batch.contents) };
-      const completed = batch.completed === BATCH.completed;
+      const completed = batch.state === BATCH.completed;
       index.apply(prints, completed);
-      pending ||= batch.completed === BATCH.pending;
+      pending ||= batch.state === BATCH.pending;
       if (completed || !pending) rows += prints.ids.length;
     }
     return { index, rows };

@@ -82,7 +82,7 @@ export const MIGRATIONS: readonly string[] = [
     scope INTEGER NOT NULL REFERENCES scopes,
     kind TEXT NOT NULL,
     request INTEGER,
-    completed INTEGER NOT NULL,
+    state INTEGER NOT NULL,
     ids BLOB NOT NULL,
     contents BLOB NOT NULL
   );

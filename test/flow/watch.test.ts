@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError, WaitTimeoutError } from '../../src/errors.js';
-import { pollInterval, type Sighting, type WatchOptions, watchJob, watchJobs } from '../../src/flow/watch.js';
+import { pollInterval, type Sighting, type WatchOptions, watchJobs } from '../../src/flow/watch.js';
 import type { Job } from '../../src/service/contract.js';
 import { IdleClock } from '../support/clock.js';
 
@@ -127,12 +127,10 @@ describe('watchJobs', () => {
         [1_000, { status: 'completed' }],
       ],
     });
-    expect(await all(watchJob(client, { job_id: 'a', status: 'queued', links: null }, watch(clock)))).toEqual(
-      ['a completed -'],
-    );
-    expect(await all(watchJob(client, { job_id: 'x', status: 'failed', links: null }, watch(clock)))).toEqual(
-      [],
-    );
+    const queued = { job_id: 'a', status: 'queued' };
+    const failed = { job_id: 'x', status: 'failed' };
+    expect(await all(watchJobs(client, [queued, failed], watch(clock)))).toEqual(['a completed -']);
+    expect(client.polls.map(({ id }) => id)).not.toContain('x');
   });
 
   test('a 404 is thrown at once', async () => {

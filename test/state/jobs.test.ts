@@ -152,7 +152,7 @@ describe('a job’s end', () => {
       await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
       await state.record(RUN, SCOPE, 'companies', end, null);
       expect(unchanged(state)).toEqual(NONE);
-      expect(disk.prepare('SELECT count(*) AS n FROM fingerprints WHERE completed = 0').get()).toEqual({
+      expect(disk.prepare('SELECT count(*) AS n FROM fingerprints WHERE state = 0').get()).toEqual({
         n: 0,
       });
     },

@@ -1,6 +1,6 @@
 /** Tells what a CSV is by its beginning: delimiter, header, kind and identifier. */
 import { InputError, UsageError } from '../../errors.js';
-import { identify } from '../columns/identify.js';
+import { identify } from '../columns/id-column.js';
 import { headerOf } from '../columns/targets.js';
 import type { InputOptions } from '../open.js';
 import type { Head } from '../text/head.js';

@@ -1,7 +1,7 @@
 /** Tells what a JSON input is by its first items: kind and identifier. */
 import { UsageError } from '../../errors.js';
 import type { Kind } from '../../model.js';
-import { identify } from '../columns/identify.js';
+import { identify } from '../columns/id-column.js';
 import { METADATA } from '../columns/targets.js';
 import type { InputOptions } from '../open.js';
 import { readRecords } from '../records.js';
