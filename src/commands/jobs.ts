@@ -6,7 +6,8 @@ import type { ListRecord } from '../output/cell.js';
 import { whileWaiting } from '../output/waiting.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
-import type { KnownJob, Scope } from '../state/state.js';
+import { sameScope } from '../state/scopes.js';
+import type { KnownJob } from '../state/state.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { interruptible } from './interruptible.js';
 import { type Listing, listingFlags, printListing, readListing } from './listing.js';
@@ -108,6 +109,3 @@ function missing(error: unknown, id: string, context: Context): Job | null {
   context.warn(`job ${id}: the service does not know it any more`);
   return null;
 }
-
-const sameScope = (a: Scope, b: Scope): boolean =>
-  a.account === b.account && a.region === b.region && a.base_url === b.base_url;

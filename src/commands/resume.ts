@@ -5,6 +5,7 @@ import { type ExitCode, UsageError } from '../errors.js';
 import { restoreOptions } from '../flow/run.js';
 import { nearest } from '../nearest.js';
 import type { StoredRun } from '../state/runs.js';
+import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope } from '../state/state.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { flagReader } from './flag-reader.js';
@@ -97,13 +98,13 @@ async function contextOf(run: StoredRun, context: Context): Promise<Context> {
 
 /** The same service; another token only where the first was refused (contract §4). @throws UsageError */
 function checkService(run: StoredRun, here: Scope): void {
-  if (here.region !== run.scope.region || here.base_url !== run.scope.base_url) {
+  if (!sameService(here, run.scope)) {
     throw new UsageError(
       `run ${run.run} went to ${run.scope.base_url} (region ${run.scope.region}), not to ${here.base_url} (region ${here.region})`,
       { hint: 'resume with the region and host it began with' },
     );
   }
-  if (here.account === run.scope.account) return;
+  if (sameScope(here, run.scope)) return;
   const unnamed = run.named_account === null && here.account.startsWith('token:');
   if (unnamed && run.ended_by === 'unauthorised') return;
   throw new UsageError(`run ${run.run} belongs to another account`, {

@@ -2,8 +2,8 @@
 import type { Clock } from '../context.js';
 import { LockedError } from '../errors.js';
 import type { Kind } from '../model.js';
+import { sameScope } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
-import { isSame } from './earlier.js';
 import type { ImportOptions } from './options.js';
 import { contentOf, type Surveyed } from './plan.js';
 import { identityOf, storeOptions } from './run.js';
@@ -34,7 +34,7 @@ export function takeLocks(state: State, scope: Scope, kinds: readonly Kind[], ho
 function lockedBy(state: State, scope: Scope, kind: Kind): LockedError {
   const running = state
     .knownRuns()
-    .find((r) => r.status === 'running' && isSame(r.scope, scope) && r.kinds.includes(kind));
+    .find((r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind));
   const which = running
     ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
     : `${state.lockHolder(scope, kind) ?? 'it'} is still planning`;
@@ -91,7 +91,7 @@ export function beginRun(
   const locations = new Set(surveyed.inputs.map(({ opened }) => opened.location));
   const old = state
     .knownRuns()
-    .filter((r) => r.run !== run && !r.finished && isSame(r.scope, scope))
+    .filter((r) => r.run !== run && !r.finished && sameScope(r.scope, scope))
     .filter((r) => r.inputs.some((input) => locations.has(input.location)));
   for (const { run } of old) {
     state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });

@@ -8,14 +8,14 @@ import { ServiceError } from '../errors.js';
 import type { ImportEvent, Kind } from '../model.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
-import { isFinal } from '../service/names.js';
+import { isFinal, isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { serialise } from './body.js';
 import { type Chunk, halve } from './chunk.js';
 import type { SendOptions } from './options.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
-import { completedRows, isAccepted, isShort, runJob, submittedRows } from './summary.js';
+import { completedRows, isAccepted, runJob, submittedRows } from './summary.js';
 import { watchJobs } from './watch.js';
 
 export interface DeliverDeps {
@@ -202,7 +202,7 @@ function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
     rows: completedRows(deps.records),
     total_rows: submittedRows(deps.records),
   });
-  if (job.status === 'completed' && isShort(record)) {
+  if (isShort(job, record.rows)) {
     deps.emit({
       type: 'warning',
       message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (lines ${first_line} to ${last_line})`,

@@ -1,10 +1,8 @@
 /** Whether an earlier run may be gone on with (contract §4). */
 import { InputError, UsageError } from '../errors.js';
 import type { StoredRun } from '../state/runs.js';
+import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
-
-export const isSame = (a: Scope, b: Scope): boolean =>
-  a.account === b.account && a.region === b.region && a.base_url === b.base_url;
 
 /**
  * Whether a run of this content may be continued from here: one of this account, or, of an account without a name,
@@ -12,9 +10,9 @@ export const isSame = (a: Scope, b: Scope): boolean =>
  * @param account configured name of the account in use, or null
  */
 function mayContinue(run: StoredRun, here: Scope, account: string | null): boolean {
-  if (isSame(run.scope, here)) return true;
-  const sameService = run.scope.region === here.region && run.scope.base_url === here.base_url;
-  return sameService && run.named_account === null && account === null && run.ended_by === 'unauthorised';
+  if (sameScope(run.scope, here)) return true;
+  const unnamed = run.named_account === null && account === null;
+  return unnamed && run.ended_by === 'unauthorised' && sameService(run.scope, here);
 }
 
 /** The unfinished run of this content that may be continued from here, if there is one: what `import --resume` goes on with. */

@@ -12,6 +12,7 @@ import type {
   Summary,
 } from '../model.js';
 import type { Job } from '../service/contract.js';
+import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { InvalidBound } from './options.js';
 
@@ -28,13 +29,6 @@ function completedOf(r: RequestRecord): number {
   if (!r.job) return 0;
   const all = r.job.status === 'completed' ? r.rows : 0;
   return Math.min(r.rows, r.job.completed_rows ?? all);
-}
-
-/** Whether a completed job worked off fewer rows than it was given. */
-export function isShort(r: RequestRecord): boolean {
-  if (r.job?.status !== 'completed') return false;
-  const done = r.job.completed_rows;
-  return done != null && (done < r.rows || done < (r.job.total_rows ?? 0));
 }
 
 /** Every row read, accounted for: `read = rejected + merged + unchanged + submitted + unsent`. */
@@ -183,7 +177,7 @@ export function statusOf(end: Ending): RunStatus {
 
 const isPartial = ({ rows, records }: Ending): boolean =>
   rows.rejected > 0 ||
-  records.some(isShort) ||
+  records.some((r) => r.job !== null && isShort(r.job, r.rows)) ||
   // Accepted, but there is no job to vouch for its rows, or the job is gone.
   records.some((r) => isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown'));
 

@@ -19,6 +19,13 @@ export function scopeOf({ account, token, region, base_url }: ServiceInUse, secr
   return { account: account ?? `token:${hash()}`, region, base_url };
 }
 
+/** Whether both are one service, whoever uses it: the hosts of one region. */
+export const sameService = (a: Scope, b: Scope): boolean =>
+  a.region === b.region && a.base_url === b.base_url;
+
+/** Whether what is kept of one is of the other too. */
+export const sameScope = (a: Scope, b: Scope): boolean => sameService(a, b) && a.account === b.account;
+
 /** The tables `scopes` and `column_types`. */
 export class Scopes {
   constructor(private readonly db: DatabaseSyncInstance) {}

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
-import { isFinal } from '../service/names.js';
+import { isFinal, isShort } from '../service/names.js';
 import { Commits } from './commits.js';
 import { closeDatabase, openDatabase, privateFolder, stateError, transaction } from './database.js';
 import type { FingerprintIndex, Prints } from './fingerprint-index.js';
@@ -216,7 +216,3 @@ class SqliteState implements State {
 /** Nobody will hear of these rows again: they were not accepted, or no job can be followed. */
 const hasNoJobToCome = ({ state, job }: RequestRecord): boolean =>
   state === 'withdrawn' || state === 'rejected' || (state === 'settled' && !(job && isFinal(job.status)));
-
-/** Whether a job worked off fewer rows than its request had, or than it says there were. */
-const isShort = ({ completed_rows, total_rows }: Job, rows: number): boolean =>
-  completed_rows != null && completed_rows < Math.max(rows, total_rows ?? 0);

@@ -17,7 +17,6 @@ import {
   type Ending,
   exitOf,
   isFinished,
-  isShort,
   isWithinBound,
   jobsOf,
   keepFirst,
@@ -140,27 +139,6 @@ describe('status and exit code', () => {
     ['interrupted', { failure: new InterruptedError('SIGINT') }, false],
   ])('%s: whether a resume has nothing left to do', (_name, over, finished) => {
     expect(isFinished(ending(over))).toBe(finished);
-  });
-});
-
-describe('isShort', () => {
-  test.each<[name: string, job: Partial<Job>, short: boolean]>([
-    ['all rows', { completed_rows: 10 }, false],
-    ['more than were sent', { completed_rows: 11 }, false],
-    ['fewer', { completed_rows: 9 }, true],
-    ['none', { completed_rows: 0 }, true],
-    ['no number', {}, false],
-    ['null', { completed_rows: null }, false],
-    ['fewer than its own total', { completed_rows: 10, total_rows: 11 }, true],
-    ['a total that is lower', { completed_rows: 10, total_rows: 3 }, false],
-    ['fewer, but not completed', { status: 'processing', completed_rows: 1 }, false],
-    ['fewer, and failed', { status: 'failed', completed_rows: 1 }, false],
-  ])('%s', (_name, job, short) => {
-    expect(isShort(withJob(job))).toBe(short);
-  });
-
-  test('without a job there is nothing to be short of', () => {
-    expect(isShort(recordedRange(0, 10))).toBe(false);
   });
 });
 

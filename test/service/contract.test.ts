@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { errorBodySchema, jobSchema, lookupSchema } from '../../src/service/contract.js';
-import { isFinal, JOB_STATES } from '../../src/service/names.js';
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown): boolean =>
   schema.safeParse(value).success;
@@ -22,10 +21,6 @@ describe('jobSchema', () => {
     const job = { job_id: 'j', status: 'queued', colour: { deep: [1] } };
     expect(jobSchema.parse(job)).toEqual(job);
   });
-});
-
-it('two of the six states are final, and an unknown one is not', () => {
-  expect([...JOB_STATES, 'napping'].filter(isFinal)).toEqual(['completed', 'failed']);
 });
 
 it('a lookup list is an array of objects of any shape', () => {
