@@ -5,19 +5,20 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { Exit, type ExitCode, UsageError } from '../errors.js';
-import type { ReadOptions } from '../flow/options.js';
+import { envelopeBytes } from '../flow/body.js';
+import { DEFAULTS, type ReadOptions } from '../flow/options.js';
+import { filePlanOf, type PlannedInput } from '../flow/plan.js';
+import { keepFirst } from '../flow/summary.js';
 import {
   DuplicateFinder,
   expandGlobs,
   mappingDraft,
-  type OpenedInput,
   openInput,
   Pool,
-  type Survey,
   spoolStdin,
   surveyInput,
 } from '../input/index.js';
-import type { FilePlan, Rejection } from '../model.js';
+import type { Rejection } from '../model.js';
 import { writeJson } from '../output/result.js';
 import { safeLine } from '../output/safe.js';
 import { usesColour } from '../output/style.js';
@@ -25,24 +26,23 @@ import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
+import { flagReader } from './flag-reader.js';
 import { interruptible } from './interruptible.js';
 import { readingFlags, readingOptions } from './reading-flags.js';
 
-/** Rejected rows that are shown at a terminal, and kept for the document (contract §3 "Result"). */
+/** Rejected rows that are shown at a terminal (contract §3 "Result"). */
 const SHOWN = 10;
-const KEPT = 20;
-/** What one request may hold by default: an item beyond it is rejected. */
-const ITEM_LIMIT_BYTES = 4 * 1024 * 1024;
 
 interface Options {
   reading: ReadOptions;
+  /** Of a request's body, as an import would have it: a row whose item alone has more is rejected. */
+  chunkBytes: number;
   writeMapping: string | null;
 }
 
-interface Inspected {
-  input: OpenedInput;
-  survey: Survey;
+interface Inspected extends PlannedInput {
   duplicates: number;
+  /** The first 20. */
   rejected: Rejection[];
 }
 
@@ -68,16 +68,20 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
       hint: 'inspect them one by one',
     });
   }
-  return { reading: await readingOptions(files, flags, importDefaults, context.cwd), writeMapping };
+  return {
+    reading: await readingOptions(files, flags, importDefaults, context.cwd),
+    chunkBytes: flagReader(importDefaults).bytes('chunkBytes') ?? DEFAULTS.chunkBytes,
+    writeMapping,
+  };
 }
 
-async function run({ reading, writeMapping }: Options, context: Context): Promise<ExitCode> {
+async function run({ writeMapping, ...how }: Options, context: Context): Promise<ExitCode> {
   const { stdout, stderr, env, flags } = context;
   const inspected: Inspected[] = [];
-  for (const path of reading.paths) {
+  for (const path of how.reading.paths) {
     inspected.push(
       await whileWaiting(`reading ${safeLine(path)}`, context, () =>
-        interruptible(context, (signal) => inspect(path, reading, context, signal)),
+        interruptible(context, (signal) => inspect(path, how, context, signal)),
       ),
     );
   }
@@ -86,13 +90,13 @@ async function run({ reading, writeMapping }: Options, context: Context): Promis
   } else {
     const { filesText } = await import('../output/plan-text.js');
     const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
-    await writeOut(stdout, filesText(inspected.map(planOf), form));
+    await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
   }
-  for (const { input, survey, duplicates, rejected } of inspected) {
-    for (const warning of survey.warnings) context.warn(safeLine(`${input.path}: ${warning}`));
+  for (const { opened, survey, duplicates, rejected } of inspected) {
+    for (const warning of survey.warnings) context.warn(safeLine(`${opened.path}: ${warning}`));
     if (duplicates > 0) {
       const rows = duplicates === 1 ? '1 row whose' : `${duplicates} rows whose`;
-      context.warn(safeLine(`${input.path}: ${rows} identifier stood earlier`));
+      context.warn(safeLine(`${opened.path}: ${rows} identifier stood earlier`));
     }
     if (!flags.quiet) await writeOut(stderr, rejections(rejected, survey.rows.rejected));
   }
@@ -102,7 +106,7 @@ async function run({ reading, writeMapping }: Options, context: Context): Promis
 
 async function inspect(
   path: string,
-  reading: ReadOptions,
+  { reading, chunkBytes }: Pick<Options, 'reading' | 'chunkBytes'>,
   context: Context,
   signal: AbortSignal,
 ): Promise<Inspected> {
@@ -110,20 +114,18 @@ async function inspect(
   const pool = new Pool({ threads: Math.min(2, context.cores) });
   try {
     const location = folder === null ? path : await spoolStdin(context.stdin, folder, signal);
-    const input = await openInput({ ...reading, path, location, cwd: context.cwd }, signal);
+    const opened = await openInput({ ...reading, path, location, cwd: context.cwd }, signal);
     const rejected: Rejection[] = [];
     const finder = new DuplicateFinder();
-    const survey = await surveyInput(input, {
+    const survey = await surveyInput(opened, {
       hashKey: new Uint8Array(0), // hashes are compared within this file, and then forgotten
-      itemLimitBytes: ITEM_LIMIT_BYTES,
+      itemLimitBytes: chunkBytes - envelopeBytes(opened.kind),
       pool,
       signal,
-      onRejected: ({ file, line, reason }) => {
-        if (rejected.length < KEPT) rejected.push({ file, line, reason });
-      },
+      onRejected: ({ file, line, reason }) => keepFirst(rejected, { file, line, reason }),
       collectIds: (ids) => finder.add(ids),
     });
-    return { input, survey, duplicates: finder.finish().count, rejected };
+    return { opened, survey, duplicates: finder.finish().count, rejected };
   } finally {
     await pool.close();
     if (folder !== null) await rm(folder, { recursive: true, force: true });
@@ -135,17 +137,11 @@ async function spoolFolder(context: Context): Promise<string> {
   return join(stateDir, 'spool', `inspect-${randomUUID()}`);
 }
 
-function planOf({ input, survey }: Inspected): FilePlan {
-  const { path, kind, format, encoding, delimiter } = input;
-  const { rows, columns, sample } = survey;
-  return { path, kind, format, encoding, delimiter, rows, columns, sample };
-}
-
 function documentOf(inspected: Inspected): Record<string, unknown> {
-  const { input, survey, duplicates, rejected } = inspected;
-  const { compression, idColumn, companyIdColumn } = input;
+  const { opened, survey, duplicates, rejected } = inspected;
+  const { compression, idColumn, companyIdColumn } = opened;
   return {
-    ...planOf(inspected),
+    ...filePlanOf(inspected),
     compression,
     id: idColumn,
     company_id: companyIdColumn,
@@ -163,9 +159,9 @@ function rejections(rejected: readonly Rejection[], count: number): string {
 }
 
 /** A file that exists is somebody's work: it is never overwritten. */
-async function save(path: string, { input, survey }: Inspected, context: Context): Promise<void> {
+async function save(path: string, { opened, survey }: Inspected, context: Context): Promise<void> {
   try {
-    await writeFile(resolve(context.cwd, path), mappingDraft(input, survey), { flag: 'wx' });
+    await writeFile(resolve(context.cwd, path), mappingDraft(opened, survey), { flag: 'wx' });
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     throw new UsageError(

@@ -211,21 +211,16 @@ export async function tally(surveyed: Surveyed, deps: CutDeps, exactly: boolean)
   return total;
 }
 
+/** What the plan says of one input. */
+export function filePlanOf({ opened, survey }: PlannedInput): FilePlan {
+  const { path, kind, format, encoding, delimiter } = opened;
+  const { rows, columns, sample } = survey;
+  return { path, kind, format, encoding, delimiter, rows, columns, sample };
+}
+
 /** The `plan` object, from what was surveyed and tallied. */
 export function planOf(surveyed: Surveyed, tallied: Tally, pace: (kind: Kind) => number | null): Plan {
-  const files = surveyed.inputs.map(({ opened, survey }): FilePlan => {
-    const { path, kind, format, encoding, delimiter } = opened;
-    return {
-      path,
-      kind,
-      format,
-      encoding,
-      delimiter,
-      rows: survey.rows,
-      columns: survey.columns,
-      sample: survey.sample,
-    };
-  });
+  const files = surveyed.inputs.map(filePlanOf);
   const work = [...surveyed.duplicates.keys()].map((kind) => ({
     pace: pace(kind),
     rows: files

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { NO_RULES } from '../../src/input/index.js';
@@ -84,6 +84,27 @@ describe('inspect', () => {
     const { files } = documentOf(await inspect('a.csv --json --quiet', { cwd }));
     expect(files[0]).toMatchObject({ rows: { read: 30, rejected: 30 }, sample: null });
     expect(files[0]!.rejected).toHaveLength(20);
+  });
+
+  it('rejects an item that no request may hold, as an import does', async () => {
+    const cwd = scratch();
+    const env = environment();
+    const body = '{"companies":[{"company_id":"c1","metadata":{"name":"Acme"}}]}';
+    mkdirSync(join(env.XDG_CONFIG_HOME!, 'profiles'), { recursive: true });
+    writeFileSync(
+      join(env.XDG_CONFIG_HOME!, 'profiles', 'config.json'),
+      JSON.stringify({ import: { chunk_bytes: body.length } }),
+    );
+    writeFileSync(join(cwd, 'a.csv'), 'company_id,name\nc1,Acme\nc2,Acme!\n');
+    const { files } = documentOf(await inspect('a.csv --json', { cwd, env }));
+    const planned = await cli(['import', 'a.csv', '--dry-run', '--json', '--region', 'sandbox'], {
+      cwd,
+      env,
+    });
+    const summary = JSON.parse(planned.stdout) as Record<string, unknown>;
+    expect(files[0]).toMatchObject({ rows: { read: 2, rejected: 1 }, rejected: [{ line: 3 }] });
+    expect(files[0]!.rejected).toEqual(summary.rejected);
+    expect(summary.plan).toMatchObject({ files: [{ rows: files[0]!.rows, sample: files[0]!.sample }] });
   });
 
   it('reads stdin, and leaves nothing of it behind', async () => {
