@@ -10,7 +10,7 @@ export type ProxySettings = Required<Pick<EnvHttpProxyAgent.Options, 'httpProxy'
 
 /**
  * Null where no proxy is set.
- * @throws ConfigError for a value that is no URL
+ * @throws ConfigError for a value that is no URL, or one of a scheme that is not spoken here
  */
 export function proxySettings(env: ProxyEnv): ProxySettings | null {
   const httpProxy = proxyUrl(env, 'HTTP_PROXY');
@@ -35,6 +35,6 @@ function proxyUrl(env: ProxyEnv, name: string): string {
   const url = value.includes('://') ? value : `http://${value}`;
   if (URL.canParse(url) && /^(?:https?|socks5?):$/.test(new URL(url).protocol)) return url;
   throw new ConfigError(`${name} is not the URL of a proxy`, {
-    hint: 'write it like http://proxy.example:8080',
+    hint: 'write it like http://proxy.example:8080, or unset it',
   });
 }

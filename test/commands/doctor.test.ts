@@ -229,6 +229,12 @@ describe('what is wrong is named, with its mend and its exit code', () => {
     expect(of('clock')).toMatchObject({ status: 'warn', mend: 'set the clock of this machine (NTP)' });
     expect(of('clock')?.message).toMatch(/^1h 00m ahead of the service$/);
   });
+  it('a proxy of another kind: exit 2, and no host is asked', async () => {
+    const { url, asked } = await service(wellAnswer);
+    const { code, of } = await doctor({ PROFILES_BASE_URL: url, HTTPS_PROXY: 'ftp://proxy.example' });
+    expect([code, of('proxy')?.status, of('service'), asked]).toEqual([2, 'fail', undefined, []]);
+    expect(of('proxy')?.mend).toBe('write it like http://proxy.example:8080, or unset it');
+  });
   it('a refused token and a missing host at once: the setting comes first', async () => {
     const { code } = await doctor({ PROFILES_TOKEN: '', PROFILES_BASE_URL: '' });
     expect(code).toBe(2);
@@ -277,6 +283,7 @@ it.each<[Record<string, string>, string, string]>([
     'HTTPS_PROXY proxy.example:8080; not for a.example; never for this machine itself',
   ],
   [{ HTTP_PROXY: 'http://' }, 'fail', 'HTTP_PROXY is not the URL of a proxy'],
+  [{ HTTPS_PROXY: 'ftp://proxy.example' }, 'fail', 'HTTPS_PROXY is not the URL of a proxy'],
 ])('proxy settings %j: %s', (env, status, message) => {
   expect(checkProxy(env)).toMatchObject({ status, message });
 });

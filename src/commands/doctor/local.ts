@@ -1,7 +1,8 @@
 /** Checks that ask nobody: the machine, the config file, the settings, the state. */
 import { statfs } from 'node:fs/promises';
 import type { Context } from '../../context.js';
-import { AuthError, ConfigError, UsageError } from '../../errors.js';
+import { AuthError, ConfigError } from '../../errors.js';
+import { type ProxySettings, proxySettings } from '../../service/proxy.js';
 import {
   configLocation,
   readConfig,
@@ -90,25 +91,17 @@ const gigabytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} 
 
 /** The variables that send requests elsewhere, without the passwords they may hold. */
 export function checkProxy(env: Context['env']): Finding {
-  const set: string[] = [];
-  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY']) {
-    const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();
-    if (value === '') continue;
-    const url = toUrl(value.includes('://') ? value : `http://${value}`);
-    if (!url) {
-      const error = new UsageError(`${name} is not the URL of a proxy`, {
-        hint: 'write it like http://proxy.example:8080, or unset it',
-      });
-      return fail('proxy', error);
-    }
-    set.push(`${name} ${url.host}`);
+  let settings: ProxySettings | null;
+  try {
+    settings = proxySettings(env);
+  } catch (error) {
+    return fail('proxy', error);
   }
-  if (set.length === 0) return ok('proxy', 'none');
-  const except = env.no_proxy ?? env.NO_PROXY;
-  return ok(
-    'proxy',
-    `${set.join(', ')}${except ? `; not for ${except}` : ''}; never for this machine itself`,
-  );
+  if (!settings) return ok('proxy', 'none');
+  const { httpsProxy, httpProxy, noProxy } = settings;
+  const set = Object.entries({ HTTPS_PROXY: httpsProxy, HTTP_PROXY: httpProxy })
+    .filter(([, url]) => url !== '')
+    .map(([name, url]) => `${name} ${new URL(url).host}`);
+  const except = noProxy === '' ? '' : `; not for ${noProxy}`;
+  return ok('proxy', `${set.join(', ')}${except}; never for this machine itself`);
 }
-
-const toUrl = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
