@@ -1,6 +1,6 @@
 /** A disk that is full, and one that cannot be written to: sending stops at once, and a resume loses nothing (contract §4). */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { built, type Ended, profiles } from '../support/child.js';
@@ -30,19 +30,23 @@ afterEach(() => service.stop());
  * A state directory on a disk of so many KiB: a tmpfs of its own where this user may mount one, else a limit to
  * the size of the files that the command may write.
  */
-function smallDisk(kib: number): { folder: string; run(argv: string[]): Promise<Ended>; grow(): void } {
+function smallDisk(kib: number): {
+  folder: string;
+  run(argv: string[], stdin?: string): Promise<Ended>;
+  grow(): void;
+} {
   const folder = join(machine.folder, 'disk');
   mkdirSync(folder);
   const env = { ...machine.env, PROFILES_STATE_DIR: folder };
-  const plain = (argv: string[]): Promise<Ended> => profiles(argv, { cwd: machine.folder, env }).ended;
+  const start = (argv: string[], more: { stdin: string; fileKib?: number }): Promise<Ended> =>
+    profiles(argv, { cwd: machine.folder, env, ...more }).ended;
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', folder], { stdio: 'ignore' });
   } catch {
     let limit: number | null = kib;
     return {
       folder,
-      run: (argv) =>
-        limit === null ? plain(argv) : profiles(argv, { cwd: machine.folder, env, fileKib: limit }).ended,
+      run: (argv, stdin = '') => start(argv, limit === null ? { stdin } : { stdin, fileKib: limit }),
       grow: () => {
         limit = null;
       },
@@ -51,7 +55,7 @@ function smallDisk(kib: number): { folder: string; run(argv: string[]): Promise<
   onTestFinished(() => void execFileSync('umount', ['--lazy', folder]));
   return {
     folder,
-    run: plain,
+    run: (argv, stdin = '') => start(argv, { stdin }),
     grow: () => void execFileSync('mount', ['-o', 'remount,size=50m', folder]),
   };
 }
@@ -85,6 +89,18 @@ test('a disk that fills up in the middle of an import', async () => {
   expect(service.ledger.profiles.companies.size).toBe(2_000);
   // One for each disk that was full.
   expect(last.summary!.maybe_sent_twice.length).toBeLessThanOrEqual(2);
+});
+
+test('a disk on which stdin has no room: nothing is sent, and nothing of it is left', async () => {
+  const disk = smallDisk(200);
+  const ended = await disk.run(['import', '-', '--json'], file.text.repeat(20));
+  const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
+  expect([ended.code, error.code], ended.stderr).toEqual([1, 'state']);
+  expect(error.message).toMatch(/^cannot keep stdin in .*: E(NOSPC|FBIG)\b/);
+  expect(error.hint).toMatch(/^make room, .*--state-dir$/);
+  expect(service.connections).toBe(0);
+  const left = readdirSync(disk.folder, { recursive: true, encoding: 'utf8' });
+  expect(left.filter((name) => name.endsWith('stdin'))).toEqual([]);
 });
 
 test('a state directory that may not be written to: nothing is sent', async () => {

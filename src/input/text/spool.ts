@@ -4,11 +4,12 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { InputError } from '../../errors.js';
+import { InputError, StateError } from '../../errors.js';
 
 /**
  * Copies stdin to a private file, since an input is read twice. Gives the file's path; the caller removes it.
- * @throws InputError at a terminal, where nobody is going to type a file; the signal's reason when aborted
+ * @throws InputError at a terminal, where nobody is going to type a file, and when stdin breaks off; StateError when it
+ * cannot be written down; the signal's reason when aborted
  */
 export async function spoolStdin(
   stdin: Readable & { isTTY?: boolean },
@@ -21,17 +22,40 @@ export async function spoolStdin(
       hint: 'pipe a file in: profiles import - < companies.csv',
     });
   }
-  await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, 'stdin');
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw notKept(path, error);
+  });
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
+  // Whichever fails ends the other one with the same error, so the first to fail tells whose fault it is.
+  let first: 'stdin' | 'file' | undefined;
+  stdin.once('error', () => {
+    first ??= 'stdin';
+  });
+  file.once('error', () => {
+    first ??= 'file';
+  });
   try {
     await pipeline(stdin, file, signal ? { signal } : {});
   } catch (error) {
     await rm(path, { force: true });
     if (signal?.aborted) throw signal.reason;
-    throw new InputError(`stdin cannot be kept: ${(error as Error).message}`, { file: '-', cause: error });
+    if (first === 'file') throw notKept(path, error);
+    throw new InputError(`stdin cannot be read: ${(error as Error).message}`, {
+      file: '-',
+      hint: 'pipe it in again, or name a file',
+      cause: error,
+    });
   }
   return path;
+}
+
+/** A disk that is full, or may not be written to: nothing of the input is wrong. */
+function notKept(path: string, error: unknown): StateError {
+  return new StateError(`cannot keep stdin in ${path}: ${(error as Error).message}`, {
+    hint: 'make room, check the folder’s permissions, or choose another with --state-dir',
+    cause: error,
+  });
 }
 
 /**
@@ -50,7 +74,12 @@ export async function expandGlobs(paths: readonly string[], cwd: string): Promis
     const folder = dirname(path);
     const names = await readdir(resolve(cwd, folder)).catch((): string[] => []);
     const matching = names.filter((name) => patternOf(pattern).test(name)).sort();
-    if (matching.length === 0) throw new InputError('no file matches', { file: path });
+    if (matching.length === 0) {
+      throw new InputError('no file matches', {
+        file: path,
+        hint: 'check the folder and the pattern: * and ? stand for letters of the last part',
+      });
+    }
     expanded.push(...matching.map((name) => (folder === '.' ? name : join(folder, name))));
   }
   return expanded;

@@ -140,8 +140,28 @@ describe('stdin', () => {
         throw new Error('EIO: read error');
       })(),
     );
-    await expect(spoolStdin(stdin, folder)).rejects.toThrow('-: stdin cannot be kept: EIO: read error');
+    await expect(spoolStdin(stdin, folder)).rejects.toThrow('-: stdin cannot be read: EIO: read error');
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it.each([
+    ['the folder cannot be made', (folder: string) => writeFileSync(folder, '')],
+    [
+      'the file cannot be made',
+      (folder: string) => {
+        mkdirSync(folder);
+        writeFileSync(join(folder, 'stdin'), '');
+      },
+    ],
+  ])('is not to blame where %s', async (_, spoil) => {
+    const folder = join(scratch(), 'spool');
+    spoil(folder);
+    await expect(spoolStdin(Readable.from([Buffer.from('a')]), folder)).rejects.toMatchObject({
+      name: 'StateError',
+      exit: 1,
+      message: expect.stringContaining(`cannot keep stdin in ${join(folder, 'stdin')}: E`),
+      hint: expect.stringMatching(/^make room, .*--state-dir$/),
+    });
   });
 
   it('ends with the reason of the signal', async () => {
@@ -189,7 +209,10 @@ describe('patterns', () => {
   ])('%j are %j', async (paths, expected) => expect(await expandGlobs(paths, cwd)).toEqual(expected));
 
   it.each(['*.tsv', 'nowhere/*.csv'])('%s names no file', async (pattern) => {
-    await expect(expandGlobs([pattern], cwd)).rejects.toThrow(`${pattern}: no file matches`);
+    await expect(expandGlobs([pattern], cwd)).rejects.toMatchObject({
+      message: `${pattern}: no file matches`,
+      hint: expect.stringContaining('check the folder'),
+    });
   });
 });
 
