@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { Exit, type ExitCode } from '../errors.js';
-import { writeOut } from '../output/write.js';
+import { writeJson, writeLine } from '../output/write.js';
 import { configLocation } from '../settings/index.js';
 import { examples, headOnly, type Wire } from './command.js';
 import { init } from './config/init.js';
@@ -81,10 +81,9 @@ export function define(command: Command, wire: Wire): void {
 }
 
 async function path(context: Context): Promise<ExitCode> {
-  const { value, origin } = configLocation(context, context.flags);
-  const text = context.flags.json
-    ? JSON.stringify({ path: value, origin, exists: existsSync(value) })
-    : value;
-  await writeOut(context.stdout, `${text}\n`);
+  const { stdout, flags } = context;
+  const { value, origin } = configLocation(context, flags);
+  if (flags.json) await writeJson(stdout, JSON.stringify({ path: value, origin, exists: existsSync(value) }));
+  else await writeLine(stdout, value);
   return Exit.done;
 }

@@ -2,12 +2,11 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import type { ExitCode } from '../errors.js';
-import { writeJson } from '../output/result.js';
 import { safeLine } from '../output/safe.js';
 import { type Style, stylesFor, usesColour } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
-import { writeOut } from '../output/write.js';
+import { writeJson, writeOut } from '../output/write.js';
 import type { Settings } from '../settings/index.js';
 import { examples, type Wire } from './command.js';
 import { type Finding, fail, worst } from './doctor/finding.js';

@@ -19,12 +19,11 @@ import {
   surveyInput,
 } from '../input/index.js';
 import type { Rejection } from '../model.js';
-import { writeJson } from '../output/result.js';
 import { safeLine } from '../output/safe.js';
 import { usesColour } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
-import { writeOut } from '../output/write.js';
+import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { flagReader } from './flag-reader.js';
 import { interruptible } from './interruptible.js';

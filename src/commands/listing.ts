@@ -4,12 +4,11 @@ import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { cellText, type ListRecord } from '../output/cell.js';
 import { toCsv, toNdjson } from '../output/csv.js';
-import { writeJson } from '../output/result.js';
 import { safeLine } from '../output/safe.js';
 import { type Selection, select, selectsAll } from '../output/select.js';
 import { type Styles, usesColour } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
-import { writeOut } from '../output/write.js';
+import { writeJson, writeOut } from '../output/write.js';
 import type { Flags } from './command.js';
 
 export interface Listing {

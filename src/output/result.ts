@@ -1,9 +1,8 @@
 /** The result of an import on stdout, for programs. */
 import type { ImportEvent } from '../model.js';
 import type { Reporter } from './reporter.js';
-import { safeJson } from './safe.js';
 import type { TextStream } from './terminal.js';
-import { writeOut } from './write.js';
+import { writeJson } from './write.js';
 
 /** `--json`: the summary as one document, indented by two spaces whether or not anyone looks: it is short, and logs are read. */
 export function documentResult(stdout: TextStream): Reporter {
@@ -33,9 +32,4 @@ function eventLine(event: ImportEvent, now: number): Record<string, unknown> {
   const { type, ...fields } = event;
   const own = event.type === 'summary' ? event.summary : fields;
   return { type, time: new Date(now).toISOString(), version: 1, ...own };
-}
-
-/** JSON text and a line end; at a terminal nothing in it can be obeyed. */
-export function writeJson(stdout: TextStream, json: string): Promise<void> {
-  return writeOut(stdout, `${stdout.isTTY ? safeJson(json) : json}\n`);
 }

@@ -1,4 +1,5 @@
 /** Writing to stdout and stderr so that nothing is lost and a reader who leaves is no failure. */
+import { safeJson, safeLine } from './safe.js';
 import type { TextStream } from './terminal.js';
 
 /**
@@ -17,6 +18,16 @@ export function writeOut(stream: TextStream, text: string): Promise<void> {
       else resolve();
     });
   });
+}
+
+/** JSON text and a line end; at a terminal nothing in it can be obeyed. */
+export function writeJson(stdout: TextStream, json: string): Promise<void> {
+  return writeOut(stdout, `${stdout.isTTY ? safeJson(json) : json}\n`);
+}
+
+/** One line of data: a pipe gets it as it is, a terminal nothing that it could obey. */
+export function writeLine(stdout: TextStream, text: string): Promise<void> {
+  return writeOut(stdout, `${stdout.isTTY ? safeLine(text) : text}\n`);
 }
 
 const READER_GONE = new Set(['EPIPE', 'EIO', 'ENXIO', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);

@@ -486,6 +486,28 @@ it.each([
   });
 });
 
+it('nothing that it prints is obeyed by a terminal, and a pipe gets it as it is', async () => {
+  const cwd = scratch();
+  const name = 'x\u009b2J.json';
+  const set = ['set', 'import.encoding', 'y\u009b2J'];
+  const get = ['get', 'import.encoding'];
+  for (const words of [['path'], set, get, ['unset', 'import.encoding'], ['init', '--region', 'sandbox']]) {
+    if (words[0] === 'unset') {
+      const piped = await cli(['config', ...get, '--config', name], { cwd });
+      expect(piped.stdout).toBe('y\u009b2J\n');
+    }
+    for (const more of [[], ['--json']]) {
+      const { code, stdout, stderr } = await cli(['config', ...words, '--config', name, ...more], {
+        cwd,
+        columns: 80,
+      });
+      expect([words, code, (stdout + stderr).includes('\u009b')]).toEqual([words, 0, false]);
+      expect(stdout + stderr).toMatch(/\\(?:x|u00)9b2J/);
+    }
+  }
+  expect((await cli(['config', 'path', '--config', name], { cwd })).stdout).toBe(`${join(cwd, name)}\n`);
+});
+
 describe('list', () => {
   const content = {
     token: TOKEN,

@@ -1,7 +1,7 @@
 /** `config init`: the config file from flags, from questions at a terminal, or from both. */
 import type { Context } from '../../context.js';
 import { Exit, type ExitCode, UsageError } from '../../errors.js';
-import { writeOut } from '../../output/write.js';
+import { writeJson } from '../../output/write.js';
 import { hostLines } from '../../settings/index.js';
 import { parseKey, parseValue, type Scalar } from '../../settings/keys.js';
 import { Dialogue } from './dialogue.js';
@@ -81,5 +81,5 @@ async function report(path: string, region: string, written: Dialogue, context: 
     if (!result.token) context.warn(`there is no token yet; type: profiles config set ${tokenKey}`);
   }
   say(context, `check it: profiles doctor${account === undefined ? '' : ` --account ${account}`}`);
-  if (context.flags.json) await writeOut(context.stdout, `${JSON.stringify(result)}\n`);
+  if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));
 }

@@ -1,6 +1,7 @@
 /** What the config subcommands share: the file that is meant, the key that is meant, and its change. */
 import type { Context, GlobalFlags } from '../../context.js';
 import { ConfigError, UsageError } from '../../errors.js';
+import { safeLine } from '../../output/safe.js';
 import {
   configLocation,
   parseHost,
@@ -57,5 +58,5 @@ export const canAsk = ({ stdin, flags }: Context): boolean => stdin.isTTY === tr
 
 /** One line for people, unless `--quiet`. */
 export function say(context: Context, line: string): void {
-  if (!context.flags.quiet) context.stderr.write(`${line}\n`);
+  if (!context.flags.quiet) context.stderr.write(`${safeLine(line)}\n`);
 }

@@ -2,7 +2,7 @@
 import type { Context } from '../../context.js';
 import { ConfigError, Exit, type ExitCode, UsageError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
-import { writeOut } from '../../output/write.js';
+import { writeJson, writeLine } from '../../output/write.js';
 import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js';
 import { type Key, parseValue, type Scalar, valueAt, withValue } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
@@ -20,8 +20,9 @@ export async function get(name: string, context: Context): Promise<ExitCode> {
     });
   }
   const safe = shown(key.name, value);
-  const text = context.flags.json ? JSON.stringify({ key: key.name, value: safe }) : String(safe);
-  await writeOut(context.stdout, `${text}\n`);
+  const { stdout, flags } = context;
+  if (flags.json) await writeJson(stdout, JSON.stringify({ key: key.name, value: safe }));
+  else await writeLine(stdout, String(safe));
   return Exit.done;
 }
 
@@ -54,10 +55,8 @@ export async function set({ key, value: given }: SetOptions, context: Context): 
   say(context, `${key.name} = ${shown(key.name, value)} in ${config.path}`);
   for (const warning of afterSet(key, String(value), content, context)) context.warn(warning);
   if (context.flags.json) {
-    await writeOut(
-      context.stdout,
-      `${JSON.stringify({ key: key.name, value: shown(key.name, value), path: config.path })}\n`,
-    );
+    const result = { key: key.name, value: shown(key.name, value), path: config.path };
+    await writeJson(context.stdout, JSON.stringify(result));
   }
   return Exit.done;
 }
@@ -126,7 +125,7 @@ export async function unset(name: string, context: Context): Promise<ExitCode> {
   if (removed) await change(config, [[path, undefined]]);
   say(context, `${key} ${removed ? 'is no longer' : 'was not'} set in ${config.path}`);
   if (context.flags.json) {
-    await writeOut(context.stdout, `${JSON.stringify({ key, removed, path: config.path })}\n`);
+    await writeJson(context.stdout, JSON.stringify({ key, removed, path: config.path }));
   }
   return Exit.done;
 }

@@ -1,8 +1,7 @@
 /** `profiles sandbox reset`: erases what rehearsals left. */
 import type { Context } from '../../context.js';
 import { Exit, type ExitCode } from '../../errors.js';
-import { writeJson } from '../../output/result.js';
-import { writeOut } from '../../output/write.js';
+import { writeJson, writeOut } from '../../output/write.js';
 import { openSandboxData } from '../../sandbox/index.js';
 
 export async function reset(data: string, { stdout, clock, flags }: Context): Promise<ExitCode> {

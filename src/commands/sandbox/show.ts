@@ -2,9 +2,8 @@
 import type { Context } from '../../context.js';
 import { Exit, type ExitCode, UsageError } from '../../errors.js';
 import { fieldsText } from '../../output/record-text.js';
-import { writeJson } from '../../output/result.js';
 import { stylesFor, usesColour } from '../../output/style.js';
-import { writeOut } from '../../output/write.js';
+import { writeJson, writeOut } from '../../output/write.js';
 import { type Kind, openSandboxData, type Profile, type Region } from '../../sandbox/index.js';
 import type { Flags } from '../command.js';
 import { dataFolder } from './data-folder.js';
