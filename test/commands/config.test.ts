@@ -280,11 +280,15 @@ describe('at a terminal', () => {
     expect(session.screen).not.toContain('key\u0003');
     expect(existsSync(below(cwd))).toBe(false);
   });
-  it('a signal ends it too', async () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 143],
+  ])('%s ends it too', async (signal, code) => {
     const stop = new AbortController();
     const asked = atTerminal(['config', 'set', 'token'], [], { stop });
-    setImmediate(() => stop.abort('SIGTERM'));
-    expect(await asked).toMatchObject({ code: 143, raw: false });
+    setImmediate(() => stop.abort(signal));
+    expect(await asked).toMatchObject({ code, raw: false });
   });
   it('--no-input never asks', async () => {
     const session = await atTerminal(['config', 'set', 'token', '--no-input'], []);

@@ -33,7 +33,7 @@ export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'std
   /** The next character; undefined at the end of the input. */
   const next = async (): Promise<string | undefined> => {
     while (typed === '') {
-      if (stop.aborted) throw new InterruptedError(stop.reason === 'SIGTERM' ? 'SIGTERM' : 'SIGINT');
+      if (stop.aborted) throw InterruptedError.of(stop);
       if (ended) return undefined;
       await new Promise<void>((resolve) => {
         wake = resolve;
