@@ -87,7 +87,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     'profiles lookups embeds --json --region sandbox',
     'profiles help exit-codes',
   ]);
-  const called = commandWord(argv);
+  const called = commandWord(argv, program);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary);
     if (entry.name === called) (await entry.load()).define(command, wire);
@@ -126,16 +126,12 @@ function followsUnknownFlag(argv: readonly string[], word: string, { options }: 
   return before?.startsWith('-') === true && !options.some((option) => option.long === before);
 }
 
-/** Global flags that take a value, so that `profiles --config x import` finds `import`. */
-const VALUED = new Set(
-  '--config --account --region --base-url --lookup-base-url --token-file --state-dir --timeout'.split(' '),
-);
-
-/** The first word of argv that is neither a flag nor a flag's value. */
-export function commandWord(argv: readonly string[]): string | undefined {
+/** The first word of argv that is neither a global flag nor its value: `import` of `--config x import`. */
+function commandWord(argv: readonly string[], { options }: Command): string | undefined {
+  const valued = new Set(options.filter((option) => option.required).map((option) => option.long));
   for (let i = 0; i < argv.length; i++) {
     const word = argv[i]!;
-    if (VALUED.has(word)) i++;
+    if (valued.has(word)) i++;
     else if (word === '--') return argv[i + 1];
     else if (!word.startsWith('-')) return word;
   }
