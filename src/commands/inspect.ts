@@ -19,6 +19,7 @@ import {
   surveyInput,
 } from '../input/index.js';
 import type { Rejection } from '../model.js';
+import { count } from '../output/numbers.js';
 import { safeLine } from '../output/safe.js';
 import { usesColour } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
@@ -151,9 +152,9 @@ function documentOf(inspected: Inspected): Record<string, unknown> {
   };
 }
 
-function rejections(rejected: readonly Rejection[], count: number): string {
+function rejections(rejected: readonly Rejection[], total: number): string {
   const shown = rejected.slice(0, SHOWN).map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
-  if (count > shown.length) shown.push(`and ${count - shown.length} more rejected rows`);
+  if (total > shown.length) shown.push(`and ${count(total - shown.length, 'more rejected row')}`);
   return shown.map((line) => `${safeLine(line)}\n`).join('');
 }
 

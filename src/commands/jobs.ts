@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { Exit, type ExitCode, ServiceError } from '../errors.js';
 import type { ListRecord } from '../output/cell.js';
+import { count } from '../output/numbers.js';
 import { whileWaiting } from '../output/waiting.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
@@ -92,7 +93,7 @@ async function look(known: readonly KnownJob[], context: Context): Promise<void>
   const client = await context.client();
   const here = await context.scope();
   const open = unfinished.filter((job) => sameScope(job.scope, here));
-  await whileWaiting(`asking about ${open.length} jobs`, context, () =>
+  await whileWaiting(`asking about ${count(open.length, 'job')}`, context, () =>
     interruptible(context, async (signal) => {
       for (const { job_id } of open) {
         const job = await client

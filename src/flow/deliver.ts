@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { ImportEvent, Kind } from '../model.js';
+import { count } from '../output/numbers.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
@@ -132,7 +133,7 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     await see({ ...(record.job ?? job), status: 'unknown' }, true);
     deps.emit({
       type: 'warning',
-      message: `the service no longer knows job ${seen.job_id}: its ${record.rows} rows were accepted and are not sent again`,
+      message: `the service no longer knows job ${seen.job_id}; what it took (${count(record.rows, 'row')}) is not sent again`,
     });
   }
 }

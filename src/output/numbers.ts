@@ -7,8 +7,8 @@ export function grouped(n: number): string {
 }
 
 /** `1 row`, `1,000 rows`. */
-export function count(n: number, noun: string): string {
-  return `${grouped(n)} ${noun}${n === 1 ? '' : 's'}`;
+export function count(n: number, noun: string, plural = `${noun}s`): string {
+  return `${grouped(n)} ${n === 1 ? noun : plural}`;
 }
 
 /** Bytes in decimal units, one digit after the point: `512 B`, `4.2 MB`. */

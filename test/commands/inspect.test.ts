@@ -81,6 +81,8 @@ describe('inspect', () => {
       'a.csv:11: company_id is empty',
       'and 20 more rejected rows',
     ]);
+    writeFileSync(join(cwd, 'b.csv'), `company_id,n\n${',1\n'.repeat(11)}`);
+    expect((await inspect('b.csv', { cwd })).stderr).toMatch(/\nand 1 more rejected row\n$/);
     const { files } = documentOf(await inspect('a.csv --json --quiet', { cwd }));
     expect(files[0]).toMatchObject({ rows: { read: 30, rejected: 30 }, sample: null });
     expect(files[0]!.rejected).toHaveLength(20);

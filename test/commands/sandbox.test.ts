@@ -265,6 +265,12 @@ describe('sandbox reset', () => {
       erased: { companies: 2, users: 2, jobs: 2 },
       data: join(cwd, '.state'),
     });
+    const sandbox = await startSandbox({ dataDir: join(cwd, '.state') });
+    await post(sandbox, COMPANY, { company_id: 'one' });
+    await sandbox.stop();
+    expect((await cli(['sandbox', 'reset'], { cwd })).stdout).toContain(
+      'erased 1 company, 0 users and 0 jobs',
+    );
     const { stdout } = await cli(['sandbox', 'reset'], { cwd });
     expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs in ${join(cwd, '.state')}\n`);
     expect((await cli('sandbox show company 00042'.split(' '), { cwd })).code).toBe(2);

@@ -101,6 +101,8 @@ describe('numbers', () => {
       '1 row',
       '2,000 rows',
     ]);
+    const companies = [1, 2].map((n) => count(n, 'company', 'companies'));
+    expect(companies).toEqual(['1 company', '2 companies']);
   });
 
   test.each([

@@ -1,6 +1,7 @@
 /** `profiles sandbox reset`: erases what rehearsals left. */
 import type { Context } from '../../context.js';
 import { Exit, type ExitCode } from '../../errors.js';
+import { count } from '../../output/numbers.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { openSandboxData } from '../../sandbox/index.js';
 
@@ -10,8 +11,9 @@ export async function reset(data: string, { stdout, clock, flags }: Context): Pr
   held?.close();
   if (flags.json) await writeJson(stdout, JSON.stringify({ erased, data }, null, 2));
   else {
-    const { companies, users, jobs } = erased;
-    await writeOut(stdout, `erased ${companies} companies, ${users} users and ${jobs} jobs in ${data}\n`);
+    const companies = count(erased.companies, 'company', 'companies');
+    const [users, jobs] = [count(erased.users, 'user'), count(erased.jobs, 'job')];
+    await writeOut(stdout, `erased ${companies}, ${users} and ${jobs} in ${data}\n`);
   }
   return Exit.done;
 }
