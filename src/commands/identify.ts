@@ -65,7 +65,11 @@ function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Option
     });
   const read = flagReader(flags);
   const company = read.text('company');
-  if (company === '') throw new UsageError('--company: the identifier is empty');
+  if (company === '') {
+    throw new UsageError('--company: the identifier is empty', {
+      hint: 'write --company <id>, or leave it out',
+    });
+  }
   return {
     profile: { kind, id, company: company ?? null, metadata: metadataOf(read) },
     wait: flags.wait !== false,
@@ -80,7 +84,11 @@ function metadataOf(read: FlagReader): Map<string, string> {
   if (json !== undefined)
     for (const [key, value] of Object.entries(jsonObject(json))) {
       const text = writtenAgain(value);
-      if (text === null) throw new UsageError(`--metadata: ${key} is nested too deeply`);
+      if (text === null) {
+        throw new UsageError(`--metadata: ${key} is nested too deeply`, {
+          hint: 'make it flatter, or give it as text',
+        });
+      }
       metadata.set(key, text);
     }
   for (const [key, value] of read.pairs('set')) metadata.set(key, jsonOfCell(value));

@@ -107,6 +107,8 @@ async function look(known: readonly KnownJob[], context: Context): Promise<void>
 
 function missing(error: unknown, id: string, context: Context): Job | null {
   if (!(error instanceof ServiceError && error.status === 404)) throw error;
-  context.warn(`job ${id}: the service does not know it any more`);
+  context.warn(
+    `job ${id}: the service does not know it any more; if its rows are missing there, import them again`,
+  );
   return null;
 }

@@ -14,8 +14,11 @@ export async function openInputs(
   deps: ImportDeps,
 ): Promise<OpenedInput[]> {
   const paths = deps.platform === 'win32' ? await expandGlobs(options.paths, deps.cwd) : options.paths;
-  if (paths.filter((path) => path === '-').length > 1)
-    throw new UsageError('stdin (-) can be read only once');
+  if (paths.filter((path) => path === '-').length > 1) {
+    throw new UsageError('stdin (-) can be read only once', {
+      hint: 'name - once, and the other inputs by their files',
+    });
+  }
   const opened: OpenedInput[] = [];
   for (const path of paths) {
     const location =

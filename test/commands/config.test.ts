@@ -290,6 +290,13 @@ describe('at a terminal', () => {
     setImmediate(() => stop.abort(signal));
     expect(await asked).toMatchObject({ code, raw: false });
   });
+  it('Ctrl-D before any answer says how else it can be given', async () => {
+    const session = await atTerminal(['config', 'set', 'token'], [{ at: ASK, type: '\u0004' }]);
+    expect(session).toMatchObject({ code: 2, raw: false });
+    expect(session.screen).toContain(
+      'the input ended before the question was answered\n  type an answer, or give the value by a flag or on stdin\n',
+    );
+  });
   it('--no-input never asks', async () => {
     const session = await atTerminal(['config', 'set', 'token', '--no-input'], []);
     expect(session.code).toBe(2);

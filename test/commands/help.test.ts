@@ -45,6 +45,9 @@ describe('help about a topic', () => {
     ]) {
       expect(stdout).toMatch(new RegExp(`^  PROFILES_${name} `, 'm'));
     }
+    for (const name of ['STEP_SUMMARY', 'WORKSPACE']) {
+      expect(stdout).toMatch(new RegExp(`^  GITHUB_${name} `, 'm'));
+    }
   });
   it('config: every key', async () => {
     const { stdout } = await cli(['help', 'config']);

@@ -62,6 +62,7 @@ describe('identify', () => {
     { args: ['company', 'c', '--metadata', '[1]'], says: '--metadata: this is not a JSON object' },
     { args: ['company', 'c', '--metadata', '{'], says: '--metadata: this is not JSON' },
     { args: ['company', 'c', '--company', 'x'], says: 'unknown option --company' },
+    { args: ['user', 'u', '--company', ''], says: 'write --company <id>, or leave it out' },
     { args: ['firm', 'c'], says: 'firm' },
   ])('$args is exit 2', async ({ args, says }, { sandbox }) => {
     const { code, stdout, stderr } = await cli(['identify', ...args], { env: environmentOf(sandbox) });
@@ -87,7 +88,10 @@ describe('what identify cannot vouch for', () => {
     const { code, stderr } = await cli(['identify', 'company', 'c1', '--metadata', deep], {
       env: environmentOf(sandbox),
     });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--metadata: a is nested too deeply')]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('--metadata: a is nested too deeply\n  make it flatter'),
+    ]);
     expect(sandbox.ledger()).toEqual([]);
   });
 

@@ -104,7 +104,9 @@ describe('jobs --refresh', () => {
       statuses = Object.fromEntries(records.map(({ job_id, status }) => [job_id, status]));
     }
     expect(statuses).toEqual({ [id]: 'completed', gone: 'queued', old: 'completed', theirs: 'queued' });
-    expect(stderr).toBe('warning: job gone: the service does not know it any more\n');
+    expect(stderr).toBe(
+      'warning: job gone: the service does not know it any more; if its rows are missing there, import them again\n',
+    );
     const asked = sandbox.ledger().map((entry) => entry.path);
     expect(asked.some((path) => /theirs|old/.test(path))).toBe(false);
   });

@@ -53,7 +53,9 @@ export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'std
           return editor.text;
         case 'end':
           if (editor.text !== '') return editor.text;
-          throw new UsageError('the input ended before the question was answered');
+          throw new UsageError('the input ended before the question was answered', {
+            hint: 'type an answer, or give the value by a flag or on stdin',
+          });
         case 'interrupt':
           throw new InterruptedError('SIGINT');
       }

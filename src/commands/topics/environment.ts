@@ -16,6 +16,8 @@ const OURS = [
 const USUAL = [
   ['NO_COLOR, FORCE_COLOR', 'no colour at all; colour in a pipe too. --no-color goes before both'],
   ['CI, GITHUB_ACTIONS', 'plain progress; annotations and a step summary in GitHub Actions'],
+  ['GITHUB_STEP_SUMMARY', 'the file that the step summary is added to'],
+  ['GITHUB_WORKSPACE', 'the folder that paths in annotations count from'],
   ['TERM', 'dumb: no animation and no control sequence'],
   ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'proxies. Loopback never goes through one'],
   ['NODE_EXTRA_CA_CERTS', 'a file with certificates to trust besides the built-in ones'],

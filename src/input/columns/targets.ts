@@ -173,7 +173,11 @@ export function constantsOf(rules: MappingRules): [key: string, json: string][] 
   return rules.set.map(([key, value]) => {
     const type = types.get(key) ?? (rules.infer ? 'auto' : 'string');
     if (type === 'auto') return [key, jsonOfCell(value)];
-    if (!fits(value, type)) throw new UsageError(`--set ${key}: "${value}" is not of type ${type} (--type)`);
+    if (!fits(value, type)) {
+      throw new UsageError(`--set ${key}: "${value}" is not of type ${type} (--type)`, {
+        hint: `change the value, or leave --type ${key}=${type} out`,
+      });
+    }
     if (type === 'string') return [key, jsonString(value)];
     return [key, type === 'boolean' ? value.toLowerCase() : value];
   });

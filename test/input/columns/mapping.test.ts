@@ -242,7 +242,10 @@ describe('flags that do not fit the input', () => {
     // Already when it is opened: a thread could not tell it as the user's mistake.
     await expect(
       open(file('a.csv', CSV), rules({ set: [['n', 'x']], types: [['n', 'integer']] })),
-    ).rejects.toThrow('--set n: "x" is not of type integer (--type)');
+    ).rejects.toMatchObject({
+      message: '--set n: "x" is not of type integer (--type)',
+      hint: 'change the value, or leave --type n=integer out',
+    });
   });
 });
 
