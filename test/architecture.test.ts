@@ -42,11 +42,12 @@ const imports: Import[] = files.flatMap((file) => {
 });
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
-const BASE = ['errors', 'model', 'contract', 'duration', 'nearest'];
+const BASE = ['errors', 'model', 'contract', 'duration', 'nearest', 'shell'];
 const ALLOWED: Record<string, string[]> = {
   errors: [],
   duration: ['errors'],
   nearest: [],
+  shell: [],
   contract: [],
   model: ['contract'],
   input: BASE,

@@ -25,6 +25,7 @@ import { usesColour } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
+import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { flagReader } from './flag-reader.js';
 import { interruptible } from './interruptible.js';
@@ -170,6 +171,9 @@ async function save(path: string, { opened, survey }: Inspected, context: Contex
     );
   }
   if (!context.flags.quiet) {
-    await writeOut(context.stderr, `${safeLine(path)} is written; use it with --mapping ${safeLine(path)}\n`);
+    await writeOut(
+      context.stderr,
+      `${safeLine(path)} is written; use it with --mapping ${safeLine(shellWord(path))}\n`,
+    );
   }
 }

@@ -14,6 +14,7 @@ import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
+import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { interruptible } from './interruptible.js';
 import { remember } from './remember.js';
@@ -129,7 +130,8 @@ async function follow(
     }
   };
   try {
-    await interruptible(context, watching, `the jobs go on; profiles job ${ids.join(' ')} --watch`);
+    const goOn = `profiles job ${ids.map(shellWord).join(' ')} --watch`;
+    await interruptible(context, watching, `the jobs go on; ${goOn}`);
   } catch (error) {
     display.close();
     if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), ids.length, context);

@@ -4,6 +4,7 @@ import type { Context } from '../context.js';
 import { type ExitCode, UsageError } from '../errors.js';
 import { restoreOptions } from '../flow/run.js';
 import { nearest } from '../nearest.js';
+import { shellWord } from '../shell.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope } from '../state/state.js';
@@ -79,7 +80,7 @@ function choose(runs: readonly StoredRun[], id: string | undefined): StoredRun {
   }
   if (!found.finished) return found;
   throw new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`, {
-    hint: `import the file anew: profiles import ${found.paths.join(' ')}`,
+    hint: `import the file anew: profiles import ${found.paths.map(shellWord).join(' ')}`,
   });
 }
 

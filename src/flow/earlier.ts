@@ -1,5 +1,6 @@
 /** Whether an earlier run may be gone on with (contract §4). */
 import { InputError, UsageError } from '../errors.js';
+import { shellWord } from '../shell.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
@@ -45,7 +46,7 @@ export function checkUnchanged(run: StoredRun, found: readonly { path: string; d
     if (found[index]?.digest === input.digest) continue;
     throw new InputError(`has changed since run ${run.run} began, so it cannot be continued`, {
       file: input.path,
-      hint: `put the old content back, or import the file anew: profiles import ${input.path}`,
+      hint: `put the old content back, or import the file anew: profiles import ${shellWord(input.path)}`,
     });
   }
 }

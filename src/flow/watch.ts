@@ -4,6 +4,7 @@ import { ServiceError, WaitTimeoutError } from '../errors.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
+import { shellWord } from '../shell.js';
 
 export interface WatchOptions {
   clock: Clock;
@@ -153,6 +154,6 @@ function timedOut(open: readonly Watched[]): WaitTimeoutError {
   const which = open.length === 1 ? `job ${first?.id} is` : `${open.length} jobs are`;
   const status = open.length === 1 && first?.last ? ` (${first.last.status})` : '';
   return new WaitTimeoutError(`waiting timed out; ${which} unfinished${status} and will go on`, {
-    hint: `profiles job ${open.map(({ id }) => id).join(' ')} --watch`,
+    hint: `profiles job ${open.map(({ id }) => shellWord(id)).join(' ')} --watch`,
   });
 }

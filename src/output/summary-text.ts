@@ -2,6 +2,7 @@
 import { formatDuration } from '../duration.js';
 import type { RunStatus, Summary } from '../model.js';
 import { isFinal } from '../service/names.js';
+import { shellWord } from '../shell.js';
 import { statusStyle } from './job-board.js';
 import { count, grouped } from './numbers.js';
 import { safeLine } from './safe.js';
@@ -132,7 +133,9 @@ function nextLines(summary: Summary, style: Style): string[] {
   if (summary.status === 'rejected') {
     return ['  mend the rows and import again, or send the valid ones with --skip-invalid'];
   }
-  const open = summary.jobs.filter((job) => !isFinal(job.status)).map((job) => safeLine(job.job_id));
+  const open = summary.jobs
+    .filter((job) => !isFinal(job.status))
+    .map((job) => safeLine(shellWord(job.job_id)));
   if (summary.status !== 'submitted' || open.length === 0) return [];
   return [
     `  follow with: ${style(open.length > SHOWN_JOBS ? 'profiles jobs --refresh' : `profiles job ${open.join(' ')} --watch`)}`,

@@ -2,6 +2,7 @@
 import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../errors.js';
+import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile } from './schema.js';
 import { parseConfig } from './validate.js';
@@ -83,14 +84,9 @@ export function refuseExposed(path: string, mode: number, otherwise = ''): void 
   throw new ConfigError(
     `${path} holds a token, and others can read it (mode ${mode.toString(8).padStart(4, '0')})`,
     {
-      hint: `chmod 600 ${quoted(path)}${otherwise}`,
+      hint: `chmod 600 ${shellWord(path)}${otherwise}`,
     },
   );
-}
-
-/** A path as a POSIX shell takes it. */
-function quoted(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function holdsToken(file: ConfigFile): boolean {

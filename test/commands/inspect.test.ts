@@ -175,6 +175,13 @@ describe('--write-mapping', () => {
     expect(again.bytes).toBe(before.survey.bytes);
   });
 
+  it('names the file so that a shell takes it', async () => {
+    const cwd = scratch();
+    copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));
+    const { stderr } = await inspect('users.csv --write-mapping m(1).json', { cwd });
+    expect(stderr).toBe("m(1).json is written; use it with --mapping 'm(1).json'\n");
+  });
+
   it('never overwrites', async () => {
     const cwd = scratch();
     copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));

@@ -90,8 +90,8 @@ describe('resume', () => {
     const sandbox = await start({ faults: ['422:nth=2'] });
     const env = environmentOf(sandbox);
     const cwd = scratch();
-    writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n2\n');
-    await cli(['import', 'c.csv', '--chunk-size', '1', '--interval', '5ms'], { cwd, env });
+    writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n2\n');
+    await cli(['import', 'my c.csv', '--chunk-size', '1', '--interval', '5ms'], { cwd, env });
     const elsewhere = await cli(['resume'], {
       cwd,
       env: { ...env, PROFILES_BASE_URL: 'http://127.0.0.1:9' },
@@ -101,13 +101,26 @@ describe('resume', () => {
       expect.stringContaining('not to http://127.0.0.1:9'),
     ]);
     const sent = sandbox.ledger().length;
-    writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n2x\n');
+    writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n2x\n');
     const changed = await cli(['resume'], { cwd, env });
     expect([changed.code, changed.stderr]).toEqual([
       2,
-      expect.stringContaining('c.csv: has changed since run'),
+      expect.stringMatching(/my c\.csv: has changed since run .*\n.*: profiles import 'my c\.csv'\n/),
     ]);
     expect(sandbox.ledger()).toHaveLength(sent);
+  });
+
+  test('refuses a run that is finished, and says how the file is sent anew', async ({ sandbox }) => {
+    const env = environmentOf(sandbox);
+    const cwd = scratch();
+    writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n');
+    const { stdout } = await cli(['import', 'my c.csv', '--interval', '5ms', '--json'], { cwd, env });
+    const { run } = JSON.parse(stdout) as { run: string };
+    expect(await cli(['resume', run], { cwd, env })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `profiles: run ${run} is finished (completed): there is nothing to resume\n  import the file anew: profiles import 'my c.csv'\n`,
+    });
   });
 
   test('nothing to resume is exit 2', async () => {

@@ -115,6 +115,11 @@ describe('summaryLines', () => {
       '  follow with: profiles job job-1 --watch',
     ],
     [
+      'accepted only, by an id that a shell would take apart',
+      { status: 'submitted', jobs: [aJob({ job_id: 'job 1;', status: 'queued' })] },
+      "  follow with: profiles job 'job 1;' --watch",
+    ],
+    [
       'rows refused',
       { status: 'rejected', jobs: [] },
       '  mend the rows and import again, or send the valid ones with --skip-invalid',

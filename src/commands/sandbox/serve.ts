@@ -6,6 +6,7 @@ import { nearest } from '../../nearest.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { readLookups, type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.js';
 import { isLoopback } from '../../settings/index.js';
+import { shellWord } from '../../shell.js';
 import type { Flags } from '../command.js';
 import { flagReader } from '../flag-reader.js';
 import { dataFolder } from './data-folder.js';
@@ -122,11 +123,6 @@ async function printAddresses(sandbox: Sandbox, { stdout, flags }: Context): Pro
   const { hostname } = new URL(sandbox.url);
   if (!isLoopback(hostname)) lines.push(['PROFILES_ALLOW_HTTP', hostname]);
   return writeOut(stdout, lines.map(([name, value]) => `export ${name}=${shellWord(value)}\n`).join(''));
-}
-
-/** A value that a POSIX shell reads as one word. */
-function shellWord(text: string): string {
-  return /^[\w:/.@%+=,[\]-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
