@@ -5,14 +5,17 @@ const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 /**
  * Reads `500ms`, `30s`, `5m`, `2h` (contract §2) as milliseconds. Decimals are accepted, a bare number is not:
  * nobody can tell what `--timeout 30` means.
+ * @param least 1 where nothing is no duration
  * @throws UsageError naming the setting
  */
-export function parseDuration(text: string, setting: string): number {
+export function parseDuration(text: string, setting: string, least: 0 | 1 = 0): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim());
   if (!match) {
     throw new UsageError(`${setting}: "${text}" is not a duration`, { hint: 'write 500ms, 30s, 5m or 2h' });
   }
-  return Math.round(Number(match[1]) * UNITS[match[2] as keyof typeof UNITS]);
+  const ms = Math.round(Number(match[1]) * UNITS[match[2] as keyof typeof UNITS]);
+  if (ms >= least) return ms;
+  throw new UsageError(`${setting} must be more than nothing`, { hint: 'write 30s, for example' });
 }
 
 /** Milliseconds for people: `320ms`, `4.2s`, `3m 05s`, `2h 07m`. */

@@ -10,8 +10,8 @@ export interface FlagReader {
   text(name: string): string | undefined;
   list(name: string): string[];
   flag(name: string): boolean;
-  /** Milliseconds. */
-  duration(name: string): number | undefined;
+  /** Milliseconds; `least` 1 where nothing is no duration. */
+  duration(name: string, least?: 0 | 1): number | undefined;
   bytes(name: string): number | undefined;
   count(name: string, least: number): number | undefined;
   choice<T extends string>(name: string, choices: readonly T[]): T | undefined;
@@ -29,9 +29,9 @@ export function flagReader(flags: Flags): FlagReader {
     text,
     list,
     flag: (name) => flags[name] === true,
-    duration: (name) => {
+    duration: (name, least) => {
       const value = text(name);
-      return value === undefined ? undefined : parseDuration(value, spelled(name));
+      return value === undefined ? undefined : parseDuration(value, spelled(name), least);
     },
     bytes: (name) => {
       const value = text(name);

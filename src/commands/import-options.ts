@@ -31,7 +31,7 @@ export async function importOptions(
     concurrency: read.count('concurrency', 1) ?? DEFAULTS.concurrency,
     wait: flags.wait !== false,
     waitTimeoutMs: read.duration('waitTimeout') ?? null,
-    intervalMs: read.duration('interval') ?? null,
+    intervalMs: read.duration('interval', 1) ?? null,
     retries: read.count('retries', 0) ?? DEFAULTS.retries,
     retryDelayMs: read.duration('retryDelay') ?? DEFAULTS.retryDelayMs,
     maxRetryAfterMs: read.duration('maxRetryAfter') ?? DEFAULTS.maxRetryAfterMs,

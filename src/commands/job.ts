@@ -47,18 +47,18 @@ export function define(command: Command, wire: Wire): void {
 }
 
 function options(words: readonly string[], flags: Flags): Options {
-  const duration = (name: 'interval' | 'waitTimeout', flag: string): number | null => {
+  const duration = (name: 'interval' | 'waitTimeout', flag: string, least: 0 | 1): number | null => {
     const text = flags[name] as string | undefined;
     if (text === undefined) return null;
     if (!flags.watch) throw new UsageError(`${flag} has no meaning without --watch`, { hint: 'add --watch' });
-    return parseDuration(text, flag);
+    return parseDuration(text, flag, least);
   };
   const jobs = new Map(words.map(readJobName).map((job) => [job.id, job]));
   return {
     jobs: [...jobs.values()],
     watch: flags.watch === true,
-    intervalMs: duration('interval', '--interval'),
-    waitMs: duration('waitTimeout', '--wait-timeout'),
+    intervalMs: duration('interval', '--interval', 1),
+    waitMs: duration('waitTimeout', '--wait-timeout', 0),
   };
 }
 

@@ -35,7 +35,7 @@ function options([run]: readonly string[], flags: Flags): Options {
     run,
     form: formOf(flags),
     waitTimeoutMs: read.duration('waitTimeout') ?? null,
-    intervalMs: read.duration('interval') ?? null,
+    intervalMs: read.duration('interval', 1) ?? null,
   };
 }
 

@@ -40,7 +40,8 @@ export function decide(sources: Sources): Settings {
     lookupBaseUrl: lookup.value,
     token: token.value,
     stateDir: state.value,
-    timeoutMs: flags.timeout === undefined ? DEFAULT_TIMEOUT_MS : positive(flags.timeout),
+    timeoutMs:
+      flags.timeout === undefined ? DEFAULT_TIMEOUT_MS : parseDuration(flags.timeout, '--timeout', 1),
     importDefaults: imports.values,
     configPath: config.path,
     origins: {
@@ -160,13 +161,6 @@ function importSettings(path: string, sections: readonly Place[]) {
     }
   }
   return { values, origins };
-}
-
-function positive(timeout: string): number {
-  const ms = parseDuration(timeout, '--timeout');
-  if (ms === 0)
-    throw new UsageError('--timeout must be more than nothing', { hint: 'write 30s, for example' });
-  return ms;
 }
 
 function asUsage<T>(check: () => T): T {
