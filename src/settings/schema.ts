@@ -9,15 +9,21 @@ const name = z
 
 const DURATION = /^\d+(\.\d+)?(ms|s|m|h)$/;
 const duration = z.string().regex(DURATION, 'a duration is written like 500ms, 30s, 5m or 2h');
+const pause = duration.regex(/[1-9]/, 'must be more than nothing');
 const count = z.int('must be a whole number').positive('must be at least 1');
+/** Both cases are spelled out: JSON Schema has no flag for them. */
+const SIZE = /^0*[1-9]\d*\s*[kKmMgG]?([iI]?[bB])?$/;
+const SIZE_FORM = 'a size is written like 4194304 or 4MiB';
+const PERCENTAGE = /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/;
+const BOUND_FORM = 'must be a number of rows or a percentage, like 10 or 2%';
+/** One printable ASCII character, but for the quote; or a tab, in one of three ways. */
+const DELIMITER = /^([ !#-~\t]|tab|\\t)$/;
 
 /** `import.*`: one key for each flag of `profiles import` that a person would want every time. */
 export const importShape = {
   chunk_size: count.describe('Items of one request. Default 5000.'),
   chunk_bytes: z
-    .union([count, z.string().regex(/^\d+\s*[kmg]?(i?b)?$/i)], {
-      error: 'a size is written like 4194304 or 4MiB',
-    })
+    .union([count, z.string().regex(SIZE, SIZE_FORM)], { error: SIZE_FORM })
     .describe('Bytes of one request. Default 4 MiB.'),
   concurrency: count.describe('Jobs submitted and unfinished at a time. Default 1.'),
   retries: z
@@ -27,15 +33,13 @@ export const importShape = {
   retry_delay: duration.describe('First delay before an attempt is made again. Default 1s.'),
   max_retry_after: duration.describe('Longest Retry-After that is waited for. Default 5m.'),
   busy_timeout: duration.describe('How long to wait for a service that is busy (409). Default 30m.'),
-  interval: duration.describe('Fixed interval between job polls.'),
+  interval: pause.describe('Fixed interval between job polls.'),
   wait_timeout: duration.describe('Stop waiting for jobs after this time.'),
   skip_invalid: z
     .boolean('must be true or false')
     .describe('Send the valid rows although others are invalid.'),
   max_invalid: z
-    .union([z.int().nonnegative(), z.string().regex(/^\d+(\.\d+)?%$/)], {
-      error: 'must be a number or a percentage, like 10 or 2%',
-    })
+    .union([z.int().nonnegative(), z.string().regex(PERCENTAGE, BOUND_FORM)], { error: BOUND_FORM })
     .describe('Send the valid rows while no more than this many are invalid.'),
   changed_only: z
     .boolean('must be true or false')
@@ -47,13 +51,14 @@ export const importShape = {
     .boolean('must be true or false')
     .describe("Compare users' keys with the service's user properties."),
   encoding: z.string().min(1, 'must not be empty').describe('Encoding of the input, such as windows-1252.'),
-  delimiter: z.string().min(1, 'must not be empty').describe('Delimiter of CSV input.'),
+  delimiter: z
+    .string()
+    .regex(DELIMITER, 'must be one ASCII character, or tab')
+    .describe('Delimiter of CSV input.'),
   empty: z.enum(['omit', 'null', 'string']).describe('What an empty cell becomes. Default omit.'),
   types: z.enum(['auto', 'strings']).describe('strings turns type inference off. Default auto.'),
   max_cell: z
-    .union([count, z.string().regex(/^\d+\s*[kmg]?(i?b)?$/i)], {
-      error: 'a size is written like 1048576 or 1MiB',
-    })
+    .union([count, z.string().regex(SIZE, SIZE_FORM)], { error: SIZE_FORM })
     .describe('Longest cell. Default 1 MiB.'),
 } as const;
 

@@ -80,6 +80,42 @@ describe('a file that cannot be used says where and what to do', () => {
       'profiles help config lists the keys and their values',
     ],
     [
+      'a share beyond all rows',
+      { file: { import: { max_invalid: '150%' } } },
+      '~/.config/profiles/config.json: "import.max_invalid": must be a number of rows or a percentage, like 10 or 2%',
+      'profiles help config lists the keys and their values',
+    ],
+    [
+      'a size of nothing',
+      { file: { import: { chunk_bytes: '0' } } },
+      '~/.config/profiles/config.json: "import.chunk_bytes": a size is written like 4194304 or 4MiB',
+      'profiles help config lists the keys and their values',
+    ],
+    [
+      'a cell of nothing',
+      { file: { import: { max_cell: '0KiB' } } },
+      '~/.config/profiles/config.json: "import.max_cell": a size is written like 4194304 or 4MiB',
+      'profiles help config lists the keys and their values',
+    ],
+    [
+      'a delimiter of two characters',
+      { file: { import: { delimiter: ';;' } } },
+      '~/.config/profiles/config.json: "import.delimiter": must be one ASCII character, or tab',
+      'profiles help config lists the keys and their values',
+    ],
+    [
+      'the quote as delimiter',
+      { file: { import: { delimiter: '"' } } },
+      '~/.config/profiles/config.json: "import.delimiter": must be one ASCII character, or tab',
+      'profiles help config lists the keys and their values',
+    ],
+    [
+      'polls without a pause',
+      { file: { import: { interval: '0.0s' } } },
+      '~/.config/profiles/config.json: "import.interval": must be more than nothing',
+      'profiles help config lists the keys and their values',
+    ],
+    [
       'hosts for the sandbox',
       { file: { regions: { sandbox: { base_url: 'https://a.example.com' } } } },
       '~/.config/profiles/config.json: "regions.sandbox": the sandbox is embedded and has no hosts to set',
@@ -146,6 +182,24 @@ describe('what is accepted', () => {
     expect((await settle({ file: `\uFEFF${JSON.stringify({ $schema: 'x', region: 'eu' })}` })).region).toBe(
       'eu',
     );
+  });
+  it.each([
+    { max_invalid: '100%' },
+    { max_invalid: '0.5%' },
+    { max_invalid: 0 },
+    { chunk_bytes: '4MiB' },
+    { chunk_bytes: '512 k' },
+    { max_cell: '1048576' },
+    { delimiter: ';' },
+    { delimiter: ' ' },
+    { delimiter: '\t' },
+    { delimiter: '\\t' },
+    { delimiter: 'tab' },
+    { interval: '0.5s' },
+    { wait_timeout: '0s' },
+  ])('import.* %j', async (values) => {
+    const { importDefaults } = await settle({ file: { import: values } });
+    expect(Object.values(importDefaults)).toEqual(Object.values(values));
   });
   it('a bad host of a region that is not in use', async () => {
     expect((await settle({ file: { regions: { eu: { base_url: 'wrong' } } } })).region).toBe('default');
