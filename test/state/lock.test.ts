@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../src/errors.js';
@@ -30,6 +30,15 @@ describe('takeLock', () => {
     state.takeLock(SCOPE, 'companies');
     const { account, region, base_url } = SCOPE;
     expect(state.takeLock({ base_url, region, account }, 'companies')).toBeNull();
+  });
+
+  test('its files are private', ({ folder, state }) => {
+    state.takeLock(SCOPE, 'companies');
+    const place = join(folder, 'locks');
+    const mode = (name: string): number => statSync(join(place, name)).mode & 0o777;
+    const names = readdirSync(place);
+    expect(names.length).toBeGreaterThan(1);
+    expect([mode('.'), ...new Set(names.map(mode))]).toEqual([0o700, 0o600]);
   });
 
   test('a lock that cannot be taken at all is an error that names the folder', ({ folder }) => {
