@@ -68,7 +68,9 @@ const TOGETHER = {
     'output/waiting',
     'output/write',
     'service/names',
+    'service/proxy',
     'service/retry',
+    'shell',
     'world',
   ],
   // What a listing loads: lookups, jobs, runs.
