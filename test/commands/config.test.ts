@@ -1,3 +1,4 @@
+/** `profiles config`, each of its subcommands as scripts and as people use it. Long because the subcommands share one file, one terminal and one way to be held to account. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';

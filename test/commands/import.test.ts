@@ -1,3 +1,4 @@
+/** `profiles import` from argv to exit code, against a sandbox. Long because each case is a whole command line with its result. */
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';

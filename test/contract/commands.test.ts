@@ -1,4 +1,4 @@
-/** Every command that talks to the service, with Prism between it and the sandbox: no violation in either direction. */
+/** Every command that talks to the service, with Prism between it and the sandbox: no violation in either direction. Long because each operation has its cases. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';

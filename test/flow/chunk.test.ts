@@ -1,3 +1,4 @@
+/** Rows cut into requests: by example, by what an earlier sitting recorded, and for any rows. Long because the properties need their models beside them. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { envelopeBytes, itemsOf, serialise } from '../../src/flow/body.js';

@@ -1,4 +1,4 @@
-/** The life of one request: the contract's table "What becomes of an answer", with answers from a script. */
+/** The life of one request: the contract's table "What becomes of an answer", with answers from a script. As long as that table. */
 import { describe, expect, test } from 'vitest';
 import { AuthError, NetworkError, type ProfilesError, ServiceError, StateError } from '../../src/errors.js';
 import { foundAfterCrash, type Outcome, type RetryOptions, sendRequest } from '../../src/flow/request.js';

@@ -1,4 +1,4 @@
-/** The two passes: what the plan counts is what is built, and single rows are found again. */
+/** The two passes: what the plan counts is what is built, and single rows are found again. Long because both formats go through the same properties. */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';

@@ -1,3 +1,4 @@
+/** `runImport` and `planImport` as another program calls them. Long because every way of stopping has its case. */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -2,6 +2,7 @@
  * For any sequence of answers, interruptions and failing disks: the numbers add up, the exit code follows from how
  * it ended, and after resumes everything has arrived exactly as a model says, which is a few lines long: upserts in
  * the order of the rows.
+ * Long because the model and the world that it is held against stand together.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What a resume may and may not do (contract §4 "State"), and how it fares with everything else that an import can do. */
+/** What a resume may and may not do (contract §4 "State"), and how it fares with everything else that an import can do. Long because each case is a run, its interruption and its resume. */
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';

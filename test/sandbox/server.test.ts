@@ -1,3 +1,4 @@
+/** The sandbox over HTTP, held against the specification. Long because each operation and each refusal has its case. */
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';

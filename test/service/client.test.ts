@@ -1,3 +1,4 @@
+/** One call of the client, one exchange: what goes out, what comes back. Long because each operation has its cases. */
 import { describe, expect, it } from 'vitest';
 import {
   AuthError,

@@ -1,4 +1,4 @@
-/** Each way in which a request can fail, over real sockets: was it sent or not, and is it said well? */
+/** Each way in which a request can fail, over real sockets: was it sent or not, and is it said well? As long as there are ways to fail. */
 import { fork } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,3 +1,4 @@
+/** Where each setting comes from. As long as there are settings and places. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+/** What is known of jobs, and what their ends do to fingerprints and pace. Long because each end has its consequences. */
 import { describe, expect } from 'vitest';
 import type { Job } from '../../src/service/contract.js';
 import type { State } from '../../src/state/state.js';

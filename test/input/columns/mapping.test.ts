@@ -1,4 +1,4 @@
-/** What becomes of columns: kind, identifier, keys, types and empty cells, by flags. */
+/** What becomes of columns: kind, identifier, keys, types and empty cells, by flags. As long as the rules have cases. */
 import { describe, expect, it } from 'vitest';
 import { ProfilesError } from '../../../src/errors.js';
 import { type MappingRules, mergeRules, NO_RULES } from '../../../src/input/index.js';
