@@ -82,7 +82,7 @@ export const MIGRATIONS: readonly string[] = [
     scope INTEGER NOT NULL REFERENCES scopes,
     kind TEXT NOT NULL,
     request INTEGER,
-    state INTEGER NOT NULL,
+    completed INTEGER NOT NULL,
     ids BLOB NOT NULL,
     contents BLOB NOT NULL
   );
@@ -96,4 +96,6 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (scope, kind)
   ) WITHOUT ROWID;
   `,
+  // It says more than yes or no.
+  'ALTER TABLE fingerprints RENAME COLUMN completed TO state',
 ];

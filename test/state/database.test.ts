@@ -85,6 +85,21 @@ describe('opening', () => {
     expect(elsewhere.secret).not.toEqual(state.secret);
   });
 
+  test('a database of the first version is brought up to date, with what it knows', ({ folder, reopen }) => {
+    mkdirSync(folder, { recursive: true });
+    const db = new DatabaseSync(join(folder, 'state.db'));
+    db.exec(MIGRATIONS[0]!);
+    const { account, region, base_url } = SCOPE;
+    db.prepare('INSERT INTO scopes VALUES (1, ?, ?, ?)').run(account, region, base_url);
+    const prints = { ids: BigUint64Array.of(7n), contents: BigUint64Array.of(9n) };
+    db.prepare(
+      'INSERT INTO fingerprints (scope, kind, request, completed, ids, contents) VALUES (1, ?, NULL, 1, ?, ?)',
+    ).run('companies', new Uint8Array(prints.ids.buffer), new Uint8Array(prints.contents.buffer));
+    db.exec('PRAGMA user_version = 1');
+    db.close();
+    expect(reopen().fingerprints(SCOPE, 'companies').matches(prints, 0)).toBe(true);
+  });
+
   test('a database of a newer version is refused and left alone', ({ folder, reopen }) => {
     reopen().close();
     const file = join(folder, 'state.db');
