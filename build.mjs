@@ -1,5 +1,5 @@
 // Writes dist/: the bundles and the declaration files. What was there stays usable until the new files are.
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundle } from './scripts/bundle.mjs';
 import { declarations } from './scripts/types.mjs';
@@ -11,7 +11,12 @@ const [{ files }, types] = await Promise.all([
 for (const [name, text] of Object.entries(types)) files.set(name, text);
 
 await mkdir('dist', { recursive: true });
-for (const [name, text] of files) await writeFile(join('dist', name), text);
+// Whole or not at all: a command may be starting from it.
+for (const [name, text] of files) {
+  const part = join('dist', `.${name}.${process.pid}`);
+  await writeFile(part, text);
+  await rename(part, join('dist', name));
+}
 for (const name of await readdir('dist')) {
   if (!files.has(name)) await rm(join('dist', name), { recursive: true });
 }

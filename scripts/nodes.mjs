@@ -1,6 +1,8 @@
 // Runs all tests on several Nodes: node scripts/nodes.mjs [version…]
 import { chosenNodes, nodeOf, show } from './node-versions.mjs';
 
+// As `npm test` does: a build in the middle of the tests would take files from under running commands.
+if ((await show('node', ['build.mjs'])) !== 0) process.exit(1);
 const results = [];
 for (const wanted of chosenNodes()) {
   const { version, env } = await nodeOf(wanted);
