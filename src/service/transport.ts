@@ -114,8 +114,8 @@ export function createTransport(options: TransportOptions): Transport {
     exchange: send,
     close: async () => {
       closing.abort(); // connections still being made are not undici's to destroy
-      const proxied = await opened?.catch(() => null);
-      await Promise.all([direct.destroy(), proxied?.destroy()]);
+      const agent = await opened?.catch(() => null);
+      await Promise.all([direct.destroy(), agent?.destroy()]);
     },
   };
 }

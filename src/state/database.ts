@@ -49,7 +49,7 @@ export function openDatabase(folder: string): DatabaseSyncInstance {
 }
 
 /** Before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode. */
-function makePrivate(file: string): void {
+export function makePrivate(file: string): void {
   if (!existsSync(file)) {
     closeSync(openSync(file, 'a', 0o600));
     return;

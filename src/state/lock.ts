@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
-import { privateFolder, stateError } from './database.js';
+import { makePrivate, privateFolder, stateError } from './database.js';
 import type { Scope } from './types.js';
 
 /** What a connection is told when another one holds the file. */
@@ -23,8 +23,7 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
   const file = lockFile(folder, scope, kind);
   let db: DatabaseSyncInstance | undefined;
   try {
-    // Private from its first byte. One that is there is not opened: closing any handle of it would end this process's lock.
-    if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+    makePrivate(file);
     db = new DatabaseSync(file, { timeout: 0 });
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     const taken = db;

@@ -41,7 +41,7 @@ describe('workspacePath', () => {
     ['by its absolute path', '/w/data/a.csv', '/elsewhere', '/w', 'data/a.csv'],
     ['with a name that begins with dots', '..a.csv', '/w', '/w', '..a.csv'],
     ['outside of it', '../a.csv', '/w', '/w', '../a.csv'],
-    ['in a folder of a like name', '/work/a.csv', '/w', '/w', '/work/a.csv'],
+    ['in a folder of a like name', '/wide/a.csv', '/w', '/w', '/wide/a.csv'],
     ['stdin', '-', '/w/data', '/w', '-'],
     ['no workspace', 'a.csv', '/w/data', undefined, 'a.csv'],
   ])('%s', (_where, file, cwd, workspace, path) => {

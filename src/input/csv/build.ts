@@ -1,9 +1,10 @@
 /** Items of a batch of CSV, as JSON text: keys are written once, and cells go in as they are. */
 
+import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
 import { ItemWriter, TOO_LARGE } from '../item-writer.js';
 import { jsonString } from '../json/text.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from '../types.js';
-import { COMPANY, type CsvLayout, csvLayout, METADATA_CLOSE, METADATA_OPEN } from './layout.js';
+import { type CsvLayout, csvLayout } from './layout.js';
 import { batchRows, rejectedRow } from './rows.js';
 
 export function buildCsv(

@@ -1,9 +1,9 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
-import { ID_FIELD } from '../../model.js';
 import { membersOf, membersText } from '../columns/members.js';
 import { quoted } from '../columns/quoted.js';
 import { fits } from '../columns/stats.js';
 import { constantsOf, type Role, type Target, targetsOf } from '../columns/targets.js';
+import { headOf } from '../item-form.js';
 import { jsonString } from '../json/text.js';
 import type { OpenedInput } from '../types.js';
 
@@ -33,11 +33,6 @@ export interface CsvLayout {
   refusal(row: readonly string[]): string | null;
 }
 
-/** Between identifier and company, and between those and the metadata's members. */
-export const COMPANY = ',"company_id":';
-export const METADATA_OPEN = ',"metadata":{';
-export const METADATA_CLOSE = '}';
-
 /** @throws UsageError for rules that do not fit the header */
 export function csvLayout(input: OpenedInput): CsvLayout {
   const { rules } = input;
@@ -60,7 +55,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     id,
     company,
     metadata,
-    head: `{"${ID_FIELD[input.kind]}":`,
+    head: headOf(input.kind),
     constants: membersText(constantsOf(rules)),
     empty,
     spread: (row) => {

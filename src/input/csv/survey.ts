@@ -1,11 +1,12 @@
 /** The plan's look at a batch of CSV: types, sizes and identifiers of its rows. */
 import { addCell, type ColumnStats, emptyStats } from '../columns/stats.js';
+import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
 import { TOO_LARGE } from '../item-writer.js';
 import { jsonStringBytes } from '../json/text.js';
 import type { CsvColumnPart, SurveyPart } from '../parts.js';
 import { SurveyRows } from '../survey-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { COMPANY, type CsvLayout, csvLayout, METADATA_CLOSE, METADATA_OPEN } from './layout.js';
+import { type CsvLayout, csvLayout } from './layout.js';
 import { batchRows, rejectedRow } from './rows.js';
 
 export function surveyCsv(

@@ -1,8 +1,9 @@
 /** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
-import { type ColumnType, ID_FIELD } from '../../model.js';
+import type { ColumnType } from '../../model.js';
 import { inexactReason, membersText } from '../columns/members.js';
 import { quoted, shown } from '../columns/quoted.js';
 import { constantsOf, METADATA, type Target, targeting } from '../columns/targets.js';
+import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
 import type { OpenedInput } from '../types.js';
 import { type JsonType, jsonTypeOf, MAX_FIELDS } from './field-stats.js';
 import { inexactNumber, jsonString, writtenAgain } from './text.js';
@@ -58,7 +59,7 @@ export function jsonLayout(input: OpenedInput): Layout {
   const { flat, nested } = targetsOfItems(input);
   const constants = membersText(constantsOf(input.rules));
   const constantKeys = new Set(input.rules.set.map(([key]) => key));
-  const idKey = `{"${ID_FIELD[input.kind]}":`;
+  const idKey = headOf(input.kind);
 
   return (value, text, see) => {
     if (!isObject(value)) return `is ${article(jsonTypeOf(value), value)}, not an object`;
@@ -102,8 +103,8 @@ export function jsonLayout(input: OpenedInput): Layout {
     let body = '';
     for (const member of members.values()) body += member;
     body += constants;
-    const head = idKey + jsonString(id) + (company === '' ? '' : `,"company_id":${jsonString(company)}`);
-    const item = body === '' ? `${head}}` : `${head},"metadata":{${body.slice(1)}}}`;
+    const head = idKey + jsonString(id) + (company === '' ? '' : COMPANY + jsonString(company));
+    const item = `${head}${body === '' ? '' : METADATA_OPEN + body.slice(1) + METADATA_CLOSE}}`;
     return { item, id, company };
 
     function place({ column, key, pinned }: Target, member: unknown): void {

@@ -2,9 +2,9 @@
  * Items laid out without being parsed: their values are copied as they stand. Equal, byte for byte, to what
  * the layout makes of the parsed item; whatever is not plain is left to it, so only it knows reasons.
  */
-import { ID_FIELD } from '../../model.js';
 import { membersText } from '../columns/members.js';
 import { constantsOf } from '../columns/targets.js';
+import * as form from '../item-form.js';
 import type { WritesItself } from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
 import { CLOSE_BRACE, COMMA, Is, skipSpace } from './bytes.js';
@@ -13,8 +13,8 @@ import { Fields, Keys } from './fields.js';
 import { isOfType, targetsOfItems } from './layout.js';
 import { Members } from './members.js';
 
-const METADATA_OPEN = Buffer.from(',"metadata":{');
-const COMPANY = Buffer.from(',"company_id":');
+const METADATA_OPEN = Buffer.from(form.METADATA_OPEN);
+const COMPANY = Buffer.from(form.COMPANY);
 
 const TYPES: Record<Exclude<Is, Is.other>, JsonType> = {
   [Is.text]: 'string',
@@ -60,7 +60,7 @@ export class PlainItem implements WritesItself {
     this.#fields = [flat, nested];
     this.flat = new Members(flat);
     this.nested = new Members(nested);
-    this.#head = Buffer.from(`{"${ID_FIELD[input.kind]}":`);
+    this.#head = Buffer.from(form.headOf(input.kind));
     this.#constants = Buffer.from(membersText(constants));
   }
 
@@ -85,7 +85,7 @@ export class PlainItem implements WritesItself {
     this.size = this.#head.length + this.idEnd - this.id + '""}'.length;
     if (this.companyEnd > this.company) this.size += COMPANY.length + this.companyEnd - this.company + 2;
     // The first member has no comma.
-    if (this.#body > 0) this.size += METADATA_OPEN.length + this.#body - 1 + '}'.length;
+    if (this.#body > 0) this.size += METADATA_OPEN.length + this.#body - 1 + form.METADATA_CLOSE.length;
     return true;
   }
 

@@ -1,0 +1,10 @@
+/** The JSON text of an item around its values (spec: Company, User), the same whatever format it came from. */
+import { ID_FIELD, type Kind } from '../model.js';
+
+/** Before the identifier. */
+export const headOf = (kind: Kind): string => `{"${ID_FIELD[kind]}":`;
+
+/** Between identifier and company, and between those and the metadata's members. */
+export const COMPANY = ',"company_id":';
+export const METADATA_OPEN = ',"metadata":{';
+export const METADATA_CLOSE = '}';
