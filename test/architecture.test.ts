@@ -42,12 +42,13 @@ const imports: Import[] = files.flatMap((file) => {
 });
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
-const BASE = ['errors', 'model', 'contract', 'duration', 'nearest', 'shell'];
+const BASE = ['errors', 'model', 'contract', 'duration', 'nearest', 'shell', 'fingerprint-index'];
 const ALLOWED: Record<string, string[]> = {
   errors: [],
   duration: ['errors'],
   nearest: [],
   shell: [],
+  'fingerprint-index': [],
   contract: [],
   model: ['contract'],
   input: BASE,

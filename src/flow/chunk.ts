@@ -4,9 +4,9 @@
  * they were, so that a resume sends what was unknown and nothing that was acknowledged.
  */
 
-import type { ItemBatch } from '../input/index.js';
+import type { Prints } from '../fingerprint-index.js';
+import { bytesOf, type ItemBatch, pick } from '../input/index.js';
 import type { Kind } from '../model.js';
-import type { Prints } from '../state/fingerprint-index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { type Body, BodyWriter, bodyOf, envelopeBytes, itemsOf } from './body.js';
 
@@ -42,55 +42,46 @@ export interface CutRules {
   /** Ids that stand more than once. */
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
   /** Whether the service holds this row already; null when everything is sent. */
-  isUnchanged: ((prints: Prints, at: number) => boolean) | null;
+  isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
   /** Requests of earlier sittings for this input, by first row; withdrawn ones left out. */
   recorded: readonly RequestRecord[];
 }
 
 /** Cuts the batches of one input into chunks. Stops reading when its consumer stops. */
-export async function* cutChunks(batches: AsyncIterable<ItemBatch>, rules: CutRules): AsyncGenerator<Chunk> {
+export async function* cutChunks(
+  batches: AsyncIterable<ItemBatch> | Iterable<ItemBatch>,
+  rules: CutRules,
+): AsyncGenerator<Chunk> {
   const recorded = [...rules.recorded].sort((a, b) => a.first_row - b.first_row);
   let draft = null as Draft | null;
   let range = 0;
   for await (const batch of batches) {
     for (let i = 0; i < batch.ends.length; i++) {
-      const row = batch.ordinals[i]!;
-      while (recorded[range] && row >= recorded[range]!.end_row) range++;
-      const here = recorded[range] && row >= recorded[range]!.first_row ? recorded[range]! : null;
-      if (draft && draft.recorded !== here) {
-        yield draft.cut();
-        draft = null;
-      }
-      if (here && here.state !== 'intent' && here.state !== 'unknown') continue;
+      const end = batch.ordinals[i]! + (batch.held?.[i] || 1);
+      for (let row = batch.ordinals[i]!, next = end; row < end; row = next, next = end) {
+        while (recorded[range] && row >= recorded[range]!.end_row) range++;
+        const here = recorded[range] && row >= recorded[range]!.first_row ? recorded[range]! : null;
+        // Held rows stand together, and may reach into a range and out of it again.
+        if (recorded[range]) next = Math.min(end, here ? here.end_row : recorded[range]!.first_row);
+        if (draft && draft.recorded !== here) {
+          yield draft.cut();
+          draft = null;
+        }
+        if (here && here.state !== 'intent' && here.state !== 'unknown') continue;
 
-      draft ??= new Draft(rules, row, here);
-      if (!here && !draft.fits(bytesOf(batch, i))) {
-        yield draft.cut();
-        draft = new Draft(rules, row, here);
+        draft ??= new Draft(rules, row, here);
+        if (!here && !draft.fits(bytesOf(batch, i))) {
+          yield draft.cut();
+          draft = new Draft(rules, row, here);
+        }
+        if (batch.held?.[i]) draft.hold(row, next);
+        else draft.add(batch, i);
       }
-      draft.add(batch, i);
     }
     draft?.leave(batch);
   }
   if (draft) yield draft.cut();
 }
-
-/** Some items of a batch, in memory of their own. */
-function excerpt(batch: ItemBatch, from: number, to: number): ItemBatch {
-  const start = from === 0 ? 0 : batch.ends[from - 1]!;
-  return {
-    items: batch.items.slice(start, batch.ends[to - 1]),
-    ends: batch.ends.slice(from, to).map((end) => end - start),
-    lines: batch.lines.slice(from, to),
-    ordinals: batch.ordinals.slice(from, to),
-    ids: batch.ids.slice(from, to),
-    contents: batch.contents.slice(from, to),
-    read: to - from,
-    rejected: [],
-  };
-}
-
-const bytesOf = ({ ends }: ItemBatch, at: number): number => ends[at]! - (at === 0 ? 0 : ends[at - 1]!);
 
 /** Items `from` to `to` of a batch, all of them in the chunk, with so many unchanged rows of it before them. */
 interface Stretch {
@@ -126,6 +117,12 @@ class Draft {
     return this.#items < items && this.#bytes + itemBytes + 1 <= bytes;
   }
 
+  /** Takes rows that the service is known to hold. */
+  hold(from: number, to: number): void {
+    this.#unchanged += to - from;
+    this.#end = to;
+  }
+
   /** Takes a row: to be sent, or as unchanged. An id that stands more than once is always sent. */
   add(batch: ItemBatch, at: number): void {
     const { duplicates, isUnchanged } = this.rules;
@@ -144,13 +141,18 @@ class Draft {
 
   /** Nothing more comes of a batch: what is not needed of it is let go, where that is most of it. */
   leave(batch: ItemBatch): void {
-    const mine = this.#stretches.filter((stretch) => stretch.batch === batch);
-    const needed = mine.reduce((sum, { from, to }) => sum + to - from, 0);
-    if (2 * needed > batch.ends.length) return;
+    if (batch.held) return; // has little else than what is needed
+    const mine = this.#stretches.slice(
+      this.#stretches.findLastIndex((stretch) => stretch.batch !== batch) + 1,
+    );
+    const needed = mine.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, at) => from + at));
+    if (2 * needed.length > batch.ends.length) return;
+    const rest = pick(batch, needed);
+    let from = 0;
     for (const stretch of mine) {
-      stretch.batch = excerpt(batch, stretch.from, stretch.to);
-      stretch.to -= stretch.from;
-      stretch.from = 0;
+      const to = from + stretch.to - stretch.from;
+      Object.assign(stretch, { batch: rest, from, to });
+      from = to;
     }
   }
 
@@ -159,7 +161,11 @@ class Draft {
       lines: new Uint32Array(this.#items),
       rows: new Float64Array(this.#items),
       skipped: new Uint32Array(this.#items),
-      prints: { ids: new BigUint64Array(this.#items), contents: new BigUint64Array(this.#items) },
+      prints: {
+        ids: new BigUint64Array(this.#items),
+        contents: new BigUint64Array(this.#items),
+        records: new BigUint64Array(this.#items),
+      },
     };
     const body = new BodyWriter(this.rules.kind, this.#items, this.#bytes);
     let at = 0;
@@ -169,6 +175,7 @@ class Draft {
       columns.skipped.fill(skipped, at, at + to - from);
       columns.prints.ids.set(batch.ids.subarray(from, to), at);
       columns.prints.contents.set(batch.contents.subarray(from, to), at);
+      columns.prints.records.set(batch.records.subarray(from, to), at);
       for (let i = from; i < to; i++)
         body.add(batch.items, batch.ends[i]! - bytesOf(batch, i), batch.ends[i]!);
       at += to - from;
@@ -199,7 +206,11 @@ export function halve(chunk: Chunk): [Chunk, Chunk] {
     lines: chunk.lines.slice(from, to),
     rows: chunk.rows.slice(from, to),
     skipped: chunk.skipped.slice(from, to).map((rows) => (from === 0 ? rows : rows - before)),
-    prints: { ids: chunk.prints.ids.slice(from, to), contents: chunk.prints.contents.slice(from, to) },
+    prints: {
+      ids: chunk.prints.ids.slice(from, to),
+      contents: chunk.prints.contents.slice(from, to),
+      records: chunk.prints.records.slice(from, to),
+    },
     recorded: null,
     ...over,
   });

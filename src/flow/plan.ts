@@ -4,8 +4,11 @@
  */
 import {
   buildItems,
+  changedItems,
   DuplicateFinder,
   type Duplicates,
+  type ItemBatch,
+  type Known,
   type OpenedInput,
   type Pool,
   type Survey,
@@ -31,6 +34,8 @@ export interface SurveyDeps {
   itemLimitBytes: number;
   pool: Pool;
   signal: AbortSignal;
+  /** What the service holds of a kind; undefined when everything is sent. */
+  known(kind: Kind): Known | undefined;
   /** Takes a rejected row of the input with this index to its rejects file. */
   reject(input: number, row: RejectedRow): void;
 }
@@ -60,6 +65,7 @@ export async function* surveyAll(
       hashKey: deps.hashKey,
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
       pool: deps.pool,
+      known: deps.known(input.kind),
       signal: AbortSignal.any([deps.signal, left.signal]),
       onRejected: async (row) => {
         deps.reject(index, row);
@@ -137,8 +143,8 @@ export interface CutDeps {
   pool: Pool;
   signal: AbortSignal;
   duplicates: ReadonlyMap<Kind, Duplicates>;
-  /** Whether the service holds a row already, by kind; null when everything is sent. */
-  isUnchanged(kind: Kind): Parameters<typeof cutChunks>[1]['isUnchanged'];
+  /** What the service holds of a kind; undefined when everything is sent. */
+  known(kind: Kind): Known | undefined;
   recorded(input: number): Parameters<typeof cutChunks>[1]['recorded'];
 }
 
@@ -146,26 +152,35 @@ export interface CutDeps {
  * The chunks of one planned input, in order: what is sent, and what `--dry-run` counts.
  * @throws InputError when the file was written to since it was planned
  */
-export async function* chunksOf(input: PlannedInput, index: number, deps: CutDeps): AsyncGenerator<Chunk> {
-  const { kind } = input.opened;
-  const items = buildItems(input.opened, input.survey.schema, {
-    hashKey: deps.hashKey,
-    pool: deps.pool,
-    signal: deps.signal,
-  });
-  const chunks = cutChunks(items, {
+export async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): AsyncGenerator<Chunk> {
+  const { opened } = planned;
+  const { kind } = opened;
+  const known = deps.known(kind)?.index;
+  const duplicates = deps.duplicates.get(kind)!;
+  const chunks = cutChunks(itemsOf(planned, duplicates, deps), {
     kind,
-    input: index,
+    input,
     limits: deps.limits,
-    duplicates: deps.duplicates.get(kind)!,
-    isUnchanged: deps.isUnchanged(kind),
-    recorded: deps.recorded(index),
+    duplicates,
+    isUnchanged: known ? (rows, at) => known.matches(rows, at) : null,
+    recorded: deps.recorded(input),
   });
   for await (const chunk of chunks) {
-    await refuseChanged(input.opened);
+    await refuseChanged(opened);
     yield chunk;
   }
-  await refuseChanged(input.opened); // what it has not any more is in no chunk
+  await refuseChanged(opened); // what it has not any more is in no chunk
+}
+
+/** The items to cut: as the survey kept them, else built from the file. */
+function itemsOf(
+  { opened, survey }: PlannedInput,
+  duplicates: Duplicates,
+  { hashKey, pool, signal }: CutDeps,
+): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
+  // Ids that stand more than once are always sent: where there are any, every item may be needed.
+  if (survey.changed && duplicates.count === 0) return changedItems(survey.changed);
+  return buildItems(opened, survey.schema, { hashKey, pool, signal });
 }
 
 /** What a rehearsed cut counted. */

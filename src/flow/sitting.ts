@@ -4,9 +4,8 @@
  * step is a method below it. What is on disk of the run is in `open-run.ts`.
  */
 import { InterruptedError, WaitTimeoutError } from '../errors.js';
-import { type OpenedInput, Pool } from '../input/index.js';
+import { type Known, type OpenedInput, Pool } from '../input/index.js';
 import type { ImportEvent, Kind, Plan } from '../model.js';
-import type { FingerprintIndex } from '../state/fingerprint-index.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { Scope } from '../state/state.js';
@@ -53,6 +52,8 @@ export class Sitting {
   readonly #limits: CutDeps['limits'];
   readonly #pool: Pool;
   readonly #run: OpenRun;
+  /** What the service holds, by kind, once it was asked for. */
+  readonly #known = new Map<Kind, Known>();
   #opened: OpenedInput[] = [];
   #rejecting: Rejecting | undefined;
 
@@ -74,6 +75,7 @@ export class Sitting {
     this.#opened = earlier
       ? await reopenInputs(earlier, options, deps)
       : await openInputs(options, this.#run.id, deps);
+    this.#prepare();
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
     if (earlier) this.#run.continueWith(stillUnfinished(earlier, deps.state));
 
@@ -115,6 +117,12 @@ export class Sitting {
     this.#run.close();
   }
 
+  /** Loads while the plan waits for its threads what sending will need. What fails now fails again when it is needed. */
+  #prepare(): void {
+    for (const input of this.#opened) this.#pool.prepare(input);
+    if (!this.options.dryRun) this.deps.client().catch(() => {});
+  }
+
   async *#survey(): AsyncGenerator<ImportEvent, Surveyed> {
     const { deps, options } = this;
     const written = this.#opened.map((_, index) => this.#run.earlier?.inputs[index]?.rejects_file ?? null);
@@ -125,6 +133,7 @@ export class Sitting {
       itemLimitBytes: options.chunkBytes,
       pool: this.#pool,
       signal: deps.stop,
+      known: (kind) => this.#knownOf(kind),
       reject: (input, row) => rejecting.planned(input, row),
     });
     for (const message of surveyed.warnings) yield this.#warn(message);
@@ -150,15 +159,32 @@ export class Sitting {
     const identity = identityOf(here, contentOf(surveyed), this.options);
     const found = unfinished(identity, here, service.account, state);
     if (!found) return;
-    if (!sameScope(found.scope, here) && !this.options.dryRun) this.#run.lock(found.scope, this.#opened);
+    if (!sameScope(found.scope, here)) {
+      if (!this.options.dryRun) this.#run.lock(found.scope, this.#opened);
+      // Those of another scope say nothing here.
+      this.#known.clear();
+      for (const { survey } of surveyed.inputs) survey.changed = null;
+    }
     this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `continues run ${found.run} of ${found.started_at}` };
   }
 
+  /** What the service holds of a kind; undefined when everything is sent. */
+  #knownOf(kind: Kind): Known | undefined {
+    const { deps, options } = this;
+    if (!options.changedOnly || !deps.scope) return undefined;
+    const { scope } = this.#run;
+    const known = this.#known.get(kind) ?? {
+      index: deps.state.fingerprints(scope, kind),
+      types: deps.state.columnTypes(scope, kind),
+    };
+    this.#known.set(kind, known);
+    return known;
+  }
+
   #cutDeps(surveyed: Surveyed): CutDeps {
     const { deps, options } = this;
-    const indexes = new Map<Kind, FingerprintIndex>();
     return {
       options,
       limits: this.#limits,
@@ -166,12 +192,7 @@ export class Sitting {
       pool: this.#pool,
       signal: deps.stop,
       duplicates: surveyed.duplicates,
-      isUnchanged: (kind) => {
-        if (!options.changedOnly || !deps.scope) return null;
-        const index = indexes.get(kind) ?? deps.state.fingerprints(this.#run.scope, kind);
-        indexes.set(kind, index);
-        return (prints, at) => index.matches(prints, at);
-      },
+      known: (kind) => this.#knownOf(kind),
       recorded: (input) => this.#run.records.filter((r) => r.input === input && r.state !== 'withdrawn'),
     };
   }

@@ -1,10 +1,10 @@
-/** Keyed 64-bit hashes of identifiers and items: SHA-256 over key and text, its first eight bytes. */
+/** Keyed 64-bit hashes of identifiers, items and records: SHA-256 over key and text, its first eight bytes. */
 import { hash } from 'node:crypto';
 
 /** Bytes of a hash that are kept. */
 const KEPT = 8;
 /** Texts of up to so many bytes find a ready view of their memory: making one takes as long as a short hash. */
-const READY = 256;
+const READY = 1024;
 
 /** Collects hashes, one call for each text. Equal UTF-8 has equal hashes, however it is handed in. */
 export class Hashes {
@@ -16,7 +16,7 @@ export class Hashes {
   #length = 0;
 
   /** `domain` keeps hashes of different things apart. */
-  constructor(key: Uint8Array, domain: 'id' | 'item') {
+  constructor(key: Uint8Array, domain: 'id' | 'item' | 'record') {
     const prefix = Buffer.from(`${domain}:${Buffer.from(key).toString('hex')}:`);
     this.#key = prefix.length;
     this.#memory = Buffer.concat([prefix, Buffer.alloc(READY)]);

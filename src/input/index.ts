@@ -3,6 +3,7 @@ import type { Mapping } from './columns/mapping-file.js';
 
 export { buildItems } from './build.js';
 export { parseBytes } from './bytes.js';
+export { changedItems, type Known } from './changed.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping> =>
   (await import('./columns/mapping-file.js')).readMapping(path, cwd);
@@ -12,6 +13,7 @@ export { type MappingRules, mergeRules, NO_RULES, type SomeRules } from './colum
 export { jsonOfCell } from './columns/targets.js';
 export { DuplicateFinder, type Duplicates } from './duplicates.js';
 export { idHashes } from './hashes.js';
+export { bytesOf, pick } from './item-batch.js';
 export { inexactNumber, writtenAgain } from './json/text.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';

@@ -1,8 +1,9 @@
 /** Collects the items of a batch: their text back to back, and what identifies each of them. */
 import { Hashes } from './hashes.js';
+import { recordHashes } from './record-hashes.js';
 import type { Identified } from './survey-rows.js';
 import { Numbers } from './text/cutter.js';
-import type { ItemBatch, RejectedRecord } from './types.js';
+import type { ItemBatch, OpenedInput, RecordBatch, RejectedRecord, Schema } from './types.js';
 
 /** Why a row is out whose item no request could hold. */
 export const TOO_LARGE = 'the item is larger than a request may be';
@@ -18,6 +19,8 @@ export interface WritesItself extends Identified {
 
 /** Writes one batch after another into the same memory: a new buffer for each would cost more than the writing. */
 export class ItemWriter {
+  /** Its rows are named by their numbers in it. */
+  #batch: RecordBatch | null = null;
   #bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
   #length = 0;
   readonly #ends = new Numbers();
@@ -26,51 +29,58 @@ export class ItemWriter {
   #rejected: RejectedRecord[] = [];
   readonly #ids: Hashes;
   readonly #contents: Hashes;
+  readonly #records: Hashes | null;
   readonly #limit: number;
 
-  constructor(hashKey: Uint8Array, itemLimitBytes: number) {
+  constructor(input: OpenedInput, schema: Schema, hashKey: Uint8Array) {
     this.#ids = new Hashes(hashKey, 'id');
     this.#contents = new Hashes(hashKey, 'item');
-    this.#limit = itemLimitBytes;
+    this.#records = recordHashes(input, schema, hashKey);
+    this.#limit = schema.itemLimitBytes;
   }
 
   /** Forgets what was written, whether or not it was finished. */
-  begin(): void {
+  begin(batch: RecordBatch): void {
+    this.#batch = batch;
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
     this.#length = 0;
     this.#ordinals = [];
     this.#rejected = [];
-    for (const collected of [this.#ends, this.#lines, this.#ids, this.#contents]) collected.take();
+    for (const collected of [this.#ends, this.#lines, this.#ids, this.#contents, this.#records]) {
+      collected?.take();
+    }
   }
 
-  /** Appends an item. False when it is larger than a request may be; then it is not appended. */
-  add(item: string, id: string, line: number, ordinal: number): boolean {
+  /** Appends the item of a row. False when it is larger than a request may be; then it is not appended. */
+  add(number: number, item: string, id: string): boolean {
     // No UTF-16 code unit takes more than three bytes of UTF-8.
     this.#reserve(item.length * 3);
     const bytes = this.#bytes.write(item, this.#length);
     if (bytes > this.#limit) return false;
     this.#ids.add(id);
-    this.#append(bytes, line, ordinal);
+    this.#append(number, bytes);
     return true;
   }
 
   /** Likewise, for an item that writes itself. */
-  addPlain(item: WritesItself, line: number, ordinal: number): boolean {
+  addPlain(number: number, item: WritesItself): boolean {
     if (item.size > this.#limit) return false;
     this.#reserve(item.size);
     item.write(this.#bytes, this.#length);
     this.#ids.addBytes(item.bytes, item.id, item.idEnd);
-    this.#append(item.size, line, ordinal);
+    this.#append(number, item.size);
     return true;
   }
 
-  #append(bytes: number, line: number, ordinal: number): void {
+  #append(number: number, bytes: number): void {
+    const { bytes: text, spans, lines, first } = this.#batch!;
     const start = this.#length;
     this.#length += bytes;
     this.#ends.push(this.#length);
-    this.#lines.push(line);
-    this.#ordinals.push(ordinal);
+    this.#lines.push(lines[number]!);
+    this.#ordinals.push(first + number);
     this.#contents.addBytes(this.#bytes, start, this.#length);
+    this.#records?.addBytes(text, spans[2 * number]!, spans[2 * number + 1]!);
   }
 
   reject(row: RejectedRecord): void {
@@ -86,6 +96,8 @@ export class ItemWriter {
       ordinals: Float64Array.from(this.#ordinals),
       ids: this.#ids.take(),
       contents: this.#contents.take(),
+      records: this.#records?.take() ?? new BigUint64Array(this.#ordinals.length),
+      held: null,
       read: this.#ordinals.length + this.#rejected.length,
       rejected: this.#rejected,
     };

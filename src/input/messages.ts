@@ -15,7 +15,10 @@ export type Reply =
 
 /** Memory of a batch or a result that may change threads: all its typed arrays. */
 export function handedOver(value: RecordBatch | TaskResults['survey'] | TaskResults['build']): ArrayBuffer[] {
-  return Object.values(value)
+  const arrays: object[] = [value];
+  if ('sifted' in value && value.sifted) arrays.push(value.sifted, value.sifted.changed);
+  return arrays
+    .flatMap((part) => Object.values(part))
     .filter((part) => ArrayBuffer.isView(part))
     .map((part) => part.buffer as ArrayBuffer);
 }

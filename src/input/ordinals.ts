@@ -2,6 +2,7 @@
 import type { RejectedRow } from '../model.js';
 import type { BuildOptions } from './build.js';
 import { batchRows } from './csv/rows.js';
+import { pick } from './item-batch.js';
 import { jsonRecords } from './json/parse.js';
 import { readRecords } from './records.js';
 import { createTask } from './task.js';
@@ -33,28 +34,14 @@ export async function* buildOrdinals(
 ): AsyncGenerator<ItemBatch> {
   const task = createTask({ pass: 'build', input, schema, hashKey: options.hashKey });
   for await (const { batch, wanted } of batchesWith(input, ordinals, options.signal)) {
-    yield pick(task(batch) as ItemBatch, new Set(wanted));
+    yield only(task(batch) as ItemBatch, new Set(wanted));
   }
 }
 
-function pick(batch: ItemBatch, wanted: ReadonlySet<number>): ItemBatch {
-  const kept = [...batch.ordinals.keys()].filter((index) => wanted.has(batch.ordinals[index]!));
-  const texts = kept.map((index) => batch.items.subarray(batch.ends[index - 1] ?? 0, batch.ends[index]!));
+function only(batch: ItemBatch, wanted: ReadonlySet<number>): ItemBatch {
+  const places = [...batch.ordinals.keys()].filter((at) => wanted.has(batch.ordinals[at]!));
   const rejected = batch.rejected.filter((row) => wanted.has(row.ordinal));
-  let end = 0;
-  return {
-    items: Uint8Array.from(Buffer.concat(texts)),
-    ends: Uint32Array.from(texts, (text) => {
-      end += text.length;
-      return end;
-    }),
-    lines: Uint32Array.from(kept, (index) => batch.lines[index]!),
-    ordinals: Float64Array.from(kept, (index) => batch.ordinals[index]!),
-    ids: BigUint64Array.from(kept, (index) => batch.ids[index]!),
-    contents: BigUint64Array.from(kept, (index) => batch.contents[index]!),
-    read: kept.length + rejected.length,
-    rejected,
-  };
+  return { ...pick(batch, places), read: places.length + rejected.length, rejected };
 }
 
 /** A row as it stands in the input, and its number among all records of the file, from 0. */

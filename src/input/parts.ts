@@ -4,6 +4,7 @@ import type { RejectedRow } from '../model.js';
 import type { ColumnStats, Evidence } from './columns/stats.js';
 import type { Target } from './columns/targets.js';
 import type { FieldStats } from './json/field-stats.js';
+import type { SiftedPart } from './sifter.js';
 import type { RejectedRecord } from './types.js';
 
 export interface SurveyPart {
@@ -12,7 +13,7 @@ export interface SurveyPart {
   /** Of the accepted rows: UTF-8 bytes of their items, with every inferred column taken as text. */
   bytes: number;
   largest: number;
-  /** Keyed hashes of the accepted rows' identifiers, in order. */
+  /** Keyed hashes of the accepted rows' identifiers. */
   ids: BigUint64Array<ArrayBuffer>;
   /** The first accepted row; null when there is none. */
   sample: { ordinal: number; original: RejectedRow['original'] } | null;
@@ -23,6 +24,8 @@ export interface SurveyPart {
   /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
   rounded: { first: Evidence | null; count: number };
   columns: CsvColumnPart[] | FieldPart[];
+  /** What is left to send of the accepted rows; null where that was not asked, or cannot be kept. */
+  sifted: SiftedPart | null;
 }
 
 export interface CsvColumnPart {

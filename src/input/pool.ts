@@ -40,6 +40,18 @@ export class Pool {
     this.#options = options;
   }
 
+  /** Starts the threads if this input is worth them, so that they are ready when it is read. */
+  prepare(input: OpenedInput): void {
+    const workerUrl = this.#workerFor(input);
+    if (workerUrl) while (this.#idle.length < this.#options.threads) this.#idle.push(new Hand(workerUrl));
+  }
+
+  /** The worker to be used for an input; null where the calling thread does the work. */
+  #workerFor(input: OpenedInput): URL | null {
+    const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(input) } = this.#options;
+    return threads > 0 && input.stamp.size >= leastBytes ? workerUrl : null;
+  }
+
   /**
    * Gives a result for each batch, in order; at most two batches a thread are under way. An error of a batch
    * comes where its result would have come, one of the reader after all results before it. Stopping early
@@ -49,11 +61,10 @@ export class Pool {
     spec: S,
     batches: AsyncIterable<RecordBatch>,
   ): AsyncGenerator<TaskResults[S['pass']]> {
-    const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(spec.input) } = this.#options;
-    const results =
-      threads === 0 || workerUrl === null || spec.input.stamp.size < leastBytes
-        ? runHere(spec, batches)
-        : this.#runOnThreads(spec, batches, threads, workerUrl);
+    const workerUrl = this.#workerFor(spec.input);
+    const results = workerUrl
+      ? this.#runOnThreads(spec, batches, this.#options.threads, workerUrl)
+      : runHere(spec, batches);
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 

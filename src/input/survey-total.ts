@@ -63,7 +63,7 @@ export class SurveyTotal {
     }
   }
 
-  finish(tally: Tally): Survey {
+  finish(tally: Tally): Omit<Survey, 'changed'> {
     return {
       digest: tally.digest(),
       size: tally.size,

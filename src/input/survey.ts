@@ -1,5 +1,6 @@
 /** The first pass: every row read, mapped, typed and checked. Nothing is kept of them but what the plan says. */
 import type { RejectedRow } from '../model.js';
+import { ChangedRows, type Known } from './changed.js';
 import { buildOrdinals } from './ordinals.js';
 import type { Pool } from './pool.js';
 import { readRecords } from './records.js';
@@ -13,6 +14,8 @@ export interface SurveyOptions {
   /** An item of more bytes than this is a rejected row. */
   itemLimitBytes: number;
   pool: Pool;
+  /** What need not be sent again: then rows that must be are kept, where that can be told in one pass. */
+  known?: Known | undefined;
   signal?: AbortSignal | undefined;
   /** Called in input order, but for rows whose size could only be judged at the end. */
   onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
@@ -33,9 +36,11 @@ export async function surveyInput(input: OpenedInput, options: SurveyOptions): P
   const { hashKey, itemLimitBytes } = options;
   const tally = new Tally();
   const total = new SurveyTotal(input, itemLimitBytes);
-  const spec = { pass: 'survey' as const, input, hashKey, itemLimitBytes };
+  const changed = new ChangedRows(input, options.known, itemLimitBytes);
+  const spec = { pass: 'survey' as const, input, hashKey, itemLimitBytes, held: changed.held };
   for await (const part of options.pool.run(spec, readRecords(input, { signal: options.signal, tally }))) {
     total.add(part);
+    changed.add(part.sifted);
     options.collectIds?.(part.ids);
     if (part.companies) options.collectCompanies?.(part.companies);
     for (const row of part.rejected) await options.onRejected?.(row);
@@ -49,5 +54,7 @@ export async function surveyInput(input: OpenedInput, options: SurveyOptions): P
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }
-  return total.finish(tally);
+  // What was left open until now is in no part.
+  const whole = total.unsettled.length === 0;
+  return { ...total.finish(tally), changed: whole ? changed.decide(schema) : null };
 }

@@ -4,11 +4,12 @@ import { surveyCsv } from './csv/survey.js';
 import { buildJson } from './json/build.js';
 import { surveyJson } from './json/survey.js';
 import type { SurveyPart } from './parts.js';
+import type { RowOptions } from './survey-rows.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
 
 /** What a thread is told before its first batch. */
 export type TaskSpec =
-  | { pass: 'survey'; input: OpenedInput; hashKey: Uint8Array; itemLimitBytes: number }
+  | ({ pass: 'survey'; input: OpenedInput } & RowOptions)
   | { pass: 'build'; input: OpenedInput; hashKey: Uint8Array; schema: Schema };
 
 export interface TaskResults {

@@ -1,6 +1,7 @@
 /** What the stages of an input hand to each other. All of it can be posted to a worker thread. */
 import type { ColumnPlan, ColumnType, Format, Kind, RejectedRow } from '../model.js';
 import type { MappingRules } from './columns/rules.js';
+import type { SiftedPart } from './sifter.js';
 
 export type Compression = 'gzip' | 'zstd';
 
@@ -45,8 +46,9 @@ export interface RecordBatch {
   bytes: Uint8Array<ArrayBuffer>;
   /** What is reported for each record: the line on which it begins, or in a JSON array its number. */
   lines: Uint32Array<ArrayBuffer>;
-  /** JSON: start and end of each record in `bytes`, and the line of the file on which it begins. */
-  spans: Uint32Array<ArrayBuffer> | null;
+  /** Start and end of each record in `bytes`, without its line end. */
+  spans: Uint32Array<ArrayBuffer>;
+  /** JSON: the line of the file on which each record begins. */
   fileLines: Uint32Array<ArrayBuffer> | null;
   /** How many records of the input stand before this batch. */
   first: number;
@@ -71,6 +73,10 @@ export interface ItemBatch {
   ids: BigUint64Array<ArrayBuffer>;
   /** Keyed hash of the whole item. */
   contents: BigUint64Array<ArrayBuffer>;
+  /** Keyed hash of the record, and of how the item was made of it. */
+  records: BigUint64Array<ArrayBuffer>;
+  /** For an entry without bytes: how many rows in a row it stands for, which the service holds. Null: all are items. */
+  held: Uint32Array<ArrayBuffer> | null;
   /** Records read for this batch, rejected ones included. */
   read: number;
   rejected: RejectedRecord[];
@@ -93,4 +99,6 @@ export interface Survey {
   warnings: string[];
   /** Type of each metadata key, for holding against the last run and the service's properties. */
   types: [key: string, type: ColumnPlan['type']][];
+  /** What is left to send of what the service did not hold; null where all rows must be built to tell. */
+  changed: SiftedPart[] | null;
 }

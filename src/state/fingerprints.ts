@@ -1,6 +1,6 @@
 /**
  * Fingerprints (contract §3 "Only what changed"): for each id a keyed hash of the content that the service
- * last completed. They are kept as they come, one batch a request, 16 bytes a row, and read newest last:
+ * last completed. They are kept as they come, one batch a request, 24 bytes a row, and read newest last:
  *
  * - a send appends its batch as `pending`, which clears the fingerprints of all its ids;
  * - its job seen completed turns the batch `completed`, which sets them;
@@ -9,14 +9,17 @@
  * So a request of 5,000 rows costs one insert and one update, not 10,000 changes to a tree.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import { FingerprintIndex, type Prints } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
-import { FingerprintIndex, type Prints } from './fingerprint-index.js';
 
 /** Where a batch stands, as it is stored. */
 export const BATCH = { pending: 0, completed: 1, dead: 2 } as const;
 
 /** The batches in the database, by scope and kind. */
 export class Fingerprints {
+  /** Of the fingerprints read last: how many there were, and how many rows were appended since. */
+  #loaded: { scope: number; kind: Kind; ids: number; appended: number } | null = null;
+
   constructor(private readonly db: DatabaseSyncInstance) {}
 
   append(
@@ -28,9 +31,10 @@ export class Fingerprints {
   ): void {
     this.db
       .prepare(
-        'INSERT INTO fingerprints (scope, kind, request, state, ids, contents) VALUES (?, ?, ?, ?, ?, ?)',
+        'INSERT INTO fingerprints (scope, kind, request, state, ids, contents, records) VALUES (?, ?, ?, ?, ?, ?, ?)',
       )
-      .run(scope, kind, request, state, bytes(prints.ids), bytes(prints.contents));
+      .run(scope, kind, request, state, bytes(prints.ids), bytes(prints.contents), known(prints.records));
+    if (this.#isLoaded(scope, kind)) this.#loaded!.appended += prints.ids.length;
   }
 
   /** A request goes out, maybe not for the first time: its batch is the newest now. */
@@ -84,7 +88,9 @@ export class Fingerprints {
   }
 
   load(scope: number, kind: Kind): FingerprintIndex {
-    return this.#read(scope, kind).index;
+    const { index } = this.#read(scope, kind);
+    this.#loaded = { scope, kind, ids: index.size, appended: 0 };
+    return index;
   }
 
   /**
@@ -92,10 +98,11 @@ export class Fingerprints {
    * stay as they are: they may still complete.
    */
   compact(scope: number, kind: Kind): boolean {
+    // Each row appended took the place of one fingerprint at most: often that tells enough without reading them all.
+    const { ids, appended } = this.#isLoaded(scope, kind) ? this.#loaded! : { ids: 0, appended: 0 };
+    if (this.#stored(scope, kind) <= 1.5 * (ids - appended)) return false;
     const { index, rows } = this.#read(scope, kind);
-    let live = 0;
-    for (const batch of index.entries()) live += batch.ids.length;
-    if (rows <= 1.5 * live || rows < 1_000) return false;
+    if (rows <= 1.5 * index.size || rows < 1_000) return false;
     this.db
       .prepare('DELETE FROM fingerprints WHERE scope = ? AND kind = ? AND state = ?')
       .run(scope, kind, BATCH.completed);
@@ -114,17 +121,40 @@ export class Fingerprints {
       .run(scope, kind);
   }
 
+  #isLoaded(scope: number, kind: Kind): boolean {
+    return this.#loaded?.scope === scope && this.#loaded.kind === kind;
+  }
+
+  /** Rows of all batches: no fewer than there are ids. */
+  #stored(scope: number, kind: Kind): number {
+    const row = this.db
+      .prepare(
+        'SELECT coalesce(sum(length(ids)), 0) / 8 AS stored FROM fingerprints WHERE scope = ? AND kind = ?',
+      )
+      .get(scope, kind);
+    return (row as { stored: number }).stored;
+  }
+
   /** `rows` counts those of batches that compaction may drop. */
   #read(scope: number, kind: Kind): { index: FingerprintIndex; rows: number } {
-    const index = new FingerprintIndex();
+    const index = new FingerprintIndex(this.#stored(scope, kind));
     let rows = 0;
     let pending = false;
     const statement = this.db.prepare(
-      'SELECT state, ids, contents FROM fingerprints WHERE scope = ? AND kind = ? ORDER BY batch',
+      'SELECT state, ids, contents, records FROM fingerprints WHERE scope = ? AND kind = ? ORDER BY batch',
     );
     for (const row of statement.iterate(scope, kind)) {
-      const batch = row as { state: number; ids: Uint8Array; contents: Uint8Array };
-      const prints = { ids: unpack(batch.ids), contents: unpack(batch.contents) };
+      const batch = row as {
+        state: number;
+        ids: Uint8Array;
+        contents: Uint8Array;
+        records: Uint8Array | null;
+      };
+      const prints = {
+        ids: unpack(batch.ids),
+        contents: unpack(batch.contents),
+        records: unpack(batch.records ?? new Uint8Array(batch.ids.length)),
+      };
       const completed = batch.state === BATCH.completed;
       index.apply(prints, completed);
       pending ||= batch.state === BATCH.pending;
@@ -137,7 +167,12 @@ export class Fingerprints {
 const bytes = (values: BigUint64Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 
+/** Null where nothing is known of any. */
+const known = (values: BigUint64Array): Uint8Array | null =>
+  values.some((value) => value !== 0n) ? bytes(values) : null;
+
 function unpack(blob: Uint8Array): BigUint64Array {
-  // A copy: a blob need not lie on an 8-byte boundary.
-  return new BigUint64Array(Uint8Array.from(blob).buffer);
+  // A blob need not lie on an 8-byte boundary; a copy does.
+  const { buffer, byteOffset, length } = blob.byteOffset % 8 === 0 ? blob : Uint8Array.from(blob);
+  return new BigUint64Array(buffer, byteOffset, length / 8);
 }

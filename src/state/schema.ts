@@ -98,4 +98,6 @@ export const MIGRATIONS: readonly string[] = [
   `,
   // It says more than yes or no.
   'ALTER TABLE fingerprints RENAME COLUMN completed TO state',
+  // Null in rows of before: what they were made of is not known.
+  'ALTER TABLE fingerprints ADD COLUMN records BLOB',
 ];

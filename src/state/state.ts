@@ -6,12 +6,12 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { FingerprintIndex, Prints } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import { Commits } from './commits.js';
 import { closeDatabase, openDatabase, privateFolder, stateError, transaction } from './database.js';
-import type { FingerprintIndex, Prints } from './fingerprint-index.js';
 import { BATCH, Fingerprints } from './fingerprints.js';
 import { Jobs } from './jobs.js';
 import { lockHolder, takeLock } from './lock.js';
@@ -177,7 +177,7 @@ class SqliteState implements State {
     this.#write(() => {
       const id = this.#scopes.idOf(scope);
       if (!ids) this.#fingerprints.clear(id, kind);
-      else this.#fingerprints.append(id, kind, null, { ids, contents: ids }, BATCH.dead);
+      else this.#fingerprints.append(id, kind, null, { ids, contents: ids, records: ids }, BATCH.dead);
     });
   }
 

@@ -88,7 +88,11 @@ describe('serialise', () => {
   test('two ids whose hashes meet stay two profiles', async () => {
     const [chunk] = await cut(rowsOf('a', 'b'));
     const met = BigUint64Array.of(1n, 1n);
-    const body = mergedOf({ ...chunk!, prints: { ids: met, contents: met }, shared: new Set([1n]) });
+    const body = mergedOf({
+      ...chunk!,
+      prints: { ids: met, contents: met, records: met },
+      shared: new Set([1n]),
+    });
     expect(body.map(({ company_id }) => company_id)).toEqual(['a', 'b']);
   });
 });

@@ -51,6 +51,7 @@ const surveying = (input: OpenedInput): TaskSpec & { pass: 'survey' } => ({
   input,
   hashKey: KEY,
   itemLimitBytes: 1 << 22,
+  held: null,
 });
 const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
   pass: 'build',

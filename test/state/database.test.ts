@@ -91,13 +91,19 @@ describe('opening', () => {
     db.exec(MIGRATIONS[0]!);
     const { account, region, base_url } = SCOPE;
     db.prepare('INSERT INTO scopes VALUES (1, ?, ?, ?)').run(account, region, base_url);
-    const prints = { ids: BigUint64Array.of(7n), contents: BigUint64Array.of(9n) };
+    const prints = {
+      ids: BigUint64Array.of(7n),
+      contents: BigUint64Array.of(9n),
+      records: BigUint64Array.of(0n),
+    };
     db.prepare(
       'INSERT INTO fingerprints (scope, kind, request, completed, ids, contents) VALUES (1, ?, NULL, 1, ?, ?)',
     ).run('companies', new Uint8Array(prints.ids.buffer), new Uint8Array(prints.contents.buffer));
     db.exec('PRAGMA user_version = 1');
     db.close();
-    expect(reopen().fingerprints(SCOPE, 'companies').matches(prints, 0)).toBe(true);
+    const index = reopen().fingerprints(SCOPE, 'companies');
+    expect(index.matches(prints, 0)).toBe(true);
+    expect([...index.entries()]).toEqual([prints]); // of what it was made was not known then
   });
 
   test('a database of a newer version is refused and left alone', ({ folder, reopen }) => {

@@ -117,6 +117,35 @@ describe('Fingerprints', () => {
     { weight: 3, arbitrary: fc.constant<Step>({ do: 'compact' }) },
   );
 
+  test('are compacted once more than a third says nothing, and not before, whether or not they were read first', () => {
+    db.exec('DELETE FROM fingerprints');
+    const all = printsOf(...Array.from({ length: 1_000 }, (_, i) => [i + 1, 1] as const));
+    const again = printsOf(...Array.from({ length: 250 }, (_, i) => [i + 1, 2] as const));
+    const complete = (request: number, prints: typeof all): void => {
+      stored.resend(1, 'users', request, prints);
+      stored.settle(request, BATCH.completed);
+    };
+    complete(1, all);
+    stored.load(1, 'users');
+    complete(2, again);
+    expect(stored.compact(1, 'users')).toBe(false); // 1,250 rows for 1,000 ids
+    complete(3, again);
+    expect(stored.compact(1, 'users')).toBe(false); // 1,500
+    complete(4, again);
+    expect(stored.compact(1, 'users')).toBe(true); // 1,750
+    expect(db.prepare('SELECT sum(length(ids)) / 8 AS rows FROM fingerprints').get()).toEqual({
+      rows: 1_000,
+    });
+    expect(new Fingerprints(db).compact(1, 'users')).toBe(false);
+    expect(contentsOf(stored.load(1, 'users'), [1, 250, 251], [1, 2])).toEqual(
+      new Map([
+        [1, 2],
+        [250, 2],
+        [251, 1],
+      ]),
+    );
+  });
+
   test('say the same as the contract in a Map, after every step, compacted or not', () => {
     fc.assert(
       fc.property(fc.array(aStep, { maxLength: 20, size: 'max' }), (steps) => {

@@ -45,6 +45,7 @@ async function leaveTraces(state: State, id: string): Promise<void> {
   const prints = {
     ids: idHashes(state.secret, [id]),
     contents: idHashes(state.secret, [`{"company_id":"${id}","metadata":{"note":"confidential"}}`]),
+    records: idHashes(state.secret, [`${id},confidential`]),
   };
   state.startRun(aRun({ scope }));
   await state.record(RUN, scope, 'companies', aRequest({ rows: 1 }), prints);

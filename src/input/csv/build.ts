@@ -14,15 +14,15 @@ export function buildCsv(
 ): (batch: RecordBatch) => ItemBatch {
   const layout = csvLayout(input);
   const itemOf = itemText(layout, schema);
-  const writer = new ItemWriter(hashKey, schema.itemLimitBytes);
+  const writer = new ItemWriter(input, schema, hashKey);
   return (batch) => {
     const rows = batchRows(batch, input.delimiter!);
-    writer.begin();
+    writer.begin(batch);
     for (let number = 0; number < rows.length; number++) {
       const row = rows[number]!;
       let reason = layout.refusal(row);
       if (reason === null) {
-        if (writer.add(itemOf(row), row[layout.id]!, batch.lines[number]!, batch.first + number)) continue;
+        if (writer.add(number, itemOf(row), row[layout.id]!)) continue;
         reason = TOO_LARGE;
       }
       writer.reject(rejectedRow(input.path, batch, number, reason, row));

@@ -44,6 +44,8 @@ export class CsvCutter implements Cutter {
   readonly #meaning = new Uint8Array(256);
   readonly #carry = new Carry();
   readonly #lines = new Numbers();
+  /** Start and end of each record, without its line end, as offsets in the chunk less the bytes to be left out before them. */
+  readonly #spans = new Numbers();
   /** Offsets in the chunk of line ends that end no record: the parser would take them for rows. */
   readonly #empty = new Numbers();
   readonly #maxRecordBytes: number;
@@ -86,10 +88,11 @@ export class CsvCutter implements Cutter {
       return null;
     }
     const shift = this.#carry.length - this.#headerEnd;
+    const spans = this.#spans.take(shift);
     const bytes = this.#carry.take(chunk.subarray(this.#headerEnd, cut));
     this.#headerEnd = 0;
     this.#carry.keep(chunk.subarray(cut));
-    return this.#batch(without(bytes, this.#empty.take(), shift));
+    return this.#batch(without(bytes, this.#empty.take(), shift), spans);
   }
 
   end(): RecordBatch | null {
@@ -97,16 +100,17 @@ export class CsvCutter implements Cutter {
     if (this.#recordStart === 0) return null;
     this.#checkCell(0);
     if (this.#skipHeader) return null;
-    this.#lines.push(this.#recordLine);
-    return this.#batch(this.#carry.take(new Uint8Array(0)));
+    this.#complete(0);
+    const spans = this.#spans.take(this.#carry.length);
+    return this.#batch(this.#carry.take(new Uint8Array(0)), spans);
   }
 
-  #batch(bytes: Uint8Array<ArrayBuffer>): RecordBatch | null {
+  #batch(bytes: Uint8Array<ArrayBuffer>, spans: Uint32Array<ArrayBuffer>): RecordBatch | null {
     const lines = this.#lines.take();
     if (lines.length === 0) return null;
     const first = this.#first;
     this.#first += lines.length;
-    return { bytes, lines, spans: null, fileLines: null, first };
+    return { bytes, lines, spans, fileLines: null, first };
   }
 
   /** Goes over a chunk. Gives the offset after its last whole record, 0 when it completes none. */
@@ -173,7 +177,7 @@ export class CsvCutter implements Cutter {
             this.#empty.take();
             this.#headerEnd = at + 1;
           } else {
-            this.#lines.push(this.#recordLine);
+            this.#complete(at);
           }
         }
         line++;
@@ -189,6 +193,13 @@ export class CsvCutter implements Cutter {
     this.line = line;
     this.#lastCr = lastCr;
     return cut;
+  }
+
+  /** Takes note of the record that ends at `end`. */
+  #complete(end: number): void {
+    this.#lines.push(this.#recordLine);
+    this.#spans.push(this.#recordStart - this.#empty.length);
+    this.#spans.push(end - this.#empty.length);
   }
 
   /** Holds a cell that ends at `end` against the limit. */

@@ -4,21 +4,21 @@ import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
 import { TOO_LARGE } from '../item-writer.js';
 import { jsonStringBytes } from '../json/text.js';
 import type { CsvColumnPart, SurveyPart } from '../parts.js';
-import { SurveyRows } from '../survey-rows.js';
+import { type RowOptions, SurveyRows } from '../survey-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
+import { itemText } from './build.js';
 import { type CsvLayout, csvLayout } from './layout.js';
 import { batchRows, rejectedRow } from './rows.js';
 
-export function surveyCsv(
-  input: OpenedInput,
-  options: { hashKey: Uint8Array; itemLimitBytes: number },
-): (batch: RecordBatch) => SurveyPart {
+export function surveyCsv(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => SurveyPart {
   const layout = csvLayout(input);
-  const { itemLimitBytes } = options;
+  const { itemLimitBytes, held } = options;
+  const accepted = new SurveyRows(input, options);
+  const itemOf = itemText(layout, held?.schema ?? { types: [], itemLimitBytes });
   return (batch) => {
     const rows = batchRows(batch, input.delimiter!);
     const columns = new Columns(layout);
-    const accepted = new SurveyRows(input, batch, options.hashKey);
+    accepted.begin(batch);
     for (let number = 0; number < rows.length; number++) {
       const row = rows[number]!;
       const line = batch.lines[number]!;
@@ -40,10 +40,15 @@ export function surveyCsv(
       }
       columns.leaveOut(row);
       // Numbers have no quotes: with those, some columns' types decide.
-      if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.unsettled.push(batch.first + number);
+      if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.leaveOpen(number);
       else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, row));
     }
-    return accepted.finish(columns.parts, (number) => ({ cells: rows[number]! }));
+    return accepted.finish(
+      columns.parts,
+      (number) => ({ cells: rows[number]! }),
+      // With numbers as numbers it has no more bytes than were measured, which is within the limit.
+      (writer, number) => writer.add(number, itemOf(rows[number]!), rows[number]![layout.id]!),
+    );
   };
 }
 

@@ -10,25 +10,37 @@ export function buildJson(
   schema: Schema,
   hashKey: Uint8Array,
 ): (batch: RecordBatch) => ItemBatch {
-  const layout = jsonLayout(input);
   const plain = new PlainItem(input);
-  const writer = new ItemWriter(hashKey, schema.itemLimitBytes);
+  const appendItem = itemAppender(input, plain);
+  const writer = new ItemWriter(input, schema, hashKey);
   return (batch) => {
-    const spans = batch.spans!;
-    writer.begin();
+    writer.begin(batch);
     plain.begin(batch.bytes);
     for (let number = 0; number < batch.lines.length; number++) {
-      const line = batch.lines[number]!;
-      const ordinal = batch.first + number;
-      if (plain.read(spans[number * 2]!, spans[number * 2 + 1]!) && writer.addPlain(plain, line, ordinal))
-        continue;
-      const record = jsonRecord(batch, number, input);
-      const laid = layout(record.value, record.text);
-      let reason = TOO_LARGE;
-      if (typeof laid === 'string') reason = laid;
-      else if (writer.add(laid.item, laid.id, line, ordinal)) continue;
-      writer.reject(rejectedItem(input.path, batch, record, reason));
+      const reason = appendItem(writer, batch, number);
+      if (reason === null) continue;
+      writer.reject(rejectedItem(input.path, batch, jsonRecord(batch, number, input), reason));
     }
     return writer.finish();
+  };
+}
+
+/** Appends the item of a record, or tells why it cannot be sent. @param plain has begun with the batch */
+export function itemAppender(
+  input: OpenedInput,
+  plain: PlainItem,
+): (writer: ItemWriter, batch: RecordBatch, number: number) => string | null {
+  const layout = jsonLayout(input);
+  return (writer, batch, number) => {
+    if (
+      plain.read(batch.spans[number * 2]!, batch.spans[number * 2 + 1]!) &&
+      writer.addPlain(number, plain)
+    ) {
+      return null;
+    }
+    const { value, text } = jsonRecord(batch, number, input);
+    const laid = layout(value, text);
+    if (typeof laid === 'string') return laid;
+    return writer.add(number, laid.item, laid.id) ? null : TOO_LARGE;
   };
 }

@@ -26,7 +26,7 @@ export function jsonRecord(batch: RecordBatch, number: number, input: OpenedInpu
 
 export function recordText({ bytes, spans }: RecordBatch, number: number): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return buffer.toString('utf8', spans![number * 2], spans![number * 2 + 1]);
+  return buffer.toString('utf8', spans[number * 2], spans[number * 2 + 1]);
 }
 
 function notJson(

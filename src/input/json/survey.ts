@@ -3,23 +3,23 @@
 import type { Target } from '../columns/targets.js';
 import { TOO_LARGE } from '../item-writer.js';
 import type { FieldPart, SurveyPart } from '../parts.js';
-import { SurveyRows } from '../survey-rows.js';
+import { type RowOptions, SurveyRows } from '../survey-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
+import { itemAppender } from './build.js';
 import { addValue, countType, emptyFieldStats, MAX_FIELDS, note } from './field-stats.js';
 import { jsonLayout } from './layout.js';
 import type { Members } from './members.js';
 import { jsonRecord, recordText, rejectedItem } from './parse.js';
 import { PlainItem, typeOf } from './plain-item.js';
 
-export function surveyJson(
-  input: OpenedInput,
-  options: { hashKey: Uint8Array; itemLimitBytes: number },
-): (batch: RecordBatch) => SurveyPart {
+export function surveyJson(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => SurveyPart {
   const layout = jsonLayout(input);
   const plain = new PlainItem(input);
+  const rows = new SurveyRows(input, options);
+  const append = itemAppender(input, plain);
   return (batch) => {
-    const spans = batch.spans!;
-    const rows = new SurveyRows(input, batch, options.hashKey);
+    const spans = batch.spans;
+    rows.begin(batch);
     const seen = new FieldParts();
     plain.begin(batch.bytes);
     for (let number = 0; number < batch.lines.length; number++) {
@@ -40,7 +40,11 @@ export function surveyJson(
       if (size > options.itemLimitBytes) rows.reject(rejectedItem(input.path, batch, record, TOO_LARGE));
       else rows.accept(number, laid.id, laid.company, size);
     }
-    return rows.finish(seen.all(), (number) => ({ item: recordText(batch, number) }));
+    return rows.finish(
+      seen.all(),
+      (number) => ({ item: recordText(batch, number) }),
+      (writer, number) => append(writer, batch, number),
+    );
   };
 }
 

@@ -13,9 +13,10 @@ export class Numbers {
     }
     this.#values[this.length++] = value;
   }
-  /** A copy of what was collected; the list is empty afterwards. */
-  take(): Uint32Array<ArrayBuffer> {
+  /** A copy of what was collected; the list is empty afterwards. With `shift` added, numbers may have been negative. */
+  take(shift = 0): Uint32Array<ArrayBuffer> {
     const taken = this.#values.slice(0, this.length);
+    if (shift !== 0) for (let index = 0; index < taken.length; index++) taken[index]! += shift;
     this.length = 0;
     return taken;
   }

@@ -19,7 +19,7 @@ function cut(cutter: Cutter, text: string, sizes: readonly number[]): Cut {
     if (!batch) return;
     expect(batch.first).toBe(result.items.length);
     for (let index = 0; index < batch.lines.length; index++) {
-      const [start, end] = batch.spans!.subarray(index * 2, index * 2 + 2);
+      const [start, end] = batch.spans.subarray(index * 2, index * 2 + 2);
       result.items.push(JSON.parse(Buffer.from(batch.bytes.subarray(start, end)).toString()));
     }
     result.lines.push(...batch.lines);

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import { test as base } from 'vitest';
+import { test as base, expect } from 'vitest';
+import type { FingerprintIndex, Prints } from '../../../src/fingerprint-index.js';
 import type { Job } from '../../../src/service/contract.js';
-import type { FingerprintIndex, Prints } from '../../../src/state/fingerprint-index.js';
 import type { RequestRecord } from '../../../src/state/requests.js';
 import { openState, type Scope, type State } from '../../../src/state/state.js';
 
@@ -132,15 +132,17 @@ export function acknowledged(job: Job, over: Partial<RequestRecord> = {}): Reque
   return aRequest({ state: 'acknowledged', job_id: job.job_id, job, ...over });
 }
 
-/** Ids with a content each. */
+/** Ids with a content each, and the record that it was made of. */
 export function printsOf(...pairs: (readonly [id: number, content: number])[]): Prints {
   return {
     ids: BigUint64Array.from(pairs, ([id]) => BigInt(id)),
     contents: BigUint64Array.from(pairs, ([, content]) => BigInt(content)),
+    // It names its id: no two ids have the same one.
+    records: BigUint64Array.from(pairs, ([id, content]) => (BigInt(id) << 32n) | BigInt(content)),
   };
 }
 
-/** Content of each of these ids as the index has it; ids without a fingerprint are left out. */
+/** Content of each of these ids as the index has it, by content and by record alike; ids without one are left out. */
 export function contentsOf(
   index: FingerprintIndex,
   ids: readonly number[],
@@ -148,7 +150,12 @@ export function contentsOf(
 ): Map<number, number> {
   const found = new Map<number, number>();
   for (const id of ids) {
-    for (const content of contents) if (index.matches(printsOf([id, content]), 0)) found.set(id, content);
+    for (const content of contents) {
+      const prints = printsOf([id, content]);
+      const held = index.matches(prints, 0);
+      expect([...index.idsOf(prints.records)]).toEqual([held ? BigInt(id) : 0n]);
+      if (held) found.set(id, content);
+    }
   }
   return found;
 }

@@ -1,0 +1,278 @@
+/** What a survey keeps to send, held against building everything and comparing the items themselves. */
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { FingerprintIndex } from '../../src/fingerprint-index.js';
+import {
+  buildItems,
+  changedItems,
+  type ItemBatch,
+  type MappingRules,
+  NO_RULES,
+  type OpenedInput,
+  Pool,
+  type Survey,
+  surveyInput,
+} from '../../src/input/index.js';
+import { writeCsv } from './csv-writer.js';
+import { file, HERE, KEY, open, type ReadOptions } from './reading.js';
+
+const LIMIT = 4 * 1024 * 1024;
+
+/** An accepted row: its number among all rows of the file, its identifier and its item. */
+interface Row {
+  ordinal: number;
+  id: string;
+  text: string;
+}
+
+/** An import that the service completed: what is known of it afterwards. */
+interface Known {
+  index: FingerprintIndex;
+  types: Map<string, string>;
+  /** The items themselves. */
+  items: Map<string, string>;
+}
+
+const nothing = (): Known => ({ index: new FingerprintIndex(), types: new Map(), items: new Map() });
+
+async function sent(path: string, options: ReadOptions, known = nothing()): Promise<Known> {
+  const input = await open(path, options);
+  const survey = await surveyOf(input);
+  for await (const batch of buildItems(input, survey.schema, { hashKey: KEY, pool: HERE })) {
+    known.index.apply(batch, true);
+    for (const { id, text } of rowsOf(batch)) known.items.set(id, text);
+  }
+  for (const [key, type] of survey.types) if (type !== null) known.types.set(key, type);
+  return known;
+}
+
+const surveyOf = (input: OpenedInput, known?: Known, pool = HERE): Promise<Survey> =>
+  surveyInput(input, { hashKey: KEY, itemLimitBytes: LIMIT, pool, known });
+
+function rowsOf(batch: ItemBatch): Row[] {
+  const bytes = Buffer.from(batch.items);
+  return Array.from(batch.ends, (end, at) => {
+    const text = bytes.toString('utf8', batch.ends[at - 1] ?? 0, end);
+    const ordinal = batch.ordinals[at]!;
+    return { ordinal, id: text === '' ? '' : (JSON.parse(text) as { company_id: string }).company_id, text };
+  });
+}
+
+async function built(input: OpenedInput, { schema }: Survey): Promise<Row[]> {
+  const rows: Row[] = [];
+  for await (const batch of buildItems(input, schema, { hashKey: KEY, pool: HERE }))
+    rows.push(...rowsOf(batch));
+  return rows;
+}
+
+/** What was kept: rows to send, and ordinals of those that are held. */
+function kept(changed: NonNullable<Survey['changed']>): { rows: Row[]; held: number[] } {
+  const result: { rows: Row[]; held: number[] } = { rows: [], held: [] };
+  for (const batch of changedItems(changed)) {
+    for (const [at, row] of rowsOf(batch).entries()) {
+      const count = batch.held![at]!;
+      if (count === 0) result.rows.push(row);
+      else for (let next = 0; next < count; next++) result.held.push(row.ordinal + next);
+    }
+  }
+  return result;
+}
+
+/** The same by the items themselves, with nothing but a Map. */
+function expected(rows: readonly Row[], known: Known): ReturnType<typeof kept> {
+  const same = ({ id, text }: Row): boolean => known.items.get(id) === text;
+  return {
+    rows: rows.filter((row) => !same(row)),
+    held: rows.filter(same).map(({ ordinal }) => ordinal),
+  };
+}
+
+const cell = fc.constantFrom('', '0', '7', '1.5', '007', 'x', 'é"', 'a,b', 'two\nlines', ' x');
+const table = fc.array(fc.record({ id: fc.constantFrom('', 'a', 'b', 'c', 'é"'), n: cell, s: cell }), {
+  maxLength: 8,
+});
+const rules = fc.constantFrom<Partial<MappingRules>>(
+  {},
+  {},
+  {},
+  { exclude: ['n'] },
+  { set: [['k', '5']] },
+  { map: [['s', 't']] },
+  { empty: 'null' },
+  { infer: false },
+  { types: [['n', 'string']] },
+);
+const form = fc.record({
+  rules,
+  quoteAll: fc.boolean(),
+  delimiter: fc.constantFrom(',', ';'),
+  ends: fc.constantFrom(['\n'], ['\r\n']),
+  json: fc.boolean(),
+});
+type Table = { id: string; n: string; s: string }[];
+
+function write(
+  name: string,
+  rows: Table,
+  { json, ...dialect }: { json: boolean } & Parameters<typeof writeCsv>[1],
+) {
+  if (json) {
+    const items = rows.map(({ id, ...rest }) => `${JSON.stringify({ company_id: id, ...rest })}\n`);
+    return file(`${name}.ndjson`, items.join(''));
+  }
+  return file(
+    `${name}.csv`,
+    writeCsv([['company_id', 'n', 's'], ...rows.map((row) => [row.id, row.n, row.s])], dialect).text,
+  );
+}
+
+describe('for any two files and whatever was said of them', () => {
+  it('what is kept to send is what differs from the item that was sent last', async () => {
+    let told = 0;
+    await fc.assert(
+      fc.asyncProperty(table, table, fc.boolean(), form, form, async (before, after, again, then, now) => {
+        const options = ({ rules }: typeof now): ReadOptions => ({
+          kind: 'companies',
+          rules: { ...NO_RULES, ...rules },
+        });
+        const first = write('before', before, then);
+        const second = write('after', again ? [...after, ...before] : after, now);
+        const known = await sent(first, options(then)).catch(() => nothing()); // a rule named a field that is in no item
+        const input = await open(second, options(now)).catch(() => null);
+        if (!input) return;
+        const survey = await surveyOf(input, known).catch(() => null);
+        if (!survey) return;
+        if (survey.changed === null) {
+          // Then nothing is known, or a type is not what it was.
+          const types = survey.types.filter(([key, type]) => known.types.get(key) !== type);
+          expect(known.index.size === 0 || types.length > 0).toBe(true);
+          return;
+        }
+        told++;
+        const rows = await built(input, survey);
+        expect(kept(survey.changed)).toEqual(expected(rows, known));
+      }),
+      { numRuns: 300 },
+    );
+    expect(told).toBeGreaterThan(30);
+  });
+});
+
+describe('of a file like the last one', () => {
+  const csv = (rows: number, changed: (row: number) => boolean, name = 'x'): string => {
+    let text = 'company_id,n,name\n';
+    for (let row = 0; row < rows; row++) {
+      if (row % 7 === 3) text += `,${row},no identifier\n`;
+      else text += `c${row},${row},"${changed(row) ? 'new' : name} ${row}\n${'é'.repeat(60)}"\n`;
+    }
+    return text;
+  };
+  const some = (row: number): boolean => row % 50 === 0;
+
+  it('rows are told by threads as here, and those that are rejected are in no stretch', async () => {
+    const known = await sent(
+      file(
+        'a.csv',
+        csv(9_000, () => false),
+      ),
+      {},
+    );
+    const input = await open(file('b.csv', csv(9_000, some)), {});
+    const here = await surveyOf(input, known);
+    const pool = new Pool({
+      threads: 2,
+      workerUrl: new URL('../../dist/batch-worker.js', import.meta.url),
+      leastBytes: 0,
+    });
+    onTestFinished(() => pool.close());
+    const there = await surveyOf(input, known, pool);
+    expect(there).toEqual(here);
+    const result = kept(here.changed!);
+    expect(result).toEqual(expected(await built(input, here), known));
+    expect(result.rows.length).toBe(154);
+  });
+
+  it('the identifiers are collected all the same, and so is the rest of the plan', async () => {
+    const known = await sent(
+      file(
+        'a.csv',
+        csv(900, () => false),
+      ),
+      {},
+    );
+    const input = await open(file('b.csv', csv(900, some)), {});
+    const ids: { with: bigint[]; without: bigint[] } = { with: [], without: [] };
+    const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE };
+    const { changed, ...plan } = await surveyInput(input, {
+      ...options,
+      known,
+      collectIds: (batch) => void ids.with.push(...batch),
+    });
+    const plain = await surveyInput(input, {
+      ...options,
+      collectIds: (batch) => void ids.without.push(...batch),
+    });
+    expect(changed).not.toBeNull();
+    expect({ ...plan, changed: null }).toEqual(plain);
+    expect(ids.with.sort()).toEqual(ids.without.sort());
+  });
+
+  it('what was cleared since is sent again', async () => {
+    const path = file('a.csv', 'company_id,n\na,1\nb,2\n');
+    const known = await sent(path, {});
+    const input = await open(path, {});
+    const batches: ItemBatch[] = [];
+    for await (const batch of buildItems(input, (await surveyOf(input)).schema, {
+      hashKey: KEY,
+      pool: HERE,
+    })) {
+      batches.push(batch);
+    }
+    const { ids, contents, records } = batches[0]!;
+    known.index.apply({ ids: ids.slice(1), contents: contents.slice(1), records: records.slice(1) }, false);
+    const { rows, held } = kept((await surveyOf(input, known)).changed!);
+    expect([rows.map(({ id }) => id), held]).toEqual([['b'], [0]]);
+  });
+
+  it.each<[what: string, then: [string, ReadOptions], now: [string, ReadOptions]]>([
+    ['columns', ['company_id,a,b\nx,p,q\n', {}], ['company_id,b,a\nx,p,q\n', {}]],
+    ['delimiter', ['company_id;a\nx;p,q\n', {}], ['company_id,a\nx;p,q\n', {}]],
+    ['identifier', ['company_id,a\nx,p\n', {}], ['company_id,a\nx,p\n', { kind: 'companies', id: 'a' }]],
+    [
+      'company',
+      ['user_id,company_id,a\nx,p,q\n', {}],
+      ['user_id,company_id,a\nx,p,q\n', { kind: 'users', companyId: 'a' }],
+    ],
+    [
+      'rules',
+      ['company_id,a\nx,p\n', {}],
+      ['company_id,a\nx,p\n', { rules: { ...NO_RULES, set: [['b', 'c']] } }],
+    ],
+  ])('a record that reads the same is another item with another %s', async (_, then, now) => {
+    const known = await sent(file('a.csv', then[0]), then[1]);
+    for (const key of ['company_id', 'a', 'b']) known.types.set(key, 'string');
+    const again = await surveyOf(await open(file('a.csv', then[0]), then[1]), known);
+    expect(kept(again.changed!).held).toEqual([0]);
+    const other = await surveyOf(await open(file('b.csv', now[0]), now[1]), known);
+    expect(kept(other.changed!).held).toEqual([]);
+  });
+
+  it('where too much changed to be kept, all is left to the second pass', async () => {
+    const wide = (name: string): string => {
+      let text = 'company_id,name\n';
+      for (let row = 0; row < 10; row++) text += `c${row},${name.repeat(1_000_000)}\n`;
+      return text;
+    };
+    const known = await sent(file('a.csv', wide('x')), {});
+    const input = await open(file('b.csv', wide('y')), {});
+    expect((await surveyOf(input, known)).changed).toBeNull();
+  });
+
+  it('where the types are others than last time, likewise', async () => {
+    const known = await sent(file('a.csv', 'company_id,n\na,1\nb,2\n'), {});
+    const input = await open(file('b.csv', 'company_id,n\na,1\nb,x\n'), {});
+    expect((await surveyOf(input, known)).changed).toBeNull();
+    const other = await open(file('c.csv', 'company_id,m\na,1\n'), {});
+    expect((await surveyOf(other, known)).changed).toBeNull();
+  });
+});
