@@ -145,9 +145,12 @@ class Draft {
     const mine = this.#stretches.slice(
       this.#stretches.findLastIndex((stretch) => stretch.batch !== batch) + 1,
     );
-    const needed = mine.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, at) => from + at));
-    if (2 * needed.length > batch.ends.length) return;
-    const rest = pick(batch, needed);
+    const needed = mine.reduce((sum, { from, to }) => sum + to - from, 0);
+    if (2 * needed > batch.ends.length) return;
+    const rest = pick(
+      batch,
+      mine.map(({ from, to }) => [from, to]),
+    );
     let from = 0;
     for (const stretch of mine) {
       const to = from + stretch.to - stretch.from;

@@ -85,9 +85,7 @@ export async function* surveyAll(
         });
       },
       collectIds: (ids) => finder.add(ids),
-      collectCompanies: (ids) => {
-        if (bothKinds) references.push({ path: input.path, ids });
-      },
+      collectCompanies: bothKinds ? (ids) => references.push({ path: input.path, ids }) : undefined,
     }).finally(() => events.close());
     try {
       yield* events;

@@ -1,27 +1,55 @@
-/** Batches of items, cut down and put together. */
+/** Batches of items, cut down. */
 import type { ItemBatch } from './types.js';
 
 /** Bytes of an item. */
 export const bytesOf = ({ ends }: ItemBatch, at: number): number =>
   ends[at]! - (at === 0 ? 0 : ends[at - 1]!);
 
-/** Some items of a batch, by their places in it; its rejected rows are left out. */
-export function pick(batch: ItemBatch, places: readonly number[]): ItemBatch {
-  const texts = places.map((at) => batch.items.subarray(batch.ends[at - 1] ?? 0, batch.ends[at]!));
-  let end = 0;
-  return {
-    items: Uint8Array.from(Buffer.concat(texts)),
-    ends: Uint32Array.from(texts, (text) => {
-      end += text.length;
-      return end;
-    }),
-    lines: Uint32Array.from(places, (at) => batch.lines[at]!),
-    ordinals: Float64Array.from(places, (at) => batch.ordinals[at]!),
-    ids: BigUint64Array.from(places, (at) => batch.ids[at]!),
-    contents: BigUint64Array.from(places, (at) => batch.contents[at]!),
-    records: BigUint64Array.from(places, (at) => batch.records[at]!),
-    held: batch.held && Uint32Array.from(places, (at) => batch.held![at]!),
-    read: places.length,
+/** Places in a batch, the end exclusive. */
+export type Range = readonly [from: number, to: number];
+
+/** Places, ascending, as ranges. */
+export function rangesOf(places: Iterable<number>): Range[] {
+  const ranges: [number, number][] = [];
+  for (const place of places) {
+    const last = ranges.at(-1);
+    if (last?.[1] === place) last[1]++;
+    else ranges.push([place, place + 1]);
+  }
+  return ranges;
+}
+
+/** Some items of a batch, in memory of their own; its rejected rows are left out. */
+export function pick(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
+  const startOf = (at: number): number => (at === 0 ? 0 : batch.ends[at - 1]!);
+  const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+  const bytes = ranges.reduce((sum, [from, to]) => sum + startOf(to) - startOf(from), 0);
+  const picked = {
+    items: new Uint8Array(bytes),
+    ends: new Uint32Array(count),
+    lines: new Uint32Array(count),
+    ordinals: new Float64Array(count),
+    ids: new BigUint64Array(count),
+    contents: new BigUint64Array(count),
+    records: new BigUint64Array(count),
+    held: batch.held && new Uint32Array(count),
+    read: count,
     rejected: [],
   };
+  let at = 0;
+  let end = 0;
+  for (const [from, to] of ranges) {
+    picked.items.set(batch.items.subarray(startOf(from), startOf(to)), end);
+    picked.lines.set(batch.lines.subarray(from, to), at);
+    picked.ordinals.set(batch.ordinals.subarray(from, to), at);
+    picked.ids.set(batch.ids.subarray(from, to), at);
+    picked.contents.set(batch.contents.subarray(from, to), at);
+    picked.records.set(batch.records.subarray(from, to), at);
+    if (batch.held) picked.held?.set(batch.held.subarray(from, to), at);
+    for (let item = from; item < to; item++) {
+      end += bytesOf(batch, item);
+      picked.ends[at++] = end;
+    }
+  }
+  return picked;
 }

@@ -2,7 +2,7 @@
 import type { RejectedRow } from '../model.js';
 import type { BuildOptions } from './build.js';
 import { batchRows } from './csv/rows.js';
-import { pick } from './item-batch.js';
+import { pick, rangesOf } from './item-batch.js';
 import { jsonRecords } from './json/parse.js';
 import { readRecords } from './records.js';
 import { createTask } from './task.js';
@@ -41,7 +41,7 @@ export async function* buildOrdinals(
 function only(batch: ItemBatch, wanted: ReadonlySet<number>): ItemBatch {
   const places = [...batch.ordinals.keys()].filter((at) => wanted.has(batch.ordinals[at]!));
   const rejected = batch.rejected.filter((row) => wanted.has(row.ordinal));
-  return { ...pick(batch, places), read: places.length + rejected.length, rejected };
+  return { ...pick(batch, rangesOf(places)), read: places.length + rejected.length, rejected };
 }
 
 /** A row as it stands in the input, and its number among all records of the file, from 0. */

@@ -19,7 +19,7 @@ export interface SurveyPart {
   sample: { ordinal: number; original: RejectedRow['original'] } | null;
   /** Rows whose size is within the limit only if some columns turn out as numbers, by ordinal. */
   unsettled: number[];
-  /** Users only: the companies that the accepted rows name, hashed as a company row's identifier is. */
+  /** Users, where they are wanted: the companies that the accepted rows name, hashed as a company row's identifier is. */
   companies: BigUint64Array<ArrayBuffer> | null;
   /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
   rounded: { first: Evidence | null; count: number };

@@ -4,7 +4,7 @@
  */
 import { FingerprintIndex, type PrintTables } from '../fingerprint-index.js';
 import type { Hashes } from './hashes.js';
-import { pick } from './item-batch.js';
+import { pick, rangesOf } from './item-batch.js';
 import { ItemWriter } from './item-writer.js';
 import { recordHashes } from './record-hashes.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
@@ -73,7 +73,7 @@ export class Sifter {
     for (const [item, at] of unknown.entries()) ids[at] = made.ids[item]!;
     // The same item may come of another record: with other quotes, or from another format.
     const places = [...made.ends.keys()].filter((at) => !this.#index.matches(made, at));
-    const changed = places.length === made.ends.length ? made : pick(made, places);
+    const changed = places.length === made.ends.length ? made : pick(made, rangesOf(places));
     this.#room -= changed.items.length;
     return { part: { changed, held: stretches(rows, changed, first), first }, ids };
   }

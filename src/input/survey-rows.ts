@@ -33,6 +33,8 @@ const PLUS = 0x2b;
 export interface RowOptions {
   hashKey: Uint8Array;
   itemLimitBytes: number;
+  /** Users: whether the companies that they name are wanted. */
+  companies: boolean;
   /** What the service is known to hold; null when everything will be sent. */
   held: Held | null;
 }
@@ -53,9 +55,9 @@ export class SurveyRows {
   #largest = 0;
   #sample = -1;
 
-  constructor(input: OpenedInput, { hashKey, held }: RowOptions) {
+  constructor(input: OpenedInput, { hashKey, companies, held }: RowOptions) {
     this.#ids = new Hashes(hashKey, 'id');
-    this.#companies = input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
+    this.#companies = companies && input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
     this.#sifter = held && new Sifter(input, held, hashKey);
   }
 

@@ -37,7 +37,8 @@ export async function surveyInput(input: OpenedInput, options: SurveyOptions): P
   const tally = new Tally();
   const total = new SurveyTotal(input, itemLimitBytes);
   const changed = new ChangedRows(input, options.known, itemLimitBytes);
-  const spec = { pass: 'survey' as const, input, hashKey, itemLimitBytes, held: changed.held };
+  const companies = options.collectCompanies !== undefined;
+  const spec = { pass: 'survey' as const, input, hashKey, itemLimitBytes, companies, held: changed.held };
   for await (const part of options.pool.run(spec, readRecords(input, { signal: options.signal, tally }))) {
     total.add(part);
     changed.add(part.sifted);

@@ -51,6 +51,7 @@ const surveying = (input: OpenedInput): TaskSpec & { pass: 'survey' } => ({
   input,
   hashKey: KEY,
   itemLimitBytes: 1 << 22,
+  companies: true,
   held: null,
 });
 const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
