@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { ImportEvent, Kind } from '../model.js';
-import { count } from '../output/numbers.js';
+import { count, lineRange } from '../output/numbers.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
@@ -206,7 +206,7 @@ function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
   if (isShort(job, record.rows)) {
     deps.emit({
       type: 'warning',
-      message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (lines ${first_line} to ${last_line})`,
+      message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (${lineRange(first_line, last_line)})`,
     });
   }
 }
@@ -214,7 +214,7 @@ function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
 /** A refused request names its lines, and both ways on (contract §4). */
 function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
   const { path } = deps.inputs[record.input]!;
-  return new ServiceError(`${path}, lines ${record.first_line} to ${record.last_line}: ${error.message}`, {
+  return new ServiceError(`${path}, ${lineRange(record.first_line, record.last_line)}: ${error.message}`, {
     status: error.status,
     requestId: error.requestId,
     cause: error,

@@ -76,10 +76,12 @@ class Sender {
   /** Said at once, since what is in flight may take its time. */
   #sayStopping(): void {
     // Only a signal is news to the one who sent it; a failure and the end of the waiting time are reported as such.
-    if (this.#flights.size === 0 || typeof this.#deps.stop.reason !== 'string') return;
+    const signal: unknown = this.#deps.stop.reason;
+    if (this.#flights.size === 0 || typeof signal !== 'string') return;
+    const again = signal === 'SIGINT' ? 'Ctrl-C again' : `a second ${signal}`;
     this.events.push({
       type: 'notice',
-      message: 'stopping: the request in flight is let finish; Ctrl-C again ends it now',
+      message: `stopping: the request in flight is let finish; ${again} ends it now`,
     });
   }
 

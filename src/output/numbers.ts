@@ -11,6 +11,11 @@ export function count(n: number, noun: string, plural = `${noun}s`): string {
   return `${grouped(n)} ${n === 1 ? noun : plural}`;
 }
 
+/** `line 2`, `lines 2 to 16`. */
+export function lineRange(first: number, last: number, to = ' to '): string {
+  return first === last ? `line ${first}` : `lines ${first}${to}${last}`;
+}
+
 /** Bytes in decimal units, one digit after the point: `512 B`, `4.2 MB`. */
 export function byteSize(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -4,7 +4,7 @@ import type { RunStatus, Summary } from '../model.js';
 import { isFinal } from '../service/names.js';
 import { shellWord } from '../shell.js';
 import { statusStyle } from './job-board.js';
-import { count, grouped } from './numbers.js';
+import { count, grouped, lineRange } from './numbers.js';
 import { safeLine } from './safe.js';
 import type { Style, Styles } from './style.js';
 
@@ -83,7 +83,7 @@ function linesOf(
   { file, first_line, last_line }: { file: string; first_line: number; last_line: number },
   files: Summary['files'],
 ): string {
-  return `${files.length > 1 ? `${safeLine(file)} ` : ''}lines ${first_line}-${last_line}`;
+  return `${files.length > 1 ? `${safeLine(file)} ` : ''}${lineRange(first_line, last_line, '-')}`;
 }
 
 /** Jobs that did not complete come first and are all named: they are what one has to look after. */

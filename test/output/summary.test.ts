@@ -19,6 +19,10 @@ describe('summaryLines', () => {
     ]);
   });
 
+  test('a job of one row has one line', () => {
+    expect(lines({ jobs: [aJob({ first_line: 2, last_line: 2 })] }).at(-1)).toMatch(/, line 2$/);
+  });
+
   test.each([
     ['planned', '✓ planned, nothing was sent'],
     ['rejected', '✗ nothing was sent: rows are invalid'],
