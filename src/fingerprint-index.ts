@@ -15,7 +15,7 @@ export interface PrintTables {
   byId: Uint32Array;
   byRecord: Uint32Array;
   ids: Uint32Array;
-  /** 0 in rows that are not the last of their id, or were cleared. */
+  /** Both are 0 in rows that are not the last of their id, or were cleared. Such rows are still named above. */
   contents: Uint32Array;
   records: Uint32Array;
 }
@@ -68,6 +68,8 @@ export class FingerprintIndex {
     const found = new BigUint64Array(records.length);
     const words = wordsOf(found);
     for (let at = 0; at < words.length; at += 2) {
+      // A record that is not known is no cleared row's.
+      if (asked[at] === 0 && asked[at + 1] === 0) continue;
       const row = byRecord[placeOf(byRecord, held, asked[at]!, asked[at + 1]!)]!;
       if (row === 0) continue;
       words[at] = ids[2 * row - 2]!;
@@ -140,7 +142,8 @@ export class FingerprintIndex {
       if (row !== 0) tables.byId[freePlace(tables.byId, tables.ids[2 * row - 2]!)] = row;
     }
     for (const row of before.byRecord) {
-      if (row !== 0) tables.byRecord[freePlace(tables.byRecord, tables.records[2 * row - 2]!)] = row;
+      if (row === 0 || !isSet(tables.records, row)) continue;
+      tables.byRecord[freePlace(tables.byRecord, tables.records[2 * row - 2]!)] = row;
     }
     this.#tables = tables;
   }

@@ -10,7 +10,8 @@ export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const s
 export const FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const;
 export type Format = (typeof FORMATS)[number];
 
-export type ColumnType = 'string' | 'integer' | 'number' | 'boolean';
+export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
+export type ColumnType = (typeof COLUMN_TYPES)[number];
 
 /** What an empty cell becomes: no key at all, `null` (which removes the stored value), or `""`. */
 export type EmptyCell = 'omit' | 'null' | 'string';

@@ -3,13 +3,13 @@ import type { Command } from 'commander';
 import { UsageError } from '../errors.js';
 import type { ReadOptions } from '../flow/options.js';
 import type { Mapping, SomeRules } from '../input/index.js';
-import { type ColumnType, FORMATS, type Kind } from '../model.js';
+import { COLUMN_TYPES, type ColumnType, FORMATS, type Kind } from '../model.js';
 import { nearest } from '../nearest.js';
 import type { Flags } from './command.js';
 import type { FlagReader } from './flag-reader.js';
 
 const KINDS: readonly Kind[] = ['companies', 'users'];
-const TYPES: readonly (ColumnType | 'auto')[] = ['string', 'integer', 'number', 'boolean', 'auto'];
+const TYPES: readonly (ColumnType | 'auto')[] = [...COLUMN_TYPES, 'auto'];
 
 export function readingFlags(command: Command): Command {
   const again = (value: string, before: string[] = []): string[] => [...before, value];

@@ -13,7 +13,7 @@ export interface ImportDeps {
   state: State;
   /** Null where there is no token yet: enough for a dry run, which then knows nothing of past imports. */
   scope: Scope | null;
-  /** Opened when something is to be sent or asked. */
+  /** Asked for as planning begins, where something may be sent; it connects when it sends. */
   client(): Promise<ServiceClient>;
   /** As reports name it. */
   service: { account: string | null; region: string; base_url: string };

@@ -96,9 +96,13 @@ export async function* surveyAll(
     inputs.push({ opened: input, survey: await survey });
   }
   const duplicates = new Map([...finders].map(([kind, finder]) => [kind, finder.finish()] as const));
+  for (const { opened: input, survey } of inputs) {
+    // Ids that stand more than once are always sent: where there are any, every item may be needed.
+    if (duplicates.get(input.kind)!.count > 0) survey.changed = null;
+  }
   const warnings = inputs.flatMap((input) => input.survey.warnings.map((w) => `${input.opened.path}: ${w}`));
-  const known = duplicates.get('companies');
-  if (known) warnings.push(...absentCompanies(references, known));
+  const companies = duplicates.get('companies');
+  if (companies) warnings.push(...absentCompanies(references, companies));
   return { inputs, duplicates, warnings };
 }
 
@@ -153,14 +157,13 @@ export interface CutDeps {
 export async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): AsyncGenerator<Chunk> {
   const { opened } = planned;
   const { kind } = opened;
-  const known = deps.known(kind)?.index;
-  const duplicates = deps.duplicates.get(kind)!;
-  const chunks = cutChunks(itemsOf(planned, duplicates, deps), {
+  const index = deps.known(kind)?.index;
+  const chunks = cutChunks(itemsOf(planned, deps), {
     kind,
     input,
     limits: deps.limits,
-    duplicates,
-    isUnchanged: known ? (rows, at) => known.matches(rows, at) : null,
+    duplicates: deps.duplicates.get(kind)!,
+    isUnchanged: index ? (rows, at) => index.matches(rows, at) : null,
     recorded: deps.recorded(input),
   });
   for await (const chunk of chunks) {
@@ -168,16 +171,15 @@ export async function* chunksOf(planned: PlannedInput, input: number, deps: CutD
     yield chunk;
   }
   await refuseChanged(opened); // what it has not any more is in no chunk
+  planned.survey.changed = null; // it would be kept for hours otherwise
 }
 
 /** The items to cut: as the survey kept them, else built from the file. */
 function itemsOf(
   { opened, survey }: PlannedInput,
-  duplicates: Duplicates,
   { hashKey, pool, signal }: CutDeps,
 ): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
-  // Ids that stand more than once are always sent: where there are any, every item may be needed.
-  if (survey.changed && duplicates.count === 0) return changedItems(survey.changed);
+  if (survey.changed) return changedItems(survey.changed);
   return buildItems(opened, survey.schema, { hashKey, pool, signal });
 }
 

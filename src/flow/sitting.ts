@@ -4,7 +4,7 @@
  * step is a method below it. What is on disk of the run is in `open-run.ts`.
  */
 import { InterruptedError, WaitTimeoutError } from '../errors.js';
-import { type Known, type OpenedInput, Pool } from '../input/index.js';
+import { type Known, MOST_KEPT_BYTES, type OpenedInput, Pool } from '../input/index.js';
 import type { ImportEvent, Kind, Plan } from '../model.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
@@ -52,8 +52,8 @@ export class Sitting {
   readonly #limits: CutDeps['limits'];
   readonly #pool: Pool;
   readonly #run: OpenRun;
-  /** What the service holds, by kind, once it was asked for. */
-  readonly #known = new Map<Kind, Known>();
+  /** What the service holds, by kind, once it was asked for; and the newest that this was read of. */
+  readonly #known = new Map<Kind, Known & { newest: number }>();
   #opened: OpenedInput[] = [];
   #rejecting: Rejecting | undefined;
 
@@ -117,7 +117,7 @@ export class Sitting {
     this.#run.close();
   }
 
-  /** Loads while the plan waits for its threads what sending will need. What fails now fails again when it is needed. */
+  /** Starts the threads, and loads the client while the plan waits for them: what fails now fails again when it is needed. */
   #prepare(): void {
     for (const input of this.#opened) this.#pool.prepare(input);
     if (!this.options.dryRun) this.deps.client().catch(() => {});
@@ -161,9 +161,8 @@ export class Sitting {
     if (!found) return;
     if (!sameScope(found.scope, here)) {
       if (!this.options.dryRun) this.#run.lock(found.scope, this.#opened);
-      // Those of another scope say nothing here.
-      this.#known.clear();
-      for (const { survey } of surveyed.inputs) survey.changed = null;
+      // Fingerprints of another scope say nothing here.
+      for (const kind of this.#kinds()) this.#forgetKnown(kind, surveyed);
     }
     this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
@@ -176,11 +175,26 @@ export class Sitting {
     if (!options.changedOnly || !deps.scope) return undefined;
     const { scope } = this.#run;
     const known = this.#known.get(kind) ?? {
+      newest: deps.state.newestFingerprints(scope, kind),
       index: deps.state.fingerprints(scope, kind),
       types: deps.state.columnTypes(scope, kind),
+      room: MOST_KEPT_BYTES,
     };
     this.#known.set(kind, known);
     return known;
+  }
+
+  /** After hours of waiting for the companies, users are not held against what `identify` has changed since. */
+  #renewKnown(kind: Kind, surveyed: Surveyed): void {
+    const known = this.#known.get(kind);
+    if (known && known.newest !== this.deps.state.newestFingerprints(this.#run.scope, kind)) {
+      this.#forgetKnown(kind, surveyed);
+    }
+  }
+
+  #forgetKnown(kind: Kind, surveyed: Surveyed): void {
+    this.#known.delete(kind);
+    for (const survey of surveysOf(surveyed, kind)) survey.changed = null;
   }
 
   #cutDeps(surveyed: Surveyed): CutDeps {
@@ -213,6 +227,7 @@ export class Sitting {
     const rejecting = this.#rejecting!;
     const rows = plannedRows(surveyed);
     for (const kind of this.#kinds()) {
+      this.#renewKnown(kind, surveyed);
       deps.state.setColumnTypes(scope, kind, typesOf(surveysOf(surveyed, kind)));
       const sending = send(chunksOfKind(surveyed, kind, { ...cut, signal: stop }), {
         ...deps,

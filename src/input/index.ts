@@ -3,7 +3,7 @@ import type { Mapping } from './columns/mapping-file.js';
 
 export { buildItems } from './build.js';
 export { parseBytes } from './bytes.js';
-export { changedItems, type Known } from './changed.js';
+export { changedItems, type Known, MOST_KEPT_BYTES } from './changed.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping> =>
   (await import('./columns/mapping-file.js')).readMapping(path, cwd);

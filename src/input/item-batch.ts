@@ -19,7 +19,7 @@ export function rangesOf(places: Iterable<number>): Range[] {
   return ranges;
 }
 
-/** Some items of a batch, in memory of their own; its rejected rows are left out. */
+/** Some items of a batch that has nothing else, in memory of their own; its rejected rows are left out. */
 export function pick(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
   const startOf = (at: number): number => (at === 0 ? 0 : batch.ends[at - 1]!);
   const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
@@ -32,7 +32,7 @@ export function pick(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
     ids: new BigUint64Array(count),
     contents: new BigUint64Array(count),
     records: new BigUint64Array(count),
-    held: batch.held && new Uint32Array(count),
+    held: null,
     read: count,
     rejected: [],
   };
@@ -45,7 +45,6 @@ export function pick(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
     picked.ids.set(batch.ids.subarray(from, to), at);
     picked.contents.set(batch.contents.subarray(from, to), at);
     picked.records.set(batch.records.subarray(from, to), at);
-    if (batch.held) picked.held?.set(batch.held.subarray(from, to), at);
     for (let item = from; item < to; item++) {
       end += bytesOf(batch, item);
       picked.ends[at++] = end;

@@ -13,7 +13,7 @@ import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
 export interface Held {
   /** Of the fingerprints of what the service holds. */
   tables: PrintTables;
-  /** Types as they were last time. What is sifted holds only if they turn out to be the same again. */
+  /** Types as they were last time. What is sifted holds only if they turn out to be the same again. No item is too large. */
   schema: Schema;
 }
 
@@ -26,10 +26,7 @@ export interface SiftedPart {
   first: number;
 }
 
-/**
- * Items that are kept until the whole input is read, for each thread. Sending so many takes longer than reading
- * the input again.
- */
+/** Items of one input that a thread hands over at most. Sending so many takes longer than reading the input again. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
 export class Sifter {
@@ -60,8 +57,10 @@ export class Sifter {
     append: (writer: ItemWriter, number: number) => void,
   ): { part: SiftedPart; ids: BigUint64Array<ArrayBuffer> } {
     const { first } = batch;
-    // A record that is known names its row: its identifier was hashed when it was sent.
-    const ids = this.#index.idsOf(this.#hash(batch, rows));
+    // A record that is known names its row, whose identifier was hashed when it was sent. JSON is told by its items alone.
+    const ids = this.#records
+      ? this.#index.idsOf(this.#hash(this.#records, batch, rows))
+      : new BigUint64Array(rows.length);
     const writer = this.#writer;
     writer.begin(batch);
     const unknown: number[] = [];
@@ -78,10 +77,7 @@ export class Sifter {
     return { part: { changed, held: stretches(rows, changed, first), first }, ids };
   }
 
-  /** Hashes of records; 0 where only the item tells. */
-  #hash({ bytes, spans }: RecordBatch, rows: Uint32Array): BigUint64Array {
-    const records = this.#records;
-    if (!records) return new BigUint64Array(rows.length);
+  #hash(records: Hashes, { bytes, spans }: RecordBatch, rows: Uint32Array): BigUint64Array {
     for (let at = 0; at < rows.length; at++) {
       const span = 2 * rows[at]!;
       records.addBytes(bytes, spans[span]!, spans[span + 1]!);

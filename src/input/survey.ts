@@ -36,7 +36,7 @@ export async function surveyInput(input: OpenedInput, options: SurveyOptions): P
   const { hashKey, itemLimitBytes } = options;
   const tally = new Tally();
   const total = new SurveyTotal(input, itemLimitBytes);
-  const changed = new ChangedRows(input, options.known, itemLimitBytes);
+  const changed = new ChangedRows(input, options.known);
   const companies = options.collectCompanies !== undefined;
   const spec = { pass: 'survey' as const, input, hashKey, itemLimitBytes, companies, held: changed.held };
   for await (const part of options.pool.run(spec, readRecords(input, { signal: options.signal, tally }))) {

@@ -33,7 +33,7 @@ export class Fingerprints {
       .prepare(
         'INSERT INTO fingerprints (scope, kind, request, state, ids, contents, records) VALUES (?, ?, ?, ?, ?, ?, ?)',
       )
-      .run(scope, kind, request, state, bytes(prints.ids), bytes(prints.contents), known(prints.records));
+      .run(scope, kind, request, state, bytes(prints.ids), bytes(prints.contents), someBytes(prints.records));
     if (this.#isLoaded(scope, kind)) this.#loaded!.appended += prints.ids.length;
   }
 
@@ -85,6 +85,14 @@ export class Fingerprints {
       .prepare('UPDATE fingerprints SET state = ? WHERE scope = ? AND kind = ? AND state = ?')
       .run(BATCH.dead, scope, kind, BATCH.completed);
     this.#dropDead(scope, kind);
+  }
+
+  /** The number of the batch that was appended last; 0 where there is none. */
+  newest(scope: number, kind: Kind): number {
+    const row = this.db
+      .prepare('SELECT coalesce(max(batch), 0) AS newest FROM fingerprints WHERE scope = ? AND kind = ?')
+      .get(scope, kind);
+    return (row as { newest: number }).newest;
   }
 
   load(scope: number, kind: Kind): FingerprintIndex {
@@ -167,8 +175,8 @@ export class Fingerprints {
 const bytes = (values: BigUint64Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 
-/** Null where nothing is known of any. */
-const known = (values: BigUint64Array): Uint8Array | null =>
+/** Null where none is known. */
+const someBytes = (values: BigUint64Array): Uint8Array | null =>
   values.some((value) => value !== 0n) ? bytes(values) : null;
 
 function unpack(blob: Uint8Array): BigUint64Array {

@@ -169,6 +169,10 @@ class SqliteState implements State {
     return this.#jobs.pace(this.#scopes.idOf(scope), kind);
   }
 
+  newestFingerprints(scope: Scope, kind: Kind): number {
+    return this.#fingerprints.newest(this.#scopes.idOf(scope), kind);
+  }
+
   fingerprints(scope: Scope, kind: Kind): FingerprintIndex {
     return this.#fingerprints.load(this.#scopes.idOf(scope), kind);
   }
@@ -177,7 +181,14 @@ class SqliteState implements State {
     this.#write(() => {
       const id = this.#scopes.idOf(scope);
       if (!ids) this.#fingerprints.clear(id, kind);
-      else this.#fingerprints.append(id, kind, null, { ids, contents: ids, records: ids }, BATCH.dead);
+      else
+        this.#fingerprints.append(
+          id,
+          kind,
+          null,
+          { ids, contents: ids, records: new BigUint64Array() },
+          BATCH.dead,
+        );
     });
   }
 

@@ -104,7 +104,10 @@ export interface State {
   /** Rows a second of this scope's past jobs of the kind, or null. */
   pace(scope: Scope, kind: Kind): number | null;
 
+  /** What was completed last of each id (contract §3 "Only what changed"), as it stands now. */
   fingerprints(scope: Scope, kind: Kind): FingerprintIndex;
+  /** A number that is another one once ids of the kind were sent since. */
+  newestFingerprints(scope: Scope, kind: Kind): number;
   /** Clears the fingerprints of these ids, or without ids of the whole kind. */
   clearFingerprints(scope: Scope, kind: Kind, ids?: BigUint64Array): void;
   compactFingerprints(scope: Scope, kind: Kind): void;

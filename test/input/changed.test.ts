@@ -7,6 +7,7 @@ import {
   changedItems,
   type ItemBatch,
   type MappingRules,
+  MOST_KEPT_BYTES,
   NO_RULES,
   type OpenedInput,
   Pool,
@@ -30,11 +31,17 @@ interface Row {
 interface Known {
   index: FingerprintIndex;
   types: Map<string, string>;
+  room: number;
   /** The items themselves. */
   items: Map<string, string>;
 }
 
-const nothing = (): Known => ({ index: new FingerprintIndex(), types: new Map(), items: new Map() });
+const nothing = (): Known => ({
+  index: new FingerprintIndex(),
+  types: new Map(),
+  room: MOST_KEPT_BYTES,
+  items: new Map(),
+});
 
 async function sent(path: string, options: ReadOptions, known = nothing()): Promise<Known> {
   const input = await open(path, options);
@@ -131,28 +138,41 @@ describe('for any two files and whatever was said of them', () => {
   it('what is kept to send is what differs from the item that was sent last', async () => {
     let told = 0;
     await fc.assert(
-      fc.asyncProperty(table, table, fc.boolean(), form, form, async (before, after, again, then, now) => {
-        const options = ({ rules }: typeof now): ReadOptions => ({
-          kind: 'companies',
-          rules: { ...NO_RULES, ...rules },
-        });
-        const first = write('before', before, then);
-        const second = write('after', again ? [...after, ...before] : after, now);
-        const known = await sent(first, options(then)).catch(() => nothing()); // a rule named a field that is in no item
-        const input = await open(second, options(now)).catch(() => null);
-        if (!input) return;
-        const survey = await surveyOf(input, known).catch(() => null);
-        if (!survey) return;
-        if (survey.changed === null) {
-          // Then nothing is known, or a type is not what it was.
-          const types = survey.types.filter(([key, type]) => known.types.get(key) !== type);
-          expect(known.index.size === 0 || types.length > 0).toBe(true);
-          return;
-        }
-        told++;
-        const rows = await built(input, survey);
-        expect(kept(survey.changed)).toEqual(expected(rows, known));
-      }),
+      fc.asyncProperty(
+        table,
+        table,
+        fc.boolean(),
+        fc.boolean(),
+        form,
+        form,
+        async (before, after, again, twice, then, now) => {
+          const options = ({ rules }: typeof now): ReadOptions => ({
+            kind: 'companies',
+            rules: { ...NO_RULES, ...rules },
+          });
+          const first = write('before', before, then);
+          const second = write('after', again ? [...after, ...before] : after, now);
+          const known = await sent(first, options(then)).catch(() => nothing()); // a rule named a field that is in no item
+          // Sent again, from another format: what was known of the records before is void.
+          if (twice)
+            await sent(write('again', before, { ...then, json: !then.json }), options(then), known).catch(
+              () => {},
+            );
+          const input = await open(second, options(now)).catch(() => null);
+          if (!input) return;
+          const survey = await surveyOf(input, known).catch(() => null);
+          if (!survey) return;
+          if (survey.changed === null) {
+            // Then nothing is known, or a type is not what it was.
+            const types = survey.types.filter(([key, type]) => known.types.get(key) !== type);
+            expect(known.index.size === 0 || types.length > 0).toBe(true);
+            return;
+          }
+          told++;
+          const rows = await built(input, survey);
+          expect(kept(survey.changed)).toEqual(expected(rows, known));
+        },
+      ),
       { numRuns: 300 },
     );
     expect(told).toBeGreaterThan(30);
@@ -269,6 +289,44 @@ describe('of a file like the last one', () => {
     const hashes = recordHashes(input, { types: ['string', 'number', 'string', 'string'] }, KEY)!;
     hashes.add('y,2,é,');
     expect(hashes.take()).toEqual(BigUint64Array.of(18441491263935797692n));
+  });
+
+  it('JSON is told by its items, whatever records were known before', async () => {
+    const known = nothing();
+    for (const name of ['x', 'y']) {
+      let text = 'company_id,name\n';
+      for (let row = 0; row < 1_000; row++) text += `c${row},${name}\n`;
+      await sent(file(`${name}.csv`, text), {}, known);
+    }
+    const input = await open(
+      file('a.ndjson', '{"company_id":"new","name":"y"}\n{"company_id":"c7","metadata":{"name":"y"}}\n'),
+      {},
+    );
+    const { rows, held } = kept((await surveyOf(input, known)).changed!);
+    expect([rows.map(({ id }) => id), held]).toEqual([['new'], [1]]);
+  });
+
+  it('a type of last time that no cell would get does not make items of them', async () => {
+    const known = await sent(file('a.ndjson', '{"company_id":"1","x":true,"y":{"a":1}}\n'), {});
+    const wide = 'Ⱥ'.repeat(450); // lower case takes half as many bytes again
+    const input = await open(file('b.csv', `company_id,x\n2,${wide}\n3,${wide}\n`), {});
+    const options = { hashKey: KEY, pool: HERE, itemLimitBytes: 960 };
+    expect(await surveyInput(input, { ...options, known })).toEqual(await surveyInput(input, options));
+    const other = await open(file('c.csv', 'company_id,y\n1,a\n'), {});
+    expect((await surveyOf(other, known)).changed).toBeNull();
+  });
+
+  it('what is kept of several files has one bound, and what is let go makes room', async () => {
+    const path = file('a.csv', 'company_id,name\na,x\n');
+    const known = await sent(path, {});
+    const input = await open(path, {});
+    expect((await surveyOf(input, known)).changed).not.toBeNull();
+    expect(known.room).toBeLessThan(MOST_KEPT_BYTES);
+    known.room = 1;
+    expect((await surveyOf(input, known)).changed).toBeNull();
+    expect(known.room).toBe(1);
+    known.room = 0;
+    expect((await surveyOf(input, known)).changed).toBeNull();
   });
 
   it('where too much changed to be kept, all is left to the second pass', async () => {

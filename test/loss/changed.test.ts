@@ -1,0 +1,32 @@
+/** `--changed-only` while others write: nothing is taken for unchanged that was sent since (contract §3 "Only what changed"). */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FaultServer, type Strike } from '../support/fault-server.js';
+import { Machine } from './support.js';
+
+let service: FaultServer;
+let machine: Machine;
+beforeEach(async () => {
+  service = await new FaultServer().start();
+  machine = new Machine(service.url);
+  machine.write('c.csv', 'company_id,name\nc1,A\nc2,B\n');
+  machine.write('u.csv', 'user_id,name\nu1,A\nu2,B\n');
+});
+afterEach(() => service.stop());
+
+test('a user that another command sent while the companies went out is sent again', async () => {
+  expect((await machine.run(['import', 'u.csv'])).summary!.rows.completed).toBe(2);
+  let identified: number | undefined;
+  const taken: Strike = (exchange) => exchange.reply(202, '{"job_id":"single","status":"queued"}');
+  const whileCompaniesGo: Strike = async (exchange) => {
+    service.trouble = { submit: () => taken };
+    const identify = ['identify', 'user', 'u1', '--set', 'name=OTHER', '--no-wait'];
+    identified = (await machine.run(identify)).code;
+    service.trouble = {};
+    await exchange.acknowledge();
+  };
+  service.trouble = { submit: () => whileCompaniesGo };
+  const { summary } = await machine.run(['import', 'c.csv', 'u.csv', '--changed-only']);
+  expect(identified).toBe(0);
+  expect(summary!.rows).toMatchObject({ read: 4, submitted: 3, unchanged: 1 });
+  expect(service.ledger.timesAccepted).toEqual(new Map(Object.entries({ u1: 2, u2: 1, c1: 1, c2: 1 })));
+});
