@@ -5,7 +5,6 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { run } from './measure.mjs';
 import { machine } from './report.mjs';
 import { DATA, keepBuild, NoRoom } from './workbench.mjs';
 
@@ -86,5 +85,4 @@ async function write(found) {
     RESULTS,
     `# Results\n\nWritten by \`npm run bench -- --write\`.\n\n${blocks.join('\n\n')}\n`,
   );
-  await run('npx', ['biome', 'format', '--write', RESULTS]); // the project's lint reads it too
 }

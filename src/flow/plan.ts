@@ -139,7 +139,7 @@ export const contentOf = ({ inputs }: Surveyed): { path: string; kind: Kind; dig
   inputs.map(({ opened, survey }) => ({ path: opened.path, kind: opened.kind, digest: survey.digest }));
 
 export interface CutDeps {
-  options: Pick<SendOptions, 'changedOnly'>;
+  options: Pick<SendOptions, 'changedOnly' | 'wait'>;
   limits: { items: number; bytes: number };
   hashKey: Buffer;
   pool: Pool;
@@ -177,10 +177,12 @@ export async function* chunksOf(planned: PlannedInput, input: number, deps: CutD
 /** The items to cut: as the survey kept them, else built from the file. */
 function itemsOf(
   { opened, survey }: PlannedInput,
-  { hashKey, pool, signal }: CutDeps,
+  { hashKey, pool, signal, options }: CutDeps,
 ): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
   if (survey.changed) return changedItems(survey.changed);
-  return buildItems(opened, survey.schema, { hashKey, pool, signal });
+  // An import that does not see its jobs end leaves nothing by which a record is known again.
+  const records = options.wait || options.changedOnly;
+  return buildItems(opened, survey.schema, { hashKey, records, pool, signal });
 }
 
 /** What a rehearsed cut counted. */

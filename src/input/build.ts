@@ -1,11 +1,10 @@
 /** The second pass: items of the whole input, typed as the plan decided. */
+import type { HashOptions } from './item-writer.js';
 import type { Pool } from './pool.js';
 import { readRecords } from './records.js';
 import type { ItemBatch, OpenedInput, Schema } from './types.js';
 
-export interface BuildOptions {
-  /** Secret of this machine or run: hashes of different keys cannot be compared. */
-  hashKey: Uint8Array;
+export interface BuildOptions extends HashOptions {
   pool: Pool;
   signal?: AbortSignal | undefined;
 }
@@ -20,6 +19,7 @@ export async function* buildItems(
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const spec = { pass: 'build' as const, input, schema, hashKey: options.hashKey };
+  const { hashKey, records } = options;
+  const spec = { pass: 'build' as const, input, schema, hashKey, records };
   yield* options.pool.run(spec, readRecords(input, options));
 }

@@ -6,7 +6,7 @@ export const bytesOf = ({ ends }: ItemBatch, at: number): number =>
   ends[at]! - (at === 0 ? 0 : ends[at - 1]!);
 
 /** Places in a batch, the end exclusive. */
-export type Range = readonly [from: number, to: number];
+type Range = readonly [from: number, to: number];
 
 /** Places, ascending, as ranges. */
 export function rangesOf(places: Iterable<number>): Range[] {

@@ -11,6 +11,14 @@ export const TOO_LARGE = 'the item is larger than a request may be';
 /** Memory that is kept for the next batch; what a batch of huge items needed is given back. */
 const KEPT_BYTES = 2 * 1024 * 1024;
 
+/** What is hashed of rows beside identifier and item. */
+export interface HashOptions {
+  /** Secret of this machine or run: hashes of different keys cannot be compared. */
+  hashKey: Uint8Array;
+  /** Their records too, so that a later import knows them before it makes items of them. */
+  records: boolean;
+}
+
 /** An item that writes itself. */
 export interface WritesItself extends Identified {
   /** Writes `size` bytes. */
@@ -32,10 +40,10 @@ export class ItemWriter {
   readonly #records: Hashes | null;
   readonly #limit: number;
 
-  constructor(input: OpenedInput, schema: Schema, hashKey: Uint8Array) {
+  constructor(input: OpenedInput, schema: Schema, { hashKey, records }: HashOptions) {
     this.#ids = new Hashes(hashKey, 'id');
     this.#contents = new Hashes(hashKey, 'item');
-    this.#records = recordHashes(input, schema, hashKey);
+    this.#records = records ? recordHashes(input, schema, hashKey) : null;
     this.#limit = schema.itemLimitBytes;
   }
 

@@ -32,7 +32,7 @@ export async function* buildOrdinals(
   ordinals: readonly number[],
   options: Pick<BuildOptions, 'hashKey' | 'signal'>,
 ): AsyncGenerator<ItemBatch> {
-  const task = createTask({ pass: 'build', input, schema, hashKey: options.hashKey });
+  const task = createTask({ pass: 'build', input, schema, hashKey: options.hashKey, records: false });
   for await (const { batch, wanted } of batchesWith(input, ordinals, options.signal)) {
     yield only(task(batch) as ItemBatch, new Set(wanted));
   }

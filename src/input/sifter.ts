@@ -21,7 +21,7 @@ export interface Held {
 export interface SiftedPart {
   /** Rows that the service does not hold, ready to be sent. */
   changed: ItemBatch;
-  /** Those that it holds: stretches of them, in order, each by its first ordinal less `first` and its length. */
+  /** Those that it holds, in stretches: of each its first ordinal, less `first`, and its length. */
   held: Uint32Array<ArrayBuffer>;
   first: number;
 }
@@ -38,7 +38,7 @@ export class Sifter {
   constructor(input: OpenedInput, { tables, schema }: Held, hashKey: Uint8Array) {
     this.#index = new FingerprintIndex(tables);
     this.#records = recordHashes(input, schema, hashKey);
-    this.#writer = new ItemWriter(input, schema, hashKey);
+    this.#writer = new ItemWriter(input, schema, { hashKey, records: true });
   }
 
   /** There was too much to keep: then the sifting of the whole input is void. */

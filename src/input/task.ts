@@ -1,6 +1,7 @@
 /** The work that may run on any thread: a pure function of a batch. */
 import { buildCsv } from './csv/build.js';
 import { surveyCsv } from './csv/survey.js';
+import type { HashOptions } from './item-writer.js';
 import { buildJson } from './json/build.js';
 import { surveyJson } from './json/survey.js';
 import type { SurveyPart } from './parts.js';
@@ -10,7 +11,7 @@ import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
 /** What a thread is told before its first batch. */
 export type TaskSpec =
   | ({ pass: 'survey'; input: OpenedInput } & RowOptions)
-  | { pass: 'build'; input: OpenedInput; hashKey: Uint8Array; schema: Schema };
+  | ({ pass: 'build'; input: OpenedInput; schema: Schema } & HashOptions);
 
 export interface TaskResults {
   survey: SurveyPart;
@@ -22,5 +23,5 @@ export type Task<P extends TaskSpec['pass']> = (batch: RecordBatch) => TaskResul
 export function createTask(spec: TaskSpec): Task<TaskSpec['pass']> {
   const csv = spec.input.delimiter !== null;
   if (spec.pass === 'survey') return (csv ? surveyCsv : surveyJson)(spec.input, spec);
-  return (csv ? buildCsv : buildJson)(spec.input, spec.schema, spec.hashKey);
+  return (csv ? buildCsv : buildJson)(spec.input, spec.schema, spec);
 }

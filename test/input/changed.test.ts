@@ -43,10 +43,10 @@ const nothing = (): Known => ({
   items: new Map(),
 });
 
-async function sent(path: string, options: ReadOptions, known = nothing()): Promise<Known> {
+async function sent(path: string, options: ReadOptions, known = nothing(), records = true): Promise<Known> {
   const input = await open(path, options);
   const survey = await surveyOf(input);
-  for await (const batch of buildItems(input, survey.schema, { hashKey: KEY, pool: HERE })) {
+  for await (const batch of buildItems(input, survey.schema, { hashKey: KEY, records, pool: HERE })) {
     known.index.apply(batch, true);
     for (const { id, text } of rowsOf(batch)) known.items.set(id, text);
   }
@@ -68,7 +68,7 @@ function rowsOf(batch: ItemBatch): Row[] {
 
 async function built(input: OpenedInput, { schema }: Survey): Promise<Row[]> {
   const rows: Row[] = [];
-  for await (const batch of buildItems(input, schema, { hashKey: KEY, pool: HERE }))
+  for await (const batch of buildItems(input, schema, { hashKey: KEY, records: true, pool: HERE }))
     rows.push(...rowsOf(batch));
   return rows;
 }
@@ -238,6 +238,20 @@ describe('of a file like the last one', () => {
     expect(ids.with.sort()).toEqual(ids.without.sort());
   });
 
+  it('where records were not hashed, rows are told by their items', async () => {
+    const path = file(
+      'a.csv',
+      csv(900, () => false),
+    );
+    const known = await sent(path, {}, nothing(), false);
+    expect([...known.index.entries()].flatMap(({ records }) => [...records]).every((r) => r === 0n)).toBe(
+      true,
+    );
+    const input = await open(file('b.csv', csv(900, some)), {});
+    const survey = await surveyOf(input, known);
+    expect(kept(survey.changed!)).toEqual(expected(await built(input, survey), known));
+  });
+
   it('what was cleared since is sent again', async () => {
     const path = file('a.csv', 'company_id,n\na,1\nb,2\n');
     const known = await sent(path, {});
@@ -245,6 +259,7 @@ describe('of a file like the last one', () => {
     const batches: ItemBatch[] = [];
     for await (const batch of buildItems(input, (await surveyOf(input)).schema, {
       hashKey: KEY,
+      records: true,
       pool: HERE,
     })) {
       batches.push(batch);

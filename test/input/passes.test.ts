@@ -121,7 +121,7 @@ describe('for any rows, rules and limits', () => {
       collectIds: (batch) => void ids.push(...batch),
     });
     const built: ItemBatch[] = [];
-    for await (const batch of buildItems(opened, survey.schema, { hashKey: KEY, pool: HERE }))
+    for await (const batch of buildItems(opened, survey.schema, { hashKey: KEY, records: true, pool: HERE }))
       built.push(batch);
     const all = <T>(part: (batch: ItemBatch) => Iterable<T>): T[] =>
       built.flatMap((batch) => [...part(batch)]);
@@ -345,7 +345,9 @@ describe('the survey', () => {
 describe('the build', () => {
   it('numbers items among all rows and says where they began', async () => {
     const opened = await open(large(20));
-    const [batch] = await collected(buildItems(opened, await schemaOf(opened), { hashKey: KEY, pool: HERE }));
+    const [batch] = await collected(
+      buildItems(opened, await schemaOf(opened), { hashKey: KEY, records: true, pool: HERE }),
+    );
     expect([...batch!.ordinals]).toEqual([0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 19]);
     expect([...batch!.lines].slice(0, 7)).toEqual([2, 4, 6, 8, 10, 12, 16]);
     expect(
@@ -382,6 +384,7 @@ describe('the build', () => {
     const opened = await open(file('a.csv', text));
     for await (const { ids, contents } of buildItems(opened, await schemaOf(opened), {
       hashKey,
+      records: true,
       pool: HERE,
     })) {
       return { ids: [...ids], contents: [...contents] };
@@ -394,9 +397,9 @@ describe('the build', () => {
     const opened = await open(path);
     const schema = await schemaOf(opened);
     writeFileSync(path, 'company_id\nc1\nc2\n');
-    await expect(collected(buildItems(opened, schema, { hashKey: KEY, pool: HERE }))).rejects.toThrow(
-      'a.csv: changed while it was being imported',
-    );
+    await expect(
+      collected(buildItems(opened, schema, { hashKey: KEY, records: true, pool: HERE })),
+    ).rejects.toThrow('a.csv: changed while it was being imported');
   });
 });
 

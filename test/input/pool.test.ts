@@ -58,6 +58,7 @@ const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
   pass: 'build',
   input,
   hashKey: KEY,
+  records: true,
   schema: { types: ['string', 'integer', 'string'], itemLimitBytes: 1 << 22 },
 });
 

@@ -61,7 +61,7 @@ export async function read(path: string, options: ReadOptions = {}): Promise<Rea
   const texts: string[] = [];
   const lines: number[] = [];
   const rejected: RejectedRecord[] = [];
-  for await (const batch of buildItems(input, survey.schema, { hashKey: KEY, pool: HERE })) {
+  for await (const batch of buildItems(input, survey.schema, { hashKey: KEY, records: true, pool: HERE })) {
     const bytes = Buffer.from(batch.items);
     batch.ends.forEach((end, index) => {
       texts.push(bytes.toString('utf8', batch.ends[index - 1] ?? 0, end));

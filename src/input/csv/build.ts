@@ -1,7 +1,7 @@
 /** Items of a batch of CSV, as JSON text: keys are written once, and cells go in as they are. */
 
 import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
-import { ItemWriter, TOO_LARGE } from '../item-writer.js';
+import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
 import { jsonString } from '../json/text.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from '../types.js';
 import { type CsvLayout, csvLayout } from './layout.js';
@@ -10,11 +10,11 @@ import { batchRows, rejectedRow } from './rows.js';
 export function buildCsv(
   input: OpenedInput,
   schema: Schema,
-  hashKey: Uint8Array,
+  hashes: HashOptions,
 ): (batch: RecordBatch) => ItemBatch {
   const layout = csvLayout(input);
   const itemOf = itemText(layout, schema);
-  const writer = new ItemWriter(input, schema, hashKey);
+  const writer = new ItemWriter(input, schema, hashes);
   return (batch) => {
     const rows = batchRows(batch, input.delimiter!);
     writer.begin(batch);

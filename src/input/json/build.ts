@@ -1,5 +1,5 @@
 /** Items of a batch of JSON, as the service wants them. */
-import { ItemWriter, TOO_LARGE } from '../item-writer.js';
+import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from '../types.js';
 import { jsonLayout } from './layout.js';
 import { jsonRecord, rejectedItem } from './parse.js';
@@ -8,11 +8,11 @@ import { PlainItem } from './plain-item.js';
 export function buildJson(
   input: OpenedInput,
   schema: Schema,
-  hashKey: Uint8Array,
+  hashes: HashOptions,
 ): (batch: RecordBatch) => ItemBatch {
   const plain = new PlainItem(input);
   const appendItem = itemAppender(input, plain);
-  const writer = new ItemWriter(input, schema, hashKey);
+  const writer = new ItemWriter(input, schema, hashes);
   return (batch) => {
     writer.begin(batch);
     plain.begin(batch.bytes);

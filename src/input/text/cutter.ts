@@ -13,7 +13,10 @@ export class Numbers {
     }
     this.#values[this.length++] = value;
   }
-  /** A copy of what was collected; the list is empty afterwards. With `shift` added, numbers may have been negative. */
+  /**
+   * A copy of what was collected, `shift` added to each; the list is empty afterwards. All is counted modulo 2^32, so
+   * what was negative when it was pushed comes out right where the shift makes it positive.
+   */
   take(shift = 0): Uint32Array<ArrayBuffer> {
     const taken = this.#values.slice(0, this.length);
     if (shift !== 0) for (let index = 0; index < taken.length; index++) taken[index]! += shift;
