@@ -41,7 +41,7 @@ interface Options {
   writeMapping: string | null;
 }
 
-interface Inspected extends PlannedInput {
+interface Inspected extends Pick<PlannedInput, 'opened' | 'survey'> {
   duplicates: number;
   /** The first 20. */
   rejected: Rejection[];

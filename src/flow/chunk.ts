@@ -5,7 +5,7 @@
  */
 
 import type { Prints } from '../fingerprint-index.js';
-import { bytesOf, type ItemBatch, pick } from '../input/index.js';
+import { bytesOf, type ItemBatch, pick, startOf } from '../input/index.js';
 import type { Kind } from '../model.js';
 import type { RequestRecord } from '../state/requests.js';
 import { type Body, BodyWriter, bodyOf, envelopeBytes, itemsOf } from './body.js';
@@ -179,8 +179,7 @@ class Draft {
       columns.prints.ids.set(batch.ids.subarray(from, to), at);
       columns.prints.contents.set(batch.contents.subarray(from, to), at);
       columns.prints.records.set(batch.records.subarray(from, to), at);
-      for (let i = from; i < to; i++)
-        body.add(batch.items, batch.ends[i]! - bytesOf(batch, i), batch.ends[i]!);
+      for (let i = from; i < to; i++) body.add(batch.items, startOf(batch, i), batch.ends[i]!);
       at += to - from;
     }
     return {

@@ -3,11 +3,8 @@
  * mapped, typed and checked. Nothing is sent by anything in this file.
  */
 import {
-  buildItems,
-  changedItems,
   DuplicateFinder,
   type Duplicates,
-  type ItemBatch,
   type Known,
   type OpenedInput,
   type Pool,
@@ -15,17 +12,17 @@ import {
   surveyInput,
 } from '../input/index.js';
 import type { FilePlan, ImportEvent, Kind, Plan, RejectedRow } from '../model.js';
-import { envelopeBytes, serialise } from './body.js';
+import { envelopeBytes } from './body.js';
 import { Channel } from './channel.js';
-import { type Chunk, cutChunks } from './chunk.js';
-import { estimateSeconds, measure } from './estimate.js';
-import { refuseChanged } from './open.js';
-import type { SendOptions } from './options.js';
+import type { Tally } from './cutting.js';
+import { estimateSeconds } from './estimate.js';
 
 /** An input that was read to its end once. */
 export interface PlannedInput {
   opened: OpenedInput;
   survey: Survey;
+  /** What the service was known to hold when it was read; undefined when everything is sent. */
+  known: Known | undefined;
 }
 
 export interface SurveyDeps {
@@ -59,13 +56,14 @@ export async function* surveyAll(
     const finder = finders.get(input.kind) ?? new DuplicateFinder();
     finders.set(input.kind, finder);
     const events = new Channel<ImportEvent>();
+    const known = deps.known(input.kind);
     /** Ends the reading when nobody takes its events any more. */
     const left = new AbortController();
     const survey = surveyInput(input, {
       hashKey: deps.hashKey,
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
       pool: deps.pool,
-      known: deps.known(input.kind),
+      known,
       signal: AbortSignal.any([deps.signal, left.signal]),
       onRejected: async (row) => {
         deps.reject(index, row);
@@ -93,7 +91,7 @@ export async function* surveyAll(
       left.abort();
       await survey.catch(() => {}); // it is thrown below, to a consumer that is still there
     }
-    inputs.push({ opened: input, survey: await survey });
+    inputs.push({ opened: input, survey: await survey, known });
   }
   const duplicates = new Map([...finders].map(([kind, finder]) => [kind, finder.finish()] as const));
   for (const { opened: input, survey } of inputs) {
@@ -138,98 +136,8 @@ export const surveysOf = ({ inputs }: Surveyed, kind: Kind): Survey[] =>
 export const contentOf = ({ inputs }: Surveyed): { path: string; kind: Kind; digest: string }[] =>
   inputs.map(({ opened, survey }) => ({ path: opened.path, kind: opened.kind, digest: survey.digest }));
 
-export interface CutDeps {
-  options: Pick<SendOptions, 'changedOnly' | 'wait'>;
-  limits: { items: number; bytes: number };
-  hashKey: Buffer;
-  pool: Pool;
-  signal: AbortSignal;
-  duplicates: ReadonlyMap<Kind, Duplicates>;
-  /** What the service holds of a kind; undefined when everything is sent. */
-  known(kind: Kind): Known | undefined;
-  recorded(input: number): Parameters<typeof cutChunks>[1]['recorded'];
-}
-
-/**
- * The chunks of one planned input, in order: what is sent, and what `--dry-run` counts.
- * @throws InputError when the file was written to since it was planned
- */
-export async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): AsyncGenerator<Chunk> {
-  const { opened } = planned;
-  const { kind } = opened;
-  const index = deps.known(kind)?.index;
-  const chunks = cutChunks(itemsOf(planned, deps), {
-    kind,
-    input,
-    limits: deps.limits,
-    duplicates: deps.duplicates.get(kind)!,
-    isUnchanged: index ? (rows, at) => index.matches(rows, at) : null,
-    recorded: deps.recorded(input),
-  });
-  for await (const chunk of chunks) {
-    await refuseChanged(opened);
-    yield chunk;
-  }
-  await refuseChanged(opened); // what it has not any more is in no chunk
-  planned.survey.changed = null; // it would be kept for hours otherwise
-}
-
-/** The items to cut: as the survey kept them, else built from the file. */
-function itemsOf(
-  { opened, survey }: PlannedInput,
-  { hashKey, pool, signal, options }: CutDeps,
-): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
-  if (survey.changed) return changedItems(survey.changed);
-  // An import that does not see its jobs end leaves nothing by which a record is known again.
-  const records = options.wait || options.changedOnly;
-  return buildItems(opened, survey.schema, { hashKey, records, pool, signal });
-}
-
-/** What a rehearsed cut counted. */
-export interface Tally {
-  requests: number;
-  bytes: number;
-  merged: number;
-  unchanged: number;
-}
-
-/**
- * Requests and bytes of the plan. Where rows merge, are skipped, or may meet the byte limit, only cutting
- * tells: then `exactly` reads the inputs once more, as sending would, and counts.
- */
-export async function tally(surveyed: Surveyed, deps: CutDeps, exactly: boolean): Promise<Tally> {
-  const total: Tally = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
-  for (const [index, input] of surveyed.inputs.entries()) {
-    const { survey, opened } = input;
-    const rows = survey.rows.read - survey.rows.rejected;
-    const volume = {
-      kind: opened.kind,
-      rows,
-      bytes: survey.bytes,
-      largestItemBytes: survey.largestItemBytes,
-    };
-    const measured = measure(volume, deps.limits);
-    const plain =
-      measured.exact && !deps.options.changedOnly && surveyed.duplicates.get(opened.kind)!.count === 0;
-    if (plain || !exactly) {
-      total.requests += measured.requests;
-      total.bytes += measured.bytes;
-      continue;
-    }
-    for await (const chunk of chunksOf(input, index, deps)) {
-      total.unchanged += chunk.unchanged;
-      if (chunk.ends.length === 0) continue;
-      const { body, merged } = serialise(chunk);
-      total.requests++;
-      total.bytes += body.length;
-      total.merged += merged;
-    }
-  }
-  return total;
-}
-
 /** What the plan says of one input. */
-export function filePlanOf({ opened, survey }: PlannedInput): FilePlan {
+export function filePlanOf({ opened, survey }: Pick<PlannedInput, 'opened' | 'survey'>): FilePlan {
   const { path, kind, format, encoding, delimiter } = opened;
   const { rows, columns, sample } = survey;
   return { path, kind, format, encoding, delimiter, rows, columns, sample };

@@ -4,31 +4,21 @@
  * step is a method below it. What is on disk of the run is in `open-run.ts`.
  */
 import { InterruptedError, WaitTimeoutError } from '../errors.js';
-import { type Known, MOST_KEPT_BYTES, type OpenedInput, Pool } from '../input/index.js';
+import { type OpenedInput, Pool } from '../input/index.js';
 import type { ImportEvent, Kind, Plan } from '../model.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { Scope } from '../state/state.js';
 import { tap } from './channel.js';
-import type { Chunk } from './chunk.js';
+import { type CutDeps, chunksOfKind, type Tally, tally } from './cutting.js';
 import { Deadline } from './deadline.js';
 import { checkUnchanged, stillUnfinished, unfinished } from './earlier.js';
 import type { ImportDeps, ImportResult } from './import.js';
+import { KnownProfiles } from './known.js';
 import { openInputs, reopenInputs } from './open.js';
 import { OpenRun } from './open-run.js';
 import type { ImportOptions } from './options.js';
-import {
-  type CutDeps,
-  chunksOf,
-  contentOf,
-  plannedRows,
-  planOf,
-  type Surveyed,
-  surveyAll,
-  surveysOf,
-  type Tally,
-  tally,
-} from './plan.js';
+import { contentOf, plannedRows, planOf, type Surveyed, surveyAll, surveysOf } from './plan.js';
 import { checkProperties } from './properties.js';
 import { Rejecting } from './rejecting.js';
 import { identityOf } from './run.js';
@@ -52,8 +42,7 @@ export class Sitting {
   readonly #limits: CutDeps['limits'];
   readonly #pool: Pool;
   readonly #run: OpenRun;
-  /** What the service holds, by kind, once it was asked for; and the newest that this was read of. */
-  readonly #known = new Map<Kind, Known & { newest: number }>();
+  readonly #known: KnownProfiles;
   #opened: OpenedInput[] = [];
   #rejecting: Rejecting | undefined;
 
@@ -67,6 +56,9 @@ export class Sitting {
     this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
+    this.#known = new KnownProfiles(deps.state, () =>
+      options.changedOnly && deps.scope ? this.#run.scope : null,
+    );
   }
 
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
@@ -133,7 +125,7 @@ export class Sitting {
       itemLimitBytes: options.chunkBytes,
       pool: this.#pool,
       signal: deps.stop,
-      known: (kind) => this.#knownOf(kind),
+      known: (kind) => this.#known.of(kind),
       reject: (input, row) => rejecting.planned(input, row),
     });
     for (const message of surveyed.warnings) yield this.#warn(message);
@@ -161,40 +153,11 @@ export class Sitting {
     if (!found) return;
     if (!sameScope(found.scope, here)) {
       if (!this.options.dryRun) this.#run.lock(found.scope, this.#opened);
-      // Fingerprints of another scope say nothing here.
-      for (const kind of this.#kinds()) this.#forgetKnown(kind, surveyed);
+      this.#known.forget();
     }
     this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `continues run ${found.run} of ${found.started_at}` };
-  }
-
-  /** What the service holds of a kind; undefined when everything is sent. */
-  #knownOf(kind: Kind): Known | undefined {
-    const { deps, options } = this;
-    if (!options.changedOnly || !deps.scope) return undefined;
-    const { scope } = this.#run;
-    const known = this.#known.get(kind) ?? {
-      newest: deps.state.newestFingerprints(scope, kind),
-      index: deps.state.fingerprints(scope, kind),
-      types: deps.state.columnTypes(scope, kind),
-      room: MOST_KEPT_BYTES,
-    };
-    this.#known.set(kind, known);
-    return known;
-  }
-
-  /** After hours of waiting for the companies, users are not held against what `identify` has changed since. */
-  #renewKnown(kind: Kind, surveyed: Surveyed): void {
-    const known = this.#known.get(kind);
-    if (known && known.newest !== this.deps.state.newestFingerprints(this.#run.scope, kind)) {
-      this.#forgetKnown(kind, surveyed);
-    }
-  }
-
-  #forgetKnown(kind: Kind, surveyed: Surveyed): void {
-    this.#known.delete(kind);
-    for (const survey of surveysOf(surveyed, kind)) survey.changed = null;
   }
 
   #cutDeps(surveyed: Surveyed): CutDeps {
@@ -206,7 +169,7 @@ export class Sitting {
       pool: this.#pool,
       signal: deps.stop,
       duplicates: surveyed.duplicates,
-      known: (kind) => this.#knownOf(kind),
+      known: (kind) => this.#known.of(kind),
       recorded: (input) => this.#run.records.filter((r) => r.input === input && r.state !== 'withdrawn'),
     };
   }
@@ -227,7 +190,7 @@ export class Sitting {
     const rejecting = this.#rejecting!;
     const rows = plannedRows(surveyed);
     for (const kind of this.#kinds()) {
-      this.#renewKnown(kind, surveyed);
+      this.#known.renew(kind);
       deps.state.setColumnTypes(scope, kind, typesOf(surveysOf(surveyed, kind)));
       const sending = send(chunksOfKind(surveyed, kind, { ...cut, signal: stop }), {
         ...deps,
@@ -298,12 +261,4 @@ export class Sitting {
   #kinds(): Kind[] {
     return [...new Set(this.#opened.map((input) => input.kind))];
   }
-}
-
-async function* chunksOfKind(surveyed: Surveyed, kind: Kind, cut: CutDeps): AsyncGenerator<Chunk> {
-  for (const [index, input] of surveyed.inputs.entries()) {
-    if (input.opened.kind === kind) yield* chunksOf(input, index, cut);
-  }
-  // The last jobs may take hours, and nothing is read any more.
-  if (surveyed.inputs.at(-1)?.opened.kind === kind) await cut.pool.close();
 }

@@ -13,7 +13,7 @@ export { type MappingRules, mergeRules, NO_RULES, type SomeRules } from './colum
 export { jsonOfCell } from './columns/targets.js';
 export { DuplicateFinder, type Duplicates } from './duplicates.js';
 export { idHashes } from './hashes.js';
-export { bytesOf, pick } from './item-batch.js';
+export { bytesOf, pick, startOf } from './item-batch.js';
 export { inexactNumber, writtenAgain } from './json/text.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';

@@ -1,9 +1,11 @@
 /** Batches of items, cut down. */
 import type { ItemBatch } from './types.js';
 
+/** Where an item begins, or the one after the last would. */
+export const startOf = ({ ends }: ItemBatch, at: number): number => (at === 0 ? 0 : ends[at - 1]!);
+
 /** Bytes of an item. */
-export const bytesOf = ({ ends }: ItemBatch, at: number): number =>
-  ends[at]! - (at === 0 ? 0 : ends[at - 1]!);
+export const bytesOf = (batch: ItemBatch, at: number): number => batch.ends[at]! - startOf(batch, at);
 
 /** Places in a batch, the end exclusive. */
 type Range = readonly [from: number, to: number];
@@ -21,9 +23,8 @@ export function rangesOf(places: Iterable<number>): Range[] {
 
 /** Some items of a batch that has nothing else, in memory of their own; its rejected rows are left out. */
 export function pick(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
-  const startOf = (at: number): number => (at === 0 ? 0 : batch.ends[at - 1]!);
   const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
-  const bytes = ranges.reduce((sum, [from, to]) => sum + startOf(to) - startOf(from), 0);
+  const bytes = ranges.reduce((sum, [from, to]) => sum + startOf(batch, to) - startOf(batch, from), 0);
   const picked = {
     items: new Uint8Array(bytes),
     ends: new Uint32Array(count),
@@ -39,7 +40,7 @@ export function pick(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
   let at = 0;
   let end = 0;
   for (const [from, to] of ranges) {
-    picked.items.set(batch.items.subarray(startOf(from), startOf(to)), end);
+    picked.items.set(batch.items.subarray(startOf(batch, from), startOf(batch, to)), end);
     picked.lines.set(batch.lines.subarray(from, to), at);
     picked.ordinals.set(batch.ordinals.subarray(from, to), at);
     picked.ids.set(batch.ids.subarray(from, to), at);
