@@ -6,7 +6,7 @@ import { declarations } from './scripts/types.mjs';
 
 const [{ files }, types] = await Promise.all([
   bundle(),
-  declarations({ 'index.d.ts': 'index.ts', 'sandbox.d.ts': 'sandbox/index.ts' }),
+  declarations({ 'index.d.ts': 'engine/index.ts', 'sandbox.d.ts': 'sandbox/index.ts' }),
 ]);
 for (const [name, text] of Object.entries(types)) files.set(name, text);
 

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** Types that the sources infer from schemas, and where they are written out. A test holds the two together. */
-const WRITTEN_OUT = new Map([['service/contract.d.ts Job', 'library/records.d.ts']]);
+const WRITTEN_OUT = new Map([['engine/service/contract.d.ts Job', 'engine/library/records.d.ts']]);
 
 /**
  * @typedef {{ from: string, name: string }} Source A name of a module below src/, or of a package

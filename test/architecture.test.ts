@@ -9,11 +9,11 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .map((name) => name.replaceAll('\\', '/'));
 
-/** The layer of a file: its folder, or for files directly in src their own name. */
+/** The layer of a file: its room, `engine/<folder>`, `cli/<folder>` or `sandbox`; for files between them their own name. */
 function layerOf(file: string): string {
-  const [first, ...rest] = file.split('/');
-  if (file === 'service/contract.ts' || file === 'service/names.ts') return 'contract';
-  return rest.length > 0 ? first! : first!.replace(/\.ts$/, '');
+  const [first, second] = file.split('/');
+  if (/^engine\/service\/(?:contract|names)\.ts$/.test(file)) return 'contract';
+  return first === 'sandbox' ? first : `${first}/${second!.replace(/\.ts$/, '')}`;
 }
 
 interface Import {
@@ -42,30 +42,60 @@ const imports: Import[] = files.flatMap((file) => {
 });
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
-const BASE = ['errors', 'model', 'contract', 'duration', 'nearest', 'shell', 'fingerprint-index'];
+const BASE = ['clock', 'duration', 'errors', 'model', 'nearest', 'numbers', 'options', 'shell'].map(
+  (name) => `engine/${name}`,
+);
+const ENGINE = ['engine/read', 'engine/service', 'engine/state', 'engine/plan', 'engine/send', 'engine/run'];
 const ALLOWED: Record<string, string[]> = {
-  errors: [],
-  duration: ['errors'],
-  nearest: [],
-  shell: [],
-  'fingerprint-index': [],
   contract: [],
-  model: ['contract'],
-  input: BASE,
-  service: BASE,
-  state: BASE,
-  settings: BASE,
-  output: BASE,
-  sandbox: ['errors', 'contract'],
-  flow: [...BASE, 'input', 'service', 'state', 'output', 'settings'],
-  context: ['service', 'state', 'settings', 'output'],
-  world: [],
-  'create-context': [...BASE, 'context', 'service', 'state', 'settings', 'output', 'sandbox'],
-  commands: [...BASE, 'context', 'input', 'service', 'state', 'output', 'settings', 'flow', 'sandbox'],
-  main: [...BASE, 'context', 'create-context', 'commands', 'output', 'world'],
+  ...Object.fromEntries(BASE.map((name) => [name, [...BASE, 'contract']])),
+  'engine/options': [...BASE, 'engine/read'],
+  'engine/service': [...BASE, 'contract'],
+  'engine/state': [...BASE, 'contract'],
+  'engine/read': [...BASE, 'contract', 'engine/plan', 'engine/state'],
+  'engine/plan': [...BASE, 'contract', 'engine/read', 'engine/state', 'engine/send'],
+  'engine/send': [
+    ...BASE,
+    'contract',
+    'engine/read',
+    'engine/service',
+    'engine/state',
+    'engine/plan',
+    'engine/run',
+  ],
+  'engine/run': [...BASE, 'contract', ...ENGINE, 'engine/import'],
+  'engine/identify': [...BASE, 'contract', ...ENGINE],
+  'engine/import': [...BASE, 'contract', ...ENGINE, 'engine/session'],
+  'engine/session': [...BASE, 'contract', ...ENGINE, 'engine/import'],
   // The other way in: it sees no command and prints nothing.
-  library: [...BASE, 'input', 'service', 'state', 'settings', 'flow', 'world'],
-  index: [...BASE, 'input', 'service', 'flow', 'library'],
+  'engine/library': [...BASE, 'contract', ...ENGINE, 'engine/import'],
+  'engine/index': [...BASE, 'contract', ...ENGINE, 'engine/import', 'engine/library'],
+  sandbox: ['engine/errors', 'contract'],
+  'cli/settings': [...BASE, 'contract', 'engine/service'],
+  'cli/output': [...BASE, 'contract'],
+  'cli/context': ['engine/clock', 'engine/service', 'engine/state', 'cli/settings', 'cli/output'],
+  'cli/world': ['engine/clock'],
+  'cli/create-context': [
+    ...BASE,
+    'contract',
+    ...ENGINE,
+    'cli/context',
+    'cli/settings',
+    'cli/output',
+    'sandbox',
+  ],
+  'cli/commands': [
+    ...BASE,
+    'contract',
+    ...ENGINE,
+    'engine/identify',
+    'engine/import',
+    'cli/context',
+    'cli/output',
+    'cli/settings',
+    'sandbox',
+  ],
+  'cli/main': [...BASE, 'cli/context', 'cli/create-context', 'cli/commands', 'cli/output', 'cli/world'],
 };
 
 describe('imports point down', () => {
@@ -81,8 +111,8 @@ describe('imports point down', () => {
   test.each(Object.keys(ALLOWED))('%s', (layer) => {
     const wrong = imports.filter(({ from, to, typeOnly }) => {
       const [here, there] = [layerOf(from), layerOf(to)];
-      // The context's and the clock's types are what everything above input is handed.
-      if (typeOnly && there === 'context') return false;
+      // The context's type is what everything in the shell is handed.
+      if (typeOnly && there === 'cli/context' && here.startsWith('cli/')) return false;
       return here === layer && there !== layer && !ALLOWED[layer]!.includes(there);
     });
     expect(wrong).toEqual([]);
@@ -91,34 +121,36 @@ describe('imports point down', () => {
   test('only its command and the context embed the sandbox', () => {
     const users = imports.filter(({ from, to }) => layerOf(to) === 'sandbox' && layerOf(from) !== 'sandbox');
     for (const { from } of users)
-      expect(from).toMatch(/^(?:commands\/sandbox(?:\/.*)?\.ts|create-context\.ts)$/);
+      expect(from).toMatch(/^cli\/(?:commands\/sandbox(?:\/.*)?\.ts|create-context\.ts)$/);
   });
 
   test('no command imports another', () => {
-    const index = readFileSync(join(SRC, 'commands/index.ts'), 'utf8');
+    const index = readFileSync(join(SRC, 'cli/commands/index.ts'), 'utf8');
     const commands = [...index.matchAll(/import\('\.\/([^']+)\.js'\)/g)].map(
-      ([, name]) => `commands/${name}.ts`,
+      ([, name]) => `cli/commands/${name}.ts`,
     );
     expect(commands.length).toBeGreaterThan(8);
     const wrong = imports.filter(
       ({ from, to }) =>
-        from !== 'commands/index.ts' && from !== to && commands.includes(to) && commands.includes(from),
+        from !== 'cli/commands/index.ts' && from !== to && commands.includes(to) && commands.includes(from),
     );
     expect(wrong).toEqual([]);
   });
 });
 
-test('only world.ts reads process', () => {
+test('only cli/world.ts reads process', () => {
   const readers = files.filter((file) => {
     const code = readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
     return /\bprocess\.[a-z]/i.test(code) || /from 'node:process'/.test(code);
   });
-  expect(readers.filter((file) => file !== 'world.ts')).toEqual([]);
+  expect(readers.filter((file) => file !== 'cli/world.ts')).toEqual([]);
 });
 
 test('inputs are opened through their door', () => {
+  const rooms = ['engine/read', 'engine/plan']; // the plan is made of what reading finds
   const wrong = imports.filter(
-    ({ from, to }) => layerOf(to) === 'input' && layerOf(from) !== 'input' && to !== 'input/index.ts',
+    ({ from, to }) =>
+      layerOf(to) === 'engine/read' && !rooms.includes(layerOf(from)) && to !== 'engine/read/index.ts',
   );
   expect(wrong).toEqual([]);
 });

@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../src/commands/index.js';
-import type { World } from '../src/context.js';
-import { Exit } from '../src/errors.js';
-import { commandTree } from '../src/main.js';
+import { COMMANDS } from '../src/cli/commands/index.js';
+import type { World } from '../src/cli/context.js';
+import { commandTree } from '../src/cli/main.js';
+import { Exit } from '../src/engine/errors.js';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');

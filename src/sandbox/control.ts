@@ -6,7 +6,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../engine/errors.js';
 import { type Answer, json, refuse } from './answer.js';
 import type { Faults } from './faults.js';
 import type { Ledger } from './ledger.js';

@@ -2,7 +2,7 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import { StateError } from '../errors.js';
+import { StateError } from '../engine/errors.js';
 
 export const DATABASE_FILE = 'sandbox.db';
 

@@ -2,7 +2,7 @@
  * Faults as people write them: `<what>:<when>[,<option>…]`, such as `503:first=3,retry-after=2`,
  * `reset-after:p=0.1` or `stuck-job:nth=2,status=pending_refresh`. This file is their whole grammar.
  */
-import { UsageError } from '../errors.js';
+import { UsageError } from '../engine/errors.js';
 
 /** Operations that a fault strikes: bulk upserts, a single company's, job polls, lookups. */
 export const TARGETS = ['submit', 'identify', 'job', 'lookup', 'any'] as const;

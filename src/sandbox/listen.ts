@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../engine/errors.js';
 
 /** How long requests in flight may take to finish when the sandbox stops, milliseconds. */
 const GRACE_MS = 2_000;

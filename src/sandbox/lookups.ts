@@ -1,7 +1,7 @@
 /** Embeds and checklists: what is built in the service itself, not imported. A file can bring others. */
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { InputError } from '../errors.js';
+import { InputError } from '../engine/errors.js';
 
 /** The file `sandbox-lookups.json`: fields are the spec's (Embed, Checklist lookup record), others are kept. */
 const lookupsSchema = z.strictObject({

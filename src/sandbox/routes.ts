@@ -1,5 +1,5 @@
 /** From method and path to operation. Paths are matched as they were sent, segment by segment: nothing is normalised. */
-import { LOOKUP_LISTS, type LookupList } from '../service/names.js';
+import { LOOKUP_LISTS, type LookupList } from '../engine/service/names.js';
 import { type Answer, refuse } from './answer.js';
 import type { Kind, Region } from './types.js';
 

@@ -2,7 +2,7 @@
  * The service without its wire: a state machine over a clock and a store. It does nothing by itself; what
  * there is to see at a moment follows from what was accepted and from the time.
  */
-import type { LookupList } from '../service/names.js';
+import type { LookupList } from '../engine/service/names.js';
 import type { Bulk, Item } from './body.js';
 import { parseJobId } from './job-id.js';
 import { type JobRecord, jobRecord } from './job-record.js';

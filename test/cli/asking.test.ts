@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { atTerminal } from '../commands/terminal.js';
 import { built } from '../support/child.js';
 import { cli, scratch } from '../support/cli.js';
+import { atTerminal } from './commands/terminal.js';
 import { hurried } from './place.js';
 
 const TOKEN = 'key-7f3b91c2d4e8a6054';

@@ -1,6 +1,6 @@
 /** What a script can rely on, of every command in success and in failure: stdout, stderr and exit code, in each form. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../src/commands/index.js';
+import { COMMANDS } from '../../src/cli/commands/index.js';
 import { INVOCATIONS, type Invocation } from './invocations.js';
 import { makePlace, type Place, run } from './place.js';
 

@@ -2,7 +2,7 @@
  * Every command, each way that it can go well and wrong: one table, which the tests of this folder run in every form,
  * with every source of the token, and in terminals. Words in braces stand for what a `Place` holds.
  */
-import { Exit, type ExitCode } from '../../src/errors.js';
+import { Exit, type ExitCode } from '../../src/engine/errors.js';
 
 export interface Invocation {
   /** The command line, as a person types it, without `profiles`. */

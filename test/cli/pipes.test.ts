@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../src/commands/index.js';
+import { COMMANDS } from '../../src/cli/commands/index.js';
 import { built } from '../support/child.js';
 import { INVOCATIONS, type Invocation } from './invocations.js';
 import { makePlace, type Place, TOKEN } from './place.js';

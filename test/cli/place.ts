@@ -1,9 +1,9 @@
 /** A folder in which every invocation finds what it names, and the service that it talks to. Made once, copied for each run. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { World } from '../../src/context.js';
+import type { World } from '../../src/cli/context.js';
+import { systemClock } from '../../src/engine/clock.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
-import { systemClock } from '../../src/world.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../support/cli.js';
 import type { Invocation } from './invocations.js';
 

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
-import type { Summary } from '../../src/model.js';
+import type { Summary } from '../../src/engine/model.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { built } from '../support/child.js';
 import { scratch } from '../support/cli.js';

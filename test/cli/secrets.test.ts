@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { atTerminal } from '../commands/terminal.js';
 import { cli, scratch } from '../support/cli.js';
+import { atTerminal } from './commands/terminal.js';
 import { INVOCATIONS, WRONG_TOKEN } from './invocations.js';
 import { CANARY, makePlace, type Place, run, TOKEN, type TokenSource } from './place.js';
 

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Summary } from '../../src/model.js';
+import type { Summary } from '../../src/engine/model.js';
+import { JOB_STATES } from '../../src/engine/service/names.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
-import { JOB_STATES } from '../../src/service/names.js';
 import { fastClock } from '../loss/support.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../support/cli.js';
 import { type Exchange, OPENAPI, type Validated, validated } from './prism.js';

@@ -7,8 +7,8 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { StoredRun } from '../../src/state/runs.js';
-import { openState } from '../../src/state/state.js';
+import type { StoredRun } from '../../src/engine/state/runs.js';
+import { openState } from '../../src/engine/state/state.js';
 import { built, type Ended, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
@@ -54,7 +54,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
     },
   };
 
-  /** Starts a sitting and kills it after so many milliseconds, if it has not ended by then. */
+  /** Starts a session and kills it after so many milliseconds, if it has not ended by then. */
   const sit = async (argv: string[], killAfter: number | null): Promise<Ended> => {
     const child = profiles([...argv, '--json'], { cwd: machine.folder, env: machine.env });
     // Real time: another process is to be hit at its work.
@@ -69,7 +69,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
     return ['import', path, '--chunk-size', '5', '--interval', '1ms', '--concurrency', String(concurrency)];
   };
 
-  // The first one is left alone: it tells how long a sitting takes, and how much of that is its start. A busy machine
+  // The first one is left alone: it tells how long a session takes, and how much of that is its start. A busy machine
   // becomes idle and the other way round: each one that was not killed tells it anew.
   const began = performance.now();
   const first = sit(importing('first.csv', 1), null);

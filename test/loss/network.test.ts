@@ -12,7 +12,7 @@ import { balance, elevenCompanies, Machine, type Outcome, resumeToTheEnd } from 
 
 // The deadline is the network's, so it passes in real time: each attempt without a connection costs as much.
 const SEND = ['import', 'companies.csv', '--chunk-size', '4', '--retries', '1', '--timeout', '300ms'];
-const CERTS = new URL('../service/certs/', import.meta.url);
+const CERTS = new URL('../engine/service/certs/', import.meta.url);
 const file = elevenCompanies();
 
 let service: FaultServer;

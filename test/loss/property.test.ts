@@ -9,13 +9,25 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Exit, InterruptedError, ProfilesError, StateError, WaitTimeoutError } from '../../src/errors.js';
-import { type ImportDeps, type ImportResult, runImport } from '../../src/flow/import.js';
-import { DEFAULTS, type ImportOptions } from '../../src/flow/options.js';
-import { MAX_CELL_BYTES, NO_RULES } from '../../src/input/index.js';
-import { ID_FIELD, type ImportEvent, type Kind, type RowCounts, type Summary } from '../../src/model.js';
-import type { RequestRecord } from '../../src/state/requests.js';
-import { openState, type State } from '../../src/state/state.js';
+import {
+  Exit,
+  InterruptedError,
+  ProfilesError,
+  StateError,
+  WaitTimeoutError,
+} from '../../src/engine/errors.js';
+import { type ImportDeps, type ImportResult, runImport } from '../../src/engine/import.js';
+import {
+  ID_FIELD,
+  type ImportEvent,
+  type Kind,
+  type RowCounts,
+  type Summary,
+} from '../../src/engine/model.js';
+import { DEFAULTS, type ImportOptions } from '../../src/engine/options.js';
+import { MAX_CELL_BYTES, NO_RULES } from '../../src/engine/read/index.js';
+import type { RequestRecord } from '../../src/engine/state/requests.js';
+import { openState, type State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
 import { type Arrival, type Fate, type Move, type Script, ScriptedService } from './scripted.js';
@@ -48,8 +60,8 @@ const script: fc.Arbitrary<Script> = fc.record({
   moves: fc.array(move, { maxLength: 12 }),
   fates: fc.array(fate, { maxLength: 6 }),
 });
-/** One sitting: what it meets with, and after how many commits its disk fails, if it does. */
-const sitting = fc.record({ script, disk: fc.option(fc.integer({ min: 0, max: 12 }), { freq: 3 }) });
+/** One session: what it meets with, and after how many commits its disk fails, if it does. */
+const session = fc.record({ script, disk: fc.option(fc.integer({ min: 0, max: 12 }), { freq: 3 }) });
 const oneImport = fc.record({
   companies: fc.array(row, { minLength: 1, maxLength: 14 }),
   users: fc.option(fc.array(row, { minLength: 1, maxLength: 8 }), { freq: 3 }),
@@ -59,7 +71,7 @@ const oneImport = fc.record({
   continueOnError: fc.boolean(),
   changedOnly: fc.boolean(),
   wait: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
-  sittings: fc.array(sitting, { minLength: 1, maxLength: 3 }),
+  sessions: fc.array(session, { minLength: 1, maxLength: 3 }),
 });
 type OneImport = typeof oneImport extends fc.Arbitrary<infer T> ? T : never;
 
@@ -99,7 +111,7 @@ class Machine {
     }
   }
 
-  /** One sitting: of a new run, or of the one given. */
+  /** One session: of a new run, or of the one given. */
   async sit(
     options: ImportOptions,
     { script, disk }: { script: Script; disk: number | null },
@@ -213,7 +225,7 @@ function model(rows: readonly Row[]): Map<string, object> {
   return new Map(rows.map(({ id, name }, nr) => [id, { name, nr }] as const).filter(([id]) => id !== ''));
 }
 
-/** The rows of one import against the requests that arrived for it, over all its sittings. */
+/** The rows of one import against the requests that arrived for it, over all its sessions. */
 function arrived(
   one: OneImport,
   summary: Summary,
@@ -263,7 +275,7 @@ async function holds(imports: readonly OneImport[]): Promise<void> {
     let run: string | null = null;
     let first = machine.service.arrivals.length;
     let failed = false;
-    for (const sat of [...one.sittings, ...Array(8).fill(HEALTHY)]) {
+    for (const sat of [...one.sessions, ...Array(8).fill(HEALTHY)]) {
       if (run === null) {
         first = machine.service.arrivals.length;
         machine.service.begin();

@@ -177,7 +177,7 @@ describe('rejects', () => {
   const both = [...SEND, '--chunk-size', '2', '--skip-invalid', '--continue-on-error'];
 
   test.each([['resume'], [...both, '--resume']])(
-    '%s adds to the file of the first sitting',
+    '%s adds to the file of the first session',
     async (...argv) => {
       machine.write(good.path, `company_id,name\nc-1,a\n${bad}c-3,b\nc-4,c\nc-5,d\nc-6,e\n`);
       const refuses =
@@ -224,7 +224,7 @@ test('a file that is written to while it is imported ends the import, and is no 
   expect([read, submitted + unsent!]).toEqual([60_000, 60_000]);
 });
 
-test('the ids of a job that an earlier sitting left unfinished are waited for', async () => {
+test('the ids of a job that an earlier session left unfinished are waited for', async () => {
   // Two requests with c-1; the first one's job does not end before waiting does.
   machine.write(file.path, 'company_id,name\nc-1,old\nc-2,a\nc-3,b\nc-1,new\n');
   service.trouble = { fate: (nth) => (nth === 1 ? fates.stuck : undefined) };

@@ -3,10 +3,10 @@
  * answers. Its store is what the real one's would be after the same requests.
  */
 import { setImmediate } from 'node:timers/promises';
-import { ServiceError } from '../../src/errors.js';
-import { ID_FIELD, type Kind } from '../../src/model.js';
-import type { Answer, ServiceClient } from '../../src/service/client.js';
-import type { Job } from '../../src/service/contract.js';
+import { ServiceError } from '../../src/engine/errors.js';
+import { ID_FIELD, type Kind } from '../../src/engine/model.js';
+import type { Answer, ServiceClient } from '../../src/engine/service/client.js';
+import type { Job } from '../../src/engine/service/contract.js';
 
 /** What becomes of one submission. */
 export type Move =

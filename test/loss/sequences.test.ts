@@ -1,5 +1,5 @@
 /**
- * Faults upon faults: seeded random sequences over several requests, several sittings and all settings that
+ * Faults upon faults: seeded random sequences over several requests, several sessions and all settings that
  * bear on order. `LOSS_SEED=17` runs one of them.
  */
 import { expect, onTestFinished, test } from 'vitest';
@@ -63,7 +63,7 @@ test.each(seeds(40))('seed %i', async (seed) => {
   };
   let outcome = await machine.run(['import', file.path, ...flags], { clock });
   await holds(outcome);
-  for (let sitting = 0; sitting < 3 && outcome.summary!.resume; sitting++) {
+  for (let session = 0; session < 3 && outcome.summary!.resume; session++) {
     outcome = await machine.run(['resume', '--timeout', '150ms'], { clock });
     await holds(outcome);
   }

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { Clock } from '../../src/context.js';
-import type { Summary } from '../../src/model.js';
-import type { RequestRecord } from '../../src/state/requests.js';
+import type { Clock } from '../../src/engine/clock.js';
+import type { Summary } from '../../src/engine/model.js';
+import type { RequestRecord } from '../../src/engine/state/requests.js';
 import { type CliOptions, cli, scratch } from '../support/cli.js';
 import type { Ledger } from '../support/ledger.js';
 
@@ -159,8 +159,8 @@ export async function resumeToTheEnd(
   options: CliOptions = {},
 ): Promise<Outcome> {
   let last = from;
-  for (let sittings = 0; last.summary?.resume; sittings++) {
-    expect(sittings, 'a resume must get somewhere').toBeLessThan(10);
+  for (let sessions = 0; last.summary?.resume; sessions++) {
+    expect(sessions, 'a resume must get somewhere').toBeLessThan(10);
     expect(last.summary.resume).toBe(`profiles resume ${last.summary.run}`);
     last = await machine.run(['resume', last.summary.run!], options);
   }

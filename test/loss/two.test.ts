@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { takeLocks } from '../../src/flow/begin.js';
-import { openState } from '../../src/state/state.js';
+import { takeLocks } from '../../src/engine/run/begin.js';
+import { openState } from '../../src/engine/state/state.js';
 import { built, type Child, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
 import { fates } from './faults.js';

@@ -26,22 +26,26 @@ const packagesOf = (module: string): string[] => {
 };
 
 describe('a start loads', () => {
-  it.each(['src/main.ts', 'src/commands/import.ts', 'src/commands/lookups.ts', 'src/create-context.ts'])(
-    'no package with %s',
-    (module) => expect(packagesOf(module)).toEqual([]),
-  );
+  it.each([
+    'src/cli/main.ts',
+    'src/cli/commands/import.ts',
+    'src/cli/commands/lookups.ts',
+    'src/cli/create-context.ts',
+  ])('no package with %s', (module) => expect(packagesOf(module)).toEqual([]));
 
-  it('few files for --version', () => expect(filesOf('src/main.ts').length).toBeLessThanOrEqual(3));
+  it('few files for --version', () => expect(filesOf('src/cli/main.ts').length).toBeLessThanOrEqual(3));
 
   it.each(['zod', 'undici', 'cli-table3', 'commander'])('an import without %s, until it is needed', (name) =>
-    expect(packagesOf('src/commands/import-run.ts')).not.toContain(name),
+    expect(packagesOf('src/cli/commands/import-run.ts')).not.toContain(name),
   );
 
   it('a client with undici alone: schemas wait for the first reply, a proxy for its setting', () =>
-    expect(packagesOf('src/service/client.ts')).toEqual(['undici']));
+    expect(packagesOf('src/engine/service/client.ts')).toEqual(['undici']));
 
   it('of undici neither fetch nor HTTP/2', () => {
-    const inputs = filesOf('src/service/client.ts').flatMap((file) => Object.keys(outputs[file]!.inputs));
+    const inputs = filesOf('src/engine/service/client.ts').flatMap((file) =>
+      Object.keys(outputs[file]!.inputs),
+    );
     expect(inputs).toContain('node_modules/undici/lib/dispatcher/agent.js');
     expect(inputs.filter((input) => /undici\/lib\/(?:web\/fetch|dispatcher\/client-h2)/.test(input))).toEqual(
       [],

@@ -6,8 +6,8 @@
  * program's own waiting is shortened.
  */
 import { describe, expect, test } from 'vitest';
+import { closedPort } from '../engine/service/support/servers.js';
 import { resumeToTheEnd } from '../loss/support.js';
-import { closedPort } from '../service/support/servers.js';
 import { startNginx, withNginx } from './nginx.js';
 import { expectDone, page, SEND, Sender, startService, timesCarriedOut } from './support.js';
 

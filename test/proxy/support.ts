@@ -1,6 +1,6 @@
 /** Imports through something in between, held against the ledger of the sandbox behind it. */
 import { expect, onTestFinished } from 'vitest';
-import type { Summary } from '../../src/model.js';
+import type { Summary } from '../../src/engine/model.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 import { Machine } from '../loss/support.js';
 import { hurriedClock } from '../support/sandbox.js';

@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { Summary } from '../../src/model.js';
+import type { Summary } from '../../src/engine/model.js';
 import { built, profiles } from '../support/child.js';
 import { startNginx, withNginx } from './nginx.js';
 import { expectDone, SEND, Sender, startService } from './support.js';

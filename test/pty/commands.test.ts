@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { widthOf } from '../../src/output/width.js';
+import { widthOf } from '../../src/cli/output/width.js';
 import { scratch } from '../support/cli.js';
 import {
   missing,

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { test as base, beforeAll, describe, expect } from 'vitest';
-import { widthOf } from '../../src/output/width.js';
+import { widthOf } from '../../src/cli/output/width.js';
 import { scratch } from '../support/cli.js';
 import { missing, openTerminal, recordTerminal, type Terminal } from '../support/pty.js';
 

@@ -2,7 +2,7 @@
  * Screens of a terminal as a picture: SVG with text that stays text, without scripts and fonts of its own. The screens
  * follow each other once, in seconds, and the last one stays; it is also all there is where nothing may move.
  */
-import { widthOf } from '../../src/output/width.js';
+import { widthOf } from '../../src/cli/output/width.js';
 
 export interface Frame {
   /** Lines with SGR sequences, as the terminal shows them. */

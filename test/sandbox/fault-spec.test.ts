@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../../src/errors.js';
+import { UsageError } from '../../src/engine/errors.js';
 import { parseFault } from '../../src/sandbox/fault-spec.js';
 
 describe('a spec that can be read', () => {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { describe, expect } from 'vitest';
-import { UsageError } from '../../src/errors.js';
+import { UsageError } from '../../src/engine/errors.js';
 import { startSandbox } from '../../src/sandbox/index.js';
 import { ManualClock, test } from '../support/sandbox.js';
 import { checkReply } from '../support/wire-checks.js';

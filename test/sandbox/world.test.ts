@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { StateError } from '../../src/errors.js';
+import { StateError } from '../../src/engine/errors.js';
 import { readBulk } from '../../src/sandbox/body.js';
 import { DEFAULT_LOOKUPS } from '../../src/sandbox/lookups.js';
 import { openStore } from '../../src/sandbox/store.js';

@@ -3,10 +3,10 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import type { Input, World } from '../../src/context.js';
-import { runCommand } from '../../src/main.js';
-import type { TextStream } from '../../src/output/terminal.js';
-import { systemClock } from '../../src/world.js';
+import type { Input, World } from '../../src/cli/context.js';
+import { runCommand } from '../../src/cli/main.js';
+import type { TextStream } from '../../src/cli/output/terminal.js';
+import { systemClock } from '../../src/engine/clock.js';
 
 export interface CliResult {
   code: number;

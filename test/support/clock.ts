@@ -1,5 +1,5 @@
 /** A clock that runs only when nobody has anything else to do: a sleep of a day takes no time. */
-import type { Clock } from '../../src/context.js';
+import type { Clock } from '../../src/engine/clock.js';
 
 interface Sleeper {
   at: number;

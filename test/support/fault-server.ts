@@ -12,7 +12,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Kind } from '../../src/model.js';
+import type { Kind } from '../../src/engine/model.js';
 import { type Arrival, Ledger } from './ledger.js';
 
 export interface JobRecord {

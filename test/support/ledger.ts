@@ -1,6 +1,6 @@
 /** What a service was given, kept by the test itself: whatever the program says is held against this. */
 import { createHash } from 'node:crypto';
-import { ID_FIELD, type Kind } from '../../src/model.js';
+import { ID_FIELD, type Kind } from '../../src/engine/model.js';
 
 /** A bulk request whose body was read to its end. */
 export interface Arrival {

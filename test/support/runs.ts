@@ -1,5 +1,5 @@
 /** Made-up results of imports, for tests of what is said about them. */
-import type { ImportEvent, Plan, RunJob, Summary } from '../../src/model.js';
+import type { ImportEvent, Plan, RunJob, Summary } from '../../src/engine/model.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
   return {

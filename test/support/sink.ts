@@ -1,6 +1,6 @@
 /** A stream that keeps what is written to it, and says of itself what a test wants. */
 import { Writable } from 'node:stream';
-import type { TextStream } from '../../src/output/terminal.js';
+import type { TextStream } from '../../src/cli/output/terminal.js';
 
 export type Sink = TextStream & {
   /** All that was written. */

@@ -3,9 +3,9 @@
  * changes; without `$SHOWN` all of them come at once. Ctrl-C ends it as it ends an import.
  */
 import { writeFileSync } from 'node:fs';
-import type { ImportEvent } from '../../../src/model.js';
-import { createReporter } from '../../../src/output/reporter.js';
-import { systemClock } from '../../../src/world.js';
+import { createReporter } from '../../../src/cli/output/reporter.js';
+import { systemClock } from '../../../src/engine/clock.js';
+import type { ImportEvent } from '../../../src/engine/model.js';
 import { aJobEvent, aPlan, aProgress, aSummary } from '../../support/runs.js';
 
 const job = (n: number, completed_rows: number, status = 'processing'): ImportEvent =>

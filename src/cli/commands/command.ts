@@ -1,0 +1,43 @@
+/** What a command file is made of: flags, options, run, print (house rule 1). */
+import type { Command } from 'commander';
+import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import type { Context } from '../context.js';
+
+export type Flags = Record<string, unknown>;
+
+/**
+ * Makes a commander action of two parts: `options` turns words and flags into a validated object (throws
+ * `UsageError`), `run` does the work, prints, and gives the exit code. Errors travel up to `main`.
+ */
+export type Wire = <O>(
+  options: (args: readonly string[], flags: Flags, context: Context) => O | Promise<O>,
+  run: (options: O, context: Context) => Promise<ExitCode>,
+) => (...commanderArguments: unknown[]) => Promise<void>;
+
+/** A command's file exports `define`: it declares arguments, flags, examples and subcommands, and wires its actions. */
+export interface CommandModule {
+  define(command: Command, wire: Wire): void;
+}
+
+/** Adds the `Examples:` section that every command has. Each line is run by a test. */
+export function examples(command: Command, lines: readonly string[]): Command {
+  return command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
+}
+
+/** For a command that only heads others: alone, or with a word that is none of them, it names them instead of failing without a word. */
+export function headOnly(command: Command, wire: Wire): Command {
+  const reject = ([word]: readonly string[]): never => {
+    const names = command.commands.map((child) => child.name());
+    const all = `one of ${names.join(', ')}`;
+    if (word === undefined) throw new UsageError(`${command.name()} needs a subcommand`, { hint: all });
+    const like = nearest(word, names);
+    throw new UsageError(`unknown command "${command.name()} ${word}"`, {
+      hint: like ? `did you mean "profiles ${command.name()} ${like}"?` : all,
+    });
+  };
+  return command
+    .helpCommand(false)
+    .allowExcessArguments()
+    .action(wire(reject, async () => Exit.usage));
+}

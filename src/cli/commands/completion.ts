@@ -1,0 +1,114 @@
+/** `profiles completion <shell>`: a script for the shell, and the hidden command that it asks at each Tab. */
+import type { Command } from 'commander';
+import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import type { Context } from '../context.js';
+import { safeLine } from '../output/safe.js';
+import { writeJson, writeOut } from '../output/write.js';
+import { examples, type Wire } from './command.js';
+import { splitLine } from './completion/line.js';
+import { locate } from './completion/position.js';
+import { machineSources } from './completion/sources.js';
+import { SHELLS, type Shell, type Suggestion, type Suggestions, suggest } from './completion/suggest.js';
+import { COMMANDS } from './index.js';
+
+export function define(command: Command, wire: Wire): void {
+  command.argument('<shell>', SHELLS.join(', '));
+  command
+    .helpCommand(false)
+    .usage('[options] <shell>')
+    .addHelpText(
+      'after',
+      `
+Load it in the shell's start file:
+  bash        source <(profiles completion bash)        in ~/.bashrc
+  zsh         source <(profiles completion zsh)         in ~/.zshrc, after compinit
+  fish        profiles completion fish | source         in ~/.config/fish/config.fish
+  powershell  profiles completion powershell | Out-String | Invoke-Expression   in $PROFILE`,
+    );
+  examples(command, ['profiles completion bash', 'profiles completion fish']);
+  command.action(wire(([word]) => shellOf(word!), print));
+
+  const complete = command
+    .command('complete', { hidden: true })
+    .description('what could be typed next: a value, a tab, its description; then : and a directive')
+    .argument('[words...]', 'after --: the words typed so far, the last one unfinished')
+    .addOption(
+      command.createOption('--line <text>', 'the same as one line, the program included').hideHelp(),
+    );
+  complete.action(
+    wire(
+      (words, { line }) => (typeof line === 'string' ? splitLine(line).slice(1) : [...words]),
+      (words, context) => answer(command.parent ?? command, words, context),
+    ),
+  );
+}
+
+/** @throws UsageError */
+function shellOf(word: string): Shell {
+  const shell = SHELLS.find((known) => known === word);
+  if (shell) return shell;
+  const like = nearest(word, SHELLS);
+  throw new UsageError(`there is no completion for "${word}"`, {
+    hint: like ? `did you mean "${like}"?` : `shells: ${SHELLS.join(', ')}`,
+  });
+}
+
+async function print(shell: Shell, { stdout, flags }: Context): Promise<ExitCode> {
+  const { scriptFor } = await import('./completion/scripts.js');
+  const script = scriptFor(shell);
+  if (flags.json) await writeJson(stdout, JSON.stringify({ shell, script }));
+  else await writeOut(stdout, `${script}\n`);
+  return Exit.done;
+}
+
+/** Bits of a directive, as cobra's and tab's scripts read them. */
+const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
+
+/** Never fails: at a Tab there is nobody to tell. */
+async function answer(root: Command, words: readonly string[], context: Context): Promise<ExitCode> {
+  let found: Suggestions = { values: [], files: true, open: false, ordered: false };
+  try {
+    found = await complete(root, words, context);
+  } catch {
+    // Nothing is offered, and the shell completes file names.
+  }
+  const directive =
+    (found.open ? DIRECTIVE.noSpace : 0) +
+    (found.files ? 0 : DIRECTIVE.noFiles) +
+    (found.ordered ? DIRECTIVE.keepOrder : 0);
+  const lines = found.values.map(({ value, description }) => `${value}\t${safeLine(description)}`);
+  await writeOut(context.stdout, `${[...lines, `:${directive}`].join('\n')}\n`);
+  return Exit.done;
+}
+
+async function complete(root: Command, words: readonly string[], context: Context): Promise<Suggestions> {
+  const unwired: Wire = () => async () => {};
+  const at = await locate(root, words, async (command) => {
+    const entry = COMMANDS.find(({ name }) => name === command.name());
+    // The command that runs has been declared already.
+    if (entry && command.name() !== 'completion') (await entry.load()).define(command, unwired);
+  });
+  // What the line says about places holds for what is looked up too.
+  for (const [flag, key] of [
+    ['--config', 'config'],
+    ['--state-dir', 'stateDir'],
+  ] as const) {
+    const value = at.flags.get(flag)?.at(-1);
+    if (value !== undefined) context.flags[key] = value;
+  }
+  return suggest(
+    at,
+    machineSources(context, () => topics(root)),
+  );
+}
+
+/** What `profiles help` can be asked about. */
+async function topics(root: Command): Promise<Suggestion[]> {
+  const { TOPICS } = await import('./topics/index.js');
+  const commands = root.commands.map((command) => ({
+    value: command.name(),
+    description: command.description(),
+  }));
+  return [...commands, ...TOPICS.map(({ name, summary }) => ({ value: name, description: summary }))];
+}

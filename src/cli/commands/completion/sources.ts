@@ -1,0 +1,106 @@
+/** What this machine knows that can be typed: from the config file, the state and the input on the line. */
+import { existsSync } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { LOOKUP_LISTS } from '../../../engine/service/names.js';
+import type { State } from '../../../engine/state/state.js';
+import type { Context } from '../../context.js';
+import { BUILT_IN_REGIONS, configLocation, stateLocation } from '../../settings/index.js';
+import type { ConfigFile } from '../../settings/schema.js';
+import { headerOf } from './header.js';
+import type { Sources, Suggestion } from './suggest.js';
+
+/** More would not help anyone choose. */
+const MOST = 50;
+const HEAD_BYTES = 64 * 1024;
+
+export function machineSources(context: Context, topics: () => Promise<Suggestion[]>): Sources {
+  return {
+    regions: quietly(async () => {
+      const { regions, accounts } = await config(context);
+      const own = Object.values(accounts ?? {}).flatMap((account) => Object.keys(account.regions ?? {}));
+      return named([...BUILT_IN_REGIONS, ...Object.keys(regions ?? {}), ...own]);
+    }),
+    accounts: quietly(async () => named(Object.keys((await config(context)).accounts ?? {}))),
+    jobs: quietly(async () =>
+      (await state(context, (opened) => opened.knownJobs())).map(
+        ({ job_id, kind, status, submitted_at }) => ({
+          value: job_id,
+          description: `${kind}, ${status}, ${submitted_at}`,
+        }),
+      ),
+    ),
+    runs: quietly(async (which) => {
+      const runs = await state(context, (opened) =>
+        opened.knownRuns().filter(({ finished }) => which === 'all' || !finished),
+      );
+      return runs.map(({ run, kinds, status, started_at }) => ({
+        value: run,
+        description: `${kinds.join(' and ')}, ${status}, ${started_at}`,
+      }));
+    }),
+    columns: quietly(async (files) => {
+      const path = files.map((file) => resolve(context.cwd, file)).find((file) => existsSync(file));
+      return path === undefined ? [] : named(headerOf(await head(path)));
+    }),
+    lists: quietly(async () => named(LOOKUP_LISTS.map((list) => list.replaceAll('_', '-')))),
+    keys: quietly(async () => {
+      const { knownKeys } = await import('../../settings/keys.js');
+      const { accounts, regions } = await config(context);
+      const fill = (keys: string[], slot: string, names: readonly string[]): string[] =>
+        keys.flatMap((key) => (key.includes(slot) ? names.map((name) => key.replace(slot, name)) : [key]));
+      const places = ['default', 'eu', ...Object.keys(regions ?? {})];
+      const inAccounts = fill(
+        knownKeys([]),
+        'accounts.<name>',
+        Object.keys(accounts ?? {}).map((name) => `accounts.${name}`),
+      );
+      return named(
+        fill(
+          inAccounts,
+          'regions.<name>',
+          places.map((name) => `regions.${name}`),
+        ),
+      );
+    }),
+    topics: quietly(topics),
+  };
+}
+
+/** A completion has nobody to tell about a failure: it offers nothing. */
+function quietly<A extends unknown[]>(
+  find: (...args: A) => Promise<Suggestion[]>,
+): (...args: A) => Promise<Suggestion[]> {
+  return async (...args) => {
+    try {
+      return await find(...args);
+    } catch {
+      return [];
+    }
+  };
+}
+
+const named = (names: readonly string[]): Suggestion[] =>
+  [...new Set(names)].map((value) => ({ value, description: '' }));
+
+/** The file as it stands, unchecked: loading the schema takes longer than a key press may. */
+async function config(context: Context): Promise<ConfigFile> {
+  const text = await readFile(configLocation(context, context.flags).value, 'utf8').catch(() => '{}');
+  return JSON.parse(text) as ConfigFile;
+}
+
+/** Looks into the state without making one. */
+async function state<T>(context: Context, look: (opened: State) => T[]): Promise<T[]> {
+  if (!existsSync(stateLocation(context, context.flags).value)) return [];
+  return look(await context.state()).slice(0, MOST);
+}
+
+async function head(path: string): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

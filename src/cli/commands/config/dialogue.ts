@@ -1,0 +1,98 @@
+/** Values for `config init`: each from its flag, else from a question at a terminal, else as it stands. */
+
+import { ConfigError } from '../../../engine/errors.js';
+import type { Context } from '../../context.js';
+import { safeLine } from '../../output/safe.js';
+import { readToken, readTokenFile, Secret } from '../../settings/index.js';
+import { type Scalar, valueAt } from '../../settings/keys.js';
+import type { ConfigFile } from '../../settings/schema.js';
+import type { Prompter } from './prompt.js';
+import { readAll } from './stdin.js';
+import { givenKey } from './store.js';
+
+export interface Wanted {
+  /** Key without its account: `region`, `regions.eu.base_url`. */
+  name: string;
+  /** The flag's value. */
+  given: string | undefined;
+  question: string;
+  /** What Enter stands for when the file has no value. */
+  fallback?: string;
+  /** The value as it is stored. @throws ConfigError */
+  check(text: string): Scalar;
+}
+
+export class Dialogue {
+  /** What was given or answered, by the path in the file. */
+  readonly answers = new Map<readonly string[], Scalar>();
+  readonly #content: ConfigFile;
+  /** Null where nothing may be asked. */
+  readonly #prompt: Prompter | null;
+  readonly #context: Context;
+
+  constructor(content: ConfigFile, prompt: Prompter | null, context: Context) {
+    this.#content = content;
+    this.#prompt = prompt;
+    this.#context = context;
+  }
+
+  /** One value; undefined where none is given and none stands. A wrong answer is asked again, a wrong flag throws. */
+  async settle({ name, given, question, fallback, check }: Wanted): Promise<string | undefined> {
+    const { path } = givenKey(name, this.#context.flags);
+    const current = this.current(name) ?? fallback;
+    const keep = (value: Scalar): string => {
+      this.answers.set(path, value);
+      return String(value);
+    };
+    if (given !== undefined) return keep(check(given));
+    if (!this.#prompt)
+      return fallback === undefined || current === undefined ? current : keep(check(current));
+    const standing = current === undefined ? '' : ` [${safeLine(current)}]`;
+    return this.#untilRight(async (prompt) => {
+      const text = (await prompt.ask(`${question}${standing}: `)).trim() || current;
+      return text === undefined ? undefined : keep(check(text));
+    });
+  }
+
+  /** The token: from `--token-file`, a hidden answer, or stdin where that is no terminal. */
+  async settleToken(): Promise<void> {
+    const { flags, stdin } = this.#context;
+    const { path } = givenKey('token', flags);
+    const current = this.own('token');
+    const standing = current === undefined ? 'Enter: none' : `Enter: ${new Secret(current)}`;
+    let token: Secret | null | undefined = null;
+    if (flags.tokenFile !== undefined) token = await readTokenFile(this.#context, flags.tokenFile);
+    else if (this.#prompt) {
+      const question = `API key, not shown as you type (${standing}): `;
+      token = await this.#untilRight(async (prompt) =>
+        readToken(await prompt.askHidden(question), 'the prompt'),
+      );
+    } else if (!stdin.isTTY) token = readToken(await readAll(this.#context), 'stdin');
+    if (token) this.answers.set(path, token.reveal());
+  }
+
+  /** What the file holds: for the account that is meant, else for all. */
+  current(name: string): string | undefined {
+    return this.own(name) ?? text(valueAt(this.#content, name.split('.')));
+  }
+
+  /** What the file holds for the account that is meant, or for all where none is. */
+  own(name: string): string | undefined {
+    return text(valueAt(this.#content, givenKey(name, this.#context.flags).path));
+  }
+
+  async #untilRight<T>(ask: (prompt: Prompter) => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask(this.#prompt!);
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        const hint = error.hint === undefined ? '' : `; ${safeLine(error.hint)}`;
+        this.#context.stderr.write(`  ${safeLine(error.message)}${hint}\n`);
+      }
+    }
+  }
+}
+
+const text = (value: Scalar | undefined): string | undefined =>
+  value === undefined ? undefined : String(value);

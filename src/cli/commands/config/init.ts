@@ -1,0 +1,86 @@
+/** `config init`: the config file from flags, from questions at a terminal, or from both. */
+
+import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
+import type { Context } from '../../context.js';
+import { writeJson } from '../../output/write.js';
+import { hostLines } from '../../settings/index.js';
+import { parseKey, parseValue, type Scalar } from '../../settings/keys.js';
+import { Dialogue } from './dialogue.js';
+import { openPrompt } from './prompt.js';
+import { canAsk, change, hostValue, openConfig, say, shown } from './store.js';
+
+/** What stands already is kept, unless a flag or an answer replaces it. */
+export async function init(context: Context): Promise<ExitCode> {
+  const config = await openConfig(context);
+  const prompt = canAsk(context) ? openPrompt(context) : null;
+  const dialogue = new Dialogue(config.content, prompt, context);
+  try {
+    if (prompt) say(context, `Writing ${config.path}. Enter keeps what stands in [brackets].`);
+    const region = await askAll(dialogue, context);
+    const content = await change(config, dialogue.answers);
+    await report(config.path, region, new Dialogue(content, null, context), context);
+  } finally {
+    prompt?.close();
+  }
+  return Exit.done;
+}
+
+/** Gives the region. */
+async function askAll(dialogue: Dialogue, context: Context): Promise<string> {
+  const { flags } = context;
+  const region =
+    (await dialogue.settle({
+      name: 'region',
+      given: flags.region,
+      question: 'Region: default, eu, sandbox, or a name of yours',
+      fallback: 'default',
+      check: (text) => parseValue(parseKey('region'), text),
+    })) ?? 'default';
+  const hosts = [
+    { key: 'base_url', given: flags.baseUrl, question: 'Host of bulk and job operations' },
+    { key: 'lookup_base_url', given: flags.lookupBaseUrl, question: 'Host of lookup lists' },
+  ];
+  if (region === 'sandbox') {
+    if (hosts.every(({ given }) => given === undefined)) return region;
+    throw new UsageError('region sandbox is embedded and has hosts of its own', {
+      hint: 'leave the host flags out',
+    });
+  }
+  for (const { key, given, question } of hosts) {
+    const name = `regions.${region}.${key}`;
+    await dialogue.settle({
+      name,
+      given,
+      question: `${question} (https://…)`,
+      check: (text) => hostValue(text, name, context),
+    });
+  }
+  await dialogue.settleToken();
+  return region;
+}
+
+/** Says what the file now holds, and what is missing yet. */
+async function report(path: string, region: string, written: Dialogue, context: Context): Promise<void> {
+  const { account } = context.flags;
+  const tokenKey = account === undefined ? 'token' : `accounts.${account}.token`;
+  const host = (key: string): Scalar | null =>
+    region === 'sandbox' ? null : (written.current(`regions.${region}.${key}`) ?? null);
+  const token = written.own('token');
+  const result = {
+    path,
+    account: account ?? null,
+    region,
+    base_url: host('base_url'),
+    lookup_base_url: host('lookup_base_url'),
+    token: token === undefined ? null : shown('token', token),
+  };
+  say(context, `wrote ${path}`);
+  if (region !== 'sandbox') {
+    const [base, lookup] = hostLines(region);
+    if (!result.base_url) context.warn(`region "${region}" has no host yet; type: ${base}`);
+    if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; type: ${lookup}`);
+    if (!result.token) context.warn(`there is no token yet; type: profiles config set ${tokenKey}`);
+  }
+  say(context, `check it: profiles doctor${account === undefined ? '' : ` --account ${account}`}`);
+  if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));
+}

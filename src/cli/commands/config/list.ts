@@ -1,0 +1,50 @@
+/** `config list`: every value, and where it came from. */
+
+import { Exit, type ExitCode } from '../../../engine/errors.js';
+import type { Context } from '../../context.js';
+import { camelCase, type Settings } from '../../settings/index.js';
+import { leaves, type Scalar } from '../../settings/keys.js';
+import { type Listing, printListing } from '../listing.js';
+import { openConfig, shown } from './store.js';
+
+type Row = Record<'key' | 'value' | 'origin', Scalar | null>;
+
+/** What is in effect first, then what the file holds for regions and accounts. */
+export async function list(listing: Listing, context: Context): Promise<ExitCode> {
+  const settings = await context.settings();
+  const { content, path } = await openConfig(context);
+  const records = inEffect(settings);
+  for (const [parts, value] of leaves(content)) {
+    if (parts[0] !== 'regions' && parts[0] !== 'accounts') continue;
+    const key = parts.join('.');
+    records.push({ key, value: shown(key, value), origin: path });
+  }
+  const empty = 'nothing is set';
+  await printListing({ records, fields: ['key', 'value', 'origin'], empty }, listing, context);
+  return Exit.done;
+}
+
+function inEffect(settings: Settings): Row[] {
+  const { importDefaults, origins } = settings;
+  const values: Record<string, Scalar | null> = {
+    account: settings.account,
+    region: settings.region,
+    base_url: settings.baseUrl,
+    lookup_base_url: settings.lookupBaseUrl,
+    token: settings.token === null ? null : String(settings.token),
+    state_dir: settings.stateDir,
+    timeout: typed(settings.timeoutMs),
+  };
+  return Object.entries(origins).map(([key, origin]) => {
+    const value = key.startsWith('import.')
+      ? importDefaults[camelCase(key.slice('import.'.length))]
+      : values[key];
+    return { key, value: value ?? null, origin };
+  });
+}
+
+/** A duration as it could be typed. */
+function typed(ms: number): string {
+  if (ms % 1_000 !== 0) return `${ms}ms`;
+  return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`;
+}

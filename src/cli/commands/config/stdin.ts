@@ -1,0 +1,37 @@
+/** What a script writes to stdin: a value that must not stand on a command line. */
+import { addAbortSignal } from 'node:stream';
+import { UsageError } from '../../../engine/errors.js';
+import type { Context } from '../../context.js';
+import { interruptible } from '../interruptible.js';
+
+/** A CI system may leave stdin open and never write to it. A password manager may ask its owner first. */
+const PATIENCE_S = 30;
+
+/**
+ * Everything on stdin. It is of no use afterwards.
+ * @throws UsageError when it has not ended within 30 s; InterruptedError
+ */
+export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' | 'clock'>): Promise<string> {
+  const late = new AbortController();
+  const ended = new AbortController();
+  clock.sleep(PATIENCE_S * 1_000, ended.signal).then(
+    () => late.abort(),
+    () => {}, // it ended in time
+  );
+  return interruptible({ stop }, async (signal) => {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of addAbortSignal(AbortSignal.any([signal, late.signal]), stdin)) {
+        chunks.push(Buffer.from(chunk as string | Uint8Array));
+      }
+    } catch (error) {
+      if (!late.signal.aborted) throw error;
+      throw new UsageError(`stdin is read for the token, and has not ended after ${PATIENCE_S}s`, {
+        hint: 'give it a file (< token.txt) or nothing (< /dev/null)',
+      });
+    } finally {
+      ended.abort();
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  });
+}

@@ -1,0 +1,63 @@
+/** What the config subcommands share: the file that is meant, the key that is meant, and its change. */
+
+import { ConfigError, UsageError } from '../../../engine/errors.js';
+import type { Context, GlobalFlags } from '../../context.js';
+import { safeLine } from '../../output/safe.js';
+import {
+  configLocation,
+  parseHost,
+  type ReadConfig,
+  readConfig,
+  Secret,
+  writeConfig,
+} from '../../settings/index.js';
+import { type Key, parseKey, type Scalar, withValue } from '../../settings/keys.js';
+import type { ConfigFile } from '../../settings/schema.js';
+
+/** The config file as it stands, an absent one as an empty one. @throws ConfigError */
+export function openConfig(context: Context): Promise<ReadConfig> {
+  return readConfig(configLocation(context, context.flags).value, context.platform);
+}
+
+/**
+ * A key from the command line. With `--account prod` a key of an account is meant: `token` is `accounts.prod.token`.
+ * @throws UsageError naming the nearest known key
+ */
+export function givenKey(name: string, flags: GlobalFlags): Key {
+  const own = flags.account !== undefined && name !== 'account' && !name.startsWith('accounts.');
+  try {
+    return parseKey(own ? `accounts.${flags.account}.${name}` : name);
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
+    throw error;
+  }
+}
+
+/** Writes the file with these values; `undefined` removes one. Gives what it then holds. @throws ConfigError */
+export async function change(
+  config: ReadConfig,
+  values: Iterable<readonly [path: readonly string[], value: Scalar | undefined]>,
+): Promise<ConfigFile> {
+  let content = config.content;
+  for (const [path, value] of values) content = withValue(content, path, value);
+  await writeConfig(config.path, content);
+  return content;
+}
+
+/** A value as it may be printed: of a token its last four characters. */
+export function shown(key: string, value: Scalar): Scalar {
+  return /(^|\.)token$/.test(key) ? String(new Secret(String(value))) : value;
+}
+
+/** A host as it is stored. @throws ConfigError naming the key */
+export function hostValue(text: string, key: string, context: Context): string {
+  return parseHost(text, key, context.env.PROFILES_ALLOW_HTTP);
+}
+
+/** True where a question can be put: a terminal, and `--no-input` not given. */
+export const canAsk = ({ stdin, flags }: Context): boolean => stdin.isTTY === true && flags.input !== false;
+
+/** One line for people, unless `--quiet`. */
+export function say(context: Context, line: string): void {
+  if (!context.flags.quiet) context.stderr.write(`${safeLine(line)}\n`);
+}

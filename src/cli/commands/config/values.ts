@@ -1,0 +1,132 @@
+/** `config get`, `set` and `unset`: one value of the file. */
+
+import { ConfigError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
+import { nearest } from '../../../engine/nearest.js';
+import type { Context } from '../../context.js';
+import { writeJson, writeLine } from '../../output/write.js';
+import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js';
+import { type Key, parseValue, type Scalar, valueAt, withValue } from '../../settings/keys.js';
+import type { ConfigFile } from '../../settings/schema.js';
+import { openPrompt } from './prompt.js';
+import { readAll } from './stdin.js';
+import { canAsk, change, givenKey, hostValue, openConfig, say, shown } from './store.js';
+
+export async function get(name: string, context: Context): Promise<ExitCode> {
+  const key = givenKey(name, context.flags);
+  const { content, path } = await openConfig(context);
+  const value = valueAt(content, key.path) ?? (key.name === 'region' ? 'default' : undefined);
+  if (value === undefined) {
+    throw new ConfigError(`${key.name} is not set in ${path}`, {
+      hint: `profiles config set ${key.name} sets it; profiles config list shows what is in effect`,
+    });
+  }
+  const safe = shown(key.name, value);
+  const { stdout, flags } = context;
+  if (flags.json) await writeJson(stdout, JSON.stringify({ key: key.name, value: safe }));
+  else await writeLine(stdout, String(safe));
+  return Exit.done;
+}
+
+export interface SetOptions {
+  key: Key;
+  /** Null for a token: it is read when the file has been found good. */
+  value: Scalar | null;
+}
+
+/** @throws UsageError for a token on the command line, or another key without a value */
+export function setOptions([name, text]: readonly string[], context: Context): SetOptions {
+  const key = givenKey(name!, context.flags);
+  const line = `profiles config set ${key.name}`;
+  if (key.secret) {
+    if (text === undefined) return { key, value: null };
+    throw new UsageError('a token on the command line would show in ps and in the shell history', {
+      hint: `${line} asks for it, or reads it from stdin: ${line} < file`,
+    });
+  }
+  if (text === undefined) throw new UsageError(`${key.name} needs a value`, { hint: `${line} <value>` });
+  if (key.name.endsWith('base_url')) return { key, value: hostValue(text, key.name, context) };
+  return { key, value: parseValue(key, text) };
+}
+
+export async function set({ key, value: given }: SetOptions, context: Context): Promise<ExitCode> {
+  const config = await openConfig(context);
+  if (key.name === 'account') checkAccount(String(given), config.content);
+  const value = given ?? (await readSecret(key, context));
+  const content = await change(config, [[key.path, value]]);
+  say(context, `${key.name} = ${shown(key.name, value)} in ${config.path}`);
+  for (const warning of afterSet(key, String(value), content, context)) context.warn(warning);
+  if (context.flags.json) {
+    const result = { key: key.name, value: shown(key.name, value), path: config.path };
+    await writeJson(context.stdout, JSON.stringify(result));
+  }
+  return Exit.done;
+}
+
+async function readSecret(key: Key, context: Context): Promise<string> {
+  const token = readToken(await secretText(key, context), context.stdin.isTTY ? 'the prompt' : 'stdin');
+  if (token) return token.reveal();
+  throw new UsageError(`${key.name}: nothing was given`, { hint: `profiles config set ${key.name} < file` });
+}
+
+async function secretText(key: Key, context: Context): Promise<string> {
+  if (!context.stdin.isTTY) return readAll(context);
+  if (!canAsk(context)) {
+    throw new UsageError(`${key.name} must be asked for, and --no-input forbids it`, {
+      hint: `profiles config set ${key.name} < file`,
+    });
+  }
+  const prompt = openPrompt(context);
+  try {
+    return await prompt.askHidden('API key (not shown): ');
+  } finally {
+    prompt.close();
+  }
+}
+
+function checkAccount(name: string, content: ConfigFile): void {
+  const accounts = content.accounts ?? {};
+  if (Object.hasOwn(accounts, name)) return;
+  const like = nearest(name, Object.keys(accounts));
+  throw new ConfigError(`there is no account "${name}"`, {
+    hint: like ? `did you mean "${like}"?` : `profiles config init --account ${name} makes it`,
+  });
+}
+
+/** What a person may have overlooked. */
+function afterSet(key: Key, value: string, content: ConfigFile, context: Context): string[] {
+  const chosen = context.env.PROFILES_ACCOUNT || content.account;
+  if (key.name === 'token' && chosen) {
+    return [
+      `account "${chosen}" is in use and does not take it: profiles config set accounts.${chosen}.token`,
+    ];
+  }
+  if (key.path.at(-1) !== 'region' || value === 'sandbox') return [];
+  const account = key.path[0] === 'accounts' ? content.accounts?.[key.path[1]!] : undefined;
+  const known = [account?.regions, content.regions].some(
+    (regions) => regions && Object.hasOwn(regions, value),
+  );
+  if (known) return [];
+  const like = nearest(value, BUILT_IN_REGIONS);
+  const doubt = like !== undefined && like !== value ? ` (did you mean "${like}"?)` : '';
+  return [`region "${value}" has no hosts yet${doubt}; type:\n${indented(hostLines(value))}`];
+}
+
+const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');
+
+const NAME = '[A-Za-z0-9][\\w-]*';
+/** A group, such as one account or one region, may be removed as a whole. */
+const GROUP = new RegExp(`^(?:accounts\\.${NAME}|(?:accounts\\.${NAME}\\.)?(?:import|regions\\.${NAME}))$`);
+
+export async function unset(name: string, context: Context): Promise<ExitCode> {
+  const config = await openConfig(context);
+  const path = GROUP.test(name) ? name.split('.') : givenKey(name, context.flags).path;
+  const key = path.join('.');
+  const removed =
+    JSON.stringify(withValue(config.content, path, undefined)) !== JSON.stringify(config.content);
+  if (removed) await change(config, [[path, undefined]]);
+  say(context, `${key} ${removed ? 'is no longer' : 'was not'} set in ${config.path}`);
+  if (context.flags.json) {
+    await writeJson(context.stdout, JSON.stringify({ key, removed, path: config.path }));
+  }
+  return Exit.done;
+}

@@ -1,0 +1,80 @@
+/** `profiles doctor`: what is in order, what is not, and what mends it; a line each (contract §1). */
+import type { Command } from 'commander';
+import type { ExitCode } from '../../engine/errors.js';
+import type { Context } from '../context.js';
+import { safeLine } from '../output/safe.js';
+import { type Style, stylesFor, usesColour } from '../output/style.js';
+import { terminalWidth } from '../output/terminal.js';
+import { whileWaiting } from '../output/waiting.js';
+import { writeJson, writeOut } from '../output/write.js';
+import type { Settings } from '../settings/index.js';
+import { examples, type Wire } from './command.js';
+import { type Finding, fail, worst } from './doctor/finding.js';
+import { checkConfig, checkNode, checkProxy, checkSettings, checkState } from './doctor/local.js';
+import { checkService } from './doctor/remote.js';
+
+export function define(command: Command, wire: Wire): void {
+  examples(command, ['profiles doctor --region sandbox', 'profiles doctor --region sandbox --json']);
+  command.action(wire(() => ({}), run));
+}
+
+async function run(_: object, context: Context): Promise<ExitCode> {
+  const findings: Finding[] = [];
+  for await (const finding of waited(diagnose(context), context)) {
+    findings.push(finding);
+    if (!context.flags.json) await writeOut(context.stdout, line(finding, context));
+  }
+  if (context.flags.json) {
+    const checks = findings.map(({ check, status, message, mend }) => ({ check, status, message, mend }));
+    const status = ['fail', 'warn', 'ok'].find((s) => findings.some((finding) => finding.status === s));
+    await writeJson(context.stdout, JSON.stringify({ status, checks }, null, 2));
+  }
+  return worst(findings);
+}
+
+/** From what needs nothing to what needs the rest: a check that cannot be made is left out. */
+async function* diagnose(context: Context): AsyncGenerator<Finding> {
+  yield checkNode(context.nodeVersion);
+  const config = await checkConfig(context);
+  yield config;
+  const proxy = checkProxy(context.env);
+  yield proxy;
+  if (config.status === 'fail') return;
+  let settings: Settings;
+  try {
+    settings = await context.settings();
+  } catch (error) {
+    yield fail('settings', error);
+    return;
+  }
+  yield* checkSettings(settings);
+  yield await checkState(context, settings);
+  const reachable = settings.embedded || (settings.baseUrl !== null && settings.token !== null);
+  if (reachable && proxy.status !== 'fail') yield* checkService(context, settings);
+}
+
+/** The same, with a spinner while the next one takes its time. */
+async function* waited(findings: AsyncGenerator<Finding>, context: Context): AsyncGenerator<Finding> {
+  for (;;) {
+    const next = await whileWaiting('asking the service', context, () => findings.next());
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+const WIDTH = 'lookup_base_url'.length;
+/** Below its status, where a terminal has no room for all in one line. */
+const INDENT = ' '.repeat('fail  '.length);
+
+/** One line; at a terminal that is too narrow for it, the mend stands below, ready to be copied. */
+function line({ check, status, message, mend }: Finding, { stdout, env, flags }: Context): string {
+  const styles = stylesFor(usesColour(stdout, env, flags));
+  const style: Style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];
+  const head = `${style(status.padEnd(4))}  ${check.padEnd(WIDTH)}  `;
+  const inOneLine = mend?.replace(/(:?)\n/g, (_, colon) => (colon ? ': ' : '; '));
+  const what = safeLine(inOneLine === undefined ? message : `${message} | mend: ${inOneLine}`);
+  const room = (terminalWidth(stdout) ?? Number.POSITIVE_INFINITY) - INDENT.length - WIDTH - 2;
+  if (what.length < room) return `${head}${what}\n`;
+  const mends = mend?.split('\n').map((text) => `${INDENT}${safeLine(text)}\n`) ?? [];
+  return `${head}${safeLine(message)}\n${mends.join('')}`;
+}

@@ -1,0 +1,107 @@
+/** Checks that ask nobody: the machine, the config file, the settings, the state. */
+import { statfs } from 'node:fs/promises';
+import { AuthError, ConfigError } from '../../../engine/errors.js';
+import { type ProxySettings, proxySettings } from '../../../engine/service/proxy.js';
+import type { Context } from '../../context.js';
+import {
+  configLocation,
+  readConfig,
+  requireBaseUrl,
+  requireLookupBaseUrl,
+  requireToken,
+  type Settings,
+} from '../../settings/index.js';
+import { type Finding, fail, ok, warn } from './finding.js';
+
+/** The floor of `engines` in package.json. */
+const NODE_FLOOR = [20, 20] as const;
+/** Room that a spooled stdin, a rejects file and the state of a large import fit in. */
+const ENOUGH_BYTES = 256 * 1024 * 1024;
+
+/** @param version such as `20.20.2` */
+export function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const enough = major > NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor >= NODE_FLOOR[1]);
+  if (enough) return ok('node', `Node ${version}`);
+  return warn('node', `Node ${version} is older than ${NODE_FLOOR.join('.')}`, 'install a newer Node');
+}
+
+export async function checkConfig(context: Context): Promise<Finding> {
+  try {
+    const { value: path, origin } = configLocation(context, context.flags);
+    const config = await readConfig(path, context.platform, origin === 'default' ? undefined : origin);
+    if (!config.exists) return ok('config', `there is no ${path}: flags, environment and defaults hold`);
+    const mode = config.mode === null ? '' : ` (mode ${config.mode.toString(8).padStart(4, '0')})`;
+    return ok('config', `${path}${mode}`);
+  } catch (error) {
+    return fail('config', error);
+  }
+}
+
+/** Account, region, hosts and token, as settings have them. */
+export function* checkSettings(settings: Settings): Generator<Finding> {
+  const { account, region, origins, embedded } = settings;
+  if (account !== null) yield ok('account', `${account} (${origins.account})`);
+  yield ok('region', `${region} (${origins.region})`);
+  if (embedded) {
+    yield ok('hosts', 'the sandbox runs embedded');
+    return;
+  }
+  try {
+    yield ok('base_url', `${requireBaseUrl(settings)} (${origins.base_url})`);
+  } catch (error) {
+    yield fail('base_url', error);
+  }
+  try {
+    yield ok('lookup_base_url', `${requireLookupBaseUrl(settings)} (${origins.lookup_base_url})`);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    yield warn(
+      'lookup_base_url',
+      `${error.message}: lookups will not work`,
+      lineOf(error, 'lookup_base_url'),
+    );
+  }
+  try {
+    yield ok('token', `${requireToken(settings)} (${origins.token})`);
+  } catch (error) {
+    if (!(error instanceof AuthError)) throw error;
+    yield fail('token', error);
+  }
+}
+
+const lineOf = ({ hint = '' }: ConfigError, key: string): string =>
+  hint.split('\n').find((line) => line.includes(`.${key} `)) ?? hint;
+
+/** The folder can be written, the database opens, and there is room. */
+export async function checkState(context: Context, settings: Settings): Promise<Finding> {
+  const { stateDir, origins } = settings;
+  try {
+    (await context.state()).knownRuns();
+  } catch (error) {
+    return fail('state', error);
+  }
+  const { bavail, bsize } = await statfs(stateDir);
+  const free = `${gigabytes(bavail * bsize)} free`;
+  if (bavail * bsize >= ENOUGH_BYTES) return ok('state', `${stateDir} (${origins.state_dir}), ${free}`);
+  return warn('state', `${stateDir}: only ${free}`, 'make room, or choose another folder: --state-dir');
+}
+
+const gigabytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+
+/** The variables that send requests elsewhere, without the passwords they may hold. */
+export function checkProxy(env: Context['env']): Finding {
+  let settings: ProxySettings | null;
+  try {
+    settings = proxySettings(env);
+  } catch (error) {
+    return fail('proxy', error);
+  }
+  if (!settings) return ok('proxy', 'none');
+  const { httpsProxy, httpProxy, noProxy } = settings;
+  const set = Object.entries({ HTTPS_PROXY: httpsProxy, HTTP_PROXY: httpProxy })
+    .filter(([, url]) => url !== '')
+    .map(([name, url]) => `${name} ${new URL(url).host}`);
+  const except = noProxy === '' ? '' : `; not for ${noProxy}`;
+  return ok('proxy', `${set.join(', ')}${except}; never for this machine itself`);
+}

@@ -1,0 +1,93 @@
+/** Checks that ask the service: does it answer, does it take the token, does its clock agree. */
+
+import { formatDuration } from '../../../engine/duration.js';
+import { AuthError, ServiceError } from '../../../engine/errors.js';
+import type { ServiceClient } from '../../../engine/service/client.js';
+import type { Context } from '../../context.js';
+import { requireToken, type Settings } from '../../settings/index.js';
+import { type Finding, fail, ok, warn } from './finding.js';
+import { serverDates } from './server-dates.js';
+
+/** Long enough for a slow TLS handshake, short enough to wait for. */
+const PATIENCE_MS = 10_000;
+/** `Retry-After` dates and certificates bear that much. */
+const SKEW_MS = 60_000;
+/** An id that no service gives: its 404 says that the token got through. */
+const NO_JOB = 'profiles-doctor';
+
+/** What one request came to. `accepted`: the service looked past the token. */
+type Outcome = { finding: Finding; token: 'accepted' | 'unknown' } | { finding: Finding; token: AuthError };
+
+/** Asks both hosts once; needs a token and a base URL. */
+export async function* checkService(context: Context, settings: Settings): AsyncGenerator<Finding> {
+  const client = await clientFor(context, settings);
+  const dates = serverDates(context.clock);
+  try {
+    const base = await outcome('service', async () => {
+      try {
+        await client.job(NO_JOB, context.stop);
+      } catch (error) {
+        // A page instead of the service's own words is some other server's 404, or a proxy's.
+        if (!(error instanceof ServiceError) || error.status !== 404) throw error;
+      }
+      return `${client.baseUrl} answers`;
+    });
+    yield base.finding;
+    const outcomes = [base];
+    if (client.lookupBaseUrl !== null) {
+      const lookups = await outcome('lookups', async () => {
+        await client.lookup('checklists', context.stop);
+        return `${client.lookupBaseUrl} answers`;
+      });
+      yield lookups.finding;
+      outcomes.push(lookups);
+    }
+    const verdict = authorisation(outcomes);
+    if (verdict) yield verdict;
+    const skew = dates.skew();
+    if (skew !== null) yield checkClock(skew);
+  } finally {
+    dates.close();
+    if (!settings.embedded) await client.close();
+  }
+}
+
+/** One attempt each, and no long wait: a doctor says at once what is wrong. */
+async function clientFor(context: Context, settings: Settings): Promise<ServiceClient> {
+  if (settings.embedded) return context.client();
+  const { createClient } = await import('../../../engine/service/client.js');
+  return createClient({
+    baseUrl: settings.baseUrl!,
+    lookupBaseUrl: settings.lookupBaseUrl,
+    token: requireToken(settings).reveal(),
+    timeoutMs: context.flags.timeout === undefined ? PATIENCE_MS : settings.timeoutMs,
+    clock: context.clock,
+    retries: 0,
+    proxy: context.env,
+  });
+}
+
+async function outcome(check: string, ask: () => Promise<string>): Promise<Outcome> {
+  try {
+    return { finding: ok(check, await ask()), token: 'accepted' };
+  } catch (error) {
+    if (error instanceof AuthError) {
+      return { finding: ok(check, 'answers, and refuses the token'), token: error };
+    }
+    return { finding: fail(check, error), token: 'unknown' };
+  }
+}
+
+function authorisation(outcomes: readonly Outcome[]): Finding | null {
+  for (const { token } of outcomes) if (token instanceof AuthError) return fail('authorisation', token);
+  const accepted = outcomes.some(({ token }) => token === 'accepted');
+  return accepted ? ok('authorisation', 'the token is accepted') : null;
+}
+
+/** @param skewMs how far this machine is ahead of the service; negative: behind */
+export function checkClock(skewMs: number): Finding {
+  const size = formatDuration(Math.abs(skewMs));
+  if (Math.abs(skewMs) <= SKEW_MS) return ok('clock', 'agrees with the service');
+  const side = skewMs > 0 ? 'ahead of' : 'behind';
+  return warn('clock', `${size} ${side} the service`, 'set the clock of this machine (NTP)');
+}

@@ -1,0 +1,75 @@
+/** `profiles help [command or topic]`: the same as `--help`, and texts about what no command owns. */
+import type { Command } from 'commander';
+import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import type { Context } from '../context.js';
+import { writeJson, writeOut } from '../output/write.js';
+import { examples, type Wire } from './command.js';
+import { COMMANDS } from './index.js';
+import { TOPICS } from './topics/index.js';
+import { twoColumns } from './topics/layout.js';
+
+export function define(command: Command, wire: Wire): void {
+  // Words are not declared as arguments: the root's list of commands would show them for this one alone.
+  command.usage('[command or topic]').allowExcessArguments();
+  const rows = TOPICS.map(({ name, summary }) => [name, summary] as const);
+  command.addHelpText('after', `\nTopics:\n${twoColumns(rows)}`);
+  examples(command, ['profiles help import', 'profiles help exit-codes']);
+  command.action(
+    wire(
+      (words) => [...words],
+      (words, context) => run(command.parent ?? command, words, context),
+    ),
+  );
+}
+
+async function run(root: Command, words: readonly string[], context: Context): Promise<ExitCode> {
+  const text = await textAbout(root, words);
+  if (context.flags.json) await writeJson(context.stdout, JSON.stringify({ help: text }));
+  else await writeOut(context.stdout, `${text}\n`);
+  return Exit.done;
+}
+
+/** A topic goes before a command of its name: `profiles config --help` shows the command. @throws UsageError */
+async function textAbout(root: Command, words: readonly string[]): Promise<string> {
+  const topic = words.length === 1 ? TOPICS.find(({ name }) => name === words[0]) : undefined;
+  if (topic) return topic.load();
+  let command = root;
+  for (const word of words) {
+    const child = command.commands.find((candidate) => candidate.name() === word);
+    if (!child) throw unknown(command, word, words);
+    await declare(root, child);
+    command = child;
+  }
+  return helpOf(command);
+}
+
+/** The root knows its commands by name only, until one is asked for. */
+async function declare(root: Command, command: Command): Promise<void> {
+  const entry = COMMANDS.find(({ name }) => name === command.name());
+  const unwired: Wire = () => async () => {};
+  if (command.parent !== root || !entry || entry.name === 'help') return;
+  (await entry.load()).define(command, unwired);
+}
+
+function unknown(command: Command, word: string, words: readonly string[]): UsageError {
+  const before = words.slice(0, words.indexOf(word));
+  const names = command.commands.map((child) => child.name());
+  const known = before.length === 0 ? [...names, ...TOPICS.map(({ name }) => name)] : names;
+  const like = nearest(word, known);
+  return new UsageError(`there is no help about "${[...before, word].join(' ')}"`, {
+    hint: like
+      ? `did you mean "${['profiles help', ...before, like].join(' ')}"?`
+      : known.length > 0
+        ? `known: ${known.join(', ')}`
+        : `profiles help ${before.join(' ')} tells all there is`,
+  });
+}
+
+/** Everything that `--help` prints, examples included. */
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  return text.trimEnd();
+}

@@ -1,0 +1,158 @@
+/** `profiles identify company|user <id>`: one profile (contract §1; spec: Endpoints 2 and 3). */
+import type { Command } from 'commander';
+import { type ExitCode, UsageError } from '../../engine/errors.js';
+import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
+import type { Kind } from '../../engine/model.js';
+import { DEFAULTS } from '../../engine/options.js';
+import { inexactNumber, jsonOfCell, writtenAgain } from '../../engine/read/index.js';
+import type { Context } from '../context.js';
+import { fieldsText } from '../output/record-text.js';
+import { stylesFor, usesColour } from '../output/style.js';
+import { whileWaiting } from '../output/waiting.js';
+import { writeJson, writeOut } from '../output/write.js';
+import { examples, type Flags, headOnly, type Wire } from './command.js';
+import { type FlagReader, flagReader } from './flag-reader.js';
+import { interruptible } from './interruptible.js';
+
+interface Options {
+  profile: Profile;
+  wait: boolean;
+  waitTimeoutMs: number | null;
+}
+
+export function define(command: Command, wire: Wire): void {
+  examples(headOnly(command, wire), [
+    'profiles identify company c-100 --set plan=gold --region sandbox',
+    'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
+  ]);
+  const again = (value: string, before: string[] = []): string[] => [...before, value];
+  const metadata = (child: Command): Command =>
+    child
+      .option('--set <key=value>', 'a metadata key; its value is typed as a CSV cell is (repeatable)', again)
+      .option('--metadata <json>', "a JSON object of metadata; keeps JSON's types");
+
+  examples(
+    metadata(
+      command.command('company').description('create or update one company').argument('<id>', 'company_id'),
+    ),
+    [
+      'profiles identify company c-100 --set plan=gold --region sandbox',
+      'profiles identify company c-100 --metadata \'{"employees":12}\' --json --region sandbox',
+    ],
+  ).action(wire((words, flags) => options('companies', words, flags), run));
+
+  examples(
+    metadata(
+      command
+        .command('user')
+        .description('create or update one user, and follow its job')
+        .argument('<id>', 'user_id'),
+    )
+      .option('--company <id>', "the user's company_id")
+      .option('--no-wait', 'do not follow the job')
+      .option('--wait-timeout <duration>', 'stop waiting after this; the job goes on'),
+    [
+      'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
+      'profiles identify user u-7 --metadata \'{"vip":true}\' --no-wait --json --region sandbox',
+    ],
+  ).action(wire((words, flags) => options('users', words, flags), run));
+}
+
+function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Options {
+  if (id === '')
+    throw new UsageError('the identifier is empty', {
+      hint: `profiles identify ${kind === 'users' ? 'user' : 'company'} <id>`,
+    });
+  const read = flagReader(flags);
+  const company = read.text('company');
+  if (company === '') {
+    throw new UsageError('--company: the identifier is empty', {
+      hint: 'write --company <id>, or leave it out',
+    });
+  }
+  return {
+    profile: { kind, id, company: company ?? null, metadata: metadataOf(read) },
+    wait: flags.wait !== false,
+    waitTimeoutMs: read.duration('waitTimeout') ?? null,
+  };
+}
+
+/** Pairs of key and JSON text, `--set` after `--metadata`: the later wins. @throws UsageError */
+function metadataOf(read: FlagReader): Map<string, string> {
+  const metadata = new Map<string, string>();
+  const json = read.text('metadata');
+  if (json !== undefined)
+    for (const [key, value] of Object.entries(jsonObject(json))) {
+      const text = writtenAgain(value);
+      if (text === null) {
+        throw new UsageError(`--metadata: ${key} is nested too deeply`, {
+          hint: 'make it flatter, or give it as text',
+        });
+      }
+      metadata.set(key, text);
+    }
+  for (const [key, value] of read.pairs('set')) metadata.set(key, jsonOfCell(value));
+  return metadata;
+}
+
+function jsonObject(text: string): Record<string, unknown> {
+  const wrong = (what: string): UsageError =>
+    new UsageError(`--metadata: ${what}`, { hint: 'write --metadata \'{"plan":"gold"}\'' });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw wrong('this is not JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong('this is not a JSON object');
+  const inexact = inexactNumber(text);
+  if (inexact !== null) {
+    throw new UsageError(`--metadata: the number ${inexact} cannot be kept exactly`, {
+      hint: `quote it: "${inexact}"`,
+    });
+  }
+  return value as Record<string, unknown>;
+}
+
+async function run({ profile, wait, waitTimeoutMs }: Options, context: Context): Promise<ExitCode> {
+  const deps = {
+    client: await context.client(),
+    state: await context.state(),
+    scope: await context.scope(),
+    clock: context.clock,
+    random: Math.random,
+    abort: context.abort,
+  };
+  const { importDefaults } = await context.settings();
+  const read = flagReader({ ...importDefaults });
+  const result = await whileWaiting(`sending ${profile.id}`, context, () =>
+    interruptible(context, (stop) =>
+      identify(profile, deps, {
+        stop,
+        wait,
+        waitTimeoutMs,
+        retries: read.count('retries', 0) ?? DEFAULTS.retries,
+        retryDelayMs: read.duration('retryDelay') ?? DEFAULTS.retryDelayMs,
+        maxRetryAfterMs: read.duration('maxRetryAfter') ?? DEFAULTS.maxRetryAfterMs,
+        busyTimeoutMs: read.duration('busyTimeout') ?? DEFAULTS.busyTimeoutMs,
+      }),
+    ),
+  );
+  await print(result, context);
+  for (const warning of result.warnings) context.warn(warning);
+  return exitOfProfile(result);
+}
+
+async function print(result: Awaited<ReturnType<typeof identify>>, context: Context): Promise<void> {
+  const { stdout, env, flags } = context;
+  if (flags.json) await writeJson(stdout, JSON.stringify(result, null, 2));
+  else
+    await writeOut(
+      stdout,
+      fieldsText(
+        result.job ?? { [result.id_field]: result.id, status: result.status },
+        stylesFor(usesColour(stdout, env, flags)),
+      ),
+    );
+}

@@ -1,0 +1,36 @@
+/** `profiles import <file...>`: plan, then send (contract §3). */
+import type { Command } from 'commander';
+import type { ExitCode } from '../../engine/errors.js';
+import type { ImportOptions } from '../../engine/options.js';
+import type { Context } from '../context.js';
+import { examples, type Flags, type Wire } from './command.js';
+import { sendingFlags } from './import-flags.js';
+import type { Form } from './import-run.js';
+import { readingFlags } from './reading-flags.js';
+
+export function define(command: Command, wire: Wire): void {
+  command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
+  readingFlags(command);
+  sendingFlags(command);
+  examples(command, [
+    'profiles import companies.csv --region sandbox',
+    'profiles import companies.csv users.csv --dry-run --region sandbox',
+    'profiles import users.ndjson --changed-only --json --region sandbox',
+  ]);
+  command.action(wire(options, run));
+}
+
+/** The flags are enough for `--help`: all else is loaded by an import. */
+async function options(
+  paths: readonly string[],
+  flags: Flags,
+  context: Context,
+): Promise<{ import: ImportOptions; form: Form }> {
+  const { formOf, importOptions } = await import('./import-run.js');
+  return { import: await importOptions(paths, flags, context), form: formOf(flags) };
+}
+
+async function run(options: { import: ImportOptions; form: Form }, context: Context): Promise<ExitCode> {
+  const { runAndReport } = await import('./import-run.js');
+  return runAndReport(options.import, null, options.form, context);
+}

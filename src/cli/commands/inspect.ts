@@ -1,0 +1,179 @@
+/** `profiles inspect <file...>`: what an import would see of its files (contract §1). Nothing is sent or kept. */
+import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import type { Rejection } from '../../engine/model.js';
+import { count } from '../../engine/numbers.js';
+import { DEFAULTS, type ReadOptions } from '../../engine/options.js';
+import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
+import {
+  DuplicateFinder,
+  expandGlobs,
+  mappingDraft,
+  openInput,
+  Pool,
+  scanInput,
+  spoolStdin,
+} from '../../engine/read/index.js';
+import { keepFirst } from '../../engine/run/summary.js';
+import { envelopeBytes } from '../../engine/send/body.js';
+import { shellWord } from '../../engine/shell.js';
+import type { Context } from '../context.js';
+import { safeLine } from '../output/safe.js';
+import { usesColour } from '../output/style.js';
+import { terminalWidth } from '../output/terminal.js';
+import { whileWaiting } from '../output/waiting.js';
+import { writeJson, writeOut } from '../output/write.js';
+import { examples, type Flags, type Wire } from './command.js';
+import { flagReader } from './flag-reader.js';
+import { interruptible } from './interruptible.js';
+import { readingFlags, readingOptions } from './reading-flags.js';
+
+/** Rejected rows that are shown at a terminal (contract §3 "Result"). */
+const SHOWN = 10;
+
+interface Options {
+  reading: ReadOptions;
+  /** Of a request's body, as an import would have it: a row whose item alone has more is rejected. */
+  chunkBytes: number;
+  writeMapping: string | null;
+}
+
+interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
+  duplicates: number;
+  /** The first 20. */
+  rejected: Rejection[];
+}
+
+export function define(command: Command, wire: Wire): void {
+  command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
+  readingFlags(command)
+    .optionsGroup('Result:')
+    .option('--write-mapping <file>', 'write a mapping file of what was found');
+  examples(command, [
+    'profiles inspect companies.csv',
+    'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',
+    'profiles inspect companies.csv users.csv --json',
+  ]);
+  command.action(wire(options, run));
+}
+
+async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
+  const { importDefaults } = await context.settings();
+  const files = context.platform === 'win32' ? await expandGlobs(paths, context.cwd) : paths;
+  const writeMapping = (flags.writeMapping as string | undefined) ?? null;
+  if (writeMapping !== null && files.length > 1) {
+    throw new UsageError('--write-mapping is of one input, and there are several', {
+      hint: 'inspect them one by one',
+    });
+  }
+  return {
+    reading: await readingOptions(files, flags, importDefaults, context.cwd),
+    chunkBytes: flagReader(importDefaults).bytes('chunkBytes') ?? DEFAULTS.chunkBytes,
+    writeMapping,
+  };
+}
+
+async function run({ writeMapping, ...how }: Options, context: Context): Promise<ExitCode> {
+  const { stdout, stderr, env, flags } = context;
+  const inspected: Inspected[] = [];
+  for (const path of how.reading.paths) {
+    inspected.push(
+      await whileWaiting(`reading ${safeLine(path)}`, context, () =>
+        interruptible(context, (signal) => inspect(path, how, context, signal)),
+      ),
+    );
+  }
+  if (flags.json) {
+    await writeJson(stdout, JSON.stringify({ files: inspected.map(documentOf) }, null, 2));
+  } else {
+    const { filesText } = await import('../output/plan-text.js');
+    const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
+    await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
+  }
+  for (const { opened, scan, duplicates, rejected } of inspected) {
+    for (const warning of scan.warnings) context.warn(safeLine(`${opened.path}: ${warning}`));
+    if (duplicates > 0) {
+      const rows = duplicates === 1 ? '1 row whose' : `${duplicates} rows whose`;
+      context.warn(safeLine(`${opened.path}: ${rows} identifier stood earlier`));
+    }
+    if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
+  }
+  if (writeMapping !== null) await save(writeMapping, inspected[0]!, context);
+  return Exit.done;
+}
+
+async function inspect(
+  path: string,
+  { reading, chunkBytes }: Pick<Options, 'reading' | 'chunkBytes'>,
+  context: Context,
+  signal: AbortSignal,
+): Promise<Inspected> {
+  const folder = path === '-' ? await spoolFolder(context) : null;
+  const pool = new Pool({ threads: Math.min(2, context.cores) });
+  try {
+    const location = folder === null ? path : await spoolStdin(context.stdin, folder, signal);
+    const opened = await openInput({ ...reading, path, location, cwd: context.cwd }, signal);
+    const rejected: Rejection[] = [];
+    const finder = new DuplicateFinder();
+    const scan = await scanInput(opened, {
+      hashKey: new Uint8Array(0), // hashes are compared within this file, and then forgotten
+      itemLimitBytes: chunkBytes - envelopeBytes(opened.kind),
+      pool,
+      signal,
+      onRejected: ({ file, line, reason }) => keepFirst(rejected, { file, line, reason }),
+      collectIds: (ids) => finder.add(ids),
+    });
+    return { opened, scan, duplicates: finder.finish().count, rejected };
+  } finally {
+    await pool.close();
+    if (folder !== null) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function spoolFolder(context: Context): Promise<string> {
+  const { stateDir } = await context.settings();
+  return join(stateDir, 'spool', `inspect-${randomUUID()}`);
+}
+
+function documentOf(inspected: Inspected): Record<string, unknown> {
+  const { opened, scan, duplicates, rejected } = inspected;
+  const { compression, idColumn, companyIdColumn } = opened;
+  return {
+    ...filePlanOf(inspected),
+    compression,
+    id: idColumn,
+    company_id: companyIdColumn,
+    duplicates,
+    bytes: scan.bytes,
+    rejected,
+    warnings: scan.warnings,
+  };
+}
+
+function rejections(rejected: readonly Rejection[], total: number): string {
+  const shown = rejected.slice(0, SHOWN).map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
+  if (total > shown.length) shown.push(`and ${count(total - shown.length, 'more rejected row')}`);
+  return shown.map((line) => `${safeLine(line)}\n`).join('');
+}
+
+/** A file that exists is somebody's work: it is never overwritten. */
+async function save(path: string, { opened, scan }: Inspected, context: Context): Promise<void> {
+  try {
+    await writeFile(resolve(context.cwd, path), mappingDraft(opened, scan), { flag: 'wx' });
+  } catch (error) {
+    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    throw new UsageError(
+      `--write-mapping: ${path} ${exists ? 'exists already' : `cannot be written: ${(error as Error).message}`}`,
+      { hint: exists ? 'name another file, or remove this one' : undefined, cause: error },
+    );
+  }
+  if (!context.flags.quiet) {
+    await writeOut(
+      context.stderr,
+      `${safeLine(path)} is written; use it with --mapping ${safeLine(shellWord(path))}\n`,
+    );
+  }
+}

@@ -1,0 +1,161 @@
+/** `profiles job <id...>`: background jobs as they are now, or followed to their end (contract §5; spec: Endpoint 4). */
+import type { Command } from 'commander';
+import { parseDuration } from '../../engine/duration.js';
+import { Exit, type ExitCode, UsageError, WaitTimeoutError } from '../../engine/errors.js';
+import { watchJobs } from '../../engine/send/watch.js';
+import type { ServiceClient } from '../../engine/service/client.js';
+import type { Job } from '../../engine/service/contract.js';
+import { shellWord } from '../../engine/shell.js';
+import type { Context } from '../context.js';
+import { createDisplay, lineWidth } from '../output/display.js';
+import { JobBoard } from '../output/job-board.js';
+import { recordText } from '../output/record-text.js';
+import { safeLine } from '../output/safe.js';
+import { stylesFor, usesColour } from '../output/style.js';
+import { progressMode } from '../output/terminal.js';
+import { whileWaiting } from '../output/waiting.js';
+import { writeJson, writeOut } from '../output/write.js';
+import { examples, type Flags, type Wire } from './command.js';
+import { interruptible } from './interruptible.js';
+import { remember } from './remember.js';
+
+/** A job as it is named on the command line; `host` where that was a URL. */
+interface JobName {
+  id: string;
+  host: string | null;
+}
+
+interface Options {
+  jobs: JobName[];
+  watch: boolean;
+  intervalMs: number | null;
+  waitMs: number | null;
+}
+
+export function define(command: Command, wire: Wire): void {
+  command
+    .argument('<id...>', 'job ids, or full URLs of jobs')
+    .option('--watch', 'follow to the end')
+    .option('--interval <duration>', 'fixed time between two polls')
+    .option('--wait-timeout <duration>', 'stop waiting after this; the jobs go on');
+  examples(command, [
+    'profiles job urn:profiles:job:default/712b5eea-1 --region sandbox',
+    'profiles job urn:profiles:job:default/712b5eea-1 urn:profiles:job:default/712b5eea-2 --watch --region sandbox',
+    'profiles job urn:profiles:job:default/712b5eea-1 --json --region sandbox',
+  ]);
+  command.action(wire(options, run));
+}
+
+function options(words: readonly string[], flags: Flags): Options {
+  const duration = (name: 'interval' | 'waitTimeout', flag: string, least: 0 | 1): number | null => {
+    const text = flags[name] as string | undefined;
+    if (text === undefined) return null;
+    if (!flags.watch) throw new UsageError(`${flag} has no meaning without --watch`, { hint: 'add --watch' });
+    return parseDuration(text, flag, least);
+  };
+  const jobs = new Map(words.map(readJobName).map((job) => [job.id, job]));
+  return {
+    jobs: [...jobs.values()],
+    watch: flags.watch === true,
+    intervalMs: duration('interval', '--interval', 1),
+    waitMs: duration('waitTimeout', '--wait-timeout', 0),
+  };
+}
+
+const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
+
+/**
+ * A job id, or what follows `/background_jobs/` in a URL (an id may hold a slash, and a pasted URL may show it
+ * as it is). Any other text is an id, for the spec lets ids be URIs. @throws UsageError for an id that would name another path
+ */
+export function readJobName(word: string): JobName {
+  // Read from the text, not from a parsed path: a URL parser has climbed the dots before we could refuse them.
+  const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
+  const id = encoded === undefined ? word : decoded(encoded, word);
+  if (id === '' || id === '.' || id === '..') {
+    throw new UsageError(`"${word}" is not a job id`, { hint: 'profiles jobs lists them' });
+  }
+  return { id, host: encoded === undefined ? null : new URL(word).host };
+}
+
+function decoded(encoded: string, word: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw new UsageError(`"${word}" is not a well-formed URL`, { hint: 'give the job id alone' });
+  }
+}
+
+async function run({ jobs, watch, ...timing }: Options, context: Context): Promise<ExitCode> {
+  const client = await context.client();
+  const ours = new URL(client.baseUrl).host;
+  for (const { host } of jobs) {
+    if (host !== null && host !== ours) {
+      throw new UsageError(`that job is on ${host}, but the host in use is ${ours}`, {
+        hint: 'choose its --region or --account, or give the job id alone',
+      });
+    }
+  }
+  const ids = jobs.map(({ id }) => id);
+  if (watch) return follow(ids, timing, client, context);
+  const records = await whileWaiting('reading', context, () =>
+    interruptible(context, (signal) => Promise.all(ids.map((id) => client.job(id, signal)))),
+  );
+  await remember(context, records);
+  await print(records, ids.length, context);
+  return Exit.done;
+}
+
+async function follow(
+  ids: readonly string[],
+  { intervalMs, waitMs }: { intervalMs: number | null; waitMs: number | null },
+  client: ServiceClient,
+  context: Context,
+): Promise<ExitCode> {
+  const { clock, stderr, env, flags } = context;
+  const styles = stylesFor(usesColour(stderr, env, flags));
+  const board = new JobBoard(clock, styles);
+  const display = createDisplay(board, { stream: stderr, mode: progressMode(stderr, env, flags), clock });
+  const records = new Map<string, Job>();
+  const deadlineMs = waitMs === null ? null : clock.monotonic() + waitMs;
+  const watching = async (signal: AbortSignal): Promise<void> => {
+    for await (const seen of watchJobs(client, ids, { clock, signal, intervalMs, deadlineMs })) {
+      if (seen.missing) continue; // without a grace a missing job is an error
+      records.set(seen.job_id, seen.job);
+      await remember(context, [seen.job]);
+      const ended = board.see(seen.job, lineWidth(stderr));
+      if (ended !== undefined) display.finished(ended);
+      // The first round comes in one by one; a plain line about one of many would say little, and be the only one for 5 s.
+      if (records.size === ids.length) display.changed();
+    }
+  };
+  try {
+    const goOn = `profiles job ${ids.map(shellWord).join(' ')} --watch`;
+    await interruptible(context, watching, `the jobs go on; ${goOn}`);
+  } catch (error) {
+    display.close();
+    if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), ids.length, context);
+    throw error;
+  } finally {
+    display.close();
+  }
+  const jobs = inOrder(ids, records);
+  await print(jobs, ids.length, context);
+  const failed = jobs.filter((job) => job.status === 'failed');
+  for (const job of failed) await writeOut(stderr, `profiles: job ${safeLine(job.job_id)} failed\n`);
+  return failed.length > 0 ? Exit.jobFailed : Exit.done;
+}
+
+const inOrder = (ids: readonly string[], records: ReadonlyMap<string, Job>): Job[] =>
+  ids.flatMap((id) => records.get(id) ?? []);
+
+/** One record (none where it was never seen), or with several ids an array of them (JSON), or a block each. */
+async function print(records: readonly Job[], asked: number, { stdout, env, flags }: Context): Promise<void> {
+  if (flags.json) {
+    const document = asked === 1 ? records[0] : records;
+    if (document) await writeJson(stdout, JSON.stringify(document, null, 2));
+    return;
+  }
+  const styles = stylesFor(usesColour(stdout, env, flags));
+  await writeOut(stdout, records.map((job) => recordText(job, styles)).join('\n'));
+}

@@ -1,0 +1,149 @@
+/** What every command that lists records has in common: its flags, and the four forms of its result. */
+import type { Command } from 'commander';
+import { UsageError } from '../../engine/errors.js';
+import type { Context } from '../context.js';
+import { cellText, type ListRecord } from '../output/cell.js';
+import { toCsv, toNdjson } from '../output/csv.js';
+import { safeLine } from '../output/safe.js';
+import { type Selection, select, selectsAll } from '../output/select.js';
+import { type Styles, usesColour } from '../output/style.js';
+import { terminalWidth } from '../output/terminal.js';
+import { writeJson, writeOut } from '../output/write.js';
+import type { Flags } from './command.js';
+
+export interface Listing {
+  form: 'table' | 'json' | 'csv' | 'ndjson';
+  selection: Selection;
+}
+
+/** Declares `--csv`, `--ndjson` and the flags of selection (contract §5); `--json` is every command's. */
+export function listingFlags(command: Command): Command {
+  const again = (value: string, before: string[] = []): string[] => [...before, value];
+  return command
+    .option('--csv', 'print CSV')
+    .option('--ndjson', 'print a JSON line per record')
+    .option('--columns <a,b>', 'show these fields, in this order')
+    .option(
+      '--filter <key=value>',
+      'records with this value (repeatable: all keys, any value of one key)',
+      again,
+    )
+    .option('--search <text>', 'records with this text in any field')
+    .option('--sort <[-]key>', 'order by a field; - for descending')
+    .option('--limit <n>', 'at most n records');
+}
+
+/** Reads those flags. @throws UsageError */
+export function readListing(flags: Flags): Listing {
+  const { columns, filter, search, sort, limit } = flags as Partial<Record<string, string>> & {
+    filter?: string[];
+  };
+  const selection: Selection = {};
+  if (columns !== undefined) selection.columns = names(columns);
+  if (filter !== undefined) selection.filter = filter.map(keyAndValue);
+  if (search !== undefined) selection.search = search;
+  if (sort !== undefined) selection.sort = { key: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
+  if (limit !== undefined) selection.limit = wholeNumber(limit);
+  const forms = (['json', 'csv', 'ndjson'] as const).filter((form) => flags[form] === true);
+  if (forms.length > 1) {
+    throw new UsageError(`${forms.map((form) => `--${form}`).join(' and ')} exclude each other`, {
+      hint: 'choose one of them',
+    });
+  }
+  return { form: forms[0] ?? 'table', selection };
+}
+
+export interface RecordList {
+  records: readonly ListRecord[];
+  /** Fields that are there even when no record has them, in the order they are shown. */
+  fields: readonly string[];
+  /** Shown by a table unless `--columns` asks for others; default: all fields. */
+  tableFields?: readonly string[];
+  /** The field that a person copies from a table: it is not cut while others can be. */
+  id?: string;
+  /** The JSON text of `records` as it came; printed untouched when nothing is selected. */
+  source?: string;
+  /** Said on stderr when there is no record at all. */
+  empty: string;
+  /** Colours of a field's values. */
+  styles?: Readonly<Record<string, (text: string) => keyof Styles | undefined>>;
+}
+
+/** Prints the records that are asked for in the form that is asked for. @throws UsageError for an unknown field */
+export async function printListing(
+  list: RecordList,
+  { form, selection }: Listing,
+  context: Context,
+): Promise<void> {
+  const { stdout, stderr, flags } = context;
+  if (form === 'json' && list.source !== undefined && selectsAll(selection)) {
+    await writeJson(stdout, list.source.replace(/\n$/, ''));
+    return;
+  }
+  const chosen = select(list.records, selection, list.fields);
+  if (chosen.records.length === 0 && !flags.quiet) {
+    const total = list.records.length;
+    await writeOut(stderr, `${total === 0 ? list.empty : `none of ${total} records matches`}\n`);
+  }
+  if (form === 'json') await writeJson(stdout, JSON.stringify(chosen.records, null, 2));
+  else if (form === 'ndjson') await writeOut(stdout, forTerminal(toNdjson(chosen.records), context));
+  else if (form === 'csv')
+    await writeOut(stdout, forTerminal(toCsv(chosen.records, chosen.columns), context));
+  else if (chosen.records.length > 0) await printTable(chosen, list, selection, context);
+}
+
+/** Columns that were asked for are all shown; of the others, those that a terminal has room for. */
+async function printTable(
+  { records, columns }: { records: readonly ListRecord[]; columns: readonly string[] },
+  list: RecordList,
+  selection: Selection,
+  { stdout, stderr, env, flags }: Context,
+): Promise<void> {
+  // Measuring text takes 35 ms to load, which `--json` need not wait for.
+  const { renderFitting, renderTable } = await import('../output/table.js');
+  const shown = selection.columns ? columns : (list.tableFields ?? columns);
+  const heads = shown.map((field) => {
+    const style = list.styles?.[field];
+    const numeric = records.every((record) => typeof (record[field] ?? 0) === 'number');
+    const align = numeric ? 'right' : 'left';
+    return { header: field, align, whole: field === list.id, ...(style ? { style } : {}) } as const;
+  });
+  const rows = records.map((record) => shown.map((field) => cellText(record[field])));
+  const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
+  if (selection.columns) {
+    await writeOut(stdout, renderTable(heads, rows, form));
+    return;
+  }
+  const { text, leftOut } = renderFitting(heads, rows, form);
+  await writeOut(stdout, text);
+  if (leftOut.length === 0 || flags.quiet) return;
+  await writeOut(stderr, `no room for ${safeLine(leftOut.join(', '))}; --columns chooses\n`);
+}
+
+/** A pipe gets the data as they are; a terminal gets nothing that it could obey. */
+function forTerminal(text: string, { stdout }: Context): string {
+  return stdout.isTTY ? text.split('\n').map(safeLine).join('\n') : text;
+}
+
+function names(text: string): string[] {
+  const columns = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  if (columns.length === 0)
+    throw new UsageError('--columns: no field is named', { hint: 'write --columns a,b' });
+  return [...new Set(columns)];
+}
+
+function keyAndValue(text: string): { key: string; value: string } {
+  const at = text.indexOf('=');
+  if (at < 1)
+    throw new UsageError(`--filter: "${text}" is not key=value`, { hint: 'write --filter type=card' });
+  return { key: text.slice(0, at), value: text.slice(at + 1) };
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text))
+    throw new UsageError(`--limit: "${text}" is not a whole number`, { hint: 'write --limit 20' });
+  return Number(text);
+}

@@ -1,0 +1,61 @@
+/** `profiles lookups <list>`: the service's lookup lists (contract §5; spec: Endpoints 5 to 7). */
+import type { Command } from 'commander';
+import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
+import type { Context } from '../context.js';
+import { whileWaiting } from '../output/waiting.js';
+import { examples, type Flags, type Wire } from './command.js';
+import { interruptible } from './interruptible.js';
+import { type Listing, listingFlags, printListing, readListing } from './listing.js';
+
+/** Fields of each list's records, in the spec's order. */
+const FIELDS = {
+  user_properties: ['id', 'type', 'key', 'display_name', 'data_type', 'is_auto_property'],
+  embeds: ['id', 'title', 'type'],
+  checklists: ['display_name', 'key', 'data_type'],
+} as const satisfies Record<LookupList, readonly string[]>;
+
+/** As they are typed. */
+const NAMES = LOOKUP_LISTS.map((list) => list.replace('_', '-'));
+
+interface Options {
+  list: LookupList;
+  listing: Listing;
+}
+
+export function define(command: Command, wire: Wire): void {
+  command.argument('<list>', NAMES.join(', '));
+  listingFlags(command);
+  examples(command, [
+    'profiles lookups user-properties --region sandbox',
+    'profiles lookups embeds --filter type=card --json --region sandbox',
+    'profiles lookups checklists --columns key,display_name --sort key --csv --region sandbox',
+  ]);
+  command.action(wire(options, run));
+}
+
+function options([word = '']: readonly string[], flags: Flags): Options {
+  const list = LOOKUP_LISTS.find((name) => name === word.replaceAll('-', '_'));
+  if (!list) {
+    const like = nearest(word, NAMES);
+    throw new UsageError(`there is no list "${word}"`, {
+      hint: like ? `did you mean "profiles lookups ${like}"?` : `lists: ${NAMES.join(', ')}`,
+    });
+  }
+  return { list, listing: readListing(flags) };
+}
+
+async function run({ list, listing }: Options, context: Context): Promise<ExitCode> {
+  const client = await context.client();
+  const name = list.replace('_', ' ');
+  const { text, records } = await whileWaiting(`reading ${name}`, context, () =>
+    interruptible(context, (signal) => client.lookup(list, signal)),
+  );
+  await printListing(
+    { records, fields: FIELDS[list], source: text, empty: `the service has no ${name}` },
+    listing,
+    context,
+  );
+  return Exit.done;
+}

@@ -1,0 +1,164 @@
+/** `profiles runs [run]`: imports known to this machine, and `--forget` (contract §1). */
+import type { Command } from 'commander';
+import { Exit, type ExitCode, LockedError, UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import { jobsOf } from '../../engine/run/summary.js';
+import type { StoredRun } from '../../engine/state/runs.js';
+import type { State } from '../../engine/state/state.js';
+import type { Context } from '../context.js';
+import type { ListRecord } from '../output/cell.js';
+import { fieldsText } from '../output/record-text.js';
+import { stylesFor, usesColour } from '../output/style.js';
+import { writeJson, writeOut } from '../output/write.js';
+import { examples, type Flags, type Wire } from './command.js';
+import { type Listing, listingFlags, printListing, readListing } from './listing.js';
+
+const FIELDS = [
+  'run',
+  'status',
+  'kinds',
+  'files',
+  'read',
+  'submitted',
+  'rejected',
+  'unsent',
+  'region',
+  'account',
+  'started_at',
+  'ended_at',
+  'resume',
+];
+const TABLE_FIELDS = ['run', 'status', 'files', 'read', 'submitted', 'region', 'started_at'];
+
+type Options = { do: 'list'; listing: Listing } | { do: 'show' | 'forget'; run: string };
+
+export function define(command: Command, wire: Wire): void {
+  command
+    .argument('[run]', 'a run id: show it in detail')
+    .option('--forget <run>', 'remove a run and its spooled input');
+  listingFlags(command);
+  examples(command, [
+    'profiles runs',
+    'profiles runs --filter status=stopped --json',
+    'profiles runs 20261120-101500-x7k2',
+    'profiles runs --forget 20261120-101500-x7k2',
+  ]);
+  command.action(wire(options, run));
+}
+
+function options([run]: readonly string[], flags: Flags): Options {
+  const forget = flags.forget as string | undefined;
+  if (forget !== undefined && run !== undefined) {
+    throw new UsageError('--forget names its run itself', { hint: `profiles runs --forget ${forget}` });
+  }
+  if (forget !== undefined) return { do: 'forget', run: forget };
+  return run === undefined ? { do: 'list', listing: readListing(flags) } : { do: 'show', run };
+}
+
+async function run(options: Options, context: Context): Promise<ExitCode> {
+  const state = await context.state();
+  const runs = state.knownRuns();
+  if (options.do === 'list') {
+    const list = {
+      records: runs.map(recordOf),
+      fields: FIELDS,
+      tableFields: TABLE_FIELDS,
+      id: 'run',
+      empty: 'this machine knows no imports',
+    };
+    await printListing(list, options.listing, context);
+    return Exit.done;
+  }
+  const found = find(runs, options.run);
+  if (options.do === 'forget') await forget(found, state, context);
+  else await show(found, state, context);
+  return Exit.done;
+}
+
+function find(runs: readonly StoredRun[], id: string): StoredRun {
+  const found = runs.find((run) => run.run === id);
+  if (found) return found;
+  const like = nearest(
+    id,
+    runs.map((run) => run.run),
+  );
+  throw new UsageError(`this machine knows no run "${id}"`, {
+    hint: like ? `did you mean ${like}?` : 'profiles runs lists all',
+  });
+}
+
+async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: Context): Promise<void> {
+  const releases = run.kinds.map((kind) => {
+    const release = state.takeLock(run.scope, kind);
+    if (!release && run.status === 'running') {
+      throw new LockedError(`run ${run.run} is running`, { hint: 'wait for it to end, or interrupt it' });
+    }
+    return release;
+  });
+  state.forgetRun(run.run);
+  for (const release of releases) release?.();
+  if (!flags.quiet) await writeOut(stderr, `forgot run ${run.run}\n`);
+  if (flags.json) await writeJson(stdout, JSON.stringify({ run: run.run, forgotten: true }));
+}
+
+async function show(run: StoredRun, state: State, { stdout, env, flags }: Context): Promise<void> {
+  const requests = state.requests(run.run);
+  if (flags.json) {
+    const { run: id, status, kinds, scope, started_at, ended_at, inputs, summary } = run;
+    const detail = {
+      run: id,
+      status,
+      kinds,
+      ...scope,
+      started_at,
+      ended_at,
+      resume: resumeOf(run),
+      inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
+      requests: requests.map(({ job: _job, ...request }) => request),
+      jobs: jobsOf(
+        requests,
+        inputs.map(({ path }) => path),
+      ),
+      summary,
+    };
+    await writeJson(stdout, JSON.stringify(detail, null, 2));
+    return;
+  }
+  const styles = stylesFor(usesColour(stdout, env, flags));
+  await writeOut(stdout, fieldsText(recordOf(run), styles));
+  for (const request of requests.filter((r) => r.rows > 0)) {
+    const { path } = run.inputs[request.input]!;
+    const record = {
+      request: request.seq,
+      file: path,
+      lines: `${request.first_line} to ${request.last_line}`,
+      rows: request.rows,
+      state: request.state,
+      job_id: request.job_id,
+      job_status: request.job?.status ?? null,
+      reason: request.reason,
+    };
+    await writeOut(stdout, `\n${fieldsText(record, styles)}`);
+  }
+}
+
+const resumeOf = (run: StoredRun): string | null => (run.finished ? null : `profiles resume ${run.run}`);
+
+function recordOf(run: StoredRun): ListRecord {
+  const rows = run.summary?.rows;
+  return {
+    run: run.run,
+    status: run.status,
+    kinds: run.kinds.join(','),
+    files: run.paths.join(','),
+    read: rows?.read ?? null,
+    submitted: rows?.submitted ?? null,
+    rejected: rows?.rejected ?? null,
+    unsent: rows?.unsent ?? null,
+    region: run.scope.region,
+    account: run.scope.account,
+    started_at: run.started_at,
+    ended_at: run.ended_at,
+    resume: resumeOf(run),
+  };
+}

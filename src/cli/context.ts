@@ -1,0 +1,64 @@
+/**
+ * What a command may touch. Whatever it meets of the world is handed to it here: only `world.ts` reads
+ * `process`. What is expensive (settings, client, state) is opened when first asked for, so `--help`
+ * opens no file, no database and no socket.
+ */
+import type { Readable } from 'node:stream';
+import type { Clock } from '../engine/clock.js';
+import type { ClientOptions, ServiceClient } from '../engine/service/client.js';
+import type { Scope, State } from '../engine/state/state.js';
+import type { TextStream } from './output/terminal.js';
+import type { Settings, SettingsFlags } from './settings/index.js';
+
+export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
+
+/** Flags that every command takes (contract §2), as commander names them. Durations are still text. */
+export interface GlobalFlags extends SettingsFlags {
+  json?: boolean;
+  quiet?: boolean;
+  debug?: boolean;
+  /** commander's form of `--no-color`: false when given. */
+  color?: boolean;
+  /** commander's form of `--no-input`: false when given. */
+  input?: boolean;
+}
+
+/** The world as `bin/profiles.js` has it, or as a test makes it. */
+export interface World {
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  cwd: string;
+  stdin: Input;
+  stdout: TextStream;
+  stderr: TextStream;
+  clock: Clock;
+  /** Of Node, such as `20.20.2`. */
+  nodeVersion: string;
+  /** Processors that this process may use. */
+  cores: number;
+  /** First Ctrl-C or a SIGTERM: stop taking in, let requests in flight finish. */
+  stop: AbortSignal;
+  /** Second Ctrl-C: end now. */
+  abort: AbortSignal;
+}
+
+/** How polls and lookups are retried (contract §4); what is left out has the client's default. */
+export type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
+
+export interface Context extends World {
+  flags: GlobalFlags;
+  /** Resolved once; throws `ConfigError` or `UsageError`. */
+  settings(): Promise<Settings>;
+  /** One client for the command, whose polls and lookups retry as its first caller says; with region `sandbox` it starts the embedded service first. Throws `AuthError` without a token. */
+  client(reads?: ReadRetries): Promise<ServiceClient>;
+  /** The state database of this machine, opened on first use. Throws `StateError`. */
+  state(): Promise<State>;
+  /** Whose service it is, as the state keeps it. Throws `AuthError` where an unnamed account has no token. */
+  scope(): Promise<Scope>;
+  /** A warning for people: one line on stderr unless `--quiet`. */
+  warn(message: string): void;
+  /** The same with other global flags: settings, client and scope are its own, the state is shared. */
+  withFlags(flags: GlobalFlags): Context;
+  /** Closes what was opened, in reverse order. Called once, by `main`. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,126 @@
+/** Opens what a command asks for, once, and closes it again. */
+
+import { formatDuration } from '../engine/duration.js';
+import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
+import type { Scope, State } from '../engine/state/state.js';
+import type { Context, GlobalFlags, ReadRetries, World } from './context.js';
+import { safeLine, safeLines } from './output/safe.js';
+import { requireBaseUrl, requireToken, resolveSettings, type Settings } from './settings/index.js';
+
+/** The embedded service has a port of its own in every process; its state goes by this name. */
+const EMBEDDED = { account: 'sandbox', region: 'sandbox', base_url: 'embedded' } as const satisfies Scope;
+
+export function createContext(world: World, flags: GlobalFlags, parent?: Context): Context {
+  const closers: (() => void | Promise<void>)[] = [];
+  const warn = (message: string): void => {
+    if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
+  };
+
+  /** Polls and lookups; what becomes of requests is told by the import's own events. */
+  const onRetry = ({ delayMs, reason }: ReadRetry): void => {
+    if (!flags.quiet) world.stderr.write(`retry: again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
+  };
+
+  const settings = once(async (): Promise<Settings> => {
+    const found = await resolveSettings(world, flags);
+    for (const warning of found.warnings) warn(warning);
+    return found;
+  });
+
+  const state = once(async (): Promise<State> => {
+    const { openState } = await import('../engine/state/state.js');
+    const opened = openState((await settings()).stateDir, world.clock.now);
+    closers.push(() => opened.close());
+    return opened;
+  });
+
+  const client = once(async (reads: ReadRetries = {}): Promise<ServiceClient> => {
+    const found = await settings();
+    const service = found.embedded ? await startEmbedded(found) : reach(found);
+    await deferParserOptimisation(world.nodeVersion);
+    const { createClient } = await import('../engine/service/client.js');
+    const made = createClient({
+      ...service,
+      timeoutMs: found.timeoutMs,
+      ...reads,
+      onRetry,
+      clock: world.clock,
+      proxy: world.env,
+      ...(flags.debug
+        ? { log: (entry: LogEntry) => world.stderr.write(`${safeLine(debugLine(entry))}\n`) }
+        : {}),
+    });
+    closers.push(() => made.close());
+    return made;
+  });
+
+  const startEmbedded = async (found: Settings): Promise<Service> => {
+    const { startEmbedded: start } = await import('../sandbox/sandbox.js');
+    const sandbox = await start({ stateDir: found.stateDir, clock: world.clock });
+    closers.push(() => sandbox.stop());
+    return { baseUrl: sandbox.url, lookupBaseUrl: sandbox.lookupUrl, token: sandbox.token };
+  };
+
+  const scope = once(async (): Promise<Scope> => {
+    const found = await settings();
+    if (found.embedded) return EMBEDDED;
+    const { account, region } = found;
+    const token = account === null ? requireToken(found).reveal() : '';
+    return (await context.state()).scope({ account, token, region, base_url: requireBaseUrl(found) });
+  });
+
+  const context: Context = {
+    ...world,
+    flags,
+    settings,
+    client,
+    state: parent ? parent.state : state,
+    scope,
+    warn,
+    withFlags: (changed) => {
+      const child = createContext(world, { ...flags, ...changed }, context);
+      closers.push(() => child.close());
+      return child;
+    },
+    close: async () => {
+      for (const close of closers.reverse()) await close();
+    },
+  };
+  return context;
+}
+
+/**
+ * The client's HTTP parser is one large function of WebAssembly. Node 20 optimises it in the first replies, which
+ * takes 100 ms of processor time and 40 MB, and a short command waits for that at its end. Here it must earn it first.
+ */
+async function deferParserOptimisation(nodeVersion: string): Promise<void> {
+  if (!nodeVersion.startsWith('20.')) return;
+  const { setFlagsFromString } = await import('node:v8');
+  setFlagsFromString('--wasm-tiering-budget=100000000'); // 1,800,000 else
+}
+
+interface Service {
+  baseUrl: string;
+  lookupBaseUrl: string | null;
+  token: string;
+}
+
+function reach(settings: Settings): Service {
+  const token = requireToken(settings).reveal();
+  return { baseUrl: requireBaseUrl(settings), lookupBaseUrl: settings.lookupBaseUrl, token };
+}
+
+/** One line of `--debug`: never a token, never a body. */
+function debugLine({ method, url, status, duration_ms, request_id, error }: LogEntry): string {
+  const outcome = status === null ? (error ?? 'no answer') : String(status);
+  return `debug: ${method} ${url} ${outcome} ${Math.round(duration_ms)}ms${request_id ? ` x-request-id ${request_id}` : ''}`;
+}
+
+/** Opens at the first call, and gives the same to every later one. */
+function once<A extends unknown[], T>(open: (...how: A) => Promise<T>): (...how: A) => Promise<T> {
+  let opened: Promise<T> | undefined;
+  return (...how) => {
+    opened ??= open(...how);
+    return opened;
+  };
+}

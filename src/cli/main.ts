@@ -1,0 +1,149 @@
+/**
+ * From argv to exit code: the command tree, the signals, and the only place where an error becomes
+ * text. `main` takes the real process; `runCommand` takes any world, which is what tests use.
+ *
+ * What a call may do without is loaded when it is needed: a module costs every start that loads it.
+ */
+import type { Command } from 'commander';
+import { Exit, type ExitCode, UsageError } from '../engine/errors.js';
+import { nearest } from '../engine/nearest.js';
+import { examples, type Flags, type Wire } from './commands/command.js';
+import { COMMANDS } from './commands/index.js';
+import { usageError } from './commands/usage.js';
+import type { Context, GlobalFlags, World } from './context.js';
+import { worldOf } from './world.js';
+
+declare const PROFILES_VERSION: string | undefined;
+/** Filled in by the build from package.json. */
+export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION : '0.0.0-dev';
+
+/** Runs the command of this process. Gives the exit code; never calls `process.exit` while output may be pending. */
+export async function main(host: NodeJS.Process): Promise<ExitCode> {
+  const world = worldOf(host);
+  return runCommand(host.argv.slice(2), world);
+}
+
+/** Runs one command line in a given world, and prints its error if it fails. */
+export async function runCommand(argv: readonly string[], world: World): Promise<ExitCode> {
+  const early: GlobalFlags = {
+    json: argv.includes('--json'),
+    debug: argv.includes('--debug'),
+    color: !argv.includes('--no-color'),
+  };
+  if (argv.length === 1 && argv[0] === '--version') {
+    world.stdout.write(`${VERSION}\n`);
+    return Exit.done;
+  }
+  let context: Context | undefined;
+  let code: ExitCode = Exit.done;
+  const wire: Wire = (options, run) => {
+    return async (...all: unknown[]) => {
+      const { createContext } = await import('./create-context.js');
+      const command = all.at(-1) as Command;
+      const flags = command.optsWithGlobals<Flags>();
+      context = createContext(world, flags as GlobalFlags);
+      code = await run(await options(command.args, flags, context), context);
+      if (code === Exit.done || !context.flags.json) return;
+      world.stderr.write((await import('./output/error.js')).endingLine(code));
+    };
+  };
+  try {
+    const program = await commandTree(argv, world, wire);
+    await program.parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    code = await report(error, world, context?.flags ?? early);
+  } finally {
+    await context?.close();
+  }
+  return code;
+}
+
+/** The program with all names and summaries, and the flags of the one command that argv calls. */
+export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
+  const { Command } = await import('commander');
+  const program: Command = new Command('profiles')
+    .description('Import company and user profiles in bulk: planned, resumable, rehearsable, nothing lost.')
+    .version(VERSION, '--version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand(false)
+    // No command is a question, not a mistake. As an action, it leaves an unknown flag an error.
+    .action(() => program.outputHelp())
+    .configureHelp({ showGlobalOptions: true })
+    .option('--config <file>', 'config file')
+    .option('--account <name>', 'a configured account')
+    .option('--region <name>', 'default, eu, sandbox, or a configured region')
+    .option('--base-url <url>', 'host of bulk and job operations')
+    .option('--lookup-base-url <url>', 'host of lookup lists')
+    .option('--token-file <path>', 'read the API key from a file')
+    .option('--state-dir <folder>', 'where runs, jobs and the sandbox are kept')
+    .option('--timeout <duration>', 'deadline of one request, such as 30s')
+    .option('--json', 'print the result as JSON')
+    .option('--quiet', 'print errors and requested data only')
+    .option('--debug', 'log requests to stderr, without token or body')
+    .option('--no-color', 'no colour')
+    .option('--no-input', 'never ask');
+  examples(program, [
+    'profiles import companies.csv --region sandbox',
+    'profiles lookups embeds --json --region sandbox',
+    'profiles help exit-codes',
+  ]);
+  const called = commandWord(argv, program);
+  for (const entry of COMMANDS) {
+    const command = program.command(entry.name).description(entry.summary);
+    if (entry.name === called) (await entry.load()).define(command, wire);
+  }
+  for (const command of [program, ...descendants(program)]) {
+    command
+      .exitOverride((error) => {
+        throw error.exitCode === 0 ? error : usageError(error, command);
+      })
+      .configureOutput({
+        writeOut: (text) => world.stdout.write(text),
+        getOutHelpWidth: () => (world.stdout.isTTY && world.stdout.columns) || 80,
+        writeErr: () => {}, // a usage error is printed once, by `report`
+      });
+  }
+  const isCommand = COMMANDS.some((entry) => entry.name === called);
+  if (called !== undefined && !isCommand && !followsUnknownFlag(argv, called, program)) {
+    const like = nearest(
+      called,
+      COMMANDS.map((entry) => entry.name),
+    );
+    throw new UsageError(`unknown command "${called}"`, {
+      hint: like ? `did you mean "profiles ${like}"?` : 'see profiles --help',
+    });
+  }
+  return program;
+}
+
+function descendants(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...descendants(child)]);
+}
+
+/** `--regoin eu import`: the flag is what is wrong, and the parser says so. */
+function followsUnknownFlag(argv: readonly string[], word: string, { options }: Command): boolean {
+  const before = argv[argv.indexOf(word) - 1];
+  return before?.startsWith('-') === true && !options.some((option) => option.long === before);
+}
+
+/** The first word of argv that is neither a global flag nor its value: `import` of `--config x import`. */
+function commandWord(argv: readonly string[], { options }: Command): string | undefined {
+  const valued = new Set(options.filter((option) => option.required).map((option) => option.long));
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i]!;
+    if (valued.has(word)) i++;
+    else if (word === '--') return argv[i + 1];
+    else if (!word.startsWith('-')) return word;
+  }
+  return undefined;
+}
+
+/** Prints an error and gives its exit code. */
+async function report(error: unknown, world: World, flags: GlobalFlags): Promise<ExitCode> {
+  const { CommanderError } = await import('commander');
+  if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version
+  const { errorLines } = await import('./output/error.js');
+  const { text, exit } = errorLines(error, flags);
+  world.stderr.write(text);
+  return exit;
+}

@@ -1,0 +1,65 @@
+/** The conversation of an import on stderr: progress while it runs, retries and warnings as they happen, the summary at the end. */
+import { formatDuration } from '../../engine/duration.js';
+import type { ImportEvent, Summary } from '../../engine/model.js';
+import { createDisplay, lineWidth } from './display.js';
+import { ImportProgress } from './progress.js';
+import type { Reporter, ReporterOptions } from './reporter.js';
+import { safeLine } from './safe.js';
+import { type Styles, stylesFor, usesColour } from './style.js';
+import { failureLines, summaryLines } from './summary-text.js';
+import { type ProgressMode, terminalWidth } from './terminal.js';
+import { writeOut } from './write.js';
+
+interface ConversationOptions extends ReporterOptions {
+  progress: ProgressMode;
+  /** Whether it ends with the summary (and, after `--dry-run`, the plan on stdout), or leaves that to another and only says what went wrong. */
+  summary: boolean;
+}
+
+/** With `--quiet`, only the plan of a dry run and what went wrong are left. */
+export function conversation(options: ConversationOptions): Reporter {
+  const { stdout, stderr, env, flags, clock, schedule } = options;
+  const styles = stylesFor(usesColour(stderr, env, flags));
+  const progress = new ImportProgress(clock, styles);
+  const display = createDisplay(progress, {
+    stream: stderr,
+    mode: options.progress,
+    clock,
+    ...(schedule ? { schedule } : {}),
+  });
+
+  const conclude = async (summary: Summary): Promise<void> => {
+    display.close();
+    if (options.summary && summary.plan) {
+      const { planText } = await import('./plan-text.js'); // tables are drawn for a dry run alone
+      const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
+      await writeOut(stdout, planText(summary.plan, form));
+    }
+    const whole = options.summary && !flags.quiet;
+    const lines = whole ? summaryLines(summary, styles) : failureLines(summary, styles);
+    await writeOut(stderr, lines.map((line) => `${line}\n`).join(''));
+  };
+  return {
+    report: (event) => {
+      if (event.type === 'summary') return conclude(event.summary);
+      if (options.progress !== 'none') {
+        const ended = progress.apply(event, lineWidth(stderr));
+        if (ended !== undefined) display.finished(ended);
+      }
+      const notice = flags.quiet ? undefined : noticeOf(event, styles);
+      if (notice !== undefined) display.notice(notice);
+      display.changed();
+      return undefined;
+    },
+    close: async () => display.close(),
+  };
+}
+
+function noticeOf(event: ImportEvent, styles: Styles): string | undefined {
+  if (event.type === 'notice') return safeLine(event.message);
+  if (event.type === 'warning') return `${styles.yellow('warning:')} ${safeLine(event.message)}`;
+  if (event.type !== 'retry') return undefined;
+  const again = event.maybe_sent_twice ? '; its rows may be sent twice' : '';
+  const wait = formatDuration(event.delay_ms);
+  return `${styles.yellow('retry:')} request ${event.request} again in ${wait}: ${safeLine(event.reason)}${again}`;
+}

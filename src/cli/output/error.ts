@@ -1,0 +1,47 @@
+/** An error as a person and as a script read it (contract §6 "Errors"). */
+import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
+import { safeJson, safeLine } from './safe.js';
+
+/**
+ * The text for stderr: `profiles: <what, where>` and the mend on a line of its own; with `--json` a last
+ * line `{"error":{…}}`; with `--debug` the stack. An error that is not ours is unexpected: exit 1.
+ */
+export function errorLines(
+  error: unknown,
+  flags: { json?: boolean; debug?: boolean },
+): { text: string; exit: ExitCode } {
+  const known = error instanceof ProfilesError ? error : undefined;
+  const message = safeLine(error instanceof Error ? error.message : String(error));
+  const hint = known ? known.hint : 'this is a defect in profiles; --debug shows where';
+  const lines = [`profiles: ${message}`];
+  // A hint may be lines to type, each its own.
+  if (hint) lines.push(...hint.split('\n').map((line) => `  ${safeLine(line)}`));
+  if (flags.debug && error instanceof Error && error.stack) {
+    lines.push(...error.stack.split('\n').map(safeLine));
+  }
+  if (flags.json) {
+    const { status, requestId, code = 'unexpected' } = known ?? {};
+    lines.push(jsonError(code, message, hint, { status, requestId }));
+  }
+  return { text: `${lines.join('\n')}\n`, exit: known?.exit ?? Exit.unexpected };
+}
+
+function jsonError(code: string, message: string, hint?: string, reply: ErrorDetails = {}): string {
+  const { status = null, requestId: request_id = null } = reply;
+  return safeJson(JSON.stringify({ error: { code, message, hint: hint ?? null, status, request_id } }));
+}
+
+/** Of commands that come to an end, and whose result says what is wrong. */
+const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]>> = {
+  [Exit.usage]: ['config', 'a setting is wrong or missing'],
+  [Exit.unauthorised]: ['unauthorised', 'there is no token, or it was refused'],
+  [Exit.rejected]: ['rejected', 'some rows were rejected, or are short in a job'],
+  [Exit.service]: ['service', 'the service or the network failed'],
+  [Exit.jobFailed]: ['job_failed', 'a job failed'],
+};
+
+/** Stderr's last line with `--json` where nothing was thrown, and the exit code is a failure all the same. */
+export function endingLine(exit: ExitCode): string {
+  const [code, message] = ENDINGS[exit] ?? ['unexpected', `exit code ${exit}`];
+  return `${jsonError(code, message, 'the result on stdout says more')}\n`;
+}

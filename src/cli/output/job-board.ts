@@ -1,0 +1,128 @@
+/** Several jobs at once, as lines: what each is doing now, and a line that stays when it has ended. */
+
+import { formatDuration } from '../../engine/duration.js';
+import { count, grouped } from '../../engine/numbers.js';
+import type { Job } from '../../engine/service/contract.js';
+import { isFinal } from '../../engine/service/names.js';
+import type { DisplayView } from './display.js';
+import { layout, type Part } from './layout.js';
+import type { RegionSize } from './live.js';
+import { safeLine } from './safe.js';
+import type { Style, Styles } from './style.js';
+import { cutTo, pad } from './width.js';
+
+/** As much of a job's record as a line shows. */
+export type Sighting = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'completed_rows'>;
+
+interface Entry {
+  job: Sighting;
+  /** Monotonic, of its first sight. */
+  since: number;
+}
+
+/** `pending_refresh` is the longest known status. */
+const STATUS_WIDTH = 15;
+
+export class JobBoard implements DisplayView {
+  readonly #open = new Map<string, Entry>();
+  /** Final status by id. */
+  readonly #ended = new Map<string, string>();
+  #endedRows = 0;
+  readonly #clock: { monotonic(): number };
+  readonly #styles: Styles;
+
+  constructor(clock: { monotonic(): number }, styles: Styles) {
+    this.#clock = clock;
+    this.#styles = styles;
+  }
+
+  /** Notes a record. Gives the line that stays behind, when this sight is the one in which the job has ended. */
+  see(job: Sighting, columns: number): string | undefined {
+    if (this.#ended.has(job.job_id)) return undefined;
+    const entry = { job, since: this.#open.get(job.job_id)?.since ?? this.#clock.monotonic() };
+    this.#open.set(job.job_id, entry);
+    if (!isFinal(job.status)) return undefined;
+    this.#open.delete(job.job_id);
+    this.#ended.set(job.job_id, job.status);
+    this.#endedRows += completedOf(job);
+    const done = job.status === 'completed';
+    return this.#line(entry, columns, done ? this.#styles.green('✓') : this.#styles.red('✗'));
+  }
+
+  get size(): number {
+    return this.#open.size + this.#ended.size;
+  }
+
+  get ended(): number {
+    return this.#ended.size;
+  }
+
+  /** Rows that the jobs say they have completed. */
+  get completedRows(): number {
+    return [...this.#open.values()].reduce((sum, { job }) => sum + completedOf(job), this.#endedRows);
+  }
+
+  /** The unfinished jobs, oldest first, in at most `rows` lines; more of them become `… and 4 more jobs`. */
+  live({ columns, rows }: RegionSize, frame: string): string[] {
+    const open = [...this.#open.values()];
+    const shown = open.length <= rows ? open : open.slice(0, Math.max(0, rows - 1));
+    const lines = shown.map((entry) => this.#line(entry, columns, frame));
+    if (open.length > shown.length && rows > 0) {
+      lines.push(cutTo(`  … and ${count(open.length - shown.length, 'more job')}`, columns));
+    }
+    return lines;
+  }
+
+  /** One job with its rows; of several, how many are in which status. */
+  plain(): string | null {
+    const open = [...this.#open.values()].map(({ job }) => job);
+    if (this.size === 1) {
+      const [job] = open;
+      if (!job) return [...this.#ended].map(([id, status]) => `job ${safeLine(id)}: ${status}`).join();
+      return [`job ${safeLine(job.job_id)}: ${safeLine(job.status)}`, rowsOf(job)].filter(Boolean).join(', ');
+    }
+    const counts = new Map<string, number>();
+    for (const status of [...open.map((job) => safeLine(job.status)), ...this.#ended.values()]) {
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+    }
+    return this.size === 0 ? null : `jobs: ${[...counts].map(([status, n]) => `${n} ${status}`).join(', ')}`;
+  }
+
+  #line({ job, since }: Entry, columns: number, mark: string): string {
+    const total = job.total_rows ?? 0;
+    const percent = total > 0 ? `${Math.floor((100 * completedOf(job)) / total)}%` : '';
+    const status = safeLine(job.status);
+    const parts: Part[] = [
+      { text: cutTo(safeLine(job.job_id), Math.max(8, columns - STATUS_WIDTH - 6)), rank: 1 },
+      {
+        text: columns > 60 ? pad(status, STATUS_WIDTH) : status,
+        rank: 0,
+        style: statusStyle(job.status, this.#styles),
+      },
+      { text: rowsOf(job), rank: 4 },
+      { text: isFinal(job.status) ? '' : percent, rank: 3 },
+      { text: tenths(this.#clock.monotonic() - since), rank: 2, style: this.#styles.dim },
+    ];
+    return layout(parts, columns, `${mark} `);
+  }
+}
+
+/** `1,200 of 5,000 rows`, or when the job has ended and all are done `5,000 rows`; nothing where the job does not say. */
+function rowsOf(job: Sighting): string {
+  const done = completedOf(job);
+  if (!job.total_rows) return '';
+  return done === job.total_rows ? count(done, 'row') : `${grouped(done)} of ${count(job.total_rows, 'row')}`;
+}
+
+function completedOf(job: Sighting): number {
+  return job.completed_rows ?? (job.status === 'completed' ? (job.total_rows ?? 0) : 0);
+}
+
+/** A duration that does not flicker in its milliseconds. */
+const tenths = (ms: number): string => formatDuration(Math.round(ms / 100) * 100);
+
+/** Green for done, red for failed, yellow for anything on its way. */
+export function statusStyle(status: string, styles: Styles): Style {
+  if (status === 'completed') return styles.green;
+  return status === 'failed' ? styles.red : styles.yellow;
+}

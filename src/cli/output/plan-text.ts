@@ -1,0 +1,110 @@
+/** The plan of an import as a person reads it (`--dry-run`). */
+import type { FilePlan, Plan, PropertyCheck } from '../../engine/model.js';
+import { byteSize, count, grouped, roughly } from '../../engine/numbers.js';
+import { safeJson, safeLine } from './safe.js';
+import { stylesFor } from './style.js';
+import { renderTable, type TableForm } from './table.js';
+
+/** Files, columns with their types and why, what would be sent, one sample item of each file, the property check. */
+export function planText(plan: Plan, form: TableForm): string {
+  return joined([
+    ...filesSections(plan.files, form),
+    section('To send', toSend(plan), form),
+    ...sampleSections(plan.files, form),
+    ...(plan.properties ? [section('Keys against the service', propertiesText(plan.properties), form)] : []),
+  ]);
+}
+
+/** What was found in files, without anything being planned: the same but for what would be sent. */
+export function filesText(files: readonly FilePlan[], form: TableForm): string {
+  return joined([...filesSections(files, form), ...sampleSections(files, form)]);
+}
+
+const joined = (sections: readonly string[]): string => sections.join('').replace(/\n$/, '');
+
+const section = (title: string, body: string, { colour }: TableForm): string =>
+  `${stylesFor(colour).bold(title)}\n${body}\n`;
+
+const filesSections = (files: readonly FilePlan[], form: TableForm): string[] => [
+  section('Files', filesTable(files, form), form),
+  ...files.map((file) => section(`Columns of ${safeLine(file.path)}`, columnsTable(file, form), form)),
+];
+
+const sampleSections = (files: readonly FilePlan[], form: TableForm): string[] =>
+  files
+    .filter(({ sample }) => sample !== null && sample !== undefined)
+    .map(({ path, sample }) =>
+      section(`First item of ${safeLine(path)}`, `${safeJson(JSON.stringify(sample, null, 2))}\n`, form),
+    );
+
+function filesTable(files: readonly FilePlan[], form: TableForm): string {
+  return renderTable(
+    [
+      { header: 'file' },
+      { header: 'kind' },
+      { header: 'format' },
+      { header: 'encoding' },
+      { header: 'rows', align: 'right' },
+      { header: 'rejected', align: 'right', style: (text) => (text === '0' ? undefined : 'red') },
+    ],
+    files.map((file) => [
+      file.path,
+      file.kind,
+      file.delimiter === null || file.delimiter === ','
+        ? file.format
+        : `${file.format} (${delimiterName(file.delimiter)})`,
+      file.encoding,
+      grouped(file.rows.read),
+      grouped(file.rows.rejected),
+    ]),
+    form,
+  );
+}
+
+const delimiterName = (delimiter: string): string => (delimiter === '\t' ? 'tab' : delimiter);
+
+function columnsTable(file: FilePlan, form: TableForm): string {
+  return renderTable(
+    [
+      { header: 'column' },
+      { header: 'key' },
+      { header: 'type', style: () => 'cyan' },
+      { header: 'empty', align: 'right' },
+      { header: 'why' },
+    ],
+    file.columns.map((column) => [
+      column.column,
+      column.key ?? '(left out)',
+      column.type ?? (column.key === null ? '' : 'as written'),
+      grouped(column.empty),
+      column.reason,
+    ]),
+    form,
+  );
+}
+
+function toSend(plan: Plan): string {
+  const time =
+    plan.estimated_seconds === null
+      ? 'not known: this account has no past jobs here'
+      : `about ${roughly(plan.estimated_seconds * 1_000)}`;
+  return [
+    `  requests    ${grouped(plan.requests)}`,
+    `  bytes       ${byteSize(plan.bytes)}`,
+    `  duplicates  ${plan.duplicates === 0 ? '0' : `${count(plan.duplicates, 'row')} whose identifier stood earlier`}`,
+    `  time        ${time}`,
+    '',
+  ].join('\n');
+}
+
+function propertiesText(check: PropertyCheck): string {
+  const lines = [
+    ...check.near.map(({ key, like }) => `  ${safeLine(key)}: not known; did you mean ${safeLine(like)}?`),
+    ...check.types.map(
+      ({ key, here, service }) =>
+        `  ${safeLine(key)}: ${safeLine(here)} here, ${safeLine(service)} in the service`,
+    ),
+    ...(check.new.length > 0 ? [`  new: ${check.new.map(safeLine).join(', ')}`] : []),
+  ];
+  return `${lines.length > 0 ? lines.join('\n') : '  all keys are known, with the same types'}\n`;
+}

@@ -1,0 +1,138 @@
+/** The progress of an import: a fold over its events, shown as a live region or as one plain line. */
+import type { ImportEvent } from '../../engine/model.js';
+import { byteSize, count, grouped, roughly } from '../../engine/numbers.js';
+import type { DisplayView } from './display.js';
+import { JobBoard } from './job-board.js';
+import { layout } from './layout.js';
+import type { RegionSize } from './live.js';
+import type { Styles } from './style.js';
+
+type Measure = Extract<ImportEvent, { type: 'progress' }>;
+/** Rates from less than this are guesses. */
+const MEASURED_MS = 1_000;
+const BAR_CELLS = 20;
+
+export class ImportProgress implements DisplayView {
+  readonly #clock: { monotonic(): number };
+  readonly #styles: Styles;
+  readonly #board: JobBoard;
+  #measure: Measure | undefined;
+  #submitted: number | undefined;
+  #toSend: number | null = null;
+  #followed: number | undefined;
+  /** Where the count stood, and when, as the phase began: a resumed import does not begin at 0. */
+  #base: { of: 'bytes' | 'submitted' | 'completed'; done: number; at: number } | undefined;
+
+  constructor(clock: { monotonic(): number }, styles: Styles) {
+    this.#clock = clock;
+    this.#styles = styles;
+    this.#board = new JobBoard(clock, styles);
+  }
+
+  /** Takes an event in. Gives the line that stays behind, if this event ends something. */
+  apply(event: ImportEvent, columns: number): string | undefined {
+    if (event.type === 'plan') {
+      const read = event.plan.files.reduce((sum, file) => sum + file.rows.read, 0);
+      const requests = count(event.plan.requests, 'request');
+      return layout(
+        [
+          { text: `planned ${count(read, 'row')}`, rank: 0 },
+          { text: requests, rank: 1 },
+          { text: byteSize(event.plan.bytes), rank: 2, style: this.#styles.dim },
+        ],
+        columns,
+        `${this.#styles.green('✓')} `,
+      );
+    }
+    if (event.type === 'job') {
+      return this.#board.see({ ...event.job, total_rows: event.job.total_rows ?? event.rows }, columns);
+    }
+    if (event.type === 'progress') {
+      this.#measure = event;
+      if (event.phase === 'sending') [this.#submitted, this.#toSend] = [event.rows, event.total_rows];
+      if (event.phase === 'following') this.#followed = event.rows;
+      const { of, done } = this.#count();
+      if (this.#base?.of !== of) this.#base = { of, done, at: this.#clock.monotonic() };
+    }
+    return undefined;
+  }
+
+  live({ columns, rows }: RegionSize, frame: string): string[] {
+    const measure = this.#measure;
+    if (!measure) return [layout([{ text: 'starting', rank: 0 }], columns, `${frame} `)];
+    const { done, total } = this.#count();
+    const share = total ? Math.min(1, done / total) : null;
+    const { rate, left } = this.#pace();
+    const brief = columns < 56;
+    const head = layout(
+      [
+        { text: this.#phase(measure, brief), rank: 0, style: this.#styles.bold },
+        { text: share === null || columns < 76 ? '' : bar(share), rank: 6, style: this.#styles.cyan },
+        { text: this.#rows(measure, brief), rank: 1 },
+        { text: share === null ? '' : `${Math.floor(100 * share)}%`, rank: 2 },
+        { text: rate === null ? '' : `${grouped(rate)} rows/s`, rank: 5, style: this.#styles.dim },
+        { text: left === null ? '' : `${roughly(left)} left`, rank: 3 },
+      ],
+      columns,
+      `${frame} `,
+    );
+    return [head, ...this.#board.live({ columns, rows: Math.min(rows - 1, 8) }, ' ')];
+  }
+
+  plain(): string | null {
+    const measure = this.#measure;
+    if (!measure) return null;
+    const jobs =
+      this.#board.size > 0 ? `, ${this.#board.ended} of ${count(this.#board.size, 'job')} ended` : '';
+    const { left } = this.#pace();
+    const time = left === null ? '' : `, ${roughly(left)} left`;
+    return `${this.#phase(measure)} ${this.#rows(measure)}${jobs}${time}`;
+  }
+
+  #phase(measure: Measure, brief = false): string {
+    // Jobs are followed while later rows are still to be sent: to the reader that is one phase.
+    const sending = this.#toSend !== null && (this.#submitted ?? 0) < this.#toSend;
+    const phase = measure.phase === 'following' && sending ? 'sending' : measure.phase;
+    return measure.kind === null || brief ? phase : `${phase} ${measure.kind}`;
+  }
+
+  #rows(measure: Measure, brief = false): string {
+    const { of, done, total } = this.#count();
+    if (measure.phase === 'planning') return count(measure.rows, 'row');
+    const known = total === null ? count(done, 'row') : `${grouped(done)} of ${count(total, 'row')}`;
+    return of === 'completed' && !brief ? `${known} completed` : known;
+  }
+
+  /** What is counted: bytes read while planning; then rows completed, or rows submitted where no job is followed. */
+  #count(): { of: 'bytes' | 'submitted' | 'completed'; done: number; total: number | null } {
+    const measure = this.#measure;
+    if (!measure) return { of: 'submitted', done: 0, total: null };
+    if (measure.phase === 'planning') {
+      return { of: 'bytes', done: measure.bytes ?? 0, total: measure.total_bytes ?? null };
+    }
+    // While jobs are followed, an event's total is what was sent so far: the time left is that of the whole.
+    const total = this.#toSend ?? measure.total_rows;
+    if (this.#followed !== undefined || this.#board.size > 0) {
+      return { of: 'completed', done: Math.max(this.#followed ?? 0, this.#board.completedRows), total };
+    }
+    return { of: 'submitted', done: this.#submitted ?? 0, total };
+  }
+
+  /** Rows a second and milliseconds left, from what was done since the phase began; null while nothing is known. */
+  #pace(): { rate: number | null; left: number | null } {
+    const { of, done, total } = this.#count();
+    const base = this.#base;
+    if (!base || base.of !== of) return { rate: null, left: null };
+    const elapsed = this.#clock.monotonic() - base.at;
+    if (elapsed < MEASURED_MS || done <= base.done) return { rate: null, left: null };
+    const perMs = (done - base.done) / elapsed;
+    // Nothing is left to be done, but the end has not been said yet: "0ms left" would be untrue.
+    const left = total === null || done >= total ? null : (total - done) / perMs;
+    return { rate: of === 'bytes' ? null : perMs * 1_000, left };
+  }
+}
+
+function bar(share: number): string {
+  const full = Math.round(share * BAR_CELLS);
+  return '━'.repeat(full) + '─'.repeat(BAR_CELLS - full);
+}

@@ -1,0 +1,75 @@
+/** Who tells of an import: the conversation on stderr, and the result in the form that was asked for. */
+import type { ImportEvent } from '../../engine/model.js';
+import { annotate, inGitHubActions } from './annotations.js';
+import { conversation } from './conversation.js';
+import type { Schedule } from './live.js';
+import { documentResult, eventResult } from './result.js';
+import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
+
+export interface Reporter {
+  /** Takes the events in their order. Await it where events are many: it resolves when stdout has taken them. */
+  report(event: ImportEvent): void | Promise<void>;
+  /** Ends the display, with the cursor shown, also after a failure; resolves when all is written. May be called again. */
+  close(): Promise<void>;
+}
+
+export interface ReporterOptions {
+  mode: 'text' | 'json' | 'ndjson';
+  stdout: TextStream;
+  stderr: TextStream;
+  env: Env;
+  /** What paths in the events are relative to. */
+  cwd: string;
+  flags: OutputFlags;
+  clock: { now(): number; monotonic(): number };
+  /** Drives the animation; a test puts its own here. */
+  schedule?: Schedule;
+}
+
+/**
+ * The reporter of one import (contract §3 "Result", §6).
+ *
+ * - `text`: progress, retries, warnings and the summary on stderr; with `--dry-run` the plan on stdout.
+ * - `json`: the same conversation without the summary, which is one document on stdout; of a failure one line of it.
+ * - `ndjson`: likewise, with each event but `progress` and `notice` as a line on stdout.
+ *
+ * @throws ConfigError for an unknown `PROFILES_PROGRESS`
+ */
+export function createReporter(options: ReporterOptions): Reporter {
+  const { mode, stdout, stderr, env, flags } = options;
+  // Lines of events and a live region in one terminal would fight for it.
+  const shared = mode === 'ndjson' && stdout.isTTY === true;
+  const progress = shared ? 'none' : progressMode(stderr, env, flags);
+  const parts: Reporter[] = [
+    conversation({ ...options, progress, summary: mode === 'text' }),
+    ...(mode === 'json' ? [documentResult(stdout)] : []),
+    ...(mode === 'ndjson' ? [eventResult(stdout, options.clock)] : []),
+    ...(inGitHubActions(env) ? [annotations(options)] : []),
+  ];
+  let last: Promise<void> = Promise.resolve();
+  return {
+    report: (event) => {
+      // One after the other: the region is wiped before the result is printed.
+      last = last.then(async () => {
+        for (const part of parts) await part.report(event);
+      });
+      // A caller that does not wait is told by `close`.
+      last.catch(() => {});
+      return last;
+    },
+    close: async () => {
+      try {
+        await last;
+      } finally {
+        for (const part of parts) await part.close();
+      }
+    },
+  };
+}
+
+function annotations({ env, cwd, stderr }: ReporterOptions): Reporter {
+  return {
+    report: (event) => (event.type === 'summary' ? annotate(event.summary, env, cwd, stderr) : undefined),
+    close: async () => {},
+  };
+}

@@ -1,0 +1,89 @@
+/** Choosing among records: `--filter`, `--search`, `--sort`, `--limit`, `--columns`, in that order (contract §5). Pure. */
+import { UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import { cellText, fieldsOf, type ListRecord } from './cell.js';
+
+export interface Selection {
+  /** Fields to show, in this order. */
+  columns?: readonly string[];
+  /** All keys must match; a key given twice matches either value. Texts are equal to the letter. */
+  filter?: readonly { key: string; value: string }[];
+  /** Found in any field, whatever the case. */
+  search?: string;
+  sort?: { key: string; descending: boolean };
+  limit?: number;
+}
+
+export interface Selected {
+  records: ListRecord[];
+  /** What a table or a CSV shows. */
+  columns: string[];
+}
+
+/**
+ * The records that are asked for. `expected` are the fields that the spec names: known even where no record has them.
+ * @throws UsageError for a column or key that no record has, with the nearest one (not for an empty list: there
+ *   is nothing to compare with)
+ */
+export function select(
+  records: readonly ListRecord[],
+  selection: Selection,
+  expected: readonly string[] = [],
+): Selected {
+  const fields = fieldsOf(records, expected);
+  const known = (key: string, flag: string): string => {
+    if (records.length === 0 || fields.includes(key)) return key;
+    const like = nearest(key, fields);
+    throw new UsageError(`${flag}: there is no field "${key}"`, {
+      hint: like ? `did you mean "${like}"?` : `fields: ${fields.join(', ')}`,
+    });
+  };
+  const columns = selection.columns?.map((key) => known(key, '--columns')) ?? fields;
+  const wanted = valuesByKey(selection.filter ?? []);
+  for (const key of wanted.keys()) known(key, '--filter');
+  const sortKey = selection.sort && known(selection.sort.key, '--sort');
+
+  let chosen = records.filter((record) =>
+    [...wanted].every(([key, values]) => values.has(cellText(record[key]))),
+  );
+  if (selection.search !== undefined) {
+    const needle = selection.search.toLowerCase();
+    chosen = chosen.filter((record) =>
+      Object.values(record).some((value) => cellText(value).toLowerCase().includes(needle)),
+    );
+  }
+  if (sortKey !== undefined) chosen = sorted(chosen, sortKey, selection.sort!.descending);
+  if (selection.limit !== undefined) chosen = chosen.slice(0, selection.limit);
+  if (selection.columns) chosen = chosen.map((record) => pick(record, columns));
+  return { records: chosen, columns };
+}
+
+/** True when nothing is chosen away, rearranged or cut. */
+export function selectsAll(selection: Selection): boolean {
+  return Object.values(selection).every((part) => part === undefined);
+}
+
+function valuesByKey(filter: readonly { key: string; value: string }[]): Map<string, Set<string>> {
+  const wanted = new Map<string, Set<string>>();
+  for (const { key, value } of filter) wanted.set(key, (wanted.get(key) ?? new Set()).add(value));
+  return wanted;
+}
+
+/** Numbers by size, other values by their text; records without a value come last either way. */
+function sorted(records: readonly ListRecord[], key: string, descending: boolean): ListRecord[] {
+  const collator = new Intl.Collator('en');
+  const sign = descending ? -1 : 1;
+  const absent = (value: unknown): boolean => value === null || value === undefined;
+  return [...records].sort((a, b) => {
+    const [x, y] = [a[key], b[key]];
+    if (absent(x) || absent(y)) return Number(absent(x)) - Number(absent(y));
+    if (typeof x === 'number' && typeof y === 'number') return sign * (x - y);
+    return sign * collator.compare(cellText(x), cellText(y));
+  });
+}
+
+function pick(record: ListRecord, columns: readonly string[]): ListRecord {
+  return Object.fromEntries(
+    columns.filter((key) => Object.hasOwn(record, key)).map((key) => [key, record[key]]),
+  );
+}

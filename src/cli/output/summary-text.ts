@@ -1,0 +1,143 @@
+/** The result of an import in words. */
+import { formatDuration } from '../../engine/duration.js';
+import type { RunStatus, Summary } from '../../engine/model.js';
+import { count, grouped, lineRange } from '../../engine/numbers.js';
+import { isFinal } from '../../engine/service/names.js';
+import { shellWord } from '../../engine/shell.js';
+import { statusStyle } from './job-board.js';
+import { safeLine } from './safe.js';
+import type { Style, Styles } from './style.js';
+
+/** More would push the rest of the summary off the screen. */
+const SHOWN_REJECTIONS = 10;
+const SHOWN_JOBS = 10;
+const SHOWN_TWICE = 10;
+
+const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Styles }> = {
+  completed: { mark: '✓', words: 'completed', style: 'green' },
+  submitted: { mark: '✓', words: 'accepted, the jobs go on', style: 'green' },
+  planned: { mark: '✓', words: 'planned, nothing was sent', style: 'green' },
+  rejected: { mark: '✗', words: 'nothing was sent: rows are invalid', style: 'red' },
+  partial: { mark: '!', words: 'completed in part', style: 'yellow' },
+  failed: { mark: '✗', words: 'a job failed', style: 'red' },
+  stopped: { mark: '✗', words: 'stopped before the end', style: 'red' },
+  timed_out: { mark: '!', words: 'waiting timed out, the jobs go on', style: 'yellow' },
+  interrupted: { mark: '!', words: 'interrupted', style: 'yellow' },
+};
+
+/** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, how to go on. */
+export function summaryLines(summary: Summary, styles: Styles): string[] {
+  const { mark, words, style } = OUTCOME[summary.status];
+  return [
+    styles[style](`${mark} ${words}`) + tookText(summary, styles.dim),
+    `  to        ${whereTo(summary)}`,
+    `  rows      ${rowsLine(summary)}`,
+    ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
+    ...jobLines(summary, styles),
+    ...twiceLines(summary, styles.yellow),
+    ...rejectionLines(summary, styles.red),
+    ...nextLines(summary, styles.bold),
+  ];
+}
+
+/** A dry run needs no host. */
+function whereTo({ account, region, base_url }: Summary): string {
+  const service = `region ${safeLine(region)}, ${base_url === '' ? 'no host set' : safeLine(base_url)}`;
+  return account === null ? service : `account ${safeLine(account)}, ${service}`;
+}
+
+/** "Nothing was sent after 57ms" would read as if it were the reason. */
+function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
+  if (status === 'planned' || status === 'rejected') return '';
+  return ` ${style(`after ${formatDuration(elapsed_seconds * 1_000)}`)}`;
+}
+
+/** What `--quiet` leaves of a summary: nothing when all went well, else one line and the way on. */
+export function failureLines(summary: Summary, styles: Styles): string[] {
+  if (OUTCOME[summary.status].style === 'green') return [];
+  const files = rejectsFiles(summary);
+  const where = files.length > 0 ? `, see ${files.join(', ')}` : '';
+  return [
+    `profiles: ${OUTCOME[summary.status].words}: ${rowsLine(summary)}${where}`,
+    ...nextLines(summary, styles.bold),
+  ];
+}
+
+/** Every row read, in the classes that add up to it; classes without a row are left out. */
+function rowsLine({ rows }: Summary): string {
+  const classes = (['rejected', 'merged', 'unchanged', 'submitted', 'unsent'] as const)
+    .filter((name) => (rows[name] ?? 0) > 0)
+    .map((name) => `${grouped(rows[name] ?? 0)} ${name}`);
+  const completed = rows.submitted > 0 ? ` (${grouped(rows.completed)} completed)` : '';
+  return `${grouped(rows.read)} read${classes.length > 0 ? ` = ${classes.join(' + ')}${completed}` : ''}`;
+}
+
+function requestsLine(summary: Summary): string {
+  return summary.retries === 0
+    ? grouped(summary.requests)
+    : `${grouped(summary.requests)}, ${summary.retries === 1 ? '1 retry' : `${grouped(summary.retries)} retries`}`;
+}
+
+/** Lines are those of a file: of several, which one. */
+function linesOf(
+  { file, first_line, last_line }: { file: string; first_line: number; last_line: number },
+  files: Summary['files'],
+): string {
+  return `${files.length > 1 ? `${safeLine(file)} ` : ''}${lineRange(first_line, last_line, '-')}`;
+}
+
+/** Jobs that did not complete come first and are all named: they are what one has to look after. */
+function jobLines({ jobs, files }: Summary, styles: Styles): string[] {
+  const open = jobs.filter((job) => job.status !== 'completed');
+  const done = jobs.filter((job) => job.status === 'completed');
+  const shown = [...open, ...done.slice(0, Math.max(0, SHOWN_JOBS - open.length))];
+  const lines = shown.map((job) => {
+    const short = isFinal(job.status) && job.total_rows != null && job.completed_rows !== job.total_rows;
+    const rows = short || !isFinal(job.status) ? `${grouped(job.completed_rows ?? 0)} of ` : '';
+    const total = count(job.total_rows ?? 0, 'row');
+    const status = statusStyle(job.status, styles)(safeLine(job.status));
+    return `  job       ${safeLine(job.job_id)}  ${status}  ${rows}${total}, ${linesOf(job, files)}`;
+  });
+  if (jobs.length > shown.length)
+    lines.push(`            and ${count(jobs.length - shown.length, 'more job')}: profiles jobs`);
+  return lines;
+}
+
+function twiceLines({ maybe_sent_twice: all, files }: Summary, style: Style): string[] {
+  if (all.length === 0) return [];
+  const lines = all.slice(0, SHOWN_TWICE).map((entry) => {
+    const job = entry.job_id === null ? '' : `, job ${safeLine(entry.job_id)}`;
+    return `    ${linesOf(entry, files)} (${count(entry.rows, 'row')}${job}): ${safeLine(entry.reason)}`;
+  });
+  if (all.length > SHOWN_TWICE) lines.push(`    and ${count(all.length - SHOWN_TWICE, 'more request')}`);
+  return [`  ${style('sent again because the answer was lost')} (an upsert makes that safe):`, ...lines];
+}
+
+function rejectionLines(summary: Summary, style: Style): string[] {
+  const total = summary.rows.rejected;
+  if (total === 0) return [];
+  const shown = summary.rejected.slice(0, SHOWN_REJECTIONS);
+  const lines = shown.map(({ file, line, reason }) => `    ${safeLine(file)}:${line}: ${safeLine(reason)}`);
+  const files = rejectsFiles(summary);
+  const see = files.length > 0 ? `see ${files.join(', ')}` : '';
+  const more = total > shown.length ? `and ${grouped(total - shown.length)} more` : '';
+  if (see || more) lines.push(`    ${[more, see].filter(Boolean).join(', ')}`);
+  return [`  ${style(`${count(total, 'row')} rejected`)}:`, ...lines];
+}
+
+const rejectsFiles = (summary: Summary): string[] =>
+  summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
+
+function nextLines(summary: Summary, style: Style): string[] {
+  if (summary.resume !== null) return [`  continue with: ${style(safeLine(summary.resume))}`];
+  if (summary.status === 'rejected') {
+    return ['  mend the rows and import again, or send the valid ones with --skip-invalid'];
+  }
+  const open = summary.jobs
+    .filter((job) => !isFinal(job.status))
+    .map((job) => safeLine(shellWord(job.job_id)));
+  if (summary.status !== 'submitted' || open.length === 0) return [];
+  return [
+    `  follow with: ${style(open.length > SHOWN_JOBS ? 'profiles jobs --refresh' : `profiles job ${open.join(' ')} --watch`)}`,
+  ];
+}

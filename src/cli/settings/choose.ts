@@ -1,0 +1,51 @@
+/** Which account and which region: both must be known, so that a mistyped `sandbox` never reaches a real service. */
+import { ConfigError, UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import { type Found, variable } from './location.js';
+import { first, type Place, property, type Sources } from './sources.js';
+
+/** Regions that are known without an entry in the file. */
+export const BUILT_IN_REGIONS = ['default', 'eu', 'sandbox'] as const;
+
+/** The account, or null when none is chosen. @throws UsageError or ConfigError when it is not configured */
+export function chooseAccount({ world, flags, config }: Sources): Found<string> | null {
+  const found = first([
+    [flags.account, 'flag --account'],
+    [variable(world, 'PROFILES_ACCOUNT'), 'environment PROFILES_ACCOUNT'],
+    [config.content.account, config.path],
+  ]);
+  if (!found || property(config.content.accounts, found.value)) return found;
+  const like = nearest(found.value, Object.keys(config.content.accounts ?? {}));
+  throw unknown('account', found, {
+    hint: like ? `did you mean "${like}"?` : `profiles config init --account ${found.value} makes it`,
+  });
+}
+
+/** The region. @throws UsageError or ConfigError when it is neither built in nor configured */
+export function chooseRegion({ world, flags, config }: Sources, sections: readonly Place[]): Found<string> {
+  const found = first([
+    [flags.region, 'flag --region'],
+    [variable(world, 'PROFILES_REGION'), 'environment PROFILES_REGION'],
+    ...sections.map(({ section, prefix }): [string | undefined, string] => [
+      section.region,
+      `${config.path} (${prefix}region)`,
+    ]),
+  ]) ?? { value: 'default', origin: 'default' };
+  const known = new Set<string>(BUILT_IN_REGIONS);
+  for (const { section } of sections) for (const name of Object.keys(section.regions ?? {})) known.add(name);
+  if (known.has(found.value)) return found;
+  const like = nearest(found.value, known);
+  throw unknown('region', found, {
+    hint: like
+      ? `did you mean "${like}"?`
+      : `regions: ${[...known].join(', ')}; profiles config set regions.<name>.base_url makes another`,
+  });
+}
+
+/** A mistyped flag is a usage error, anything else a config error. */
+function unknown(what: string, found: Found<string>, details: { hint: string }): Error {
+  const message = `unknown ${what} "${found.value}" (${found.origin})`;
+  return found.origin.startsWith('flag ')
+    ? new UsageError(message, details)
+    : new ConfigError(message, details);
+}

@@ -1,0 +1,173 @@
+/** From flags, environment and file to settings: the decision, without I/O (contract §2). */
+import { parseDuration } from '../../engine/duration.js';
+import { ConfigError, UsageError } from '../../engine/errors.js';
+import { parseHost } from '../../engine/service/host.js';
+import { chooseAccount, chooseRegion } from './choose.js';
+import { type Found, stateLocation, variable } from './location.js';
+import { readToken, type Secret } from './secret.js';
+import { camelCase, type Place, places, property, type Sources } from './sources.js';
+import type { Settings } from './types.js';
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+
+/** The settings of a command. @throws UsageError for a flag, ConfigError for the environment or the file */
+export function decide(sources: Sources): Settings {
+  const { world, flags, config } = sources;
+  const account = chooseAccount(sources);
+  const sections = places(sources, account?.value ?? null);
+  const region = chooseRegion(sources, sections);
+  const warnings: string[] = [];
+  const choice: Choice = {
+    account: account?.value ?? null,
+    region,
+    sections,
+    warn: (message) => void warnings.push(message),
+    ignore: (name, why) => {
+      if (variable(world, name)) warnings.push(`${name} is ignored: ${why}`);
+    },
+  };
+  if (flags.account !== undefined) compareRegions(flags.account, sections[0]!.section.region, choice);
+  const base = findHost(sources, choice, 'base_url', flags.baseUrl);
+  const lookup = findHost(sources, choice, 'lookup_base_url', flags.lookupBaseUrl);
+  const token = findToken(sources, choice);
+  const state = stateLocation(world, flags);
+  const imports = importSettings(config.path, sections);
+  return {
+    account: choice.account,
+    region: region.value,
+    embedded: region.value === 'sandbox',
+    baseUrl: base.value,
+    lookupBaseUrl: lookup.value,
+    token: token.value,
+    stateDir: state.value,
+    timeoutMs:
+      flags.timeout === undefined ? DEFAULT_TIMEOUT_MS : parseDuration(flags.timeout, '--timeout', 1),
+    importDefaults: imports.values,
+    configPath: config.path,
+    origins: {
+      account: account?.origin ?? 'not set',
+      region: region.origin,
+      base_url: base.origin,
+      lookup_base_url: lookup.origin,
+      token: token.origin,
+      state_dir: state.origin,
+      timeout: flags.timeout === undefined ? 'default' : 'flag --timeout',
+      ...imports.origins,
+    },
+    warnings,
+  };
+}
+
+interface Choice {
+  account: string | null;
+  region: Found<string>;
+  sections: readonly Place[];
+  warn(message: string): void;
+  /** Warns that a variable is ignored, if it is set. */
+  ignore(variable: string, why: string): void;
+}
+
+/**
+ * `PROFILES_REGION` goes before the region that the account of `--account` has. That is said; and where the account
+ * is for rehearsals, it is not done.
+ */
+function compareRegions(account: string, own: string | undefined, { region, warn }: Choice): void {
+  if (own === undefined || own === region.value || !region.origin.startsWith('environment ')) return;
+  if (own === 'sandbox') {
+    throw new UsageError(
+      `account "${account}" is of region sandbox, but PROFILES_REGION is ${region.value}`,
+      {
+        hint: `unset PROFILES_REGION, or give --region sandbox or --region ${region.value}`,
+      },
+    );
+  }
+  warn(`PROFILES_REGION=${region.value} is used, not ${own}, the region of account ${account}`);
+}
+
+type HostKey = 'base_url' | 'lookup_base_url';
+
+function findHost(
+  { world, flags, config }: Sources,
+  choice: Choice,
+  key: HostKey,
+  given: string | undefined,
+): Found<string | null> {
+  const flag = `--${key.replaceAll('_', '-')}`;
+  const name = `PROFILES_${key.toUpperCase()}`;
+  const allowHttp = variable(world, 'PROFILES_ALLOW_HTTP');
+  const region = choice.region.value;
+  if (region === 'sandbox') {
+    if (given !== undefined) {
+      throw new UsageError(`${flag} cannot be used with region sandbox (${choice.region.origin})`, {
+        hint: 'the sandbox is embedded and has hosts of its own; leave one of the two out',
+      });
+    }
+    choice.ignore(name, 'region sandbox is embedded and has hosts of its own');
+    return { value: null, origin: 'embedded' };
+  }
+  if (given !== undefined) {
+    return { value: asUsage(() => parseHost(given, flag, allowHttp)), origin: `flag ${flag}` };
+  }
+  const fromEnv = variable(world, name);
+  const chosenBy = [
+    ...(flags.region === undefined ? [] : [`--region ${flags.region}`]),
+    ...(flags.account === undefined ? [] : [`--account ${flags.account}`]),
+  ].join(' and ');
+  if (fromEnv && !chosenBy) {
+    return { value: parseHost(fromEnv, name, allowHttp), origin: `environment ${name}` };
+  }
+  choice.ignore(name, `${chosenBy} brings its own hosts`);
+  for (const { section, prefix } of choice.sections) {
+    const text = property(section.regions, region)?.[key];
+    if (text === undefined) continue;
+    const dotted = `${prefix}regions.${region}.${key}`;
+    return {
+      value: parseHost(text, `${config.path}: ${dotted}`, allowHttp),
+      origin: `${config.path} (${dotted})`,
+    };
+  }
+  return { value: null, origin: 'not set' };
+}
+
+function findToken({ world, flags, config, tokenFile }: Sources, choice: Choice): Found<Secret | null> {
+  // The sandbox takes a token made for this process; a real one is not even held.
+  if (choice.region.value === 'sandbox') {
+    if (tokenFile) choice.warn('--token-file is ignored: region sandbox has a token of its own');
+    return { value: null, origin: 'embedded' };
+  }
+  if (tokenFile) return { value: tokenFile, origin: 'flag --token-file' };
+  if (flags.account === undefined) {
+    const token = readToken(variable(world, 'PROFILES_TOKEN') ?? '', 'PROFILES_TOKEN');
+    if (token) return { value: token, origin: 'environment PROFILES_TOKEN' };
+  } else {
+    choice.ignore('PROFILES_TOKEN', `--account ${flags.account} brings its own token`);
+  }
+  // Only the first place: the token at the top belongs to no account, or to another one.
+  const { section, prefix } = choice.sections[0]!;
+  const token = readToken(section.token ?? '', `${config.path}: ${prefix}token`);
+  return token
+    ? { value: token, origin: `${config.path} (${prefix}token)` }
+    : { value: null, origin: 'not set' };
+}
+
+function importSettings(path: string, sections: readonly Place[]) {
+  const values: Record<string, string | number | boolean> = {};
+  const origins: Record<string, string> = {};
+  for (const { section, prefix } of [...sections].reverse()) {
+    for (const [key, value] of Object.entries(section.import ?? {})) {
+      if (value === undefined) continue;
+      values[camelCase(key)] = value;
+      origins[`import.${key}`] = `${path} (${prefix}import.${key})`;
+    }
+  }
+  return { values, origins };
+}
+
+function asUsage<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
+    throw error;
+  }
+}

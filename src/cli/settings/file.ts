@@ -1,0 +1,122 @@
+/** The config file: read and checked, written whole or not at all (contract §2 "File"). */
+import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { ConfigError } from '../../engine/errors.js';
+import { shellWord } from '../../engine/shell.js';
+import { jsonFault } from './json.js';
+import type { ConfigFile } from './schema.js';
+import { parseConfig } from './validate.js';
+
+/** A file as it was found. `mode` is null where there is no file, or no modes (Windows). */
+export interface ReadConfig {
+  path: string;
+  exists: boolean;
+  content: ConfigFile;
+  mode: number | null;
+}
+
+/**
+ * Reads the config file. A file that is not there is an empty one.
+ * @param named the flag or variable that names it; then it must be there
+ * @throws ConfigError naming the line and column, or the key
+ */
+export async function readConfig(
+  path: string,
+  platform: NodeJS.Platform,
+  named?: string,
+): Promise<ReadConfig> {
+  const text = await readText(path);
+  if (text === null) {
+    if (named !== undefined) {
+      throw new ConfigError(`${path}: there is no such file (${named} names it)`, {
+        hint: 'profiles config init makes one',
+      });
+    }
+    return { path, exists: false, content: {}, mode: null };
+  }
+  const fault = jsonFault(text);
+  if (fault) {
+    throw new ConfigError(`${path}:${fault.line}:${fault.column}: not JSON: ${fault.reason}`, {
+      hint: 'correct it there, or move the file away and run: profiles config init',
+    });
+  }
+  const content = await parseConfig(path, text);
+  const mode = platform === 'win32' ? null : (await stat(path)).mode & 0o777;
+  if (mode !== null && holdsToken(content)) refuseExposed(path, mode);
+  return { path, exists: true, content, mode };
+}
+
+async function readText(path: string): Promise<string | null> {
+  try {
+    return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT') return null;
+    throw new ConfigError(`${path}: ${fileTrouble(code)}`, { cause: error });
+  }
+}
+
+/** What a failed file operation means, in words. */
+export function fileTrouble(code: string | undefined): string {
+  switch (code) {
+    case 'EISDIR':
+      return 'this is a folder, a file is expected';
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return 'a part of this path is a file, a folder is expected';
+    case 'EACCES':
+    case 'EPERM':
+      return 'you are not permitted to open it';
+    case 'ENOSPC':
+      return 'the disk is full';
+    case 'EROFS':
+      return 'the file system is read-only';
+    case 'ENOENT':
+      return 'there is no such file';
+    default:
+      return `it cannot be opened (${code ?? 'unknown'})`;
+  }
+}
+
+/** @throws ConfigError when a file with a token can be opened by others */
+export function refuseExposed(path: string, mode: number, otherwise = ''): void {
+  if ((mode & 0o077) === 0) return;
+  throw new ConfigError(
+    `${path} holds a token, and others can read it (mode ${mode.toString(8).padStart(4, '0')})`,
+    {
+      hint: `chmod 600 ${shellWord(path)}${otherwise}`,
+    },
+  );
+}
+
+function holdsToken(file: ConfigFile): boolean {
+  return (
+    file.token !== undefined ||
+    Object.values(file.accounts ?? {}).some((account) => account.token !== undefined)
+  );
+}
+
+/**
+ * Writes the file: to a temporary one beside it, synced, then renamed, so a reader sees the old file or the
+ * new one. Mode 0600; a folder that has to be made is 0700. A link to a file elsewhere stays a link.
+ * @throws ConfigError
+ */
+export async function writeConfig(path: string, content: ConfigFile): Promise<void> {
+  const target = await realpath(path).catch(() => resolve(path));
+  const temporary = `${target}.${Math.random().toString(36).slice(2, 10)}.tmp`;
+  try {
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    const file = await open(temporary, 'wx', 0o600);
+    try {
+      await file.writeFile(`${JSON.stringify(content, null, 2)}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    const code = (error as NodeJS.ErrnoException).code;
+    throw new ConfigError(`${path}: not written: ${fileTrouble(code)}`, { cause: error });
+  }
+}

@@ -1,0 +1,12 @@
+/** Settings (contract §2): where they are, what they may hold, how they are read and written. */
+
+export { isLoopback, parseHost } from '../../engine/service/host.js';
+export { BUILT_IN_REGIONS } from './choose.js';
+export { type ReadConfig, readConfig, writeConfig } from './file.js';
+export { configLocation, stateLocation } from './location.js';
+export { hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';
+export { readTokenFile, resolveSettings } from './resolve.js';
+export { readToken, Secret } from './secret.js';
+export { camelCase } from './sources.js';
+export type { Settings } from './types.js';
+export type { SettingsFlags, SettingsWorld } from './world.js';

@@ -1,0 +1,40 @@
+/** What a command cannot do without. No service host is built in (contract §2), so each may be missing. */
+import { AuthError, ConfigError } from '../../engine/errors.js';
+import type { Secret } from './secret.js';
+import type { Settings } from './types.js';
+
+type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl'>;
+
+/** The two lines that give a region its hosts. */
+export function hostLines(region: string): string[] {
+  return [
+    `profiles config set regions.${region}.base_url https://…`,
+    `profiles config set regions.${region}.lookup_base_url https://…`,
+  ];
+}
+
+/** @throws ConfigError with the lines to type */
+export function requireBaseUrl(settings: Hosts): string {
+  return settings.baseUrl ?? missingHost(settings.region, 'host');
+}
+
+/** @throws ConfigError with the lines to type */
+export function requireLookupBaseUrl(settings: Hosts): string {
+  return settings.lookupBaseUrl ?? missingHost(settings.region, 'lookup host');
+}
+
+function missingHost(region: string, what: string): never {
+  throw new ConfigError(`region "${region}" has no ${what}, and none is built in`, {
+    hint: `type these, with the hosts that your account names:\n${hostLines(region).join('\n')}\nor rehearse with --region sandbox`,
+  });
+}
+
+/** @throws AuthError (exit 4) with the ways to give one */
+export function requireToken(settings: Pick<Settings, 'token' | 'account'>): Secret {
+  if (settings.token) return settings.token;
+  const key = settings.account === null ? 'token' : `accounts.${settings.account}.token`;
+  const whose = settings.account === null ? '' : ` for account "${settings.account}"`;
+  throw new AuthError(`there is no token${whose}`, {
+    hint: `set PROFILES_TOKEN, give --token-file <path>, or type: profiles config set ${key}\nor rehearse with --region sandbox, which needs none`,
+  });
+}

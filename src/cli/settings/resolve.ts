@@ -1,0 +1,52 @@
+/** Reads what settings are made of, and has them decided. */
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { ConfigError, UsageError } from '../../engine/errors.js';
+import { decide } from './decide.js';
+import { fileTrouble, readConfig, refuseExposed } from './file.js';
+import { configLocation } from './location.js';
+import { readToken, type Secret } from './secret.js';
+import type { Settings } from './types.js';
+import type { SettingsFlags, SettingsWorld } from './world.js';
+
+/**
+ * Settings of this command, each value with its origin (contract §2).
+ * @throws UsageError for a flag, ConfigError for the environment or the file
+ */
+export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags): Promise<Settings> {
+  const location = configLocation(world, flags);
+  const named = location.origin === 'default' ? undefined : location.origin;
+  const config = await readConfig(location.value, world.platform, named);
+  const tokenFile = flags.tokenFile === undefined ? null : await readTokenFile(world, flags.tokenFile);
+  return decide({ world, flags, config, tokenFile });
+}
+
+/**
+ * The token of `--token-file`.
+ * @throws UsageError when it cannot be read or is empty, ConfigError when others can read it
+ */
+export async function readTokenFile(world: SettingsWorld, name: string): Promise<Secret> {
+  const origin = `--token-file ${name}`;
+  const path = resolve(world.cwd, name);
+  let text: string;
+  try {
+    const found = await stat(path);
+    // A pipe, as `<(…)` makes, has no mode that matters.
+    if (world.platform !== 'win32' && found.isFile()) {
+      refuseExposed(
+        path,
+        found.mode & 0o777,
+        ', or where that cannot be, put its content into PROFILES_TOKEN',
+      );
+    }
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new UsageError(`${origin}: ${fileTrouble((error as NodeJS.ErrnoException).code)}`, {
+      cause: error,
+    });
+  }
+  const token = readToken(text, origin);
+  if (!token) throw new UsageError(`${origin}: the file is empty`);
+  return token;
+}

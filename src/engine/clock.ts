@@ -1,0 +1,28 @@
+/** The clock that everything is handed: tests pass one that jumps. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Clock {
+  /** Wall clock, milliseconds since the epoch: for what is shown and stored. */
+  now(): number;
+  /** Monotonic, milliseconds: for what is measured. */
+  monotonic(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** A longer timer than this fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: async (ms, signal) => {
+    try {
+      for (let left = ms; left > 0 || left === ms; left -= LONGEST_TIMER_MS) {
+        await sleep(Math.min(left, LONGEST_TIMER_MS), undefined, signal ? { signal } : {});
+      }
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : error;
+    }
+  },
+};

@@ -1,0 +1,139 @@
+/**
+ * One profile. A company has an operation of its own; a user is a bulk request with one item, whose job is
+ * followed (spec: Endpoints 2 and 3; contract §1).
+ */
+import type { Clock } from './clock.js';
+import { Exit, type ExitCode, InterruptedError } from './errors.js';
+import { ID_FIELD, type Kind } from './model.js';
+import { idHashes } from './read/index.js';
+import { type RetryOptions, sendRequest, UNSENT } from './send/request.js';
+import { watchJobs } from './send/watch.js';
+import type { ServiceClient } from './service/client.js';
+import type { Job } from './service/contract.js';
+import { isFinal } from './service/names.js';
+import type { RequestRecord } from './state/requests.js';
+import type { Scope, State } from './state/state.js';
+
+export interface Profile {
+  kind: Kind;
+  id: string;
+  /** Users only. */
+  company: string | null;
+  /** Key and JSON text of each value. */
+  metadata: ReadonlyMap<string, string>;
+}
+
+export interface IdentifyDeps {
+  client: ServiceClient;
+  state: State;
+  scope: Scope;
+  clock: Clock;
+  random: () => number;
+  abort: AbortSignal;
+}
+
+export interface Identified {
+  id_field: 'company_id' | 'user_id';
+  id: string;
+  /** `accepted` for a company; for a user its job's status. */
+  status: string;
+  /** Users only: the job as last seen. */
+  job: Job | null;
+  /** Sent more than once without knowing what became of it. */
+  maybe_sent_twice: string | null;
+  warnings: string[];
+}
+
+/** The exit code (contract §7): 5 for a user that no job vouches for. */
+export function exitOfProfile({ id_field, job }: Identified): ExitCode {
+  if (id_field === 'company_id') return Exit.done;
+  if (job?.status === 'failed') return Exit.jobFailed;
+  return job === null || isWithout(job) ? Exit.rejected : Exit.done;
+}
+
+/** Completed, but its one row was not. */
+const isWithout = (job: Job): boolean => job.status === 'completed' && (job.completed_rows ?? 1) < 1;
+
+/** Sends one profile. @throws ProfilesError when it is refused or given up; WaitTimeoutError at the end of waiting */
+export async function identify(
+  profile: Profile,
+  deps: IdentifyDeps,
+  options: RetryOptions & { stop: AbortSignal; wait: boolean; waitTimeoutMs: number | null },
+): Promise<Identified> {
+  const { kind, id } = profile;
+  const { client, state, scope, clock, abort } = deps;
+  const deadlineMs = options.waitTimeoutMs === null ? null : clock.monotonic() + options.waitTimeoutMs;
+  const item = itemOf(profile);
+  const body = Buffer.from(kind === 'users' ? `{"users":[${item}]}` : item);
+  // Every send of an id clears its fingerprint, by whatever command (contract §3).
+  state.clearFingerprints(scope, kind, idHashes(state.secret, [id]));
+  const record = unrecorded(body.length);
+  const outcome = await sendRequest(record, options, {
+    submit: (signal) =>
+      kind === 'users' ? client.submit('users', body, signal) : client.identifyCompany(body, signal),
+    commit: async () => {},
+    emit: () => {},
+    clock,
+    random: deps.random,
+    stop: options.stop,
+    abort,
+  });
+  if (outcome.type === 'stopped') {
+    const arrived = record.state === 'withdrawn' ? 'nothing was sent' : 'it may have been sent';
+    throw InterruptedError.of(options.stop, { hint: arrived });
+  }
+  if (outcome.type !== 'acknowledged') throw outcome.error;
+  const result: Identified = {
+    id_field: ID_FIELD[kind],
+    id,
+    status: 'accepted',
+    job: null,
+    maybe_sent_twice: record.twice,
+    warnings: record.twice === null ? [] : [`${id} may have been sent twice: ${record.twice}`],
+  };
+  if (kind === 'companies') return result;
+  if (!outcome.job) {
+    result.warnings.push(outcome.warning ?? `user ${id} was accepted, but the reply names no job to follow`);
+    return result;
+  }
+  state.addJob(scope, outcome.job, { kind, rows: 1 });
+  result.job = outcome.job;
+  if (options.wait && !isFinal(outcome.job.status)) {
+    for await (const seen of watchJobs(client, [outcome.job], { clock, signal: options.stop, deadlineMs })) {
+      if (seen.missing) break;
+      state.sawJob(scope, seen.job);
+      result.job = seen.job;
+    }
+  }
+  if (isWithout(result.job)) result.warnings.push(`job ${result.job.job_id} completed without user ${id}`);
+  return { ...result, status: result.job.status };
+}
+
+/** JSON text, so that a key like `__proto__` is a key like any other. */
+function itemOf({ kind, id, company, metadata }: Profile): string {
+  const members = [`${JSON.stringify(ID_FIELD[kind])}:${JSON.stringify(id)}`];
+  if (kind === 'users' && company !== null) members.push(`"company_id":${JSON.stringify(company)}`);
+  if (metadata.size > 0) {
+    const pairs = [...metadata].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
+    members.push(`"metadata":{${pairs.join(',')}}`);
+  }
+  return `{${members.join(',')}}`;
+}
+
+/** One profile is typed by a person, who sees what became of it: its request is not kept for a resume. */
+function unrecorded(bytes: number): RequestRecord {
+  return {
+    seq: 1,
+    input: 0,
+    first_row: 0,
+    end_row: 1,
+    first_line: 1,
+    last_line: 1,
+    rows: 1,
+    merged: 0,
+    unchanged: 0,
+    bytes,
+    digest: '',
+    ...UNSENT,
+  };
+}

@@ -1,0 +1,126 @@
+/** Imports for programs: the flow of the command, without its terminal, its settings and its signals. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { systemClock } from '../clock.js';
+import { UsageError } from '../errors.js';
+import { type ImportResult, runImport as start } from '../import.js';
+import type { ImportEvent, Plan, Summary } from '../model.js';
+import type { ServiceClient } from '../service/client.js';
+import { openState } from '../state/state.js';
+import { type ImportRequest, optionsOf, type PlanRequest, wholeNumber } from './requests.js';
+import { baseUrlOf, createClient } from './service.js';
+
+/**
+ * An import that moves as its events are read. Leaving the loop early stops it as `signal` does; the run stays in
+ * the state, and the same request with `resume: true` continues it.
+ */
+export interface ImportRun extends AsyncIterable<ImportEvent> {
+  /**
+   * Reads what is left of the events, and gives how the import ended: the summary, the exit code that the command
+   * would have (contract §7), and the error that ended it early, or null.
+   * @throws ProfilesError for what kept it from starting, as iterating does
+   */
+  result(): Promise<ImportResult>;
+}
+
+/**
+ * Plans, sends and follows, as `profiles import` does. Nothing happens before its events or its result are asked
+ * for; then it throws for what keeps it from starting: `UsageError`, `ConfigError`, `InputError`, `LockedError`
+ * while another import of this account and kind runs, `StateError`, `InterruptedError`. What ends it later is no
+ * exception but the `failure` of its result, beside a summary that accounts for every row.
+ */
+export function runImport(request: ImportRequest): ImportRun {
+  return begin(request, false);
+}
+
+/** A plan, and what it means for an import. */
+export interface Planned {
+  plan: Plan;
+  /** Counts, the first 20 rejected rows, the rejects file of each input, warnings. Its status is `planned`. */
+  summary: Summary;
+  /** No row was rejected. */
+  valid: boolean;
+}
+
+/**
+ * Reads, maps, types and checks every row, and sends nothing (`profiles import --dry-run`). Rejected rows go to
+ * rejects files.
+ * @throws UsageError ConfigError InputError StateError InterruptedError
+ */
+export async function planImport(request: PlanRequest): Promise<Planned> {
+  const temporary = request.stateDir === undefined ? await mkdtemp(join(tmpdir(), 'profiles-plan-')) : null;
+  try {
+    const stateDir = request.stateDir ?? temporary!;
+    const { summary } = await begin({ ...request, stateDir }, true).result();
+    return { plan: summary.plan!, summary, valid: summary.rows.rejected === 0 };
+  } finally {
+    if (temporary !== null) await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/** Both requests at once: what a plan may leave out is not missed before it would be needed. */
+type Request = PlanRequest & Partial<ImportRequest> & { stateDir: string };
+
+function begin(request: Request, dryRun: boolean): ImportRun {
+  const steps = walk(request, dryRun);
+  let end: { result: ImportResult } | { error: unknown } | undefined;
+  async function* events(): AsyncGenerator<ImportEvent, void> {
+    try {
+      // Undefined for a second reader: the first was given the result.
+      const result: ImportResult | undefined = yield* steps;
+      if (result) end ??= { result };
+    } catch (error) {
+      end ??= { error };
+      throw error;
+    } finally {
+      end ??= { error: new UsageError('the import was left before its end, so it has no result') };
+    }
+  }
+  return {
+    [Symbol.asyncIterator]: events,
+    result: async () => {
+      for await (const _ of events());
+      if (end && 'result' in end) return end.result;
+      throw end?.error;
+    },
+  };
+}
+
+/** Opens what the flow needs, and closes it however the flow ends. */
+async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEvent, ImportResult> {
+  const { service, signal, abort, stdin = [] } = request;
+  const cwd = resolve(request.cwd ?? '');
+  const options = await optionsOf(request, cwd, dryRun);
+  const threads = wholeNumber('threads', request.threads, 2, 0);
+  const base_url = service ? baseUrlOf(service) : '';
+  const account = service?.account ?? null;
+  const region = service?.region ?? 'default';
+  let client: ServiceClient | undefined;
+  const abortSignal = abort ?? new AbortController().signal;
+  const state = openState(resolve(cwd, request.stateDir), systemClock.now);
+  try {
+    return yield* start(options, {
+      state,
+      scope: service ? state.scope({ account, token: service.token, region, base_url }) : null,
+      client: async () => {
+        if (!service) throw new UsageError('checkProperties needs a service to ask');
+        client ??= createClient(service);
+        return client;
+      },
+      service: { account, region, base_url },
+      clock: systemClock,
+      random: Math.random,
+      cwd,
+      platform: 'linux', // no patterns in paths, on Windows neither: a program knows its files
+      stdin: stdin instanceof Readable ? stdin : Readable.from(stdin),
+      threads,
+      stop: signal ? AbortSignal.any([signal, abortSignal]) : abortSignal,
+      abort: abortSignal,
+    });
+  } finally {
+    await client?.close();
+    state.close();
+  }
+}

@@ -1,0 +1,212 @@
+/** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
+import type { Job } from './service/contract.js';
+
+/** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
+export type Kind = 'companies' | 'users';
+
+/** The identifier's field for each kind (spec: Company, User). */
+export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;
+
+export const FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const;
+export type Format = (typeof FORMATS)[number];
+
+export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
+export type ColumnType = (typeof COLUMN_TYPES)[number];
+
+/** What an empty cell becomes: no key at all, `null` (which removes the stored value), or `""`. */
+export type EmptyCell = 'omit' | 'null' | 'string';
+
+/** A row that was refused, as it is reported. `line` counts from 1; in a JSON array it is the item's number. */
+export interface Rejection {
+  file: string;
+  line: number;
+  reason: string;
+}
+
+/** A row that was refused, with what the rejects file needs to give it back unaltered. */
+export interface RejectedRow extends Rejection {
+  /** CSV: the cells as they stood, surplus ones included. JSON: the item as it stood. */
+  original: { cells: string[] } | { item: unknown };
+}
+
+/** What the plan says about one column of a CSV or one field of a JSON input. */
+export interface ColumnPlan {
+  /** Header as written (trimmed), or the JSON field. */
+  column: string;
+  /** Where its values go: a metadata key, `company_id`, `user_id`, or null when excluded. */
+  key: string | null;
+  /** `null` where JSON values keep their own, differing types. */
+  type: ColumnType | 'mixed' | 'object' | null;
+  /** Why it has this type: `row 17: "007"`, `all 503 values are integers`, `--type`. */
+  reason: string;
+  /** Rows whose cell is empty (CSV) or that lack the field (JSON). */
+  empty: number;
+}
+
+export interface FilePlan {
+  path: string;
+  kind: Kind;
+  format: Format;
+  encoding: string;
+  delimiter: string | null;
+  rows: { read: number; rejected: number };
+  columns: ColumnPlan[];
+  /** First item as it would be sent, or null when there is none. */
+  sample: unknown;
+}
+
+/** Users' keys held against the service's user properties (`--check-properties`). */
+export interface PropertyCheck {
+  /** Keys that the service does not know. */
+  new: string[];
+  /** Likewise, but close to one that it knows: `plan_teir`, like `plan_tier`. */
+  near: { key: string; like: string }[];
+  /** Keys of another type than the service's `data_type` (spec: User property lookup record). */
+  types: { key: string; here: string; service: string }[];
+}
+
+/** The `plan` object of the result document and of the `plan` event. */
+export interface Plan {
+  /** In the order in which they were named. */
+  files: FilePlan[];
+  /** Rows whose identifier stood earlier in the same kind's input. */
+  duplicates: number;
+  /** Bulk requests. A dry run counts them; else it is an estimate where the byte limit or `--changed-only` decides. */
+  requests: number;
+  /** UTF-8 bytes of all request bodies. */
+  bytes: number;
+  /** Seconds until the service has worked it off, by this account's past jobs of the kinds; null when there are none. */
+  estimated_seconds: number | null;
+  properties?: PropertyCheck;
+}
+
+/** `read = rejected + merged + unchanged + submitted + unsent`, always (contract §4). */
+export interface RowCounts {
+  read: number;
+  rejected: number;
+  /** Merged into an earlier row of the same id in the same request. */
+  merged: number;
+  /** Skipped by `--changed-only`. */
+  unchanged: number;
+  submitted: number;
+  /** Of those submitted: rows that jobs reported completed. */
+  completed: number;
+  /** Present only when the import stopped early, was only planned, or was refused. */
+  unsent?: number;
+}
+
+/** How an import ended (contract §3 "Result"). */
+export type RunStatus =
+  /** Every row read was sent, merged or unchanged, and every job completed whole. */
+  | 'completed'
+  /** `--no-wait`: everything was accepted, no job was followed. */
+  | 'submitted'
+  /** `--dry-run`: nothing was sent. */
+  | 'planned'
+  /** More invalid rows than the import puts up with: nothing was sent. */
+  | 'rejected'
+  /** Some rows were rejected, are short in a job, or have no job to vouch for them. */
+  | 'partial'
+  /** A job failed. */
+  | 'failed'
+  /** It could not go on; `resume` holds the command that does. */
+  | 'stopped'
+  /** `--wait-timeout` ended the wait; the jobs go on. */
+  | 'timed_out'
+  /** By a signal: Ctrl-C, or the one that a program gave. */
+  | 'interrupted';
+
+/** A job of this run: the service's record, every field kept, with the file and the lines its request came from. */
+export type RunJob = Job & { file: string; first_line: number; last_line: number };
+
+export interface MaybeSentTwice {
+  file: string;
+  first_line: number;
+  last_line: number;
+  rows: number;
+  reason: string;
+  /** Of the sending that was acknowledged in the end; null when none was, or it named no job. */
+  job_id: string | null;
+}
+
+/** The result document of an import (contract §3 "Result"), in the order it is printed. */
+export interface Summary {
+  run: string | null;
+  status: RunStatus;
+  kinds: Kind[];
+  account: string | null;
+  region: string;
+  base_url: string;
+  rows: RowCounts;
+  /** Bulk requests of the whole run that had rows to send; one that was halved counts as its halves. */
+  requests: number;
+  /** Further attempts of all of them. */
+  retries: number;
+  files: {
+    path: string;
+    kind: Kind;
+    rows: { read: number; rejected: number };
+    rejects_file: string | null;
+  }[];
+  /** The first 20. */
+  rejected: Rejection[];
+  jobs: RunJob[];
+  maybe_sent_twice: MaybeSentTwice[];
+  warnings: string[];
+  /** The command that continues, when there is something to continue. */
+  resume: string | null;
+  plan?: Plan;
+  elapsed_seconds: number;
+}
+
+/**
+ * What happens during an import, in order; every reporter (terminal, plain, JSON, NDJSON) sees the same. The summary
+ * is made of the requests as they were recorded, so that it also holds what earlier sessions sent. `progress` and
+ * `notice` are for people: they are never printed as NDJSON.
+ */
+export type ImportEvent =
+  | { type: 'plan'; plan: Plan }
+  | ({ type: 'rejected' } & Rejection)
+  | {
+      type: 'submitted';
+      /** Ordinal of the request in the run, from 1. */
+      request: number;
+      kind: Kind;
+      file: string;
+      first_line: number;
+      last_line: number;
+      rows: number;
+      /** null: accepted, but the reply named no job. */
+      job_id: string | null;
+    }
+  | {
+      /** A job whose status or `completed_rows` changed. */
+      type: 'job';
+      kind: Kind;
+      /** Of its request, whatever the job says of them. */
+      rows: number;
+      job: RunJob;
+    }
+  | {
+      type: 'retry';
+      request: number;
+      attempt: number;
+      /** Milliseconds until the next attempt. */
+      delay_ms: number;
+      reason: string;
+      maybe_sent_twice: boolean;
+    }
+  | { type: 'warning'; message: string }
+  /** Said to people at once (an interrupt, a run that continues); never printed as NDJSON. */
+  | { type: 'notice'; message: string }
+  | {
+      type: 'progress';
+      phase: 'planning' | 'sending' | 'following';
+      kind: Kind | null;
+      /** Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
+      rows: number;
+      total_rows: number | null;
+      bytes?: number;
+      total_bytes?: number | null;
+    }
+  | { type: 'summary'; summary: Summary };

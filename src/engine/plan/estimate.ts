@@ -1,0 +1,41 @@
+/** Numbers of the plan that need no second look at the rows. Pure. */
+import type { Kind } from '../model.js';
+import { envelopeBytes } from '../send/body.js';
+
+/** What a scan knows of the rows of one input that would be sent. */
+export interface Volume {
+  kind: Kind;
+  rows: number;
+  /** UTF-8 bytes of all items. */
+  bytes: number;
+  largestItemBytes: number;
+}
+
+/**
+ * Requests and bytes of one input when every row is sent by itself. `exact` is false where the byte limit may
+ * cut a request short: then the number of requests is the least it can be, and only cutting tells.
+ */
+export function measure(
+  volume: Volume,
+  limits: { items: number; bytes: number },
+): { requests: number; bytes: number; exact: boolean } {
+  const { kind, rows, bytes, largestItemBytes } = volume;
+  if (rows === 0) return { requests: 0, bytes: 0, exact: true };
+  const envelope = envelopeBytes(kind);
+  const exact = Math.min(rows, limits.items) * (largestItemBytes + 1) + envelope - 1 <= limits.bytes;
+  const byItems = Math.ceil(rows / limits.items);
+  const requests = exact ? byItems : Math.max(byItems, Math.ceil((bytes + rows) / limits.bytes));
+  // Every item but the first of a request has a comma before it.
+  return { requests, bytes: bytes + requests * envelope + (rows - requests), exact };
+}
+
+/** Seconds until the service has worked it all off; null when the pace of some kind is not known. */
+export function estimateSeconds(work: readonly { rows: number; pace: number | null }[]): number | null {
+  let seconds = 0;
+  for (const { rows, pace } of work) {
+    if (rows === 0) continue;
+    if (pace === null) return null;
+    seconds += rows / pace;
+  }
+  return work.length === 0 ? null : Math.round(seconds * 10) / 10;
+}

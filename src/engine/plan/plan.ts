@@ -1,0 +1,163 @@
+/**
+ * The plan (contract §3 "Plan, then send", 1 to 3): one pass over all input, in which every row is read,
+ * mapped, typed and checked. Nothing is sent by anything in this file.
+ */
+
+import type { FilePlan, ImportEvent, Kind, Plan, RejectedRow } from '../model.js';
+import {
+  DuplicateFinder,
+  type Duplicates,
+  type Known,
+  type OpenedInput,
+  type Pool,
+  type Scan,
+  scanInput,
+} from '../read/index.js';
+import { envelopeBytes } from '../send/body.js';
+import { Channel } from '../send/channel.js';
+import type { Tally } from '../send/cutting.js';
+import { estimateSeconds } from './estimate.js';
+
+/** An input that was read to its end once. */
+export interface PlannedInput {
+  opened: OpenedInput;
+  scan: Scan;
+  /** What the service was known to hold when it was read; undefined when everything is sent. */
+  known: Known | undefined;
+}
+
+export interface ScanDeps {
+  /** Key of the hashes that find duplicates and changes. */
+  hashKey: Buffer;
+  itemLimitBytes: number;
+  pool: Pool;
+  signal: AbortSignal;
+  /** What the service holds of a kind; undefined when everything is sent. */
+  known(kind: Kind): Known | undefined;
+  /** Takes a rejected row of the input with this index to its rejects file. */
+  reject(input: number, row: RejectedRow): void;
+}
+
+export interface Scanned {
+  inputs: PlannedInput[];
+  duplicates: Map<Kind, Duplicates>;
+  warnings: string[];
+}
+
+/** Reads every input once, yields rejections and progress as they come, and returns what was found. */
+export async function* scanAll(
+  opened: readonly OpenedInput[],
+  deps: ScanDeps,
+): AsyncGenerator<ImportEvent, Scanned> {
+  const finders = new Map<Kind, DuplicateFinder>();
+  const inputs: PlannedInput[] = [];
+  const references: { path: string; ids: BigUint64Array }[] = [];
+  const bothKinds = new Set(opened.map((input) => input.kind)).size === 2;
+  for (const [index, input] of opened.entries()) {
+    const finder = finders.get(input.kind) ?? new DuplicateFinder();
+    finders.set(input.kind, finder);
+    const events = new Channel<ImportEvent>();
+    const known = deps.known(input.kind);
+    /** Ends the reading when nobody takes its events any more. */
+    const left = new AbortController();
+    const scan = scanInput(input, {
+      hashKey: deps.hashKey,
+      itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
+      pool: deps.pool,
+      known,
+      signal: AbortSignal.any([deps.signal, left.signal]),
+      onRejected: async (row) => {
+        deps.reject(index, row);
+        events.push({ type: 'rejected', file: row.file, line: row.line, reason: row.reason });
+        await events.room();
+      },
+      onProgress: (rows, bytes) => {
+        const total_bytes = input.stamp.size;
+        events.push({
+          type: 'progress',
+          phase: 'planning',
+          kind: input.kind,
+          rows,
+          total_rows: null,
+          bytes,
+          total_bytes,
+        });
+      },
+      collectIds: (ids) => finder.add(ids),
+      collectCompanies: bothKinds ? (ids) => references.push({ path: input.path, ids }) : undefined,
+    }).finally(() => events.close());
+    try {
+      yield* events;
+    } finally {
+      left.abort();
+      await scan.catch(() => {}); // it is thrown below, to a consumer that is still there
+    }
+    inputs.push({ opened: input, scan: await scan, known });
+  }
+  const duplicates = new Map([...finders].map(([kind, finder]) => [kind, finder.finish()] as const));
+  for (const { opened: input, scan } of inputs) {
+    // Ids that stand more than once are always sent: where there are any, every item may be needed.
+    if (duplicates.get(input.kind)!.count > 0) scan.changed = null;
+  }
+  const warnings = inputs.flatMap((input) => input.scan.warnings.map((w) => `${input.opened.path}: ${w}`));
+  const companies = duplicates.get('companies');
+  if (companies) warnings.push(...absentCompanies(references, companies));
+  return { inputs, duplicates, warnings };
+}
+
+/** Users whose company is not among the companies of the same command: one warning a file. */
+function absentCompanies(
+  references: readonly { path: string; ids: BigUint64Array }[],
+  companies: Duplicates,
+): string[] {
+  const absent = new Map<string, number>();
+  for (const { path, ids } of references) {
+    for (const id of ids) if (!companies.all.has(id)) absent.set(path, (absent.get(path) ?? 0) + 1);
+  }
+  return [...absent].map(
+    ([path, rows]) =>
+      `${path}: ${rows} ${rows === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`,
+  );
+}
+
+/** Rows of all inputs, as the plan found them. */
+export function plannedRows({ inputs }: Scanned): { read: number; rejected: number } {
+  const rows = { read: 0, rejected: 0 };
+  for (const { scan } of inputs) {
+    rows.read += scan.rows.read;
+    rows.rejected += scan.rows.rejected;
+  }
+  return rows;
+}
+
+export const scansOf = ({ inputs }: Scanned, kind: Kind): Scan[] =>
+  inputs.filter(({ opened }) => opened.kind === kind).map(({ scan }) => scan);
+
+/** What the inputs hold, for telling whether they are the same again. */
+export const contentOf = ({ inputs }: Scanned): { path: string; kind: Kind; digest: string }[] =>
+  inputs.map(({ opened, scan }) => ({ path: opened.path, kind: opened.kind, digest: scan.digest }));
+
+/** What the plan says of one input. */
+export function filePlanOf({ opened, scan }: Pick<PlannedInput, 'opened' | 'scan'>): FilePlan {
+  const { path, kind, format, encoding, delimiter } = opened;
+  const { rows, columns, sample } = scan;
+  return { path, kind, format, encoding, delimiter, rows, columns, sample };
+}
+
+/** The `plan` object, from what was scanned and tallied. */
+export function planOf(scanned: Scanned, tallied: Tally, pace: (kind: Kind) => number | null): Plan {
+  const files = scanned.inputs.map(filePlanOf);
+  const work = [...scanned.duplicates.keys()].map((kind) => ({
+    pace: pace(kind),
+    rows: files
+      .filter((file) => file.kind === kind)
+      .reduce((sum, { rows }) => sum + rows.read - rows.rejected, 0),
+  }));
+  return {
+    files,
+    duplicates: [...scanned.duplicates.values()].reduce((sum, { count }) => sum + count, 0),
+    requests: tallied.requests,
+    bytes: tallied.bytes,
+    estimated_seconds: estimateSeconds(work),
+  };
+}

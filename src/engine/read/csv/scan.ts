@@ -1,0 +1,129 @@
+/** The plan's look at a batch of CSV: types, sizes and identifiers of its rows. */
+
+import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
+import { TOO_LARGE } from '../item-writer.js';
+import { jsonStringBytes } from '../json/text.js';
+import { addCell, type ColumnStats, emptyStats } from '../mapping/stats.js';
+import type { CsvColumnPart, ScanPart } from '../parts.js';
+import { type RowOptions, ScanRows } from '../scan-rows.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
+import { itemText } from './build.js';
+import { type CsvLayout, csvLayout } from './layout.js';
+import { batchRows, rejectedRow } from './rows.js';
+
+export function scanCsv(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
+  const layout = csvLayout(input);
+  const { itemLimitBytes, held } = options;
+  const accepted = new ScanRows(input, options);
+  const itemOf = itemText(layout, held?.schema ?? { types: [], itemLimitBytes });
+  return (batch) => {
+    const rows = batchRows(batch, input.delimiter!);
+    const columns = new Columns(layout);
+    accepted.begin(batch);
+    for (let number = 0; number < rows.length; number++) {
+      const row = rows[number]!;
+      const line = batch.lines[number]!;
+      const reason = layout.refusal(row);
+      if (reason !== null) {
+        accepted.reject(rejectedRow(input.path, batch, number, reason, row));
+        // A row that is not sent still belongs to its columns: it may come back mended.
+        if (row.length === layout.targets.length) {
+          columns.measure(row, line);
+          columns.leaveOut(row);
+        }
+        continue;
+      }
+      const bytes = columns.measure(row, line);
+      if (bytes <= itemLimitBytes) {
+        const company = layout.company >= 0 ? row[layout.company]! : '';
+        accepted.accept(number, row[layout.id]!, company, bytes);
+        continue;
+      }
+      columns.leaveOut(row);
+      // Numbers have no quotes: with those, some columns' types decide.
+      if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.leaveOpen(number);
+      else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, row));
+    }
+    return accepted.finish(
+      columns.parts,
+      (number) => ({ cells: rows[number]! }),
+      // With numbers as numbers it has no more bytes than were measured, which is within the limit.
+      (writer, number) => writer.add(number, itemOf(rows[number]!), rows[number]![layout.id]!),
+    );
+  };
+}
+
+/** The columns of a batch, counted cell by cell. */
+class Columns {
+  readonly parts: CsvColumnPart[];
+  /** Of the row measured last: cells that may yet turn out as numbers. */
+  perhapsNumbers = 0;
+  readonly #layout: CsvLayout;
+  /** Columns whose cells are only counted: identifiers, those left out, and `metadata`. */
+  readonly #others: { index: number; stats: ColumnStats }[];
+  readonly #metadata: {
+    index: number;
+    stats: ColumnStats;
+    keyBytes: number;
+    inferred: boolean;
+    text: boolean;
+  }[];
+  readonly #emptyBytes: number;
+  readonly #constantBytes: number;
+
+  constructor(layout: CsvLayout) {
+    this.#layout = layout;
+    this.parts = layout.targets.map(() => ({ stats: emptyStats(), outside: 0 }));
+    const stats = this.parts.map((part) => part.stats);
+    this.#metadata = layout.metadata.map(({ index, key, target: { pinned } }) => ({
+      index,
+      stats: stats[index]!,
+      keyBytes: Buffer.byteLength(key),
+      inferred: pinned === null,
+      text: pinned === null || pinned === 'string',
+    }));
+    this.#others = layout.targets.flatMap(({ role }, index) =>
+      role === 'metadata' ? [] : [{ index, stats: stats[index]! }],
+    );
+    this.#emptyBytes = layout.empty?.length ?? 0;
+    this.#constantBytes = Buffer.byteLength(layout.constants);
+  }
+
+  /** Counts the cells of a row, and the bytes of its item when every inferred column is text. */
+  measure(row: readonly string[], line: number): number {
+    const { head, id, company } = this.#layout;
+    this.perhapsNumbers = 0;
+    let members = this.#constantBytes;
+    for (const { index, stats, keyBytes, inferred, text } of this.#metadata) {
+      const cell = row[index]!;
+      if (cell === '') {
+        stats.empty++;
+        if (this.#emptyBytes > 0) members += keyBytes + this.#emptyBytes;
+        continue;
+      }
+      if (inferred) {
+        addCell(stats, cell, line);
+        if (stats.notNumber === null) this.perhapsNumbers++;
+      } else {
+        stats.cells++;
+      }
+      members += keyBytes + (text ? jsonStringBytes(cell) : cell.length);
+    }
+    for (const { index, stats } of this.#others) {
+      if (row[index] === '') stats.empty++;
+      else stats.cells++;
+    }
+    const spread = this.#layout.spread(row);
+    if (spread !== '') members += Buffer.byteLength(spread);
+    let bytes = head.length + jsonStringBytes(row[id]!) + '}'.length;
+    if (company >= 0 && row[company] !== '') bytes += COMPANY.length + jsonStringBytes(row[company]!);
+    // A comma stands before each member but the first.
+    if (members > 0) bytes += METADATA_OPEN.length + members - 1 + METADATA_CLOSE.length;
+    return bytes;
+  }
+
+  /** Takes note that a row that was measured is not among those accepted. */
+  leaveOut(row: readonly string[]): void {
+    for (const [index, part] of this.parts.entries()) if (row[index] !== '') part.outside++;
+  }
+}

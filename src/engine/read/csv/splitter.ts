@@ -1,0 +1,274 @@
+/**
+ * Cuts CSV into batches of whole records, without the empty lines between them. It knows where records end
+ * and on which lines they begin, and nothing of what is in them: the parser reads the cells, on any thread.
+ * One pass over the bytes; a property test holds that it and the parser see the same records.
+ */
+import { InputError } from '../../errors.js';
+import { formatBytes } from '../bytes.js';
+import { Carry, MAX_RECORD_BYTES, Numbers, type Splitter } from '../text/splitter.js';
+import type { RecordBatch } from '../types.js';
+
+export interface CsvForm {
+  /** For messages. */
+  path: string;
+  /** One ASCII character. */
+  delimiter: string;
+  maxCellBytes: number;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const QUOTE = 0x22;
+
+/** What a byte may mean. All others are text. */
+enum Meaning {
+  text,
+  delimiter,
+  lf,
+  cr,
+  quote,
+}
+
+enum In {
+  /** Before the first byte of a cell: the one place where a quote opens. */
+  start,
+  plain,
+  quoted,
+  /** After a quote inside a quoted cell: it closed the cell, or it is the first of two. */
+  closed,
+}
+
+export class CsvSplitter implements Splitter {
+  line = 1;
+  readonly #form: CsvForm;
+  readonly #meaning = new Uint8Array(256);
+  readonly #carry = new Carry();
+  readonly #lines = new Numbers();
+  /** Start and end of each record, without its line end, as offsets in the chunk less the bytes to be left out before them. */
+  readonly #spans = new Numbers();
+  /** Offsets in the chunk of line ends that end no record: the parser would take them for rows. */
+  readonly #empty = new Numbers();
+  readonly #maxRecordBytes: number;
+  #skipHeader: boolean;
+  /** Where in the current chunk the header ended. */
+  #headerEnd = 0;
+  #first = 0;
+  #state: In = In.start;
+  #recordLine = 1;
+  /** Offsets from the start of the chunk; negative when they lie in an earlier one. */
+  #recordStart = 0;
+  #cellStart = 0;
+  #lastCr = -2;
+  /** The last CR ended a record of this chunk: an LF after it belongs to that. */
+  #crKept = false;
+  /** Of the quoted cell: the line of its opening quote, and how many doubled quotes it holds so far. */
+  #openLine = 1;
+  #doubled = 0;
+
+  /** `header`: the first record is not data, and is in no batch. */
+  constructor(form: CsvForm, options: { header: boolean }) {
+    this.#form = form;
+    this.#skipHeader = options.header;
+    this.#maxRecordBytes = Math.max(MAX_RECORD_BYTES, form.maxCellBytes * 2);
+    this.#meaning[form.delimiter.charCodeAt(0)] = Meaning.delimiter;
+    this.#meaning[LF] = Meaning.lf;
+    this.#meaning[CR] = Meaning.cr;
+    this.#meaning[QUOTE] = Meaning.quote;
+  }
+
+  push(chunk: Buffer): RecordBatch | null {
+    this.#crKept = false;
+    const cut = this.#scan(chunk);
+    this.#checkOpenRecord(chunk.length);
+    this.#recordStart -= chunk.length;
+    this.#cellStart -= chunk.length;
+    this.#lastCr -= chunk.length;
+    if (cut === 0) {
+      this.#carry.keep(chunk);
+      return null;
+    }
+    const shift = this.#carry.length - this.#headerEnd;
+    const spans = this.#spans.take(shift);
+    const bytes = this.#carry.take(chunk.subarray(this.#headerEnd, cut));
+    this.#headerEnd = 0;
+    this.#carry.keep(chunk.subarray(cut));
+    return this.#batch(without(bytes, this.#empty.take(), shift), spans);
+  }
+
+  end(): RecordBatch | null {
+    if (this.#state === In.quoted) throw this.#unclosed('never closed');
+    if (this.#recordStart === 0) return null;
+    this.#checkCell(0);
+    if (this.#skipHeader) return null;
+    this.#complete(0);
+    const spans = this.#spans.take(this.#carry.length);
+    return this.#batch(this.#carry.take(new Uint8Array(0)), spans);
+  }
+
+  #batch(bytes: Uint8Array<ArrayBuffer>, spans: Uint32Array<ArrayBuffer>): RecordBatch | null {
+    const lines = this.#lines.take();
+    if (lines.length === 0) return null;
+    const first = this.#first;
+    this.#first += lines.length;
+    return { bytes, lines, spans, fileLines: null, first };
+  }
+
+  /** Goes over a chunk. Gives the offset after its last whole record, 0 when it completes none. */
+  #scan(chunk: Buffer): number {
+    const meaning = this.#meaning;
+    const length = chunk.length;
+    let state = this.#state;
+    let line = this.line;
+    let lastCr = this.#lastCr;
+    let cut = 0;
+    for (let at = 0; at < length; at++) {
+      const what = meaning[chunk[at]!]!;
+      if (what === Meaning.text) {
+        if (state === In.start) state = In.plain;
+        else if (state === In.closed) throw this.#textAfterQuote(line);
+        // Text goes on as text, in and out of quotes: most bytes are passed here.
+        while (at + 1 < length && meaning[chunk[at + 1]!] === Meaning.text) at++;
+        continue;
+      }
+      if (what === Meaning.quote) {
+        if (state === In.start) {
+          state = In.quoted;
+          this.#openLine = line;
+          this.#doubled = 0;
+        } else if (state === In.quoted) {
+          state = In.closed;
+        } else if (state === In.closed) {
+          state = In.quoted;
+          this.#doubled++;
+        }
+        continue;
+      }
+      if (state === In.quoted) {
+        if (what === Meaning.cr) {
+          line++;
+          lastCr = at;
+        } else if (what === Meaning.lf && lastCr !== at - 1) {
+          line++;
+        }
+        continue;
+      }
+      if (what === Meaning.delimiter) {
+        this.#state = state;
+        this.#checkCell(at);
+        this.#cellStart = at + 1;
+        state = In.start;
+        continue;
+      }
+      // A line end, outside quotes.
+      if (what === Meaning.lf && lastCr === at - 1) {
+        this.#recordLine = line; // second half of CR LF
+        if (!this.#crKept) this.#empty.push(at);
+      } else {
+        const ends = this.#recordStart < at;
+        this.#crKept = ends && !this.#skipHeader;
+        if (!ends) {
+          this.#empty.push(at);
+        } else {
+          this.#state = state;
+          this.#checkCell(at);
+          if (this.#skipHeader) {
+            this.#skipHeader = false;
+            this.#carry.clear();
+            this.#empty.take();
+            this.#headerEnd = at + 1;
+          } else {
+            this.#complete(at);
+          }
+        }
+        line++;
+        this.#recordLine = line;
+        if (what === Meaning.cr) lastCr = at;
+      }
+      state = In.start;
+      cut = at + 1;
+      this.#recordStart = cut;
+      this.#cellStart = cut;
+    }
+    this.#state = state;
+    this.line = line;
+    this.#lastCr = lastCr;
+    return cut;
+  }
+
+  /** Takes note of the record that ends at `end`. */
+  #complete(end: number): void {
+    this.#lines.push(this.#recordLine);
+    this.#spans.push(this.#recordStart - this.#empty.length);
+    this.#spans.push(end - this.#empty.length);
+  }
+
+  /** Holds a cell that ends at `end` against the limit. */
+  #checkCell(end: number): void {
+    const { maxCellBytes } = this.#form;
+    if (end - this.#cellStart <= maxCellBytes) return;
+    const quotes = this.#state === In.closed ? 2 + this.#doubled : 0;
+    if (end - this.#cellStart - quotes > maxCellBytes) throw this.#tooLong();
+  }
+
+  /** Holds what is still open at the end of a chunk against the limits, so that memory stays bounded. */
+  #checkOpenRecord(end: number): void {
+    if (this.#state === In.quoted) {
+      const { maxCellBytes } = this.#form;
+      if (end - this.#cellStart - 1 - this.#doubled > maxCellBytes) {
+        throw this.#unclosed(`not closed within ${formatBytes(maxCellBytes)}`);
+      }
+    } else if (this.#state === In.plain) {
+      this.#checkCell(end);
+    }
+    if (end - this.#recordStart > this.#maxRecordBytes) {
+      throw new InputError(`the record is larger than ${formatBytes(this.#maxRecordBytes)}`, {
+        file: this.#form.path,
+        line: this.#recordLine,
+        hint: 'check the delimiter and the line ends',
+      });
+    }
+  }
+
+  #unclosed(how: string): InputError {
+    return new InputError(`the quote that opens on this line is ${how}`, {
+      file: this.#form.path,
+      line: this.#openLine,
+      hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a cell that is longer',
+    });
+  }
+
+  #textAfterQuote(line: number): InputError {
+    const opened = this.#openLine === line ? '' : `, which opened on line ${this.#openLine}`;
+    return new InputError(`text follows the closing quote of a cell${opened}`, {
+      file: this.#form.path,
+      line,
+      hint: 'double a quote that belongs to the text ("")',
+    });
+  }
+
+  #tooLong(): InputError {
+    return new InputError(`a cell is longer than ${formatBytes(this.#form.maxCellBytes)}`, {
+      file: this.#form.path,
+      line: this.#recordLine,
+      hint: 'shorten it, or raise --max-cell',
+    });
+  }
+}
+
+/** `bytes` without those at some offsets, ascending, each of which is `shift` less than in `bytes`. */
+function without(
+  bytes: Uint8Array<ArrayBuffer>,
+  offsets: Uint32Array,
+  shift: number,
+): Uint8Array<ArrayBuffer> {
+  if (offsets.length === 0) return bytes;
+  let length = offsets[0]! + shift;
+  for (let index = 0; index < offsets.length; index++) {
+    const from = offsets[index]! + shift + 1;
+    const next = offsets[index + 1];
+    const to = next === undefined ? bytes.length : next + shift;
+    bytes.copyWithin(length, from, to);
+    length += to - from;
+  }
+  return bytes.subarray(0, length);
+}

@@ -1,0 +1,120 @@
+/** Collects the items of a batch: their text back to back, and what identifies each of them. */
+import { Hashes } from './hashes.js';
+import { recordHashes } from './record-hashes.js';
+import type { Identified } from './scan-rows.js';
+import { Numbers } from './text/splitter.js';
+import type { ItemBatch, OpenedInput, RecordBatch, RejectedRecord, Schema } from './types.js';
+
+/** Why a row is out whose item no request could hold. */
+export const TOO_LARGE = 'the item is larger than a request may be';
+
+/** Memory that is kept for the next batch; what a batch of huge items needed is given back. */
+const KEPT_BYTES = 2 * 1024 * 1024;
+
+/** What is hashed of rows beside identifier and item. */
+export interface HashOptions {
+  /** Secret of this machine or run: hashes of different keys cannot be compared. */
+  hashKey: Uint8Array;
+  /** Their records too, so that a later import knows them before it makes items of them. */
+  records: boolean;
+}
+
+/** An item that writes itself. */
+export interface WritesItself extends Identified {
+  /** Writes `size` bytes. */
+  write(target: Buffer, start: number): void;
+}
+
+/** Writes one batch after another into the same memory: a new buffer for each would cost more than the writing. */
+export class ItemWriter {
+  /** Its rows are named by their numbers in it. */
+  #batch: RecordBatch | null = null;
+  #bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
+  #length = 0;
+  readonly #ends = new Numbers();
+  readonly #lines = new Numbers();
+  #ordinals: number[] = [];
+  #rejected: RejectedRecord[] = [];
+  readonly #ids: Hashes;
+  readonly #contents: Hashes;
+  readonly #records: Hashes | null;
+  readonly #limit: number;
+
+  constructor(input: OpenedInput, schema: Schema, { hashKey, records }: HashOptions) {
+    this.#ids = new Hashes(hashKey, 'id');
+    this.#contents = new Hashes(hashKey, 'item');
+    this.#records = records ? recordHashes(input, schema, hashKey) : null;
+    this.#limit = schema.itemLimitBytes;
+  }
+
+  /** Forgets what was written, whether or not it was finished. */
+  begin(batch: RecordBatch): void {
+    this.#batch = batch;
+    if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
+    this.#length = 0;
+    this.#ordinals = [];
+    this.#rejected = [];
+    for (const collected of [this.#ends, this.#lines, this.#ids, this.#contents, this.#records]) {
+      collected?.take();
+    }
+  }
+
+  /** Appends the item of a row. False when it is larger than a request may be; then it is not appended. */
+  add(number: number, item: string, id: string): boolean {
+    // No UTF-16 code unit takes more than three bytes of UTF-8.
+    this.#reserve(item.length * 3);
+    const bytes = this.#bytes.write(item, this.#length);
+    if (bytes > this.#limit) return false;
+    this.#ids.add(id);
+    this.#append(number, bytes);
+    return true;
+  }
+
+  /** Likewise, for an item that writes itself. */
+  addPlain(number: number, item: WritesItself): boolean {
+    if (item.size > this.#limit) return false;
+    this.#reserve(item.size);
+    item.write(this.#bytes, this.#length);
+    this.#ids.addBytes(item.bytes, item.id, item.idEnd);
+    this.#append(number, item.size);
+    return true;
+  }
+
+  #append(number: number, bytes: number): void {
+    const { bytes: text, spans, lines, first } = this.#batch!;
+    const start = this.#length;
+    this.#length += bytes;
+    this.#ends.push(this.#length);
+    this.#lines.push(lines[number]!);
+    this.#ordinals.push(first + number);
+    this.#contents.addBytes(this.#bytes, start, this.#length);
+    this.#records?.addBytes(text, spans[2 * number]!, spans[2 * number + 1]!);
+  }
+
+  reject(row: RejectedRecord): void {
+    this.#rejected.push(row);
+  }
+
+  /** What was written since `begin`, in memory of its own. */
+  finish(): ItemBatch {
+    return {
+      items: Uint8Array.from(this.#bytes.subarray(0, this.#length)),
+      ends: this.#ends.take(),
+      lines: this.#lines.take(),
+      ordinals: Float64Array.from(this.#ordinals),
+      ids: this.#ids.take(),
+      contents: this.#contents.take(),
+      records: this.#records?.take() ?? new BigUint64Array(this.#ordinals.length),
+      held: null,
+      read: this.#ordinals.length + this.#rejected.length,
+      rejected: this.#rejected,
+    };
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#length + bytes));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+}

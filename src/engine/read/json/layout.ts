@@ -1,0 +1,148 @@
+/** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
+import type { ColumnType } from '../../model.js';
+import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
+import { inexactReason, membersText } from '../mapping/members.js';
+import { quoted, shown } from '../mapping/quoted.js';
+import { constantsOf, METADATA, type Target, targeting } from '../mapping/targets.js';
+import type { OpenedInput } from '../types.js';
+import { type JsonType, jsonTypeOf, MAX_FIELDS } from './field-stats.js';
+import { inexactNumber, jsonString, writtenAgain } from './text.js';
+
+/** A value of an item, accepted or not, under the name by which rules and plan know it. */
+export type SeeField = (target: Target, value: unknown) => void;
+
+export interface LaidOut {
+  item: string;
+  id: string;
+  company: string;
+}
+
+/** Lays out items one after another. Gives a reason instead where an item cannot be sent. */
+export type Layout = (value: unknown, text: string, see?: SeeField) => LaidOut | string;
+
+/** Targets of fields, met one by one: those of the items themselves, and those of their `metadata`. */
+export interface ItemTargets {
+  flat: (field: string) => Target;
+  nested: (field: string) => Target;
+}
+
+export function targetsOfItems(input: OpenedInput): ItemTargets {
+  const flat = cached(targeting(input));
+  return { flat, nested: memberTargeting(input, flat) };
+}
+
+/** Names of fields inside `metadata` are never identifiers; as columns they share the names of flat fields. */
+function memberTargeting(input: OpenedInput, flat: (field: string) => Target): (field: string) => Target {
+  const nested = targeting({ ...input, idColumn: '', companyIdColumn: null });
+  return cached((field) => {
+    const taken = flat(field).role;
+    if (taken === 'metadata' || taken === 'ignored') return nested(field);
+    // `metadata.company_id` is not the identifier, and `metadata.metadata` is not spread again.
+    return { column: `${METADATA}.${field}`, role: 'metadata', key: field, pinned: null, because: null };
+  });
+}
+
+function cached(targetOf: (field: string) => Target): (field: string) => Target {
+  const known = new Map<string, Target>();
+  return (field) => {
+    let target = known.get(field);
+    if (!target) {
+      target = targetOf(field);
+      // Items may have any number of different fields; a cache of all of them would grow with the file.
+      if (known.size < MAX_FIELDS) known.set(field, target);
+    }
+    return target;
+  };
+}
+
+export function jsonLayout(input: OpenedInput): Layout {
+  const { flat, nested } = targetsOfItems(input);
+  const constants = membersText(constantsOf(input.rules));
+  const constantKeys = new Set(input.rules.set.map(([key]) => key));
+  const idKey = headOf(input.kind);
+
+  return (value, text, see) => {
+    if (!isObject(value)) return `is ${article(jsonTypeOf(value), value)}, not an object`;
+    const inexact = inexactNumber(text);
+    // The first reason is told; all fields are looked at, so that the plan knows them.
+    let reason = inexact === null ? null : inexactReason(fieldHolding(value, inexact), inexact);
+    let id = '';
+    let company = '';
+    let spread: Record<string, unknown> | null = null;
+    const members = new Map<string, string>();
+
+    for (const field of Object.keys(value)) {
+      const target = flat(field);
+      const member = value[field];
+      if (target.role === 'spread') {
+        if (isObject(member)) spread = member;
+        else if (member !== null)
+          reason ??= `${field} is ${article(jsonTypeOf(member), member)}, not an object`;
+        continue;
+      }
+      see?.(target, member);
+      if (target.role === 'metadata') place(target, member);
+      else if (target.role === 'id' || target.role === 'company') {
+        if (member === null && target.role === 'company') continue;
+        if (typeof member !== 'string') reason ??= notText(field, member);
+        else if (target.role === 'id') id = member;
+        else company = member;
+      }
+    }
+    if (id === '') {
+      reason ??= `${input.idColumn} is ${Object.hasOwn(value, input.idColumn) ? 'empty' : 'missing'}`;
+    }
+    for (const field of spread ? Object.keys(spread) : []) {
+      const target = nested(field);
+      const member = spread![field];
+      see?.(target, member);
+      const taken = target.key !== null && (members.has(target.key) || constantKeys.has(target.key));
+      if (target.role === 'metadata' && !taken) place(target, member);
+    }
+    if (reason !== null) return reason;
+    let body = '';
+    for (const member of members.values()) body += member;
+    body += constants;
+    const head = idKey + jsonString(id) + (company === '' ? '' : COMPANY + jsonString(company));
+    const item = `${head}${body === '' ? '' : METADATA_OPEN + body.slice(1) + METADATA_CLOSE}}`;
+    return { item, id, company };
+
+    function place({ column, key, pinned }: Target, member: unknown): void {
+      if (members.has(key!)) reason ??= `two fields would both be the key ${quoted(key!)}`;
+      if (pinned !== null && !isOfType(jsonTypeOf(member), pinned)) {
+        reason ??= `${column}: ${shown(member)} is not of type ${pinned}`;
+      }
+      const json = typeof member === 'string' ? jsonString(member) : writtenAgain(member);
+      if (json === null) reason ??= `${column} is nested too deeply`;
+      members.set(key!, `,${jsonString(key!)}:${json}`);
+    }
+  };
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** JSON values keep their types; a pinned type only checks them. `null` removes a key, whatever its type. */
+export function isOfType(actual: JsonType, type: ColumnType): boolean {
+  return actual === 'null' || actual === type || (type === 'number' && actual === 'integer');
+}
+
+function notText(field: string, value: unknown): string {
+  const type = jsonTypeOf(value);
+  if (type === 'integer' || type === 'number') {
+    return `${field} is the number ${JSON.stringify(value)}, which has lost any leading zeros; write it in quotes: "${JSON.stringify(value)}"`;
+  }
+  return `${field} is ${article(type, value)}, not a text`;
+}
+
+function article(type: JsonType, value: unknown): string {
+  if (type === 'null') return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return type === 'integer' || type === 'object' ? `an ${type}` : `a ${type === 'string' ? 'text' : type}`;
+}
+
+/** The top-level field whose value holds a number; only its text is at hand, so the first that may. */
+function fieldHolding(item: Record<string, unknown>, number: string): string {
+  const rounded = JSON.stringify(Number(number));
+  return Object.keys(item).find((field) => writtenAgain(item[field])?.includes(rounded)) ?? 'the item';
+}

@@ -1,0 +1,210 @@
+/**
+ * Items laid out without being parsed: their values are copied as they stand. Equal, byte for byte, to what
+ * the layout makes of the parsed item; whatever is not plain is left to it, so only it knows reasons.
+ */
+
+import * as form from '../item-form.js';
+import type { WritesItself } from '../item-writer.js';
+import { membersText } from '../mapping/members.js';
+import { constantsOf } from '../mapping/targets.js';
+import type { OpenedInput } from '../types.js';
+import { CLOSE_BRACE, COMMA, Is, skipSpace } from './bytes.js';
+import { type JsonType, jsonTypeOf } from './field-stats.js';
+import { Fields, Keys } from './fields.js';
+import { isOfType, targetsOfItems } from './layout.js';
+import { Members } from './members.js';
+
+const METADATA_OPEN = Buffer.from(form.METADATA_OPEN);
+const COMPANY = Buffer.from(form.COMPANY);
+
+const TYPES: Record<Exclude<Is, Is.other>, JsonType> = {
+  [Is.text]: 'string',
+  [Is.escaped]: 'string',
+  [Is.integer]: 'integer',
+  [Is.decimal]: 'number',
+  [Is.boolean]: 'boolean',
+  [Is.null]: 'null',
+  [Is.spread]: 'object',
+};
+
+/** The JSON type of a member. */
+export function typeOf(members: Members, index: number): JsonType {
+  const kind = members.kinds[index]! as Is;
+  return kind === Is.other ? jsonTypeOf(members.respelled[index]!.value) : TYPES[kind];
+}
+
+/** One item after another, in the same memory. */
+export class PlainItem implements WritesItself {
+  /** Of the item that was read last: its bytes as it would be sent. */
+  size = 0;
+  /** Where the identifier stands, without quotes, and a user's company; both 0 where there is none. */
+  id = 0;
+  idEnd = 0;
+  company = 0;
+  companyEnd = 0;
+  /** The text that the members stand in. */
+  bytes: Buffer = Buffer.alloc(0);
+  readonly flat: Members;
+  readonly nested: Members;
+  readonly #fields: readonly Fields[];
+  readonly #head: Buffer;
+  readonly #constants: Buffer;
+  #item = 0;
+  /** Bytes of the members that are placed, each with a comma before it, and of the constants. */
+  #body = 0;
+
+  constructor(input: OpenedInput) {
+    const constants = constantsOf(input.rules);
+    const keys = new Keys(new Set(constants.map(([key]) => key)));
+    const targets = targetsOfItems(input);
+    const [flat, nested] = [new Fields(targets.flat, keys), new Fields(targets.nested, keys)];
+    this.#fields = [flat, nested];
+    this.flat = new Members(flat);
+    this.nested = new Members(nested);
+    this.#head = Buffer.from(form.headOf(input.kind));
+    this.#constants = Buffer.from(membersText(constants));
+  }
+
+  begin(batch: Uint8Array): void {
+    this.bytes = Buffer.from(batch.buffer, batch.byteOffset, batch.byteLength);
+    for (const fields of this.#fields) fields.forgetParts();
+    for (const members of [this.flat, this.nested]) members.respelled.length = 0;
+  }
+
+  /** Reads the item that stands from `start` to `end`. False when it is not plain: nothing is known of it then. */
+  read(start: number, end: number): boolean {
+    const { bytes, flat, nested } = this;
+    this.#item++;
+    nested.count = 0;
+    const at = flat.read(bytes, skipSpace(bytes, start), end, this.#item, nested);
+    if (at === -1 || at > end || skipSpace(bytes, at) < end) return false;
+    this.id = this.idEnd = this.company = this.companyEnd = 0;
+    this.#body = this.#constants.length;
+    for (let index = 0; index < flat.count; index++) if (!this.#takeFlat(index)) return false;
+    if (this.idEnd === this.id) return false;
+    for (let index = 0; index < nested.count; index++) if (!this.#takeNested(index)) return false;
+    this.size = this.#head.length + this.idEnd - this.id + '""}'.length;
+    if (this.companyEnd > this.company) this.size += COMPANY.length + this.companyEnd - this.company + 2;
+    // The first member has no comma.
+    if (this.#body > 0) this.size += METADATA_OPEN.length + this.#body - 1 + form.METADATA_CLOSE.length;
+    return true;
+  }
+
+  /** Writes the item that was read last, `size` bytes. */
+  write(target: Buffer, start: number): void {
+    const { bytes } = this;
+    target.set(this.#head, start);
+    let at = copy(bytes, this.id - 1, this.idEnd + 1, target, start + this.#head.length);
+    if (this.companyEnd > this.company) {
+      target.set(COMPANY, at);
+      at = copy(bytes, this.company - 1, this.companyEnd + 1, target, at + COMPANY.length);
+    }
+    if (this.#body > 0) {
+      const open = at;
+      at += METADATA_OPEN.length - 1;
+      at = this.#writeMembers(this.flat, target, at);
+      at = this.#writeMembers(this.nested, target, at);
+      target.set(this.#constants, at);
+      at += this.#constants.length;
+      // Over the comma of the first member.
+      target.set(METADATA_OPEN, open);
+      target[at++] = CLOSE_BRACE;
+    }
+    target[at] = CLOSE_BRACE;
+  }
+
+  #takeFlat(index: number): boolean {
+    const { flat } = this;
+    const { target } = flat.fields[index]!;
+    flat.placed[index] = 0;
+    switch (target.role) {
+      case 'metadata':
+        return this.#place(flat, index);
+      case 'id':
+        if (flat.kinds[index] !== Is.text) return false;
+        this.id = flat.starts[index]! + 1;
+        this.idEnd = flat.ends[index]! - 1;
+        return true;
+      case 'company':
+        if (flat.kinds[index] === Is.null) return true;
+        if (flat.kinds[index] !== Is.text) return false;
+        this.company = flat.starts[index]! + 1;
+        this.companyEnd = flat.ends[index]! - 1;
+        return true;
+      case 'spread':
+        return flat.kinds[index] === Is.null || flat.kinds[index] === Is.spread;
+      case 'ignored':
+        return true;
+    }
+  }
+
+  /** What a flat field or `--set` gives a value to is left out. */
+  #takeNested(index: number): boolean {
+    const { nested } = this;
+    const { key } = nested.fields[index]!;
+    nested.placed[index] = 0;
+    if (key === null || key.constant || key.item === this.#item) return true;
+    return this.#place(nested, index);
+  }
+
+  #place(members: Members, index: number): boolean {
+    const { target, key } = members.fields[index]!;
+    if (key!.item === this.#item) return false;
+    key!.item = this.#item;
+    if (target.pinned !== null && !isOfType(typeOf(members, index), target.pinned)) return false;
+    members.placed[index] = 1;
+    this.#body +=
+      key!.text.length +
+      (members.kinds[index] === Is.other
+        ? Buffer.byteLength(members.respelled[index]!.json)
+        : members.ends[index]! - members.starts[index]!);
+    return true;
+  }
+
+  #writeMembers(members: Members, target: Buffer, start: number): number {
+    const { bytes } = this;
+    let at = start;
+    /** A stretch of the text that is copied as it is. */
+    let from = 0;
+    let to = NOWHERE;
+    for (let index = 0; index < members.count; index++) {
+      if (members.placed[index] === 0) continue;
+      if (members.isVerbatim(index)) {
+        // With nothing but a comma between them, two members are one stretch.
+        if (members.names[index] !== to + 1) {
+          at = copy(bytes, from, to, target, at);
+          target[at++] = COMMA;
+          from = members.names[index]!;
+        }
+        to = members.ends[index]!;
+        continue;
+      }
+      at = copy(bytes, from, to, target, at);
+      from = 0;
+      to = NOWHERE;
+      const { text } = members.fields[index]!.key!;
+      target.set(text, at);
+      at += text.length;
+      if (members.kinds[index] === Is.other) at += target.write(members.respelled[index]!.json, at);
+      else at = copy(bytes, members.starts[index]!, members.ends[index]!, target, at);
+    }
+    return copy(bytes, from, to, target, at);
+  }
+}
+
+/** Ends before it begins, and before the place next to any name. */
+const NOWHERE = -2;
+
+/** Shorter stretches are copied faster by hand than by a call. */
+const SHORT = 64;
+
+/** @returns where the copy ends */
+function copy(bytes: Buffer, start: number, end: number, target: Buffer, at: number): number {
+  if (end - start > SHORT) {
+    target.set(bytes.subarray(start, end), at);
+    return at + end - start;
+  }
+  let to = at;
+  for (let from = start; from < end; from++) target[to++] = bytes[from]!;
+  return to;
+}

@@ -1,0 +1,86 @@
+/** The plan's look at a batch of JSON: what its fields hold, sizes and identifiers. */
+
+import { TOO_LARGE } from '../item-writer.js';
+import type { Target } from '../mapping/targets.js';
+import type { FieldPart, ScanPart } from '../parts.js';
+import { type RowOptions, ScanRows } from '../scan-rows.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
+import { itemAppender } from './build.js';
+import { addValue, countType, emptyFieldStats, MAX_FIELDS, note } from './field-stats.js';
+import { jsonLayout } from './layout.js';
+import type { Members } from './members.js';
+import { jsonRecord, recordText, rejectedItem } from './parse.js';
+import { PlainItem, typeOf } from './plain-item.js';
+
+export function scanJson(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
+  const layout = jsonLayout(input);
+  const plain = new PlainItem(input);
+  const rows = new ScanRows(input, options);
+  const append = itemAppender(input, plain);
+  return (batch) => {
+    const spans = batch.spans;
+    rows.begin(batch);
+    const seen = new FieldParts();
+    plain.begin(batch.bytes);
+    for (let number = 0; number < batch.lines.length; number++) {
+      const line = batch.lines[number]!;
+      if (plain.read(spans[number * 2]!, spans[number * 2 + 1]!) && plain.size <= options.itemLimitBytes) {
+        seen.addMembers(plain.flat, plain.bytes, line);
+        seen.addMembers(plain.nested, plain.bytes, line);
+        rows.acceptPlain(number, plain);
+        continue;
+      }
+      const record = jsonRecord(batch, number, input);
+      const laid = layout(record.value, record.text, (target, value) => seen.add(target, value, line));
+      if (typeof laid === 'string') {
+        rows.reject(rejectedItem(input.path, batch, record, laid));
+        continue;
+      }
+      const size = Buffer.byteLength(laid.item);
+      if (size > options.itemLimitBytes) rows.reject(rejectedItem(input.path, batch, record, TOO_LARGE));
+      else rows.accept(number, laid.id, laid.company, size);
+    }
+    return rows.finish(
+      seen.all(),
+      (number) => ({ item: recordText(batch, number) }),
+      (writer, number) => append(writer, batch, number),
+    );
+  };
+}
+
+/** What the fields of a batch hold. */
+class FieldParts {
+  readonly #parts = new Map<string, FieldPart>();
+
+  all(): FieldPart[] {
+    return [...this.#parts.values()];
+  }
+
+  add(target: Target, value: unknown, line: number): void {
+    const part = this.#of(target);
+    if (part) addValue(part.stats, value, line);
+  }
+
+  addMembers(members: Members, bytes: Buffer, line: number): void {
+    for (let index = 0; index < members.count; index++) {
+      const field = members.fields[index]!;
+      if (field.target.role === 'spread') continue;
+      field.part ??= this.#of(field.target);
+      if (field.part === null) continue;
+      const { stats } = field.part;
+      const type = typeOf(members, index);
+      if (!countType(stats, type)) continue;
+      const value = bytes.toString('utf8', members.starts[index], members.ends[index]);
+      note(stats, type, JSON.parse(value), line);
+    }
+  }
+
+  #of({ column, role, key, because }: Target): FieldPart | null {
+    let part = this.#parts.get(column) ?? null;
+    if (part === null && this.#parts.size < MAX_FIELDS) {
+      part = { column, role, key, because, stats: emptyFieldStats() };
+      this.#parts.set(column, part);
+    }
+    return part;
+  }
+}

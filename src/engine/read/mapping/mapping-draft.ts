@@ -1,0 +1,36 @@
+/** A mapping file written from what was found: every column with its key, every type pinned (`inspect --write-mapping`). */
+
+import type { OpenedInput, Scan } from '../types.js';
+import type { MappingFile } from './mapping-file.js';
+
+const TYPES = ['string', 'integer', 'number', 'boolean'] as const;
+
+/**
+ * The mapping under which an input is read, in full, as the text of a file. A later import with it gives the
+ * same keys and the same types, whatever its rows.
+ */
+export function mappingDraft(input: OpenedInput, scan: Scan): string {
+  const { rules, kind, idColumn, companyIdColumn } = input;
+  const isIdentifier = (column: string): boolean => column === idColumn || column === companyIdColumn;
+  const metadata = scan.columns.filter(({ column, key }) => key !== null && !isIdentifier(column));
+  const draft: MappingFile = {
+    kind,
+    id: idColumn,
+    ...(companyIdColumn !== null && { company_id: companyIdColumn }),
+    // A column of JSON objects is spread only under its own name.
+    map: Object.fromEntries(
+      metadata.filter(({ type }) => type !== 'object').map(({ column, key }) => [column, key!]),
+    ),
+    ...(rules.include.length > 0 && { include: [...rules.include] }),
+    ...(rules.exclude.length > 0 && { exclude: [...rules.exclude] }),
+    ...(rules.set.length > 0 && { set: Object.fromEntries(rules.set) }),
+    type: Object.fromEntries(
+      metadata.flatMap(({ column, type }) => {
+        const pinned = TYPES.find((known) => known === type);
+        return pinned ? [[column, pinned]] : [];
+      }),
+    ),
+    empty: rules.empty,
+  };
+  return `${JSON.stringify(draft, null, 2)}\n`;
+}

@@ -1,0 +1,70 @@
+/** What every record splitter shares: collecting the bytes of whole records into batches. */
+import type { RecordBatch } from '../types.js';
+
+/** Numbers that are appended one by one, without an object for each. */
+export class Numbers {
+  #values = new Uint32Array(4096);
+  length = 0;
+  push(value: number): void {
+    if (this.length === this.#values.length) {
+      const grown = new Uint32Array(this.length * 2);
+      grown.set(this.#values);
+      this.#values = grown;
+    }
+    this.#values[this.length++] = value;
+  }
+  /**
+   * A copy of what was collected, `shift` added to each; the list is empty afterwards. All is counted modulo 2^32, so
+   * what was negative when it was pushed comes out right where the shift makes it positive.
+   */
+  take(shift = 0): Uint32Array<ArrayBuffer> {
+    const taken = this.#values.slice(0, this.length);
+    if (shift !== 0) for (let index = 0; index < taken.length; index++) taken[index]! += shift;
+    this.length = 0;
+    return taken;
+  }
+}
+
+/** The bytes of records that began in an earlier chunk and have not ended. */
+export class Carry {
+  #parts: Uint8Array[] = [];
+  length = 0;
+
+  /** Keeps a copy: a chunk's memory is used again. */
+  keep(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#parts.push(Uint8Array.from(bytes));
+    this.length += bytes.length;
+  }
+
+  /** What was kept and `bytes` after it, in memory of its own that can be posted to a thread. */
+  take(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+    const whole = new Uint8Array(this.length + bytes.length);
+    let at = 0;
+    for (const part of this.#parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    whole.set(bytes, at);
+    this.clear();
+    return whole;
+  }
+
+  clear(): void {
+    this.#parts = [];
+    this.length = 0;
+  }
+}
+
+/** A record may be this large, whatever its cells: far beyond what any request may hold. */
+export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
+
+/** Cuts text into records, a chunk at a time. */
+export interface Splitter {
+  /** Line on which the bytes after those pushed so far stand, from 1. */
+  readonly line: number;
+  /** The whole records that this chunk completes, or null when it completes none. @throws InputError */
+  push(chunk: Buffer): RecordBatch | null;
+  /** The last record, where no line end follows it. @throws InputError when it is not complete */
+  end(): RecordBatch | null;
+}

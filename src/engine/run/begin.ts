@@ -1,0 +1,101 @@
+/** What stands between a plan and the first request: the locks, and the run on disk. */
+import type { Clock } from '../clock.js';
+import { LockedError } from '../errors.js';
+import type { Kind } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import { contentOf, type Scanned } from '../plan/plan.js';
+import { sameScope } from '../state/scopes.js';
+import type { Scope, State } from '../state/state.js';
+import { identityOf, storeOptions } from './run.js';
+
+/**
+ * One import per account and kind at a time on a machine (contract §4).
+ * @param holder the run and its files, for those who come while it is still planning
+ * @returns what releases the locks
+ * @throws LockedError naming the run that holds one
+ */
+export function takeLocks(state: State, scope: Scope, kinds: readonly Kind[], holder = ''): () => void {
+  const releases: (() => void)[] = [];
+  const release = (): void => {
+    for (const each of releases) each();
+  };
+  for (const kind of kinds) {
+    const taken = state.takeLock(scope, kind, holder);
+    if (!taken) {
+      release();
+      throw lockedBy(state, scope, kind);
+    }
+    releases.push(taken);
+    state.stopDead(scope, kind);
+  }
+  return release;
+}
+
+function lockedBy(state: State, scope: Scope, kind: Kind): LockedError {
+  const running = state
+    .knownRuns()
+    .find((r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind));
+  const which = running
+    ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
+    : `${state.lockHolder(scope, kind) ?? 'it'} is still planning`;
+  return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
+    hint: 'wait for it to end; one import per account and kind runs at a time on a machine',
+  });
+}
+
+export interface NewRun {
+  run: string;
+  scope: Scope;
+  /** Configured name of the account, or null. */
+  account: string | null;
+  options: ImportOptions;
+  scanned: Scanned;
+  /** Rejects file of each input, or null. */
+  rejects: readonly (string | null)[];
+}
+
+/**
+ * Records a new run. With `sends` the rows of older unfinished ones of the same files are its own now: those
+ * give way to it, since their requests would not fit its rows. One that sends nothing leaves all as it was.
+ * @returns the runs that gave way
+ */
+export function beginRun(
+  { run, scope, account, options, scanned, rejects }: NewRun,
+  sends: boolean,
+  state: State,
+  clock: Clock,
+): string[] {
+  // Before there is a run: one that is found unfinished must not leave it undone.
+  if (sends && options.full) {
+    for (const kind of scanned.duplicates.keys()) state.clearFingerprints(scope, kind);
+  }
+  state.startRun({
+    run,
+    scope,
+    named_account: account,
+    identity: identityOf(scope, contentOf(scanned), options),
+    status: 'running',
+    finished: false,
+    options: storeOptions(state, run, options),
+    started_at: new Date(clock.now()).toISOString(),
+    inputs: scanned.inputs.map(({ opened, scan }, index) => ({
+      path: opened.path,
+      location: opened.location,
+      kind: opened.kind,
+      digest: scan.digest,
+      rejects_file: rejects[index] ?? null,
+    })),
+  });
+  if (!sends) return [];
+  // After there is a run: those before it give way to something that can be resumed.
+  const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));
+  const old = state
+    .knownRuns()
+    .filter((r) => r.run !== run && !r.finished && sameScope(r.scope, scope))
+    .filter((r) => r.inputs.some((input) => locations.has(input.location)));
+  for (const { run } of old) {
+    state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
+    state.removeSpool(run);
+  }
+  return old.map(({ run }) => run);
+}

@@ -1,0 +1,42 @@
+/** What the service holds (contract §3 "Only what changed"), read once for each kind and as long as it is true. */
+
+import type { Kind } from '../model.js';
+import { type Known, MOST_KEPT_BYTES } from '../read/index.js';
+import type { Scope, State } from '../state/state.js';
+
+export class KnownProfiles {
+  readonly #kinds = new Map<Kind, Known & { newest: number }>();
+
+  /** @param scope as it is now; null when everything is sent */
+  constructor(
+    private readonly state: State,
+    private readonly scope: () => Scope | null,
+  ) {}
+
+  /** Undefined when everything is sent. The same object as long as nothing was forgotten. */
+  of(kind: Kind): Known | undefined {
+    const scope = this.scope();
+    if (scope === null) return undefined;
+    const known = this.#kinds.get(kind) ?? {
+      newest: this.state.newestFingerprints(scope, kind),
+      index: this.state.fingerprints(scope, kind),
+      types: this.state.columnTypes(scope, kind),
+      room: MOST_KEPT_BYTES,
+    };
+    this.#kinds.set(kind, known);
+    return known;
+  }
+
+  /** After hours of waiting for the companies, users are not held against what `identify` has changed since. */
+  renew(kind: Kind): void {
+    const scope = this.scope();
+    const known = this.#kinds.get(kind);
+    if (scope && known && known.newest !== this.state.newestFingerprints(scope, kind))
+      this.#kinds.delete(kind);
+  }
+
+  /** Another scope goes on: fingerprints of this one say nothing there. */
+  forget(): void {
+    this.#kinds.clear();
+  }
+}

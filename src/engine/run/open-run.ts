@@ -1,0 +1,112 @@
+/** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
+import { AuthError, ProfilesError, StateError } from '../errors.js';
+import type { ImportDeps } from '../import.js';
+import type { Kind, Summary } from '../model.js';
+import type { RequestRecord } from '../state/requests.js';
+import type { StoredRun } from '../state/runs.js';
+import type { Scope } from '../state/state.js';
+import { beginRun, type NewRun, takeLocks } from './begin.js';
+import { newRunId } from './run.js';
+
+type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
+
+export class OpenRun {
+  #id: string;
+  #earlier: StoredRun | null;
+  #records: RequestRecord[] = [];
+  /** Spooled input of a run that was not recorded is of no use to anyone. */
+  #unrecorded: string | null;
+  readonly #locks: (() => void)[] = [];
+
+  /** @param earlier the run that goes on, as it was found before its lock was taken */
+  constructor(
+    earlier: StoredRun | null,
+    private readonly deps: Deps,
+  ) {
+    this.#earlier = earlier;
+    this.#id = earlier?.run ?? newRunId(deps.clock.now(), deps.random);
+    this.#unrecorded = earlier ? null : this.#id;
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  /** The run that goes on; null for a new one. */
+  get earlier(): StoredRun | null {
+    return this.#earlier;
+  }
+
+  /** Its requests, those of earlier sessions first. Whoever sends adds to them. */
+  get records(): RequestRecord[] {
+    return this.#records;
+  }
+
+  /** A run keeps the scope it began with, also where another token goes on with it. @throws AuthError */
+  get scope(): Scope {
+    if (this.#earlier) return this.#earlier.scope;
+    // The command asks for a token before it imports; without one there is nothing but a dry run.
+    if (!this.deps.scope) throw new AuthError('an import needs a token');
+    return this.deps.scope;
+  }
+
+  /** Held until `close`. @throws LockedError */
+  lock(scope: Scope, inputs: readonly { path: string; kind: Kind }[]): void {
+    // As another import names it that finds the lock taken.
+    const holder = `run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
+    const kinds = new Set(inputs.map(({ kind }) => kind));
+    this.#locks.push(takeLocks(this.deps.state, scope, [...kinds], holder));
+  }
+
+  /** Goes on with an earlier run in place of a new one. */
+  continueWith(run: StoredRun): void {
+    this.#earlier = run;
+    this.#id = run.run;
+    this.#records = this.deps.state.requests(run.run);
+  }
+
+  /**
+   * The run is on disk from here on, with its rejects files: a resume must not write them again.
+   * @param sends whether rows will be sent, so that older runs of the same files give way
+   * @returns the runs that gave way
+   */
+  begin(plan: Pick<NewRun, 'options' | 'scanned' | 'rejects'>, sends: boolean): string[] {
+    const { state, service, clock } = this.deps;
+    if (this.#earlier) {
+      state.reopenRun(this.#id);
+      for (const [input, file] of plan.rejects.entries()) {
+        if (file !== this.#earlier.inputs[input]!.rejects_file) this.nameRejects(input, file);
+      }
+      return [];
+    }
+    const run = { ...plan, run: this.#id, scope: this.scope, account: service.account };
+    const gaveWay = beginRun(run, sends, state, clock);
+    this.#unrecorded = null;
+    return gaveWay;
+  }
+
+  /** On record before the rows in it are: whoever goes on after a crash adds to this file. */
+  nameRejects(input: number, file: string | null): void {
+    if (file !== null) this.deps.state.setRejectsFile(this.#id, input, file);
+  }
+
+  /** Writes the end of the session. A state that fails now has failed before, and that is what is reported. */
+  end(summary: Summary, finished: boolean, failure: unknown): void {
+    const { state } = this.deps;
+    try {
+      const endedBy = failure instanceof ProfilesError ? failure.code : null;
+      state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
+      if (!finished) return;
+      state.removeSpool(this.#id);
+      for (const kind of summary.kinds) state.compactFingerprints(this.scope, kind);
+    } catch (error) {
+      if (!(failure instanceof StateError)) throw error;
+    }
+  }
+
+  /** Releases the locks. */
+  close(): void {
+    for (const unlock of this.#locks) unlock();
+    if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
+  }
+}

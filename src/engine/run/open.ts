@@ -1,0 +1,73 @@
+/** Opens the inputs of an import: companies before users, stdin spooled first. */
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { InputError, UsageError } from '../errors.js';
+import type { ImportDeps } from '../import.js';
+import type { ImportOptions } from '../options.js';
+import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
+import type { StoredRun } from '../state/runs.js';
+
+/** @throws InputError UsageError */
+export async function openInputs(
+  options: ImportOptions,
+  run: string,
+  deps: ImportDeps,
+): Promise<OpenedInput[]> {
+  const paths = deps.platform === 'win32' ? await expandGlobs(options.paths, deps.cwd) : options.paths;
+  if (paths.filter((path) => path === '-').length > 1) {
+    throw new UsageError('stdin (-) can be read only once', {
+      hint: 'name - once, and the other inputs by their files',
+    });
+  }
+  const opened: OpenedInput[] = [];
+  for (const path of paths) {
+    const location =
+      path === '-'
+        ? await spoolStdin(deps.stdin, deps.state.spoolFolder(run), deps.stop)
+        : resolve(deps.cwd, path);
+    opened.push(await openOne(path, location, options, deps));
+  }
+  return inOrder(opened);
+}
+
+/** The inputs of an earlier session, from where they lay. */
+export async function reopenInputs(
+  run: StoredRun,
+  options: ImportOptions,
+  deps: ImportDeps,
+): Promise<OpenedInput[]> {
+  const opened: OpenedInput[] = [];
+  for (const { path, location, kind } of run.inputs) {
+    opened.push(await openOne(path, location, { ...options, kind }, deps));
+  }
+  return opened;
+}
+
+/**
+ * A plan holds for the file that was planned; one that is written to meanwhile would be sent half old, half new.
+ * @throws InputError
+ */
+export async function refuseChanged({ path, location, stamp }: OpenedInput): Promise<void> {
+  const now = await stat(location).catch(() => null);
+  if (now?.size === stamp.size && now.mtimeMs === stamp.mtimeMs) return;
+  throw new InputError('changed while it was being imported', {
+    file: path,
+    hint: 'import it again when nothing writes to it',
+  });
+}
+
+function openOne(
+  path: string,
+  location: string,
+  options: ImportOptions,
+  deps: ImportDeps,
+): Promise<OpenedInput> {
+  const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
+  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules };
+  return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
+}
+
+/** Users refer to companies, so those go first; within a kind the order is the user's. */
+function inOrder(opened: readonly OpenedInput[]): OpenedInput[] {
+  return [...opened.filter((i) => i.kind === 'companies'), ...opened.filter((i) => i.kind === 'users')];
+}

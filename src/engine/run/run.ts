@@ -1,0 +1,68 @@
+/** What makes a run a run: its name, what it keeps of its options, and what tells two runs of the same content. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StateError } from '../errors.js';
+import type { Kind } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import type { StoredRun } from '../state/runs.js';
+import type { Scope, State } from '../state/state.js';
+
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/** `20261120-101500-x7k2`: sorts by time, can be read out and typed. UTC. */
+export function newRunId(now: number, random: () => number): string {
+  const time = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
+  const tail = Array.from({ length: 4 }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join('');
+  return `${time}-${tail}`;
+}
+
+/** Same content, kinds, mapping and host: what `import --resume` goes by (contract §4). */
+export function identityOf(
+  scope: Scope,
+  inputs: readonly { digest: string; kind: Kind }[],
+  options: ImportOptions,
+): string {
+  const { kind, id, companyId, format, delimiter, encoding, rules, maxCellBytes, chunkBytes } = options;
+  const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
+  const mapping = [kind, id, companyId, format, delimiter, encoding, rules];
+  // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
+  const bounds = [maxCellBytes, chunkBytes];
+  return createHash('sha256')
+    .update(JSON.stringify([content, mapping, bounds]))
+    .digest('hex');
+}
+
+/** Values of `--set` are metadata, and the state holds none: they lie with the run's spooled input. */
+const SET_FILE = 'set.json';
+
+/** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
+export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
+  const { set } = options.rules;
+  if (set.length > 0) {
+    const file = join(state.spoolFolder(run), SET_FILE);
+    try {
+      writeFileSync(file, JSON.stringify(set), { mode: 0o600 });
+    } catch (error) {
+      throw new StateError(`cannot keep the values of --set in ${file}: ${(error as Error).message}`, {
+        hint: 'make room, check the folder’s permissions, or choose another with --state-dir',
+        cause: error,
+      });
+    }
+  }
+  return { ...options, rules: { ...options.rules, set: [] }, hasSet: set.length > 0 };
+}
+
+/** The options of an earlier session. @throws StateError when their private part is gone */
+export function restoreOptions(state: State, run: StoredRun): ImportOptions {
+  const { hasSet, ...options } = run.options as ImportOptions & { hasSet: boolean };
+  if (!hasSet) return options;
+  const file = join(state.spoolFolder(run.run), SET_FILE);
+  if (!existsSync(file)) {
+    throw new StateError(`the values that run ${run.run} was given by --set are gone (${file})`, {
+      hint: 'import the file again',
+    });
+  }
+  const set = JSON.parse(readFileSync(file, 'utf8')) as ImportOptions['rules']['set'];
+  return { ...options, rules: { ...options.rules, set } };
+}

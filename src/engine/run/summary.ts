@@ -1,0 +1,212 @@
+/** The result of an import, worked out from what was planned and what was recorded. Pure. */
+import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
+import type {
+  Kind,
+  MaybeSentTwice,
+  Plan,
+  Rejection,
+  RowCounts,
+  RunJob,
+  RunStatus,
+  Summary,
+} from '../model.js';
+import type { InvalidBound } from '../options.js';
+import type { OpenedInput, Scan } from '../read/index.js';
+import type { Job } from '../service/contract.js';
+import { isShort } from '../service/names.js';
+import type { RequestRecord } from '../state/requests.js';
+
+/** A complete 2xx reply was read for it. */
+export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
+
+export const submittedRows = (records: readonly RequestRecord[]): number =>
+  sum(records.filter(isAccepted), (r) => r.rows);
+
+/** Rows that jobs reported completed: of a completed job that names no number, all of its request. */
+export const completedRows = (records: readonly RequestRecord[]): number => sum(records, completedOf);
+
+function completedOf(r: RequestRecord): number {
+  if (!r.job) return 0;
+  const all = r.job.status === 'completed' ? r.rows : 0;
+  return Math.min(r.rows, r.job.completed_rows ?? all);
+}
+
+/** Every row read, accounted for: `read = rejected + merged + unchanged + submitted + unsent`. */
+export function countRows(
+  planned: { read: number; rejected: number },
+  records: readonly RequestRecord[],
+): RowCounts {
+  const accepted = records.filter(isAccepted);
+  const refused = sum(
+    records.filter((r) => r.state === 'rejected'),
+    (r) => r.rows + r.merged,
+  );
+  const counts: RowCounts = {
+    read: planned.read,
+    rejected: planned.rejected + refused,
+    merged: sum(accepted, (r) => r.merged),
+    unchanged: sum(
+      records.filter((r) => isAccepted(r) || r.state === 'rejected'),
+      (r) => r.unchanged,
+    ),
+    submitted: submittedRows(records),
+    completed: completedRows(records),
+  };
+  const unsent = counts.read - counts.rejected - counts.merged - counts.unchanged - counts.submitted;
+  return unsent === 0 ? counts : { ...counts, unsent };
+}
+
+/** The same for a plan: nothing was sent, so all that is left is unsent. */
+export function countPlanned(
+  planned: { read: number; rejected: number },
+  tallied: { merged: number; unchanged: number },
+): RowCounts {
+  const { merged, unchanged } = tallied;
+  const unsent = planned.read - planned.rejected - merged - unchanged;
+  return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
+}
+
+/** Rows of one input that the service refused for good, so that they are in its rejects file. */
+const refusedRows = (records: readonly RequestRecord[], input: number): number =>
+  sum(
+    records.filter((r) => r.state === 'rejected' && r.input === input),
+    (r) => r.rows + r.merged,
+  );
+
+/** Whether an import goes on with so many invalid rows (`--skip-invalid`, `--max-invalid`). */
+export function isWithinBound(rows: { read: number; rejected: number }, bound: InvalidBound): boolean {
+  if (rows.rejected === 0 || bound === 'any') return true;
+  if (bound === 'none') return false;
+  if ('rows' in bound) return rows.rejected <= bound.rows;
+  // 0.57 % has no exact double; the hair that it is short of must not cost a row.
+  return rows.rejected <= (rows.read * bound.percent * (1 + 1e-12)) / 100;
+}
+
+/** What the result document says beside how it ended. */
+export interface Facts {
+  run: string | null;
+  kinds: Kind[];
+  service: { account: string | null; region: string; base_url: string };
+  inputs: { opened: OpenedInput; scan: Scan; rejects_file: string | null }[];
+  rejected: Rejection[];
+  warnings: string[];
+  resume: string | null;
+  plan: Plan | undefined;
+  elapsedMs: number;
+}
+
+/** The result document (contract §3 "Result"). */
+export function summarise(ending: Ending, facts: Facts): Summary {
+  const { records } = ending;
+  const paths = facts.inputs.map(({ opened }) => opened.path);
+  return {
+    run: facts.run,
+    status: statusOf(ending),
+    kinds: facts.kinds,
+    ...facts.service,
+    rows: ending.rows,
+    requests: records.filter((r) => r.rows > 0 && r.state !== 'withdrawn').length,
+    retries: sum(records, (r) => r.retries),
+    files: facts.inputs.map(({ opened, scan, rejects_file }, index) => ({
+      path: opened.path,
+      kind: opened.kind,
+      rows: { read: scan.rows.read, rejected: scan.rows.rejected + refusedRows(records, index) },
+      rejects_file,
+    })),
+    rejected: facts.rejected,
+    jobs: jobsOf(records, paths),
+    maybe_sent_twice: maybeSentTwice(records, paths),
+    warnings: facts.warnings,
+    resume: facts.resume,
+    ...(facts.plan ? { plan: facts.plan } : {}),
+    elapsed_seconds: Math.round(facts.elapsedMs) / 1_000,
+  };
+}
+
+/** @param paths of the run's inputs */
+export function jobsOf(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
+  return records.flatMap((r) => (r.job ? [runJob(r.job, r, paths[r.input]!)] : []));
+}
+
+/** A job with where its rows stand. A field `file` of the service's own stays as it is. */
+export function runJob(job: Job, { first_line, last_line }: RequestRecord, file: string): RunJob {
+  return { file, ...job, first_line, last_line };
+}
+
+export function maybeSentTwice(
+  records: readonly RequestRecord[],
+  paths: readonly string[],
+): MaybeSentTwice[] {
+  return records.flatMap((r) =>
+    r.twice === null
+      ? []
+      : [
+          {
+            file: paths[r.input]!,
+            first_line: r.first_line,
+            last_line: r.last_line,
+            rows: r.rows,
+            reason: r.twice,
+            job_id: r.job_id,
+          },
+        ],
+  );
+}
+
+/** How an import ended, before anyone puts a word or a code to it. */
+export interface Ending {
+  mode: 'planned' | 'refused' | 'sent';
+  rows: RowCounts;
+  records: readonly RequestRecord[];
+  wait: boolean;
+  /** What ended it early, or null. */
+  failure: unknown;
+}
+
+/** The `status` of the result document (contract §3 "Result"). */
+export function statusOf(end: Ending): RunStatus {
+  if (end.failure instanceof InterruptedError) return 'interrupted';
+  if (end.failure instanceof WaitTimeoutError) return 'timed_out';
+  if (end.failure) return 'stopped';
+  if (end.mode === 'planned') return 'planned';
+  if (end.mode === 'refused') return 'rejected';
+  if (end.records.some((r) => r.job?.status === 'failed')) return 'failed';
+  if (isPartial(end)) return 'partial';
+  return end.wait ? 'completed' : 'submitted';
+}
+
+const isPartial = ({ rows, records }: Ending): boolean =>
+  rows.rejected > 0 ||
+  records.some((r) => r.job !== null && isShort(r.job, r.rows)) ||
+  // Accepted, but there is no job to vouch for its rows, or the job is gone.
+  records.some((r) => isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown'));
+
+/** The exit code (contract §7): where several apply, 4, 6, 7, 3, 5; an interrupt is always said. */
+export function exitOf(end: Ending): ExitCode {
+  const { failure } = end;
+  if (failure instanceof InterruptedError) return failure.exit;
+  if (failure && !(failure instanceof WaitTimeoutError)) {
+    return failure instanceof ProfilesError ? failure.exit : Exit.unexpected;
+  }
+  if (end.records.some((r) => r.job?.status === 'failed')) return Exit.jobFailed;
+  if (failure) return Exit.waiting;
+  if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
+  return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;
+}
+
+/** Whether a resume has nothing left to do: everything was accounted for, whatever its outcome. */
+export const isFinished = (end: Ending): boolean => !end.failure;
+
+/** The first 20 are in the result document. */
+const FIRST_REJECTIONS = 20;
+
+/** Keeps the first rejections and counts no others: a file may have millions. */
+export function keepFirst(list: Rejection[], rejection: Rejection): void {
+  if (list.length < FIRST_REJECTIONS) list.push(rejection);
+}
+
+function sum<T>(values: readonly T[], of: (value: T) => number): number {
+  let total = 0;
+  for (const value of values) total += of(value);
+  return total;
+}

@@ -1,0 +1,117 @@
+/** From planned inputs to chunks: to be sent, or for `--dry-run` only to be counted. */
+
+import type { Kind } from '../model.js';
+import type { SendOptions } from '../options.js';
+import { measure } from '../plan/estimate.js';
+import type { PlannedInput, Scanned } from '../plan/plan.js';
+import {
+  buildItems,
+  changedItems,
+  type Duplicates,
+  type ItemBatch,
+  type Known,
+  type Pool,
+} from '../read/index.js';
+import { refuseChanged } from '../run/open.js';
+import { serialise } from './body.js';
+import { type Chunk, cutChunks } from './chunk.js';
+
+export interface CutDeps {
+  options: Pick<SendOptions, 'changedOnly' | 'wait'>;
+  limits: { items: number; bytes: number };
+  hashKey: Buffer;
+  pool: Pool;
+  signal: AbortSignal;
+  duplicates: ReadonlyMap<Kind, Duplicates>;
+  /** What the service holds of a kind; undefined when everything is sent. */
+  known(kind: Kind): Known | undefined;
+  recorded(input: number): Parameters<typeof cutChunks>[1]['recorded'];
+}
+
+/**
+ * The chunks of one planned input, in order: what is sent, and what `--dry-run` counts.
+ * @throws InputError when the file was written to since it was planned
+ */
+async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): AsyncGenerator<Chunk> {
+  const { opened } = planned;
+  const { kind } = opened;
+  const known = deps.known(kind);
+  const chunks = cutChunks(itemsOf(planned, known, deps), {
+    kind,
+    input,
+    limits: deps.limits,
+    duplicates: deps.duplicates.get(kind)!,
+    isUnchanged: known ? (rows, at) => known.index.matches(rows, at) : null,
+    recorded: deps.recorded(input),
+  });
+  for await (const chunk of chunks) {
+    await refuseChanged(opened);
+    yield chunk;
+  }
+  await refuseChanged(opened); // what it has not any more is in no chunk
+  planned.scan.changed = null; // it would be kept for hours otherwise
+}
+
+/** The items to cut: as the scan kept them, where what was known then still holds; else built from the file. */
+function itemsOf(
+  { opened, scan, known: then }: PlannedInput,
+  now: Known | undefined,
+  { hashKey, pool, signal, options }: CutDeps,
+): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
+  if (scan.changed && then === now) return changedItems(scan.changed);
+  // An import that does not see its jobs end leaves nothing by which a record is known again.
+  const records = options.wait || options.changedOnly;
+  return buildItems(opened, scan.schema, { hashKey, records, pool, signal });
+}
+
+/** What a rehearsed cut counted. */
+export interface Tally {
+  requests: number;
+  bytes: number;
+  merged: number;
+  unchanged: number;
+}
+
+/**
+ * Requests and bytes of the plan. Where rows merge, are skipped, or may meet the byte limit, only cutting
+ * tells: then `exactly` reads the inputs once more, as sending would, and counts.
+ */
+export async function tally(scanned: Scanned, deps: CutDeps, exactly: boolean): Promise<Tally> {
+  const total: Tally = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
+  for (const [index, input] of scanned.inputs.entries()) {
+    const { scan, opened } = input;
+    const rows = scan.rows.read - scan.rows.rejected;
+    const volume = {
+      kind: opened.kind,
+      rows,
+      bytes: scan.bytes,
+      largestItemBytes: scan.largestItemBytes,
+    };
+    const measured = measure(volume, deps.limits);
+    const plain =
+      measured.exact && !deps.options.changedOnly && scanned.duplicates.get(opened.kind)!.count === 0;
+    if (plain || !exactly) {
+      total.requests += measured.requests;
+      total.bytes += measured.bytes;
+      continue;
+    }
+    for await (const chunk of chunksOf(input, index, deps)) {
+      total.unchanged += chunk.unchanged;
+      if (chunk.ends.length === 0) continue;
+      const { body, merged } = serialise(chunk);
+      total.requests++;
+      total.bytes += body.length;
+      total.merged += merged;
+    }
+  }
+  return total;
+}
+
+/** Those of all inputs of a kind. */
+export async function* chunksOfKind(scanned: Scanned, kind: Kind, cut: CutDeps): AsyncGenerator<Chunk> {
+  for (const [index, input] of scanned.inputs.entries()) {
+    if (input.opened.kind === kind) yield* chunksOf(input, index, cut);
+  }
+  // The last jobs may take hours, and nothing is read any more.
+  if (scanned.inputs.at(-1)?.opened.kind === kind) await cut.pool.close();
+}

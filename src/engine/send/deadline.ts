@@ -1,0 +1,27 @@
+import type { Clock } from '../clock.js';
+import { formatDuration } from '../duration.js';
+import { WaitTimeoutError } from '../errors.js';
+
+/** `--wait-timeout`: a signal that is aborted by the run's stop, or with `WaitTimeoutError` when its time is over. */
+export class Deadline {
+  readonly signal: AbortSignal;
+  readonly #cleared = new AbortController();
+
+  /** @param ms for the whole run, from now; null for none */
+  constructor(ms: number | null, { clock, stop }: { clock: Clock; stop: AbortSignal }) {
+    if (ms === null) {
+      this.signal = stop;
+      return;
+    }
+    const over = new AbortController();
+    this.signal = AbortSignal.any([stop, over.signal]);
+    clock.sleep(ms, this.#cleared.signal).then(
+      () => over.abort(new WaitTimeoutError(`waiting ended after ${formatDuration(ms)}; the jobs go on`)),
+      () => {}, // cleared
+    );
+  }
+
+  clear(): void {
+    this.#cleared.abort();
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * One chunk to its end: its request, or its halves after a 413, and their jobs. What is recorded and what
+ * is reported of it come from the same `RequestRecord`.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from '../clock.js';
+import { ServiceError } from '../errors.js';
+import type { ImportEvent, Kind } from '../model.js';
+import { count, lineRange } from '../numbers.js';
+import type { SendOptions } from '../options.js';
+import { completedRows, isAccepted, runJob, submittedRows } from '../run/summary.js';
+import type { ServiceClient } from '../service/client.js';
+import type { Job } from '../service/contract.js';
+import { isFinal, isShort } from '../service/names.js';
+import type { RequestRecord } from '../state/requests.js';
+import type { Scope, State } from '../state/state.js';
+import { serialise } from './body.js';
+import { type Chunk, halve } from './chunk.js';
+import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
+import { watchJobs } from './watch.js';
+
+export interface DeliverDeps {
+  run: string;
+  scope: Scope;
+  state: State;
+  client: ServiceClient;
+  clock: Clock;
+  random: () => number;
+  options: SendOptions;
+  /** Lowered by a 413; whoever cuts the chunks reads it. */
+  limits: { items: number; bytes: number };
+  /** All requests of the run, those of earlier sessions first. New ones are added here. */
+  records: RequestRecord[];
+  inputs: readonly { path: string; kind: Kind }[];
+  /** Rows of all inputs that are to be sent, for progress. */
+  totalRows: number;
+  emit(event: ImportEvent): void;
+  /** Waiting ends here. */
+  stop: AbortSignal;
+  /** Requests in flight end here. */
+  abort: AbortSignal;
+  /** Takes the rows of a request that the service refused for good to the rejects file. */
+  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void): Promise<void>;
+}
+
+/** How long a job may answer 404 in an import before it counts as unknown (contract §4). */
+const MISSING_GRACE_MS = 60_000;
+
+/** Sends a chunk and follows its job. @throws ProfilesError when the run cannot go on */
+export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
+  const { body, items, merged } = serialise(chunk);
+  const record = recordOf(chunk, body, items, merged, deps.records);
+  let intent: Chunk['prints'] | null = chunk.prints;
+  const commit = async (): Promise<void> => {
+    const prints = intent;
+    intent = null;
+    const written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
+    if (!isAccepted(record)) return written;
+    // All that depends on an acknowledgement is the next intent, which goes to disk with it or after it: waiting for
+    // it here would cost a second wait for each request. Should it fail, so does that intent.
+    written.catch(() => {});
+  };
+  if (items === 0) {
+    record.state = 'settled';
+    return commit();
+  }
+  const outcome = await sendRequest(record, deps.options, {
+    ...deps,
+    submit: (signal) => deps.client.submit(chunk.kind, body, signal),
+    commit,
+  });
+  const reject = async (error: ServiceError): Promise<void> => {
+    // The rejects file first: a record that says "rejected" promises that the rows are in it.
+    await deps.reject(chunk, error.message, deps.emit);
+    record.state = 'rejected';
+    record.reason = error.message;
+    await commit();
+  };
+  switch (outcome.type) {
+    case 'acknowledged':
+      reportSubmitted(chunk.kind, record, deps);
+      if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
+      if (outcome.job && deps.options.wait) await follow(record, outcome.job, deps);
+      return;
+    case 'too_large':
+      if (items === 1) return reject(outcome.error);
+      lowerLimit(chunk.ends.length, deps);
+      for (const half of halve(chunk)) {
+        if (!deps.stop.aborted) await deliver(half, deps);
+      }
+      return;
+    case 'refused':
+      if (deps.options.continueOnError) return reject(outcome.error);
+      throw refusal(record, outcome.error, deps);
+    case 'failed':
+      throw outcome.error;
+    case 'stopped':
+      return;
+  }
+}
+
+/** After a 413: said once for each size, whoever of those under way meets it first. */
+function lowerLimit(refused: number, { limits, emit }: DeliverDeps): void {
+  const half = Math.ceil(refused / 2);
+  if (half >= limits.items) return;
+  limits.items = half;
+  const message = `a request of ${refused} rows is too large for the service (413): it goes on with ${half} at a time`;
+  emit({ type: 'notice', message });
+}
+
+/** Follows the job of an acknowledged request to its end, or until waiting is ended. */
+export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps): Promise<void> {
+  const { kind } = deps.inputs[record.input]!;
+  const see = async (seen: Job, missing: boolean): Promise<void> => {
+    record.job = seen;
+    if (missing || isFinal(seen.status)) record.state = 'settled';
+    if (missing) await deps.state.record(deps.run, deps.scope, kind, record, null);
+    else deps.state.sawJob(deps.scope, seen);
+    reportJob(kind, record, deps);
+  };
+  if (isFinal(job.status)) return see(job, false);
+  for await (const seen of watchJobs(deps.client, [job], {
+    clock: deps.clock,
+    signal: deps.stop,
+    intervalMs: deps.options.intervalMs,
+    missingGraceMs: MISSING_GRACE_MS,
+  })) {
+    if (!seen.missing) {
+      // The id that was asked for is the one it is known by, whatever the record calls itself.
+      await see({ ...seen.job, job_id: seen.job_id }, false);
+      continue;
+    }
+    await see({ ...(record.job ?? job), status: 'unknown' }, true);
+    deps.emit({
+      type: 'warning',
+      message: `the service no longer knows job ${seen.job_id}; what it took (${count(record.rows, 'row')}) is not sent again`,
+    });
+  }
+}
+
+function recordOf(
+  chunk: Chunk,
+  body: Buffer,
+  rows: number,
+  merged: number,
+  records: RequestRecord[],
+): RequestRecord {
+  const content = {
+    rows,
+    merged,
+    unchanged: chunk.unchanged,
+    bytes: body.length,
+    digest: createHash('sha256').update(body).digest('hex'),
+  };
+  if (chunk.recorded) {
+    const again = { ...foundAfterCrash(chunk.recorded), ...content };
+    records[records.findIndex((r) => r.seq === again.seq)] = again;
+    return again;
+  }
+  const record: RequestRecord = {
+    ...content,
+    seq: (records.at(-1)?.seq ?? 0) + 1,
+    input: chunk.input,
+    first_row: chunk.first_row,
+    end_row: chunk.end_row,
+    first_line: chunk.lines[0] ?? 0,
+    last_line: chunk.lines.at(-1) ?? 0,
+    ...UNSENT,
+  };
+  records.push(record);
+  return record;
+}
+
+function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
+  deps.emit({
+    type: 'submitted',
+    request: record.seq,
+    kind,
+    file: deps.inputs[record.input]!.path,
+    first_line: record.first_line,
+    last_line: record.last_line,
+    rows: record.rows,
+    job_id: record.job_id,
+  });
+  deps.emit({
+    type: 'progress',
+    phase: 'sending',
+    kind,
+    rows: submittedRows(deps.records),
+    total_rows: deps.totalRows,
+  });
+}
+
+function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
+  const job = record.job!;
+  const { path } = deps.inputs[record.input]!;
+  const { first_line, last_line } = record;
+  deps.emit({ type: 'job', kind, rows: record.rows, job: runJob(job, record, path) });
+  deps.emit({
+    type: 'progress',
+    phase: 'following',
+    kind,
+    rows: completedRows(deps.records),
+    total_rows: submittedRows(deps.records),
+  });
+  if (isShort(job, record.rows)) {
+    deps.emit({
+      type: 'warning',
+      message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (${lineRange(first_line, last_line)})`,
+    });
+  }
+}
+
+/** A refused request names its lines, and both ways on (contract §4). */
+function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
+  const { path } = deps.inputs[record.input]!;
+  return new ServiceError(`${path}, ${lineRange(record.first_line, record.last_line)}: ${error.message}`, {
+    status: error.status,
+    requestId: error.requestId,
+    cause: error,
+    hint: 'resume sends the same rows again, for what was mended on the service’s side; mended rows are a new import; --continue-on-error goes on without them',
+  });
+}

@@ -1,0 +1,210 @@
+/**
+ * The life of one bulk request (contract §4 "What becomes of an answer"): intent on disk, one attempt after
+ * the other, and what became of it on disk again. This is the only retry loop of a submission.
+ */
+import type { Clock } from '../clock.js';
+import { formatDuration } from '../duration.js';
+import { NetworkError, type ProfilesError, ServiceError } from '../errors.js';
+import type { ImportEvent } from '../model.js';
+import type { SendOptions } from '../options.js';
+import type { Answer } from '../service/client.js';
+import type { Job } from '../service/contract.js';
+import { backoffDelay, busyDelay } from '../service/retry.js';
+import type { RequestRecord } from '../state/requests.js';
+
+export type RetryOptions = Pick<
+  SendOptions,
+  'retries' | 'retryDelayMs' | 'maxRetryAfterMs' | 'busyTimeoutMs'
+>;
+
+/** Where a request stands before its first attempt. */
+export const UNSENT = {
+  state: 'intent',
+  reason: null,
+  retries: 0,
+  twice: null,
+  job_id: null,
+  job: null,
+} as const satisfies Partial<RequestRecord>;
+
+/** What a request needs of the world. */
+export interface RequestDeps {
+  submit(signal: AbortSignal): Promise<Answer>;
+  /** Commits the record as it stands; before the first attempt this is the intent. */
+  commit(): Promise<void>;
+  emit(event: ImportEvent): void;
+  clock: Clock;
+  random: () => number;
+  /** Waiting ends here: first Ctrl-C, `--wait-timeout`, or the run stopping for another request's sake. */
+  stop: AbortSignal;
+  /** The attempt itself ends here: second Ctrl-C. */
+  abort: AbortSignal;
+}
+
+export type Outcome =
+  /** `job` is null when the reply named none. */
+  | { type: 'acknowledged'; job: Job | null; warning: string | null }
+  | { type: 'too_large'; error: ServiceError }
+  /** Refused for what is in it. */
+  | { type: 'refused'; error: ServiceError }
+  /** The run cannot go on. */
+  | { type: 'failed'; error: ProfilesError }
+  /** Waiting was ended from outside. */
+  | { type: 'stopped' };
+
+/** What a request found after a crash is named with. */
+const FOUND = 'the import ended before the answer was read';
+
+/**
+ * Sends one request until it is acknowledged, refused or given up, and keeps `record` true on disk at
+ * every step. @throws StateError when that fails; nothing is sent after it
+ */
+export async function sendRequest(
+  record: RequestRecord,
+  options: RetryOptions,
+  deps: RequestDeps,
+): Promise<Outcome> {
+  /** Why the service may have it already. */
+  let unknown = record.state === 'unknown' ? record.reason : null;
+  let failures = 0;
+  let busySince: number | null = null;
+  let busyTimes = 0;
+
+  /** Leaves the record as a resume must find it: to be named when sent again, or simply to be sent. */
+  const leave = async (reason: string): Promise<void> => {
+    record.state = unknown === null ? 'withdrawn' : 'unknown';
+    record.reason = unknown ?? reason;
+    await deps.commit();
+  };
+
+  for (;;) {
+    if (deps.stop.aborted) {
+      await leave('stopped before it was sent');
+      return { type: 'stopped' };
+    }
+    const { twice } = record;
+    if (unknown === null) {
+      record.state = 'intent';
+      record.reason = null;
+    } else record.twice ??= unknown;
+    await deps.commit();
+    let answer: Answer;
+    try {
+      answer = await deps.submit(deps.abort);
+    } catch (error) {
+      if (!deps.abort.aborted) throw error;
+      unknown ??= 'interrupted while it was sent';
+      await leave(unknown);
+      return { type: 'stopped' };
+    }
+    // Without a connection it did not go out a second time.
+    if (answer.type === 'unsent') record.twice = twice;
+    // Loaded here, so that the first request of a process does not wait for the schemas of replies.
+    const { judge } = await import('../service/answer.js');
+    const verdict = judge(answer, deps.clock.now());
+
+    let delay: number;
+    switch (verdict.do) {
+      case 'accept':
+      case 'accept_untraceable': {
+        record.job = verdict.do === 'accept' ? verdict.job : null;
+        record.job_id = record.job?.job_id ?? null;
+        record.state = record.job ? 'acknowledged' : 'settled';
+        record.reason = verdict.do === 'accept' ? null : verdict.reason;
+        await deps.commit();
+        return { type: 'acknowledged', job: record.job, warning: record.reason };
+      }
+      case 'halve': {
+        // Its halves are requests of their own, so this one must not be found and sent again.
+        record.state = 'withdrawn';
+        record.reason = verdict.reason;
+        await deps.commit();
+        return {
+          type: 'too_large',
+          error: new ServiceError(verdict.error.message, { status: 413, requestId: verdict.error.requestId }),
+        };
+      }
+      case 'refuse': {
+        await leave(verdict.error.message);
+        return { type: 'refused', error: verdict.error };
+      }
+      case 'stop': {
+        await leave(verdict.error.message);
+        return { type: 'failed', error: verdict.error };
+      }
+      case 'busy': {
+        busySince ??= deps.clock.monotonic();
+        const left = busySince + options.busyTimeoutMs - deps.clock.monotonic();
+        delay = Math.min(left, busyDelay(++busyTimes, options.retryDelayMs));
+        if (left <= 0) {
+          await leave(verdict.reason);
+          return {
+            type: 'failed',
+            error: new ServiceError(
+              `the service was busy for ${formatDuration(options.busyTimeoutMs)}: ${verdict.reason}`,
+              { status: 409, hint: 'wait longer with --busy-timeout 2h, or resume later' },
+            ),
+          };
+        }
+        break;
+      }
+      case 'wait':
+      case 'retry': {
+        if (verdict.do === 'retry' && verdict.maybeSent) unknown = verdict.reason;
+        const asked = verdict.do === 'wait' ? verdict.waitMs : null;
+        if (++failures > options.retries || (asked !== null && asked > options.maxRetryAfterMs)) {
+          await leave(verdict.reason);
+          return { type: 'failed', error: gaveUp(verdict.error, failures, asked, options) };
+        }
+        const backoff = { attempt: failures, baseMs: options.retryDelayMs, random: deps.random };
+        delay = asked ?? backoffDelay(backoff);
+        break;
+      }
+    }
+
+    if (deps.stop.aborted) {
+      await leave(verdict.reason);
+      return { type: 'stopped' };
+    }
+    record.retries++;
+    // The pause may be long: should the process not outlive it, a resume finds what was known.
+    await leave(verdict.reason);
+    deps.emit({
+      type: 'retry',
+      request: record.seq,
+      attempt: record.retries,
+      delay_ms: Math.round(delay),
+      reason: verdict.reason,
+      maybe_sent_twice: unknown !== null,
+    });
+    try {
+      await deps.clock.sleep(delay, deps.stop);
+    } catch {
+      return { type: 'stopped' };
+    }
+  }
+}
+
+/** Names a record that was found as bare intent, so that it is reported when it is sent again. */
+export function foundAfterCrash(record: RequestRecord): RequestRecord {
+  return record.state === 'intent' ? { ...record, state: 'unknown', reason: FOUND } : record;
+}
+
+/** The error that ends the run when a request is given up. */
+function gaveUp(
+  last: ProfilesError,
+  attempts: number,
+  asked: number | null,
+  options: RetryOptions,
+): ProfilesError {
+  const details = { status: last.status, requestId: last.requestId, cause: last };
+  if (asked !== null && asked > options.maxRetryAfterMs) {
+    return new ServiceError(`${last.message}; the service asks to wait ${formatDuration(asked)}`, {
+      ...details,
+      hint: `resume then, or allow it with --max-retry-after ${Math.ceil(asked / 60_000)}m`,
+    });
+  }
+  const sentence = attempts > 1 ? `${last.message} (${attempts} attempts)` : last.message;
+  const Kind = last instanceof NetworkError ? NetworkError : ServiceError;
+  return new Kind(sentence, { ...details, hint: last.hint ?? 'resume when the service answers again' });
+}

@@ -1,0 +1,138 @@
+/**
+ * Sends chunks in order, at most `concurrency` of them unfinished at a time (contract §3 "Plan, then send",
+ * 4 and 5). Each chunk is one flight, from its request to the end of its job.
+ */
+import { ProfilesError } from '../errors.js';
+import type { ImportEvent } from '../model.js';
+import { Channel } from './channel.js';
+import type { Chunk } from './chunk.js';
+import { type DeliverDeps, deliver, follow } from './deliver.js';
+
+/**
+ * Sends what comes, yields events, and returns the error that ended it early, or null. When its consumer
+ * stops, waiting ends and requests in flight are let finish.
+ */
+export async function* send(
+  chunks: AsyncIterable<Chunk>,
+  deps: Omit<DeliverDeps, 'emit'>,
+): AsyncGenerator<ImportEvent, unknown> {
+  const sender = new Sender(deps);
+  const finished = sender.run(chunks);
+  try {
+    yield* sender.events;
+  } finally {
+    sender.halt();
+    await finished;
+  }
+  return sender.failure;
+}
+
+interface Flight {
+  /** Ids that requests behind it must wait for. */
+  shared: ReadonlySet<bigint>;
+  done: Promise<void>;
+}
+
+class Sender {
+  readonly events = new Channel<ImportEvent>();
+  failure: unknown = null;
+  readonly #flights = new Set<Flight>();
+  /** Ends the waiting of all flights when one of them ends the run. It reaches nothing but its own. */
+  readonly #halt = new AbortController();
+  readonly #deps: DeliverDeps;
+
+  constructor(deps: Omit<DeliverDeps, 'emit'>) {
+    this.#deps = {
+      ...deps,
+      emit: (event) => this.events.push(event),
+      stop: AbortSignal.any([deps.stop, this.#halt.signal]),
+    };
+  }
+
+  halt(): void {
+    this.#halt.abort();
+  }
+
+  async run(chunks: AsyncIterable<Chunk>): Promise<void> {
+    const { stop } = this.#deps;
+    const say = (): void => this.#sayStopping();
+    stop.addEventListener('abort', say, { once: true });
+    try {
+      await this.#followEarlier();
+      for await (const chunk of chunks) {
+        await this.#room(chunk.shared);
+        if (this.#deps.stop.aborted) break;
+        this.#launch(chunk.shared, deliver(chunk, this.#deps));
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+    while (this.#flights.size > 0) await this.#landing();
+    await this.#deps.state.written().catch((error: unknown) => this.#fail(error));
+    stop.removeEventListener('abort', say);
+    this.events.close();
+  }
+
+  /** Said at once, since what is in flight may take its time. */
+  #sayStopping(): void {
+    // Only a signal is news to the one who sent it; a failure and the end of the waiting time are reported as such.
+    const signal: unknown = this.#deps.stop.reason;
+    if (this.#flights.size === 0 || typeof signal !== 'string') return;
+    const again = signal === 'SIGINT' ? 'Ctrl-C again' : `a second ${signal}`;
+    this.events.push({
+      type: 'notice',
+      message: `stopping: the request in flight is let finish; ${again} ends it now`,
+    });
+  }
+
+  /** Jobs that an earlier session left unfinished take their places first. */
+  async #followEarlier(): Promise<void> {
+    const { run, state, options, records } = this.#deps;
+    if (!options.wait) return;
+    for (const record of [...records]) {
+      if (record.state !== 'acknowledged' || !record.job) continue;
+      const shared = new Set(state.idsOf(run, record.seq));
+      await this.#room(shared);
+      if (this.#deps.stop.aborted) return;
+      this.#launch(shared, follow(record, record.job, this.#deps));
+    }
+  }
+
+  /** Waits until there is a place, and until no flight holds one of these ids. */
+  async #room(shared: ReadonlySet<bigint>): Promise<void> {
+    const holds = (flight: Flight): boolean => {
+      const [few, many] =
+        flight.shared.size < shared.size ? [flight.shared, shared] : [shared, flight.shared];
+      for (const id of few) if (many.has(id)) return true;
+      return false;
+    };
+    const blocked = (): boolean =>
+      this.#flights.size >= this.#deps.options.concurrency || [...this.#flights].some(holds);
+    while (!this.#deps.stop.aborted && blocked()) await this.#landing();
+  }
+
+  /** The next flight to end. */
+  async #landing(): Promise<void> {
+    await Promise.race([...this.#flights].map((flight) => flight.done));
+  }
+
+  #launch(shared: ReadonlySet<bigint>, work: Promise<void>): void {
+    const flight: Flight = {
+      shared,
+      done: work
+        .catch((error: unknown) => this.#fail(error))
+        .finally(() => {
+          this.#flights.delete(flight);
+        }),
+    };
+    this.#flights.add(flight);
+  }
+
+  /** The first failure is the one that is reported, and it ends all waiting. */
+  #fail(error: unknown): void {
+    // What a wait rejects with when it is ended is the signal's reason, not a failure.
+    if (this.#deps.stop.aborted && !(error instanceof ProfilesError)) return;
+    this.failure ??= error;
+    this.#halt.abort();
+  }
+}

@@ -1,0 +1,159 @@
+/** Follows jobs to their end (contract §3 "Follow", §5 `job --watch`). */
+import type { Clock } from '../clock.js';
+import { ServiceError, WaitTimeoutError } from '../errors.js';
+import type { ServiceClient } from '../service/client.js';
+import type { Job } from '../service/contract.js';
+import { isFinal } from '../service/names.js';
+import { shellWord } from '../shell.js';
+
+export interface WatchOptions {
+  clock: Clock;
+  /** Ends the watch: the generator throws its reason. */
+  signal?: AbortSignal;
+  /** Fixed time between two polls of a job, milliseconds, taken as at least 1; otherwise it follows the job's age. */
+  intervalMs?: number | null;
+  /** Monotonic time at which waiting ends with `WaitTimeoutError`. */
+  deadlineMs?: number | null;
+  /** How long a job may answer 404 before it is given up as missing. Without it, a 404 is thrown at once. */
+  missingGraceMs?: number | null;
+}
+
+/**
+ * A job that changed, or one that the service does not know any more: of that nothing follows. `job_id` is the id
+ * that was asked for, whatever the record calls itself.
+ */
+export type Sighting = { job_id: string } & ({ missing: false; job: Job } | { missing: true });
+
+/** Milliseconds until the next poll of a job that has been watched for `ageMs`: a tenth of that, between 200 ms and 10 s. */
+export function pollInterval(ageMs: number): number {
+  return Math.min(10_000, Math.max(200, ageMs / 10));
+}
+
+/** Polls at once; more would make a burst of the first poll of a hundred jobs. */
+const AT_ONCE = 8;
+
+interface Watched {
+  id: string;
+  last: Job | undefined;
+  since: number;
+  due: number;
+  missingSince: number | undefined;
+}
+
+/**
+ * Yields a job's record whenever its status or `completed_rows` changed, and ends when all jobs have ended or are
+ * missing. A job may be given by its id, or by a record that has been seen already and is not yielded again.
+ *
+ * @throws WaitTimeoutError at the deadline; whatever `client.job` throws, at once; the signal's reason
+ */
+export async function* watchJobs(
+  client: Pick<ServiceClient, 'job'>,
+  jobs: readonly (string | Job)[],
+  options: WatchOptions,
+): AsyncGenerator<Sighting> {
+  const { clock, intervalMs } = options;
+  // Without any pause a service would be asked as fast as it answers.
+  const pause = (ageMs: number): number => Math.max(1, intervalMs ?? pollInterval(ageMs));
+  const start = clock.monotonic();
+  let open = jobs
+    .map((job) => (typeof job === 'string' ? { id: job, last: undefined } : { id: job.job_id, last: job }))
+    .filter(({ last }) => !(last && isFinal(last.status)))
+    .map(
+      ({ id, last }): Watched => ({
+        id,
+        last,
+        since: start,
+        // A record that is known already is a moment old.
+        due: last ? start + pause(0) : start,
+        missingSince: undefined,
+      }),
+    );
+  while (open.length > 0) {
+    await sleepUntil(Math.min(...open.map(({ due }) => due)), open, options);
+    const now = clock.monotonic();
+    const due = open
+      .filter((job) => job.due <= now)
+      .sort((a, b) => a.due - b.due)
+      .slice(0, AT_ONCE);
+    const sightings = await before(options, open, (signal) =>
+      Promise.all(due.map((job) => look(client, job, options, signal))),
+    );
+    const gone = new Set<string>();
+    for (const [i, seen] of sightings.entries()) {
+      const job = due[i]!;
+      const at = clock.monotonic();
+      job.due = at + pause(at - job.since);
+      if (seen === null) continue;
+      if (seen.missing || isFinal(seen.job.status)) gone.add(job.id);
+      if (!seen.missing && !changed(job.last, seen.job)) continue;
+      if (!seen.missing) job.last = seen.job;
+      yield seen;
+    }
+    open = open.filter(({ id }) => !gone.has(id));
+  }
+}
+
+function changed(last: Job | undefined, job: Job): boolean {
+  return last?.status !== job.status || (last.completed_rows ?? null) !== (job.completed_rows ?? null);
+}
+
+/** One poll. Null while a 404 may still pass. */
+async function look(
+  client: Pick<ServiceClient, 'job'>,
+  watched: Watched,
+  { clock, missingGraceMs }: WatchOptions,
+  signal: AbortSignal,
+): Promise<Sighting | null> {
+  try {
+    const job = await client.job(watched.id, signal);
+    watched.missingSince = undefined;
+    return { job_id: watched.id, missing: false, job };
+  } catch (error) {
+    if (missingGraceMs == null || !(error instanceof ServiceError && error.status === 404)) throw error;
+    const now = clock.monotonic();
+    watched.missingSince ??= now;
+    return now - watched.missingSince >= missingGraceMs ? { job_id: watched.id, missing: true } : null;
+  }
+}
+
+/** Sleeps to a monotonic time, or to the deadline if that comes first: then waiting has ended. */
+async function sleepUntil(
+  due: number,
+  open: readonly Watched[],
+  { clock, signal, deadlineMs }: WatchOptions,
+): Promise<void> {
+  signal?.throwIfAborted();
+  const end = deadlineMs == null ? due : Math.min(due, deadlineMs);
+  const wait = end - clock.monotonic();
+  if (wait > 0) await clock.sleep(wait, signal);
+  if (deadlineMs != null && clock.monotonic() >= deadlineMs) throw timedOut(open);
+}
+
+/** Runs polls, but no longer than the deadline: a service that does not answer must not hold the wait open. */
+async function before<T>(
+  { clock, signal, deadlineMs }: WatchOptions,
+  open: readonly Watched[],
+  polls: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  // Its own controller, so that polls in flight end with the deadline or with the first of them that fails.
+  const over = new AbortController();
+  const both = signal ? AbortSignal.any([signal, over.signal]) : over.signal;
+  try {
+    if (deadlineMs == null) return await polls(both);
+    const timeout = clock.sleep(Math.max(0, deadlineMs - clock.monotonic()), both).then(() => {
+      throw timedOut(open);
+    });
+    return await Promise.race([polls(both), timeout]);
+  } finally {
+    over.abort();
+  }
+}
+
+function timedOut(open: readonly Watched[]): WaitTimeoutError {
+  const [first] = open;
+  const which = open.length === 1 ? `job ${first?.id} is` : `${open.length} jobs are`;
+  const status = open.length === 1 && first?.last ? ` (${first.last.status})` : '';
+  return new WaitTimeoutError(`waiting timed out; ${which} unfinished${status} and will go on`, {
+    hint: `profiles job ${open.map(({ id }) => shellWord(id)).join(' ')} --watch`,
+  });
+}

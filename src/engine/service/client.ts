@@ -1,0 +1,181 @@
+/** The client of the service: all seven operations of the spec. */
+import type { Clock } from '../clock.js';
+import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
+import type { Kind } from '../model.js';
+import { jobSegment, parseBaseUrl } from './address.js';
+import type { Answer, ReadVerdict } from './answer.js';
+import type { Job, LookupRecord } from './contract.js';
+import { type LookupList, PATHS } from './names.js';
+import type { ProxyEnv } from './proxy.js';
+import { oneLine, requestNote, whatCame } from './reply-text.js';
+import { backoffDelay } from './retry.js';
+import { createTransport, type LogEntry, type Request } from './transport.js';
+
+export type { Answer } from './answer.js';
+export type { ProxyEnv } from './proxy.js';
+export type { LogEntry } from './transport.js';
+
+export interface ServiceClient {
+  readonly baseUrl: string;
+  readonly lookupBaseUrl: string | null;
+  /** Endpoints 1 and 3: one attempt, no retry, no redirect. `body` is UTF-8 JSON, sent as it is. Never throws for network failures; throws the signal's reason when aborted. */
+  submit(kind: Kind, body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
+  /** Endpoint 2: likewise. `body` is one company, `{"company_id": …, "metadata": {…}}`. */
+  identifyCompany(body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
+  /** Endpoint 4: retries passing failures. @throws AuthError ServiceError (status 404 included) NetworkError ContractError */
+  job(jobId: string, signal?: AbortSignal): Promise<Job>;
+  /**
+   * Endpoints 5 to 7: retries passing failures. `text` is the array as it came.
+   * @throws ConfigError without a lookup host; AuthError ServiceError NetworkError; ContractError for what is no array
+   *   of records
+   */
+  lookup(list: LookupList, signal?: AbortSignal): Promise<{ text: string; records: LookupRecord[] }>;
+  close(): Promise<void>;
+}
+
+/** A job poll or a lookup that is about to be tried again. */
+export interface ReadRetry {
+  /** The attempt that failed, from 1. */
+  attempt: number;
+  delayMs: number;
+  reason: string;
+}
+
+export interface ClientOptions {
+  baseUrl: string;
+  /** Null where none is configured: `lookup` then fails with what to set. */
+  lookupBaseUrl: string | null;
+  token: string;
+  /** Deadline of one request, from connecting to the last byte of its reply, milliseconds. */
+  timeoutMs: number;
+  /** A `Retry-After` date is relative to its `now`. */
+  clock: Clock;
+  /** Default 10 s. */
+  connectTimeoutMs?: number;
+  /** Further attempts of a job poll or a lookup. Default 5. */
+  retries?: number;
+  /** First bound of the backoff between them, milliseconds. Default 1000. */
+  retryDelayMs?: number;
+  /** A longer `Retry-After` ends the attempts, milliseconds. Default 5 min. */
+  maxRetryAfterMs?: number;
+  /** `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`; other names are not looked at. Loopback never uses a proxy. */
+  proxy?: ProxyEnv;
+  userAgent?: string;
+  /** Uniform in [0, 1). */
+  random?: () => number;
+  /** Most connections to one host. Default: no bound. */
+  connections?: number;
+  /** One entry for each request (`--debug`). */
+  log?: (entry: LogEntry) => void;
+  onRetry?: (retry: ReadRetry) => void;
+}
+
+const MIB = 1 << 20;
+const MAX_LOOKUP = 64 * MIB;
+const MAX_REPLY = 8 * MIB;
+
+/**
+ * Opens no socket before the first request. The schemas of replies are loaded with the first reply, since the
+ * first request need not wait for them.
+ * @throws ConfigError for a base URL or a proxy that is no URL
+ * @throws UsageError for a token that cannot stand in a header; it is not repeated
+ */
+export function createClient(options: ClientOptions): ServiceClient {
+  const { baseUrl, lookupBaseUrl, token, clock } = options;
+  // Node prints the whole header, token included, when it refuses one.
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new UsageError('the token is empty or holds white space, control or non-ASCII characters', {
+      hint: 'copy the API key again from the environment settings of the account',
+    });
+  }
+  const base = parseBaseUrl(baseUrl, 'base_url');
+  const lookupBase = lookupBaseUrl === null ? null : parseBaseUrl(lookupBaseUrl, 'lookup_base_url');
+  const transport = createTransport({
+    token,
+    userAgent: options.userAgent ?? 'profiles-cli',
+    timeoutMs: options.timeoutMs,
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    connections: options.connections ?? null,
+    proxy: options.proxy ?? {},
+    monotonic: () => clock.monotonic(),
+    log: options.log,
+  });
+
+  const post = (path: string, body: Uint8Array, signal?: AbortSignal): Promise<Answer> =>
+    transport.exchange({ method: 'POST', base, path, body, maxReplyBytes: MAX_REPLY }, signal);
+
+  async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadVerdict, { do: 'use' }>> {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await transport.exchange(request, signal);
+      const { judgeRead } = await import('./answer.js');
+      const verdict = judgeRead(answer, clock.now());
+      if (verdict.do === 'use') return verdict;
+      if (verdict.do === 'stop' || attempt > (options.retries ?? 5)) throw verdict.error;
+      const backoff = {
+        attempt,
+        baseMs: options.retryDelayMs ?? 1_000,
+        random: options.random ?? Math.random,
+      };
+      const delayMs = verdict.waitMs ?? backoffDelay(backoff);
+      if (delayMs > (options.maxRetryAfterMs ?? 300_000)) throw verdict.error;
+      options.onRetry?.({ attempt, delayMs, reason: verdict.reason });
+      await clock.sleep(delayMs, signal);
+    }
+  }
+
+  return {
+    baseUrl,
+    lookupBaseUrl,
+    submit: (kind, body, signal) =>
+      post(kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers, body, signal),
+    identifyCompany: (body, signal) => post(PATHS.identifyCompany, body, signal),
+    job: async (jobId, signal) => {
+      const path = PATHS.jobs + jobSegment(jobId);
+      const request: Request = { method: 'GET', base, path, maxReplyBytes: MAX_REPLY };
+      const { value, reply } = await read(request, signal).catch((error: unknown) => {
+        throw unknownJob(error, jobId);
+      });
+      const { jobSchema } = await import('./contract.js');
+      const job = jobSchema.safeParse(value);
+      if (job.success) return job.data;
+      const issue = job.error.issues[0];
+      const what =
+        issue && issue.path.length > 0 ? `${issue.path.join('.')}: ${issue.message}` : whatCame(reply);
+      throw contractError(`the reply for job ${oneLine(jobId)} is no job record: ${what}`, reply);
+    },
+    lookup: async (list, signal) => {
+      if (!lookupBase) {
+        const hint = 'set lookup_base_url for this region, or pass --lookup-base-url';
+        throw new ConfigError('no lookup host is set', { hint });
+      }
+      const path = PATHS.lookups + list;
+      const request: Request = { method: 'GET', base: lookupBase, path, maxReplyBytes: MAX_LOOKUP };
+      const { value, reply } = await read(request, signal);
+      const { isRecord, lookupSchema } = await import('./contract.js');
+      const records = lookupSchema.safeParse(value);
+      if (records.success) return { text: reply.body, records: records.data };
+      const item = Array.isArray(value) ? value.findIndex((record) => !isRecord(record)) : -1;
+      const what = item === -1 ? whatCame(reply) : `an array whose item ${item + 1} is no object`;
+      throw contractError(`the lookup list ${list} should be an array of records, but ${what} came`, reply);
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** A 404 for a job means the job first of all. */
+function unknownJob(error: unknown, jobId: string): unknown {
+  if (!(error instanceof ServiceError) || error.status !== 404) return error;
+  return new ServiceError(`the service knows no job ${oneLine(jobId)}: ${error.message}`, {
+    status: 404,
+    requestId: error.requestId,
+    hint: 'check the id, and that the region and the account are those of its import',
+  });
+}
+
+function contractError(message: string, reply: { status: number; requestId: string | null }): ProfilesError {
+  return new ContractError(message + requestNote(reply), {
+    status: reply.status,
+    requestId: reply.requestId ?? undefined,
+    hint: 'the service does not answer as its specification says: check the base URLs, or tell its operator',
+  });
+}

@@ -1,0 +1,260 @@
+/**
+ * One session of a run: opens the inputs, plans, and, when the plan holds, sends. Composes input, service
+ * and state; what it yields are the events, and its result is worked out from what was recorded. Read `run`: each
+ * step is a method below it. What is on disk of the run is in `open-run.ts`.
+ */
+import { InterruptedError, WaitTimeoutError } from './errors.js';
+import type { ImportDeps, ImportResult } from './import.js';
+import type { ImportEvent, Kind, Plan } from './model.js';
+import type { ImportOptions } from './options.js';
+import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
+import { checkProperties } from './plan/properties.js';
+import { typeChanges, typesOf } from './plan/type-changes.js';
+import { type OpenedInput, Pool } from './read/index.js';
+import { checkUnchanged, stillUnfinished, unfinished } from './run/earlier.js';
+import { KnownProfiles } from './run/known.js';
+import { openInputs, reopenInputs } from './run/open.js';
+import { OpenRun } from './run/open-run.js';
+import { Rejecting } from './run/rejecting.js';
+import { identityOf } from './run/run.js';
+import {
+  countPlanned,
+  countRows,
+  type Ending,
+  exitOf,
+  isFinished,
+  isWithinBound,
+  summarise,
+} from './run/summary.js';
+import { tap } from './send/channel.js';
+import { type CutDeps, chunksOfKind, type Tally, tally } from './send/cutting.js';
+import { Deadline } from './send/deadline.js';
+import { send } from './send/send.js';
+import type { StoredRun } from './state/runs.js';
+import { sameScope } from './state/scopes.js';
+import type { Scope } from './state/state.js';
+
+/** One session of a run: what it opened, and what it knows so far. */
+export class Session {
+  readonly #started: number;
+  readonly #deadline: Deadline;
+  readonly #warnings: string[] = [];
+  readonly #limits: CutDeps['limits'];
+  readonly #pool: Pool;
+  readonly #run: OpenRun;
+  readonly #known: KnownProfiles;
+  #opened: OpenedInput[] = [];
+  #rejecting: Rejecting | undefined;
+
+  constructor(
+    private readonly options: ImportOptions,
+    private readonly deps: ImportDeps,
+    earlier: StoredRun | null,
+  ) {
+    this.#started = deps.clock.monotonic();
+    this.#run = new OpenRun(earlier, deps);
+    this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
+    this.#deadline = new Deadline(options.waitTimeoutMs, deps);
+    this.#pool = new Pool({ threads: deps.threads });
+    this.#known = new KnownProfiles(deps.state, () =>
+      options.changedOnly && deps.scope ? this.#run.scope : null,
+    );
+  }
+
+  async *run(): AsyncGenerator<ImportEvent, ImportResult> {
+    const { options, deps } = this;
+    const { earlier } = this.#run;
+    this.#opened = earlier
+      ? await reopenInputs(earlier, options, deps)
+      : await openInputs(options, this.#run.id, deps);
+    this.#prepare();
+    if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
+    if (earlier) this.#run.continueWith(stillUnfinished(earlier, deps.state));
+
+    const scanned = yield* this.#scan();
+    if (earlier) checkUnchanged(earlier, contentOf(scanned));
+    else if (options.resume && deps.scope) yield* this.#adopt(deps.scope, scanned);
+
+    const cut = this.#cutDeps(scanned);
+    const tallied = await tally(scanned, cut, options.dryRun);
+    const plan = await this.#plan(scanned, tallied);
+    yield { type: 'plan', plan };
+
+    const planned = plannedRows(scanned);
+    const base = { records: this.#run.records, wait: options.wait, failure: null };
+    if (options.dryRun) {
+      return yield* this.#conclude(
+        scanned,
+        { ...base, mode: 'planned', rows: countPlanned(planned, tallied) },
+        plan,
+      );
+    }
+    const sends = isWithinBound(planned, options.invalid);
+    yield* this.#begin(scanned, sends);
+    if (!sends) {
+      return yield* this.#conclude(scanned, {
+        ...base,
+        mode: 'refused',
+        rows: countRows(planned, this.#run.records),
+      });
+    }
+    const failure = yield* this.#send(scanned, cut);
+    const rows = countRows(planned, this.#run.records);
+    return yield* this.#conclude(scanned, { ...base, mode: 'sent', rows, failure });
+  }
+
+  async close(): Promise<void> {
+    this.#deadline.clear();
+    await Promise.all([this.#rejecting?.close(), this.#pool.close()]);
+    this.#run.close();
+  }
+
+  /** Starts the threads, and loads the client while the plan waits for them: what fails now fails again when it is needed. */
+  #prepare(): void {
+    for (const input of this.#opened) this.#pool.prepare(input);
+    if (!this.options.dryRun) this.deps.client().catch(() => {});
+  }
+
+  async *#scan(): AsyncGenerator<ImportEvent, Scanned> {
+    const { deps, options } = this;
+    const written = this.#opened.map((_, index) => this.#run.earlier?.inputs[index]?.rejects_file ?? null);
+    const rejecting = new Rejecting(this.#opened, written, { cwd: deps.cwd, path: options.rejects });
+    this.#rejecting = rejecting;
+    const scanned = yield* scanAll(this.#opened, {
+      hashKey: deps.state.secret,
+      itemLimitBytes: options.chunkBytes,
+      pool: this.#pool,
+      signal: deps.stop,
+      known: (kind) => this.#known.of(kind),
+      reject: (input, row) => rejecting.planned(input, row),
+    });
+    for (const message of scanned.warnings) yield this.#warn(message);
+    for (const kind of deps.scope ? this.#kinds() : []) {
+      const last = deps.state.columnTypes(deps.scope!, kind);
+      for (const message of typeChanges(last, scansOf(scanned, kind))) yield this.#warn(message);
+    }
+    return scanned;
+  }
+
+  async #plan(scanned: Scanned, tallied: Tally): Promise<Plan> {
+    const { deps, options } = this;
+    const plan = planOf(scanned, tallied, (kind) => (deps.scope ? deps.state.pace(deps.scope, kind) : null));
+    if (!options.checkProperties) return plan;
+    const { records } = await (await deps.client()).lookup('user_properties', deps.stop);
+    const columns = scansOf(scanned, 'users').flatMap((scan) => scan.columns);
+    return { ...plan, properties: checkProperties(columns, records) };
+  }
+
+  /** `import --resume`: goes on with the unfinished run of the same content, if there is one. */
+  async *#adopt(here: Scope, scanned: Scanned): AsyncGenerator<ImportEvent> {
+    const { state, service } = this.deps;
+    const identity = identityOf(here, contentOf(scanned), this.options);
+    const found = unfinished(identity, here, service.account, state);
+    if (!found) return;
+    if (!sameScope(found.scope, here)) {
+      if (!this.options.dryRun) this.#run.lock(found.scope, this.#opened);
+      this.#known.forget();
+    }
+    this.#run.continueWith(found);
+    await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
+    yield { type: 'notice', message: `continues run ${found.run} of ${found.started_at}` };
+  }
+
+  #cutDeps(scanned: Scanned): CutDeps {
+    const { deps, options } = this;
+    return {
+      options,
+      limits: this.#limits,
+      hashKey: deps.state.secret,
+      pool: this.#pool,
+      signal: deps.stop,
+      duplicates: scanned.duplicates,
+      known: (kind) => this.#known.of(kind),
+      recorded: (input) => this.#run.records.filter((r) => r.input === input && r.state !== 'withdrawn'),
+    };
+  }
+
+  async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
+    const rejects = await this.#rejecting!.flush();
+    for (const old of this.#run.begin({ options: this.options, scanned, rejects }, sends)) {
+      yield this.#warn(`run ${old} of the same file was unfinished; this import takes its place`);
+    }
+  }
+
+  /** @returns what ended it early, or null */
+  async *#send(scanned: Scanned, cut: CutDeps): AsyncGenerator<ImportEvent, unknown> {
+    const { deps, options } = this;
+    const { id, scope, records } = this.#run;
+    const client = await deps.client();
+    const stop = this.#deadline.signal;
+    const rejecting = this.#rejecting!;
+    const rows = plannedRows(scanned);
+    for (const kind of this.#kinds()) {
+      this.#known.renew(kind);
+      deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
+      const sending = send(chunksOfKind(scanned, kind, { ...cut, signal: stop }), {
+        ...deps,
+        run: id,
+        scope,
+        client,
+        options,
+        limits: this.#limits,
+        records,
+        inputs: this.#opened,
+        totalRows: rows.read - rows.rejected,
+        stop,
+        reject: async (chunk, reason, emit) =>
+          this.#run.nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, deps.abort)),
+      });
+      const failure = yield* tap(sending, (event) => {
+        if (event.type === 'warning') this.#warnings.push(event.message);
+      });
+      if (failure) return failure;
+      if (stop.aborted && !this.#isDone(scanned)) {
+        return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
+      }
+    }
+    return null;
+  }
+
+  /** Whether nothing is left to send or, when it waits, to follow. */
+  #isDone(scanned: Scanned): boolean {
+    const { records } = this.#run;
+    const { unsent = 0 } = countRows(plannedRows(scanned), records);
+    return unsent === 0 && !(this.options.wait && records.some((r) => r.state === 'acknowledged'));
+  }
+
+  async *#conclude(scanned: Scanned, ending: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
+    const { deps } = this;
+    const files = await this.#rejecting!.flush();
+    const recorded = ending.mode !== 'planned';
+    const finished = isFinished(ending);
+    const summary = summarise(ending, {
+      run: recorded ? this.#run.id : null,
+      kinds: this.#kinds(),
+      service: deps.service,
+      inputs: scanned.inputs.map(({ opened, scan }, i) => ({
+        opened,
+        scan,
+        rejects_file: files[i] ?? null,
+      })),
+      rejected: this.#rejecting!.first,
+      warnings: this.#warnings,
+      resume: recorded && !finished ? `profiles resume ${this.#run.id}` : null,
+      plan,
+      elapsedMs: deps.clock.monotonic() - this.#started,
+    });
+    if (recorded) this.#run.end(summary, finished, ending.failure);
+    yield { type: 'summary', summary };
+    return { summary, exit: exitOf(ending), failure: ending.failure };
+  }
+
+  #warn(message: string): ImportEvent {
+    this.#warnings.push(message);
+    return { type: 'warning', message };
+  }
+
+  #kinds(): Kind[] {
+    return [...new Set(this.#opened.map((input) => input.kind))];
+  }
+}

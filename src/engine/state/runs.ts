@@ -1,0 +1,156 @@
+/** Imports known to this machine, with what a resume needs to go on with them. */
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { Kind, Summary } from '../model.js';
+import type { KnownRun, Scope } from './types.js';
+
+/** An input of a run. `location` is where its bytes are: the file, or the spooled stdin. */
+export interface RunInput {
+  path: string;
+  location: string;
+  kind: Kind;
+  /** SHA-256 of the raw bytes, hexadecimal. */
+  digest: string;
+  rejects_file: string | null;
+}
+
+export interface StoredRun extends KnownRun {
+  /** Configured account name, or null. */
+  named_account: string | null;
+  /** Hash of content, kinds, mapping and host: `import --resume` looks for it. */
+  identity: string;
+  finished: boolean;
+  /** Error code that ended it, null when it ended by itself; `unauthorised` once a session ended so. */
+  ended_by: string | null;
+  /** The import's own options, as flow keeps them; values given by `--set` are not among them. */
+  options: unknown;
+  inputs: RunInput[];
+}
+
+/** Reasons and warnings quote what stood in a cell, and the state holds no metadata (contract §4). */
+const withoutCells = (summary: Summary): Summary => ({ ...summary, rejected: [], warnings: [] });
+
+interface RunRow {
+  run: string;
+  account: string;
+  region: string;
+  base_url: string;
+  named_account: string | null;
+  identity: string;
+  status: KnownRun['status'];
+  finished: number;
+  ended_by: string | null;
+  options: string;
+  summary: string | null;
+  started_at: string;
+  ended_at: string | null;
+}
+
+export class Runs {
+  constructor(private readonly db: DatabaseSyncInstance) {}
+
+  insert(scope: number, run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>): void {
+    this.db
+      .prepare(
+        `INSERT INTO runs (run, scope, named_account, identity, status, finished, options, started_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        run.run,
+        scope,
+        run.named_account,
+        run.identity,
+        run.status,
+        run.finished ? 1 : 0,
+        JSON.stringify(run.options),
+        run.started_at,
+      );
+    const add = this.db.prepare(
+      'INSERT INTO inputs (run, input, path, location, kind, digest, rejects_file) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    );
+    run.inputs.forEach((input, index) => {
+      add.run(run.run, index, input.path, input.location, input.kind, input.digest, input.rejects_file);
+    });
+  }
+
+  reopen(run: string): void {
+    this.db
+      .prepare("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?")
+      .run(run);
+  }
+
+  end(
+    run: string,
+    end: {
+      status: KnownRun['status'];
+      finished: boolean;
+      endedBy: string | null;
+      summary: Summary | null;
+      at: string;
+    },
+  ): void {
+    this.db
+      .prepare(
+        // A token that was refused once stays so: whichever went on then must be able to go on again.
+        `UPDATE runs SET status = ?, finished = ?, summary = COALESCE(?, summary), ended_at = ?,
+           ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
+      )
+      .run(
+        end.status,
+        end.finished ? 1 : 0,
+        end.summary === null ? null : JSON.stringify(withoutCells(end.summary)),
+        end.at,
+        end.endedBy,
+        run,
+      );
+  }
+
+  /** Runs of this account and kind that never came to an end. For the holder of their lock: they cannot be running. */
+  stopDead(scope: number, kind: string): void {
+    this.db
+      .prepare(
+        `UPDATE runs SET status = 'stopped' WHERE status = 'running' AND scope = ?
+           AND run IN (SELECT run FROM inputs WHERE kind = ?)`,
+      )
+      .run(scope, kind);
+  }
+
+  setRejectsFile(run: string, input: number, file: string): void {
+    this.db.prepare('UPDATE inputs SET rejects_file = ? WHERE run = ? AND input = ?').run(file, run, input);
+  }
+
+  delete(run: string): void {
+    this.db.prepare('DELETE FROM runs WHERE run = ?').run(run);
+  }
+
+  /** Newest first. */
+  all(): StoredRun[] {
+    const rows = this.db
+      .prepare(
+        'SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope) ORDER BY started_at DESC, runs.rowid DESC',
+      )
+      .all() as unknown as RunRow[];
+    return rows.map((row) => this.#load(row));
+  }
+
+  #load(row: RunRow): StoredRun {
+    const inputs = this.db
+      .prepare('SELECT path, location, kind, digest, rejects_file FROM inputs WHERE run = ? ORDER BY input')
+      .all(row.run) as unknown as RunInput[];
+    return {
+      run: row.run,
+      scope: { account: row.account, region: row.region, base_url: row.base_url } satisfies Scope,
+      kinds: [...new Set(inputs.map((input) => input.kind))],
+      paths: inputs.map((input) => input.path),
+      status: row.status,
+      started_at: row.started_at,
+      ended_at: row.ended_at,
+      summary: row.summary === null ? null : (JSON.parse(row.summary) as Summary),
+      named_account: row.named_account,
+      identity: row.identity,
+      finished: row.finished === 1,
+      ended_by: row.ended_by,
+      options: JSON.parse(row.options),
+      inputs,
+    };
+  }
+}

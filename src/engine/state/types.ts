@@ -1,0 +1,120 @@
+/** What can be asked of the state, and its nouns. */
+
+import type { Kind, RunStatus, Summary } from '../model.js';
+import type { Job } from '../service/contract.js';
+import type { FingerprintIndex, Prints } from './fingerprint-index.js';
+import type { RequestRecord } from './requests.js';
+import type { StoredRun } from './runs.js';
+
+/** Whose service it is: state never crosses from one scope to another. */
+export interface Scope {
+  /** Configured account name, else a keyed hash of the token. */
+  account: string;
+  region: string;
+  base_url: string;
+}
+
+/** A service as the settings name it. */
+export interface ServiceInUse {
+  /** Configured name, or null. */
+  account: string | null;
+  token: string;
+  region: string;
+  base_url: string;
+}
+
+/** A job that a command of this machine submitted, as it was last seen. */
+export interface KnownJob {
+  job_id: string;
+  kind: Kind;
+  scope: Scope;
+  run: string | null;
+  /** Items of its request. */
+  rows: number;
+  /** Last seen status; before the first poll, what the submission's reply said. */
+  status: string;
+  /** ISO 8601. */
+  submitted_at: string;
+  seen_at: string;
+  /** The record as last seen. */
+  record: Job;
+}
+
+/** An import known to this machine. */
+export interface KnownRun {
+  run: string;
+  scope: Scope;
+  kinds: Kind[];
+  paths: string[];
+  /** `running` while it has no end: it is running now, or it died. */
+  status: RunStatus | 'running' | 'superseded';
+  started_at: string;
+  ended_at: string | null;
+  /** The result document of its last session, where there is one; without the words that quote its rows. */
+  summary: Summary | null;
+}
+
+export interface State {
+  readonly folder: string;
+  /** Key of every hash that is stored here: 32 random bytes, made with the database. */
+  readonly secret: Buffer;
+  /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
+  scope(service: ServiceInUse): Scope;
+  /** Null when another import of this account and kind runs on this machine. */
+  takeLock(scope: Scope, kind: Kind, holder?: string): (() => void) | null;
+  /** What the holder of that lock says of itself. */
+  lockHolder(scope: Scope, kind: Kind): string | null;
+
+  /** Newest first. */
+  knownRuns(): StoredRun[];
+  startRun(run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>): void;
+  reopenRun(run: string): void;
+  endRun(
+    run: string,
+    end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
+  ): void;
+  /** Whoever holds the lock of an account and kind knows that no run of theirs is running: those that say so died. */
+  stopDead(scope: Scope, kind: Kind): void;
+  setRejectsFile(run: string, input: number, file: string): void;
+  /** Forgets a run, its requests and its spooled input; its jobs stay known. */
+  forgetRun(run: string): void;
+  /** Where a run's spooled input and private settings lie while it is unfinished. */
+  spoolFolder(run: string): string;
+  removeSpool(run: string): void;
+
+  requests(run: string): RequestRecord[];
+  /**
+   * Commits a request as it stands, and resolves when that is on disk. `prints` comes with the first commit
+   * of a session, the intent: it clears the fingerprints of the request's ids. An acknowledgement's job
+   * becomes known with it. What is recorded in one turn of the event loop reaches the disk together, and before
+   * what is recorded later; after one failure all that follows fails too. @throws StateError
+   */
+  record(run: string, scope: Scope, kind: Kind, request: RequestRecord, prints: Prints | null): Promise<void>;
+  /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
+  written(): Promise<void>;
+  /** Ids of a recorded request, as hashed for its fingerprints. */
+  idsOf(run: string, seq: number): BigUint64Array;
+
+  /** Newest first. */
+  knownJobs(): KnownJob[];
+  /** A job submitted outside an import (`identify user`). */
+  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number }): void;
+  /** Records what a job looked like; one that is seen completed sets its request's fingerprints. Unknown jobs are ignored. */
+  sawJob(scope: Scope, job: Job): void;
+  /** Rows a second of this scope's past jobs of the kind, or null. */
+  pace(scope: Scope, kind: Kind): number | null;
+
+  /** What was completed last of each id (contract §3 "Only what changed"), as it stands now. */
+  fingerprints(scope: Scope, kind: Kind): FingerprintIndex;
+  /** A number that is another one once ids of the kind were sent since. */
+  newestFingerprints(scope: Scope, kind: Kind): number;
+  /** Clears the fingerprints of these ids, or without ids of the whole kind. */
+  clearFingerprints(scope: Scope, kind: Kind, ids?: BigUint64Array): void;
+  compactFingerprints(scope: Scope, kind: Kind): void;
+
+  /** Types of the last import's columns, by key, for the warning when one changes. */
+  columnTypes(scope: Scope, kind: Kind): Map<string, string>;
+  setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): void;
+
+  close(): void;
+}

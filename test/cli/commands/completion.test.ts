@@ -1,0 +1,136 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { cli, scratch } from '../../support/cli.js';
+import { DONE_RUN, EVIL_JOB, JOB, knownMachine, OPEN_RUN, URI_JOB } from './completion/known.js';
+
+interface Offer {
+  values: string[];
+  directive: number;
+}
+
+/** What is offered where these words end. */
+async function offer(words: string[], cwd: string): Promise<Offer> {
+  const { code, stdout, stderr } = await cli(['completion', 'complete', '--', ...words], { cwd });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const lines = stdout.trimEnd().split('\n');
+  const directive = Number(lines.pop()!.slice(1));
+  return { values: lines.map((line) => line.split('\t')[0]!), directive };
+}
+
+const NO_FILES = 4;
+const NEWEST_FIRST = 32 + NO_FILES;
+
+describe('what is offered', () => {
+  const cwd = knownMachine();
+  const rows: [words: string[], values: string[], directive: number][] = [
+    [['conf'], ['config'], NO_FILES],
+    [['jo'], ['job', 'jobs'], NO_FILES],
+    [['config', 'l'], ['list'], NO_FILES],
+    [['lookups', ''], ['user-properties', 'embeds', 'checklists'], NO_FILES],
+    [['lookups', 'emb'], ['embeds'], NO_FILES],
+    [['lookups', 'embeds', ''], [], NO_FILES],
+    [['lookups', 'embeds', '--cs'], ['--csv'], NO_FILES],
+    [['--region', 'a'], ['apac'], NO_FILES],
+    [['--region=sand'], ['sandbox'], NO_FILES],
+    [['jobs', '--region', ''], ['default', 'eu', 'sandbox', 'apac'], NO_FILES],
+    [['jobs', '--account', 'prod'], ['production'], NO_FILES],
+    [['--region', 'eu', 'job', 'job-'], [JOB], NEWEST_FIRST],
+    [['job', URI_JOB, 'job-'], [JOB], NEWEST_FIRST],
+    [['job', JOB, JOB.slice(0, 5)], [], NEWEST_FIRST],
+    [['resume', ''], [OPEN_RUN], NEWEST_FIRST],
+    [['runs', 'run-d'], [DONE_RUN], NEWEST_FIRST],
+    [['runs', '--forget', 'run-d'], [DONE_RUN], NEWEST_FIRST],
+    [['import', ''], [], 0],
+    [['import', 'x.csv', ''], [], 0],
+    [['import', '--mapping', ''], [], 0],
+    [['import', '--mapping=m'], [], 0],
+    [['import', '--chu'], ['--chunk-size', '--chunk-bytes'], NO_FILES],
+    [['import', '--no-wa'], ['--no-wait'], NO_FILES],
+    [['import', '--kind', ''], ['companies', 'users'], NO_FILES],
+    [['import', '--json', '--kind=u'], ['users'], NO_FILES],
+    [['import', 'companies.csv', '--id', ''], ['company_id', 'plan_tier'], NO_FILES],
+    [['import', 'companies.csv', '--type', 'plan'], ['plan_tier='], NO_FILES + 2],
+    [['import', 'odd name.csv', '--exclude', 'c'], ['company_id', 'colour'], NO_FILES],
+    [['import', 'nowhere.csv', '--id', ''], [], NO_FILES],
+    [['import', '--', '--k'], [], 0],
+    [['config', 'get', 'accounts.production.tok'], ['accounts.production.token'], NO_FILES],
+    [['config', 'set', 'regions.apac.'], ['regions.apac.base_url', 'regions.apac.lookup_base_url'], NO_FILES],
+    [['config', 'set', 'region', 'sa'], ['sandbox'], NO_FILES],
+    [['config', 'set', 'import.empty', ''], ['omit', 'null', 'string'], NO_FILES],
+    [['completion', ''], ['bash', 'zsh', 'fish', 'powershell'], NO_FILES],
+    [['help', 'e'], ['exit-codes', 'environment'], NO_FILES],
+    [['no-such-command', ''], [], NO_FILES],
+    [['--no-such-flag', 'doc'], ['doctor'], NO_FILES],
+  ];
+  it.each(rows)('%j', async (words, values, directive) => {
+    expect(await offer(words, cwd)).toEqual({ values, directive });
+  });
+
+  it('every command, at an empty line, with what it does', async () => {
+    const { stdout } = await cli(['completion', 'complete', '--', ''], { cwd });
+    expect(stdout).toMatch(/^import\tplan, then send/m);
+    expect(stdout).not.toMatch(/^complete\t/m);
+  });
+  it('global flags behind a command, once each, and its own', async () => {
+    const { values } = await offer(['import', '-'], cwd);
+    expect(values).toEqual(expect.arrayContaining(['--chunk-size', '--region', '--json', '--help']));
+    expect(new Set(values).size).toBe(values.length);
+  });
+  it('nothing that a shell could take for more than a word', async () => {
+    const { values } = await offer(['job', ''], cwd);
+    expect(values.sort()).toEqual([JOB, URI_JOB].sort());
+    expect(values).not.toContain(EVIL_JOB);
+  });
+  it('a whole line does as well as words', async () => {
+    const line = 'profiles --region eu job job-';
+    const { stdout } = await cli(['completion', 'complete', '--line', line], { cwd });
+    expect(stdout).toMatch(/^job-0a1b2c\tcompanies, completed, 2026-01-15T00:00:00\.000Z\n:36\n$/);
+  });
+  it('the config and the state that the line names', async () => {
+    const elsewhere = scratch();
+    const words = [
+      '--state-dir',
+      join(cwd, '.state'),
+      '--config',
+      join(cwd, '.config', 'profiles', 'config.json'),
+    ];
+    expect((await offer([...words, 'job', 'job-'], elsewhere)).values).toEqual([JOB]);
+    expect((await offer([...words, 'jobs', '--region', 'ap'], elsewhere)).values).toEqual(['apac']);
+  });
+});
+
+describe('a machine that knows nothing', () => {
+  it('gets nothing, says nothing, and has nothing made', async () => {
+    const cwd = scratch();
+    for (const words of [
+      ['job', ''],
+      ['runs', ''],
+      ['resume', ''],
+    ]) {
+      expect(await offer(words, cwd)).toEqual({ values: [], directive: NEWEST_FIRST });
+    }
+    expect(await offer(['jobs', '--account', ''], cwd)).toEqual({ values: [], directive: NO_FILES });
+    expect(existsSync(join(cwd, '.state'))).toBe(false);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+});
+
+describe('scripts', () => {
+  it.each(['bash', 'zsh', 'fish', 'powershell'])('%s', async (shell) => {
+    const { code, stdout, stderr } = await cli(['completion', shell]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('profiles completion complete');
+    expect(stdout.endsWith('\n')).toBe(true);
+    const json = await cli(['completion', shell, '--json']);
+    expect(JSON.parse(json.stdout)).toEqual({ shell, script: stdout.replace(/\n$/, '') });
+  });
+  it('a shell that is not known names the nearest', async () => {
+    const { code, stdout, stderr } = await cli(['completion', 'zhs']);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'profiles: there is no completion for "zhs"\n  did you mean "zsh"?\n',
+    });
+  });
+});

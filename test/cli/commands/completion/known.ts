@@ -1,0 +1,44 @@
+/** A machine that knows some things: a config file, jobs, runs, an input. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Job } from '../../../../src/engine/service/contract.js';
+import { openState } from '../../../../src/engine/state/state.js';
+import { scratch } from '../../../support/cli.js';
+
+export const JOB = 'job-0a1b2c';
+export const URI_JOB = 'urn:job:77';
+export const DONE_RUN = 'run-done';
+export const OPEN_RUN = 'run-open';
+/** An id as an evil service might give it. */
+export const EVIL_JOB = 'job-$(touch pwned)';
+
+/** Its folder; state in `.state`, config in `.config`. */
+export function knownMachine(): string {
+  const cwd = scratch();
+  mkdirSync(join(cwd, '.config', 'profiles'), { recursive: true });
+  const config = {
+    token: 'key-0123456789-abcd',
+    regions: { apac: { base_url: 'https://apac.example.com' } },
+    accounts: { production: {}, proving: {} },
+  };
+  writeFileSync(join(cwd, '.config', 'profiles', 'config.json'), JSON.stringify(config), { mode: 0o600 });
+  writeFileSync(join(cwd, 'companies.csv'), 'company_id,plan_tier,seat count\n1,gold,7\n');
+  writeFileSync(join(cwd, 'odd name.csv'), 'company_id,colour\n');
+  const state = openState(join(cwd, '.state'), () => Date.UTC(2026, 0, 15));
+  const scope = { account: 'production', region: 'eu', base_url: 'https://eu.example.com' };
+  for (const job_id of [JOB, URI_JOB, EVIL_JOB]) {
+    state.addJob(scope, { job_id, status: 'completed', links: null } as Job, { kind: 'companies', rows: 1 });
+  }
+  const run = {
+    scope,
+    named_account: 'production',
+    identity: '0',
+    options: {},
+    inputs: [],
+    started_at: '2026-01-15T00:00:00.000Z',
+  };
+  state.startRun({ ...run, run: DONE_RUN, status: 'completed', finished: true });
+  state.startRun({ ...run, run: OPEN_RUN, status: 'stopped', finished: false });
+  state.close();
+  return cwd;
+}

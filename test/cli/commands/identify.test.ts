@@ -1,0 +1,121 @@
+import { describe, expect } from 'vitest';
+import { cli } from '../../support/cli.js';
+import { environmentOf, test } from '../../support/sandbox.js';
+
+describe('identify', () => {
+  test('a company: one request; values are typed as CSV cells are', async ({ sandbox }) => {
+    const flags = [
+      '--set',
+      'seats=3',
+      '--set',
+      'zip=02139',
+      '--set',
+      'ratio=1.50',
+      '--metadata',
+      '{"seats":1,"vip":true}',
+    ];
+    const { code, stdout, stderr } = await cli(['identify', 'company', '00042', ...flags], {
+      env: environmentOf(sandbox),
+    });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^company_id +00042\nstatus +accepted\n$/);
+    expect(sandbox.show('companies', '00042')?.metadata).toEqual({
+      seats: 3,
+      zip: '02139',
+      ratio: 1.5,
+      vip: true,
+    });
+  });
+
+  test('a user: a bulk request with one item, whose job is followed', async ({ sandbox }) => {
+    const { code, stdout } = await cli(
+      ['identify', 'user', 'u/1', '--company', 'c1', '--set', 'a=b', '--json'],
+      {
+        env: environmentOf(sandbox),
+      },
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      id_field: 'user_id',
+      id: 'u/1',
+      status: 'completed',
+      job: { total_rows: 1 },
+    });
+    expect(sandbox.show('users', 'u/1')).toMatchObject({ companyId: 'c1', metadata: { a: 'b' } });
+  });
+
+  test('keys are keys, whatever they are called', async ({ sandbox }) => {
+    const metadata = '{"__proto__":{"x":1},"constructor":"y"}';
+    await cli(['identify', 'company', 'p', '--metadata', metadata], { env: environmentOf(sandbox) });
+    expect(JSON.stringify(sandbox.show('companies', 'p')?.metadata)).toBe(metadata);
+  });
+
+  test('a failed job is exit 7', async ({ start }) => {
+    const sandbox = await start({ faults: ['fail-job:first=1'] });
+    const { code, stdout } = await cli(['identify', 'user', 'u', '--json'], { env: environmentOf(sandbox) });
+    expect([code, (JSON.parse(stdout) as { status: string }).status]).toEqual([7, 'failed']);
+  });
+
+  test.for([
+    { args: ['company', ''], says: 'the identifier is empty' },
+    { args: ['company', 'c', '--set', 'novalue'], says: '--set: "novalue" is not of the form name=value' },
+    { args: ['company', 'c', '--metadata', '[1]'], says: '--metadata: this is not a JSON object' },
+    { args: ['company', 'c', '--metadata', '{'], says: '--metadata: this is not JSON' },
+    { args: ['company', 'c', '--company', 'x'], says: 'unknown option --company' },
+    { args: ['user', 'u', '--company', ''], says: 'write --company <id>, or leave it out' },
+    { args: ['firm', 'c'], says: 'firm' },
+  ])('$args is exit 2', async ({ args, says }, { sandbox }) => {
+    const { code, stdout, stderr } = await cli(['identify', ...args], { env: environmentOf(sandbox) });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(says);
+    expect(sandbox.ledger()).toEqual([]);
+  });
+});
+
+describe('what identify cannot vouch for', () => {
+  test('numbers that JSON cannot keep are refused', async ({ sandbox }) => {
+    for (const number of ['12345678901234567890', '1e400']) {
+      const { code, stderr } = await cli(['identify', 'company', 'c', '--metadata', `{"n":${number}}`], {
+        env: environmentOf(sandbox),
+      });
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`quote it: "${number}"`)]);
+    }
+    expect(sandbox.ledger()).toEqual([]);
+  });
+
+  test('what is nested too deeply is refused, as it is in a file', async ({ sandbox }) => {
+    const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+    const { code, stderr } = await cli(['identify', 'company', 'c1', '--metadata', deep], {
+      env: environmentOf(sandbox),
+    });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('--metadata: a is nested too deeply\n  make it flatter'),
+    ]);
+    expect(sandbox.ledger()).toEqual([]);
+  });
+
+  test('stopped before it was sent, and while nobody knows: it says which', async ({ sandbox }) => {
+    const identify = (signals: { stop: AbortSignal; abort?: AbortSignal }) =>
+      cli(['identify', 'company', 'c1'], { env: environmentOf(sandbox), ...signals });
+    const before = await identify({ stop: AbortSignal.abort('SIGTERM') });
+    expect([before.code, before.stderr]).toEqual([143, expect.stringContaining('nothing was sent')]);
+    expect(sandbox.ledger()).toEqual([]);
+
+    sandbox.faults.add('hang:every=1,on=any');
+    const signal = new AbortController();
+    const meanwhile = identify({ stop: signal.signal, abort: signal.signal });
+    while (sandbox.ledger().length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+    signal.abort('SIGINT');
+    const { code, stderr } = await meanwhile;
+    expect([code, stderr]).toEqual([130, expect.stringContaining('it may have been sent')]);
+  });
+
+  test('a short job, or a reply without a job, is exit 5 with a warning', async ({ start }) => {
+    for (const fault of ['short-job:nth=1', 'no-job-id:nth=1']) {
+      const sandbox = await start({ faults: [fault] });
+      const { code, stderr } = await cli(['identify', 'user', 'u'], { env: environmentOf(sandbox) });
+      expect([fault, code, stderr]).toEqual([fault, 5, expect.stringMatching(/^warning: /)]);
+    }
+  });
+});

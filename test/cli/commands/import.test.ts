@@ -1,0 +1,353 @@
+/** `profiles import` from argv to exit code, against a sandbox. Long because each case is a whole command line with its result. */
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import type { Summary } from '../../../src/engine/model.js';
+import { cli, scratch } from '../../support/cli.js';
+import { environmentOf, test } from '../../support/sandbox.js';
+
+/** A folder with these files. */
+function folder(files: Record<string, string>): string {
+  const cwd = scratch();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  return cwd;
+}
+
+const summaryOf = (stdout: string): Summary => JSON.parse(stdout) as Summary;
+
+/** Polls come as fast as a test wants them. */
+const FAST = ['--interval', '5ms'];
+
+describe('import', () => {
+  test('sends a file, follows its job, and prints the contract’s document', async ({ sandbox }) => {
+    const cwd = folder({ 'companies.csv': 'company_id,name,size\n00042,Åkerlund AB,12\n7,"Blue, Inc.",3\n' });
+    const { code, stdout, stderr } = await cli(['import', 'companies.csv', '--json', '--quiet', ...FAST], {
+      cwd,
+      env: environmentOf(sandbox),
+    });
+    expect([code, stderr]).toEqual([0, '']);
+    const summary = summaryOf(stdout);
+    expect(Object.keys(summary)).toEqual(
+      'run status kinds account region base_url rows requests retries files rejected jobs maybe_sent_twice warnings resume elapsed_seconds'.split(
+        ' ',
+      ),
+    );
+    expect(summary).toMatchObject({
+      run: expect.stringMatching(/^\d{8}-\d{6}-[a-z0-9]{4}$/),
+      status: 'completed',
+      kinds: ['companies'],
+      account: null,
+      region: 'default',
+      base_url: sandbox.url,
+      rows: { read: 2, rejected: 0, merged: 0, unchanged: 0, submitted: 2, completed: 2 },
+      requests: 1,
+      retries: 0,
+      files: [
+        { path: 'companies.csv', kind: 'companies', rows: { read: 2, rejected: 0 }, rejects_file: null },
+      ],
+      jobs: [{ status: 'completed', total_rows: 2, completed_rows: 2, first_line: 2, last_line: 3 }],
+      resume: null,
+    });
+    expect(sandbox.show('companies', '00042')?.metadata).toEqual({ name: 'Åkerlund AB', size: 12 });
+  });
+
+  test('a request that is too large is halved, and each new size is told once', async ({ start }) => {
+    const sandbox = await start({ limits: { maxItems: 2 } });
+    const rows = Array.from({ length: 16 }, (_, i) => `c${i}\n`);
+    const cwd = folder({ 'c.csv': `company_id\n${rows.join('')}` });
+    const words = ['import', 'c.csv', '--chunk-size', '8', ...FAST];
+    const { code, stderr } = await cli(words, { cwd, env: environmentOf(sandbox) });
+    expect(code).toBe(0);
+    expect(stderr.match(/a request of .*/g)).toEqual([
+      'a request of 8 rows is too large for the service (413): it goes on with 4 at a time',
+      'a request of 4 rows is too large for the service (413): it goes on with 2 at a time',
+    ]);
+  });
+
+  test('a dry run needs no host, and says so', async () => {
+    const cwd = folder({ 'c.csv': 'company_id\n1\n' });
+    const { code, stderr } = await cli(['import', 'c.csv', '--dry-run'], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toContain('  to        region default, no host set\n');
+  });
+
+  test('the summary is conversation, so stdout stays empty without --json', async ({ sandbox }) => {
+    const cwd = folder({ 'u.ndjson': '{"user_id":"u1","company_id":"c1","plan":"gold"}\n' });
+    const piped = await cli(['import', 'u.ndjson', ...FAST], { cwd, env: environmentOf(sandbox) });
+    expect([piped.code, piped.stdout]).toEqual([0, '']);
+    expect(piped.stderr).toContain('rows      1 read = 1 submitted (1 completed)');
+    expect(piped.stderr).not.toContain('\u001b');
+    expect(sandbox.show('users', 'u1')).toMatchObject({ companyId: 'c1', metadata: { plan: 'gold' } });
+  });
+
+  test('one invalid row: nothing is sent, and the rejects file works once it is mended', async ({
+    sandbox,
+  }) => {
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n,B\n3,C,D\n' });
+    const env = environmentOf(sandbox);
+    const first = await cli(['import', 'c.csv', '--json', ...FAST], { cwd, env });
+    expect(first.code).toBe(5);
+    expect(summaryOf(first.stdout)).toMatchObject({
+      status: 'rejected',
+      rows: { read: 3, rejected: 2, submitted: 0, unsent: 1 },
+      rejected: [
+        { file: 'c.csv', line: 3, reason: 'company_id is empty' },
+        { file: 'c.csv', line: 4, reason: 'has 3 cells, the header has 2' },
+      ],
+      files: [{ rejects_file: 'c.rejects.csv' }],
+    });
+    expect(sandbox.ledger()).toEqual([]);
+
+    const rejects = readFileSync(join(cwd, 'c.rejects.csv'), 'utf8');
+    expect(rejects).toBe(
+      '\uFEFFcompany_id,name,_profiles_line,_profiles_error,_profiles_extra\r\n' +
+        ',B,3,company_id is empty,\r\n' +
+        '3,C,4,"has 3 cells, the header has 2",D\r\n',
+    );
+    writeFileSync(join(cwd, 'c.rejects.csv'), rejects.replace('\r\n,B', '\r\n2,B'));
+    const again = await cli(['import', 'c.rejects.csv', '--json', ...FAST], { cwd, env });
+    expect([again.code, summaryOf(again.stdout).rows.submitted]).toEqual([0, 2]);
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({ name: 'B' });
+    expect(sandbox.show('companies', '1')).toBeUndefined();
+  });
+
+  test.for([
+    { flags: ['--skip-invalid'], sent: 2 },
+    { flags: ['--max-invalid', '1'], sent: 2 },
+    { flags: ['--max-invalid', '34%'], sent: 2 },
+    { flags: ['--max-invalid', '33%'], sent: 0 },
+    { flags: ['--max-invalid', '0'], sent: 0 },
+  ])(
+    '$flags: valid rows are sent within the bound; exit 5 all the same',
+    async ({ flags, sent }, { sandbox }) => {
+      const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n,B\n3,C\n' });
+      const result = await cli(['import', 'c.csv', '--json', ...flags, ...FAST], {
+        cwd,
+        env: environmentOf(sandbox),
+      });
+      const { status, rows } = summaryOf(result.stdout);
+      expect([result.code, rows.submitted, status]).toEqual([5, sent, sent ? 'partial' : 'rejected']);
+    },
+  );
+
+  test('--dry-run sends nothing, needs no account, and prints the plan on stdout', async () => {
+    const cwd = folder({ 'c.csv': 'company_id,zip,n\n1,02139,1\n1,10115,2\n' });
+    const json = await cli(['import', 'c.csv', '--dry-run', '--json', '--quiet'], { cwd });
+    expect([json.code, json.stderr]).toEqual([0, '']);
+    expect(summaryOf(json.stdout)).toMatchObject({
+      run: null,
+      status: 'planned',
+      rows: { read: 2, merged: 1, submitted: 0, unsent: 1 },
+      plan: {
+        duplicates: 1,
+        requests: 1,
+        bytes: '{"companies":[{"company_id":"1","metadata":{"zip":"10115","n":2}}]}'.length,
+        estimated_seconds: null,
+        files: [
+          {
+            columns: [
+              { column: 'company_id', type: 'string' },
+              { column: 'zip', type: 'string', reason: 'line 2: "02139"' },
+              { column: 'n', type: 'integer' },
+            ],
+            sample: { company_id: '1', metadata: { zip: '02139', n: 1 } },
+          },
+        ],
+      },
+    });
+    const text = await cli(['import', 'c.csv', '--dry-run', '--quiet'], { cwd });
+    expect(text.stdout).toContain('line 2: "02139"');
+    expect((await cli(['runs', '--json'], { cwd })).stdout).toBe('[]\n');
+  });
+
+  test('companies go before users, whatever the order of the files', async ({ sandbox }) => {
+    const cwd = folder({ 'u.csv': 'user_id,company_id\nu1,c1\nu2,c9\n', 'c.csv': 'company_id\nc1\n' });
+    const { code, stdout } = await cli(['import', 'u.csv', 'c.csv', '--json', ...FAST], {
+      cwd,
+      env: environmentOf(sandbox),
+    });
+    expect(code).toBe(0);
+    const { kinds, warnings } = summaryOf(stdout);
+    expect(kinds).toEqual(['companies', 'users']);
+    expect(warnings).toEqual([
+      expect.stringContaining('1 row names a company_id that is not in the companies'),
+    ]);
+    const posts = sandbox.ledger().filter((entry) => entry.method === 'POST');
+    expect(posts.map((entry) => entry.path)).toEqual([
+      '/v1/companies/bulk_identify',
+      '/v1/users/bulk_identify',
+    ]);
+  });
+
+  test('--changed-only sends what changed, and what stands twice', async ({ sandbox }) => {
+    const env = environmentOf(sandbox);
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n3,C\n' });
+    const run = async (): Promise<Summary> =>
+      summaryOf((await cli(['import', 'c.csv', '--changed-only', '--json', ...FAST], { cwd, env })).stdout);
+    expect((await run()).rows).toMatchObject({ submitted: 3, unchanged: 0 });
+    expect(await run()).toMatchObject({
+      status: 'completed',
+      rows: { submitted: 0, unchanged: 3 },
+      requests: 0,
+    });
+    writeFileSync(join(cwd, 'c.csv'), 'company_id,name\n1,A\n2,changed\n3,C\n3,C\n');
+    expect((await run()).rows).toMatchObject({ submitted: 2, merged: 1, unchanged: 1 });
+  });
+
+  test('an id is sent again after any other command sent it', async ({ sandbox }) => {
+    const env = environmentOf(sandbox);
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
+    await cli(['import', 'c.csv', ...FAST], { cwd, env });
+    await cli(['identify', 'company', '2', '--set', 'name=other'], { cwd, env });
+    const { stdout } = await cli(['import', 'c.csv', '--changed-only', '--json', ...FAST], { cwd, env });
+    expect(summaryOf(stdout).rows).toMatchObject({ submitted: 1, unchanged: 1 });
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({ name: 'B' });
+  });
+
+  test('--no-wait returns once everything is accepted; jobs --refresh sees to the rest', async ({
+    sandbox,
+  }) => {
+    const env = environmentOf(sandbox);
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
+    const sent = await cli(['import', 'c.csv', '--no-wait', '--json'], { cwd, env });
+    expect([sent.code, summaryOf(sent.stdout).status]).toEqual([0, 'submitted']);
+    let status = '';
+    // The sandbox's hurried clock ends the job within milliseconds.
+    while (status !== 'completed') {
+      const jobs = await cli(['jobs', '--refresh', '--json'], { cwd, env });
+      status = (JSON.parse(jobs.stdout) as { status: string }[])[0]!.status;
+    }
+    const again = await cli(['import', 'c.csv', '--changed-only', '--json'], { cwd, env });
+    expect(summaryOf(again.stdout).rows).toMatchObject({ unchanged: 2, submitted: 0 });
+  });
+
+  test('stdin is spooled, and gone when its run has finished', async ({ sandbox }) => {
+    const cwd = scratch();
+    const stdin = '[{"company_id":"1","metadata":{"a":null,"b":[1]}}]';
+    const { code } = await cli(['import', '-', ...FAST], { cwd, env: environmentOf(sandbox), stdin });
+    expect(code).toBe(0);
+    expect(sandbox.show('companies', '1')?.metadata).toEqual({ b: [1] });
+    expect(readdirSync(join(cwd, '.state', 'spool'))).toEqual([]);
+  });
+
+  test('--ndjson prints events as they happen, each with type, time and version', async ({ sandbox }) => {
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n,B\n' });
+    const { stdout } = await cli(['import', 'c.csv', '--skip-invalid', '--ndjson', ...FAST], {
+      cwd,
+      env: environmentOf(sandbox),
+    });
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; time: string; version: number });
+    const types = events.map((event) => event.type);
+    expect(types.slice(0, 3)).toEqual(['rejected', 'plan', 'submitted']);
+    expect(types.at(-1)).toBe('summary');
+    expect(new Set(types.slice(3, -1))).toEqual(new Set(['job']));
+    for (const { time, version } of events)
+      expect([version, new Date(time).toISOString()]).toEqual([1, time]);
+  });
+});
+
+describe('what ends an import before it sends', () => {
+  test.for([
+    { name: 'no such file', args: ['gone.csv'], says: 'gone.csv: no such file' },
+    { name: 'zero bytes', args: ['empty.csv'], says: 'empty.csv: ' },
+    { name: 'unknown column', args: ['c.csv', '--exclude', 'nmae'], says: 'did you mean "name"?' },
+    { name: 'unknown flag', args: ['c.csv', '--chunk-sise', '3'], says: '--chunk-size' },
+    { name: 'bad number', args: ['c.csv', '--concurrency', '0'], says: '--concurrency: "0"' },
+    { name: 'bad duration', args: ['c.csv', '--interval', '5'], says: '--interval: "5" is not a duration' },
+    { name: 'no pause', args: ['c.csv', '--interval', '0s'], says: '--interval must be more than nothing' },
+    { name: 'stdin twice', args: ['-', '-'], says: 'name - once, and the other inputs by their files' },
+    {
+      name: 'two forms',
+      args: ['c.csv', '--json', '--ndjson'],
+      says: '--json and --ndjson exclude each other',
+    },
+  ])('$name: exit 2, one sentence, nothing sent', async ({ args, says }, { sandbox }) => {
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n', 'empty.csv': '' });
+    const { code, stdout, stderr } = await cli(['import', ...args], { cwd, env: environmentOf(sandbox) });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(says);
+    expect(stderr).toMatch(/^profiles: /);
+    expect(sandbox.ledger()).toEqual([]);
+  });
+
+  test('a header without rows is a warning and exit 0', async ({ sandbox }) => {
+    const cwd = folder({ 'c.csv': 'company_id,name\n' });
+    const { code, stdout } = await cli(['import', 'c.csv', '--json'], { cwd, env: environmentOf(sandbox) });
+    expect(code).toBe(0);
+    expect(summaryOf(stdout)).toMatchObject({
+      status: 'completed',
+      rows: { read: 0 },
+      warnings: [expect.stringContaining('c.csv')],
+    });
+  });
+
+  test('no token: exit 4 before the file is read', async () => {
+    const { code, stderr } = await cli(['import', 'gone.csv'], {
+      env: { PROFILES_BASE_URL: 'https://api.test' },
+    });
+    expect(code).toBe(4);
+    expect(stderr).toContain('there is no token');
+  });
+
+  test('a refused token: exit 4, resumable, and the token is nowhere', async ({ sandbox }) => {
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n' });
+    const env = { ...environmentOf(sandbox), PROFILES_TOKEN: 'wrong-token-9f3' };
+    const { code, stdout, stderr } = await cli(['import', 'c.csv', '--json', '--debug'], { cwd, env });
+    expect(code).toBe(4);
+    const summary = summaryOf(stdout);
+    expect(summary).toMatchObject({ status: 'stopped', rows: { submitted: 0, unsent: 1 } });
+    expect(summary.resume).toBe(`profiles resume ${summary.run}`);
+    expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({
+      error: { code: 'unauthorised', status: 401, request_id: expect.any(String) },
+    });
+    expect(stdout + stderr).not.toContain('wrong-token');
+    const resumed = await cli(['resume', '--json', ...FAST], { cwd, env: environmentOf(sandbox) });
+    expect([resumed.code, summaryOf(resumed.stdout).status]).toEqual([0, 'completed']);
+  });
+});
+
+describe('an import that sends nothing leaves everything as it was', () => {
+  test('a refused plan neither supersedes an unfinished run nor forgets what was completed', async ({
+    start,
+  }) => {
+    const sandbox = await start({ faults: ['422:nth=3'] });
+    const env = environmentOf(sandbox);
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n,C\n' });
+    const good = folder({ 'c.csv': 'company_id,name\n1,A\n' });
+    const state = { ...env, PROFILES_STATE_DIR: join(cwd, '.state') };
+    await cli(['import', 'c.csv', ...FAST], { cwd: good, env: state });
+    const stopped = await cli(['import', 'c.csv', '--skip-invalid', '--chunk-size', '1', '--json', ...FAST], {
+      cwd,
+      env,
+    });
+    expect([stopped.code, summaryOf(stopped.stdout).status]).toEqual([6, 'stopped']);
+    const { run } = summaryOf(stopped.stdout);
+    const refused = await cli(['import', 'c.csv', '--full', '--json'], { cwd, env });
+    expect([refused.code, summaryOf(refused.stdout).status]).toEqual([5, 'rejected']);
+    const resumed = await cli(['resume', '--json'], { cwd, env });
+    expect([resumed.code, summaryOf(resumed.stdout).run]).toEqual([5, run]);
+    const again = await cli(['import', 'c.csv', '--changed-only', '--json', ...FAST], {
+      cwd: good,
+      env: state,
+    });
+    expect(summaryOf(again.stdout).rows).toMatchObject({ unchanged: 1, submitted: 0 });
+  });
+
+  test('--full and --resume exclude each other; a flag wins over the config file', async () => {
+    const cwd = folder({
+      'c.csv': 'company_id,name\n1,A\n,B\n',
+      'config.json': JSON.stringify({ region: 'sandbox', import: { max_invalid: 0, changed_only: true } }),
+    });
+    chmodSync(join(cwd, 'config.json'), 0o600);
+    const both = await cli(['import', 'c.csv', '--full', '--resume'], { cwd });
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('nothing to --resume')]);
+    const flags = ['--config', join(cwd, 'config.json'), '--skip-invalid', '--json', ...FAST];
+    const first = await cli(['import', 'c.csv', ...flags], { cwd });
+    expect([first.code, summaryOf(first.stdout).rows.submitted]).toEqual([5, 1]);
+    const second = await cli(['import', 'c.csv', '--no-changed-only', ...flags], { cwd });
+    expect(summaryOf(second.stdout).rows).toMatchObject({ submitted: 1, unchanged: 0 });
+  });
+});

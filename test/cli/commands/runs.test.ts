@@ -1,0 +1,130 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import type { Summary } from '../../../src/engine/model.js';
+import { cli, scratch } from '../../support/cli.js';
+import { environmentOf, test } from '../../support/sandbox.js';
+
+/** Leaves an unfinished run of a spooled stdin behind: the service refuses its second request. */
+async function unfinished(env: Record<string, string>): Promise<{ cwd: string; run: string }> {
+  const cwd = scratch();
+  const stdin = 'company_id,name\n1,A\n2,B\n3,C\n';
+  const flags = ['--chunk-size', '1', '--interval', '5ms', '--set', 'source=a secret value', '--json'];
+  const { code, stdout } = await cli(['import', '-', ...flags], { cwd, env, stdin });
+  const summary = JSON.parse(stdout) as Summary;
+  expect([code, summary.status, summary.rows.submitted, summary.rows.unsent]).toEqual([6, 'stopped', 1, 2]);
+  return { cwd, run: summary.run! };
+}
+
+describe('runs', () => {
+  test('lists, shows in detail, and forgets with the spooled input', async ({ start }) => {
+    const sandbox = await start({ faults: ['422:nth=2'] });
+    const env = environmentOf(sandbox);
+    const { cwd, run } = await unfinished(env);
+
+    const list = await cli(['runs', '--json'], { cwd });
+    expect(JSON.parse(list.stdout)).toMatchObject([
+      { run, status: 'stopped', files: '-', submitted: 1, unsent: 2, resume: `profiles resume ${run}` },
+    ]);
+    const detail = await cli(['runs', run, '--json'], { cwd });
+    expect(JSON.parse(detail.stdout)).toMatchObject({
+      run,
+      base_url: sandbox.url,
+      inputs: [{ path: '-', kind: 'companies' }],
+      requests: [
+        { seq: 1, first_line: 2, last_line: 2, state: 'settled' },
+        { seq: 2, first_line: 3, last_line: 3, state: 'withdrawn' },
+      ],
+      jobs: [{ status: 'completed', first_line: 2 }],
+    });
+    const text = await cli(['runs', run], { cwd });
+    expect(text.stdout).toMatch(/^run +\d{8}-/);
+    expect(text.stdout).toContain('withdrawn');
+
+    expect(readdirSync(join(cwd, '.state', 'spool'))).toEqual([run]);
+    const forgotten = await cli(['runs', '--forget', run], { cwd });
+    expect(forgotten).toEqual({ code: 0, stdout: '', stderr: `forgot run ${run}\n` });
+    expect(existsSync(join(cwd, '.state', 'spool', run))).toBe(false);
+    expect(JSON.parse((await cli(['runs', '--json'], { cwd })).stdout)).toEqual([]);
+    expect(JSON.parse((await cli(['jobs', '--json'], { cwd })).stdout)).toHaveLength(1);
+  });
+
+  test('a run that is not known is exit 2, with the nearest one', async ({ start }) => {
+    const sandbox = await start({ faults: ['422:nth=2'] });
+    const { cwd, run } = await unfinished(environmentOf(sandbox));
+    for (const args of [
+      ['runs', `${run}x`],
+      ['runs', '--forget', `${run}x`],
+      ['resume', `${run}x`],
+    ]) {
+      const { code, stderr } = await cli(args, { cwd, env: environmentOf(sandbox) });
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(new RegExp(`knows no run "${run}x"\\n.*(?:did you mean )?.*${run}`)),
+      ]);
+    }
+  });
+});
+
+describe('resume', () => {
+  test('goes on with the spooled input and the run’s own settings, --set included', async ({ start }) => {
+    const sandbox = await start({ faults: ['422:nth=2'] });
+    const env = environmentOf(sandbox);
+    const { cwd, run } = await unfinished(env);
+    const { code, stdout, stderr } = await cli(['resume', '--json', '--quiet'], { cwd, env });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      run,
+      status: 'completed',
+      rows: { read: 3, submitted: 3, completed: 3 },
+      requests: 3,
+      maybe_sent_twice: [],
+    });
+    expect(sandbox.show('companies', '3')?.metadata).toEqual({ name: 'C', source: 'a secret value' });
+    const bodies = sandbox.ledger().filter((entry) => entry.method === 'POST' && entry.status === 202);
+    expect(bodies).toHaveLength(3);
+    expect(readdirSync(join(cwd, '.state', 'spool'))).toEqual([]);
+  });
+
+  test('refuses an input that changed, and another host', async ({ start }) => {
+    const sandbox = await start({ faults: ['422:nth=2'] });
+    const env = environmentOf(sandbox);
+    const cwd = scratch();
+    writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n2\n');
+    await cli(['import', 'my c.csv', '--chunk-size', '1', '--interval', '5ms'], { cwd, env });
+    const elsewhere = await cli(['resume'], {
+      cwd,
+      env: { ...env, PROFILES_BASE_URL: 'http://127.0.0.1:9' },
+    });
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      2,
+      expect.stringContaining('not to http://127.0.0.1:9'),
+    ]);
+    const sent = sandbox.ledger().length;
+    writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n2x\n');
+    const changed = await cli(['resume'], { cwd, env });
+    expect([changed.code, changed.stderr]).toEqual([
+      2,
+      expect.stringMatching(/my c\.csv: has changed since run .*\n.*: profiles import 'my c\.csv'\n/),
+    ]);
+    expect(sandbox.ledger()).toHaveLength(sent);
+  });
+
+  test('refuses a run that is finished, and says how the file is sent anew', async ({ sandbox }) => {
+    const env = environmentOf(sandbox);
+    const cwd = scratch();
+    writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n');
+    const { stdout } = await cli(['import', 'my c.csv', '--interval', '5ms', '--json'], { cwd, env });
+    const { run } = JSON.parse(stdout) as { run: string };
+    expect(await cli(['resume', run], { cwd, env })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `profiles: run ${run} is finished (completed): there is nothing to resume\n  import the file anew: profiles import 'my c.csv'\n`,
+    });
+  });
+
+  test('nothing to resume is exit 2', async () => {
+    const { code, stderr } = await cli(['resume']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('there is no unfinished import to resume')]);
+  });
+});

@@ -1,0 +1,296 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { COMPANY, post, send, USERS } from '../../sandbox/http.js';
+import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
+import { ManualClock } from '../../support/sandbox.js';
+
+const FREE = ['--port', '0', '--lookup-port', '0', '--eu-port', '0'];
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Runs `profiles sandbox` until `act` is done with it. */
+async function served(
+  argv: string[],
+  act: (url: string) => Promise<unknown> = async () => {},
+  options: CliOptions = {},
+): Promise<CliResult> {
+  const port = await freePort();
+  const stop = new AbortController();
+  const running = cli(['sandbox', ...FREE, '--port', String(port), ...argv], {
+    ...options,
+    stop: stop.signal,
+  });
+  let ended = false;
+  void running.then(() => {
+    ended = true;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const answers = (): Promise<boolean> =>
+    send(`${url}/openapi.json`).then(
+      () => true,
+      () => false,
+    );
+  while (!ended && !(await answers())) await new Promise((resolve) => setImmediate(resolve));
+  if (!ended) await act(url);
+  stop.abort('SIGINT');
+  return running;
+}
+
+/** A folder with data: company 00042 in both regions, user u-1 in eu, and a job that has not completed. */
+async function rehearsed(): Promise<string> {
+  const cwd = scratch();
+  const clock = new ManualClock();
+  const sandbox = await startSandbox({ dataDir: join(cwd, '.state'), clock });
+  await post(
+    sandbox,
+    COMPANY,
+    '{"company_id":"00042","metadata":{"name":"Żółw","score":1.10,"\\u001b[31m":"x\\u0007"}}',
+  );
+  await post(sandbox, COMPANY, { company_id: '00042', metadata: { name: 'EU' } }, { to: sandbox.euUrl! });
+  await post(sandbox, USERS, { users: [{ user_id: 'u-1', company_id: '00042' }] }, { to: sandbox.euUrl! });
+  clock.time = Date.now();
+  sandbox.limits.rowsPerSecond = 1e-6;
+  await post(sandbox, USERS, { users: [{ user_id: 'u-2' }] });
+  await sandbox.stop();
+  return cwd;
+}
+
+describe('sandbox', () => {
+  it('prints the lines that point a client at it, serves, and ends with 0 when it is stopped', async () => {
+    const cwd = scratch();
+    const { code, stdout, stderr } = await served(
+      [],
+      async (url) => {
+        const reply = await send(url + COMPANY, {
+          method: 'POST',
+          headers: { authorization: 'Token anything' },
+          body: '{"company_id":"c"}',
+        });
+        expect(reply.status).toBe(202);
+      },
+      { cwd },
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^export PROFILES_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_LOOKUP_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_TOKEN=[\w-]{20,}\n$/,
+    );
+    expect(stderr).toMatch(
+      /^sandbox: EU region http:\/\/127\.0\.0\.1:\d+; data in .*\.state; Ctrl-C stops it\n$/,
+    );
+    expect((await cli(['sandbox', 'show', 'company', 'c'], { cwd })).code).toBe(0);
+  });
+
+  it('--json prints one document, --memory keeps nothing, --quiet says nothing', async () => {
+    const cwd = scratch();
+    const argv = ['--json', '--quiet', '--memory', '--control-port', '0', '--expect-token', "it's"];
+    const { stdout, stderr } = await served(argv, undefined, { cwd });
+    expect(JSON.parse(stdout)).toEqual({
+      base_url: expect.stringMatching(/^http:/),
+      eu_base_url: expect.stringMatching(/^http:/),
+      lookup_base_url: expect.stringMatching(/^http:/),
+      control_url: expect.stringMatching(/^http:/),
+      token: "it's",
+    });
+    expect(stderr).toBe('');
+    const reset = await cli(['sandbox', 'reset'], { cwd });
+    expect(reset.stdout).toContain('erased 0 companies, 0 users and 0 jobs');
+  });
+
+  it('quotes a token that a shell would take apart', async () => {
+    const { stdout } = await served(['--memory', '--expect-token', "a'b$c"]);
+    expect(stdout).toContain("export PROFILES_TOKEN='a'\\''b$c'\n");
+  });
+
+  it('says so when it listens beyond loopback', async () => {
+    const { stdout, stderr } = await served(['--memory', '--host', '0.0.0.0']);
+    expect(stderr).toContain('warning: it listens on 0.0.0.0, not on loopback: whoever reaches this machine');
+    expect(stdout).toContain('PROFILES_BASE_URL=http://127.0.0.1:');
+  });
+
+  it('passes limits, faults and lookups on', async () => {
+    const cwd = scratch();
+    const lookups = { checklists: [{ display_name: 'Mine', key: 'mine', data_type: 'checklist' }] };
+    writeFileSync(join(cwd, 'lists.json'), JSON.stringify(lookups));
+    const flags =
+      '--memory --max-items 1 --max-bytes 1KiB --fault 503:first=1,retry-after=3 --fault 502:nth=2,html --fail-jobs 100% --rows-per-second 10 --seed 5 --lookups lists.json';
+    const seen: unknown[] = [];
+    const { stdout } = await served(
+      [...flags.split(' '), '--json'],
+      async (url) => {
+        const headers = { authorization: 'Token k' };
+        for (const body of ['x', 'x', 'x'.repeat(2_000), '{"users":[{"user_id":"1"},{"user_id":"2"}]}']) {
+          const reply = await send(url + USERS, { method: 'POST', headers, body });
+          seen.push(reply.status, reply.headers['retry-after']);
+        }
+      },
+      { cwd },
+    );
+    expect(seen).toEqual([503, '3', 502, undefined, 413, undefined, 413, undefined]);
+    expect(JSON.parse(stdout)).toMatchObject({ control_url: null });
+  });
+
+  it.each<[string, string, string]>([
+    ['--fault 503', 'fault "503"', 'such as 429:every=5'],
+    ['--port 70000', 'no port 70000', '0 picks a free one'],
+    ['--memory --data x', '--memory and --data', 'leave one out'],
+    ['--fail-jobs 2', '--fail-jobs: "2" is not a rate', '0.1 or 10%'],
+    ['--fail-jobs 110%', '--fail-jobs: "110%" is not a rate', '0.1 or 10%'],
+    ['--rows-per-second 0', '--rows-per-second', ''],
+    ['--latency 5', '--latency: "5" is not a duration', '500ms'],
+    ['--lookups nowhere.json', 'nowhere.json', 'embeds'],
+    ['nonsense', 'no subcommand "nonsense"', 'show and reset'],
+    ['rest', 'no subcommand "rest"', 'did you mean "profiles sandbox reset"?'],
+  ])('%s is refused with its mend', async (flags, says, hint) => {
+    const { code, stdout, stderr } = await cli(['sandbox', ...FREE, ...flags.split(' ')]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(says);
+    expect(stderr).toContain(hint);
+  });
+
+  it('--help shows how a fault is written', async () => {
+    const { code, stdout } = await cli(['sandbox', '--help']);
+    expect(code).toBe(0);
+    for (const word of [
+      '<what>:<when>',
+      'reset-before',
+      'unknown-status',
+      'first=3',
+      'retry-after-date',
+      'identify',
+    ])
+      expect(stdout).toContain(word);
+  });
+
+  it('a token that is none is refused without being printed', async () => {
+    const { code, stderr } = await cli(['sandbox', ...FREE, '--expect-token', 'two words']);
+    expect(code).toBe(2);
+    expect(stderr).not.toContain('two words');
+  });
+
+  it('a port that is taken is refused with its mend', async () => {
+    const taken = await startSandbox();
+    const { port } = new URL(taken.url);
+    const { code, stderr } = await cli(['sandbox', ...FREE, '--memory', '--port', port]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`cannot listen on 127.0.0.1 port ${port} (EADDRINUSE)`);
+    expect(stderr).toContain('--port 0');
+    await taken.stop();
+  });
+
+  it('a lookups file with something wrong in it is named, with the place', async () => {
+    const cwd = scratch();
+    writeFileSync(join(cwd, 'lists.json'), '{"embeds":[{"id":1,"title":"x","type":"popup"}]}');
+    const { code, stderr } = await cli(['sandbox', ...FREE, '--memory', '--lookups', 'lists.json'], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/lists\.json: embeds\.0\.type: .*banner/);
+  });
+});
+
+describe('sandbox show', () => {
+  it('prints a profile for people, safely', async () => {
+    const cwd = await rehearsed();
+    expect(
+      await cli(['sandbox', 'show', 'company', '00042'], { cwd, columns: 80, env: { NO_COLOR: '1' } }),
+    ).toEqual({
+      code: 0,
+      stdout: 'company_id  00042\nregion      default\n\nname      Żółw\nscore     1.1\n\\x1b[31m  x\\x07\n',
+      stderr: '',
+    });
+    expect((await cli('sandbox show user u-1 --region eu'.split(' '), { cwd })).stdout).toBe(
+      'user_id     u-1\ncompany_id  00042\nregion      eu\n',
+    );
+  });
+
+  it('--json prints it in the service’s shape, numbers as they were sent', async () => {
+    const cwd = await rehearsed();
+    const { stdout } = await cli('sandbox show company 00042 --json'.split(' '), { cwd });
+    expect(stdout).toMatch(/^\{"company_id":"00042","metadata":\{"name":"Żółw","score":1\.10,/);
+    const eu = await cli('sandbox show company 00042 --json --region eu'.split(' '), { cwd });
+    expect(JSON.parse(eu.stdout)).toEqual({ company_id: '00042', metadata: { name: 'EU' } });
+  });
+
+  it('--region sandbox means the default region, whatever the environment says', async () => {
+    const cwd = await rehearsed();
+    const env = { PROFILES_REGION: 'eu', PROFILES_BASE_URL: 'https://example.com' };
+    for (const more of [[], ['--region', 'sandbox']]) {
+      const { stdout, stderr } = await cli(['sandbox', 'show', 'company', '00042', ...more], { cwd, env });
+      expect([stdout.includes('default'), stderr]).toEqual([true, '']);
+    }
+  });
+
+  it.each<[string, string, string]>([
+    [
+      'company nobody',
+      'holds no company "nobody" in region default',
+      'import it with --region sandbox first',
+    ],
+    ['user u-1', 'holds no user "u-1" in region default', 'add --region eu'],
+    ['user u-2', 'holds no user "u-2"', 'has not completed yet'],
+    ['user 00042', 'holds no user "00042"', 'import it'],
+    ['companies 00042', 'not "companies"', 'show company <id>'],
+    ['company 00042 --region mars', 'no region "mars"', 'default and eu'],
+    ['company', 'missing required argument "id"', 'profiles sandbox show <kind> <id>'],
+  ])('%s exits 2 and says what to do', async (words, says, hint) => {
+    const { code, stdout, stderr } = await cli(['sandbox', 'show', ...words.split(' ')], {
+      cwd: await rehearsed(),
+    });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(says);
+    expect(stderr).toContain(hint);
+  });
+
+  it('makes nothing where there is nothing', async () => {
+    const cwd = scratch();
+    const { code, stderr } = await cli('sandbox show user u --data here'.split(' '), { cwd });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('import it')]);
+    expect((await cli('sandbox reset --data here'.split(' '), { cwd })).stdout).toContain(join(cwd, 'here'));
+  });
+});
+
+describe('sandbox reset', () => {
+  it('erases, and says what', async () => {
+    const cwd = await rehearsed();
+    const first = await cli(['sandbox', 'reset', '--json'], { cwd });
+    expect(JSON.parse(first.stdout)).toEqual({
+      erased: { companies: 2, users: 2, jobs: 2 },
+      data: join(cwd, '.state'),
+    });
+    const sandbox = await startSandbox({ dataDir: join(cwd, '.state') });
+    await post(sandbox, COMPANY, { company_id: 'one' });
+    await sandbox.stop();
+    expect((await cli(['sandbox', 'reset'], { cwd })).stdout).toContain(
+      'erased 1 company, 0 users and 0 jobs',
+    );
+    const { stdout } = await cli(['sandbox', 'reset'], { cwd });
+    expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs in ${join(cwd, '.state')}\n`);
+    expect((await cli('sandbox show company 00042'.split(' '), { cwd })).code).toBe(2);
+  });
+
+  it('works while a sandbox serves the data', async () => {
+    const cwd = await rehearsed();
+    await served(
+      [],
+      async (url) => {
+        expect((await cli(['sandbox', 'reset'], { cwd })).stdout).toContain('erased 2 companies');
+        const reply = await send(url + COMPANY, {
+          method: 'POST',
+          headers: { authorization: 'Token k' },
+          body: '{"company_id":"c"}',
+        });
+        expect(reply.status).toBe(202);
+      },
+      { cwd },
+    );
+    expect((await cli('sandbox show company c'.split(' '), { cwd })).code).toBe(0);
+  });
+});

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest';
+import { createDisplay, type DisplayView } from '../../../src/cli/output/display.js';
+import { startLiveRegion } from '../../../src/cli/output/live.js';
+import { whileWaiting } from '../../../src/cli/output/waiting.js';
+import { IdleClock } from '../../support/clock.js';
+import { bare, sink } from '../../support/sink.js';
+
+/** A schedule that ticks when the test says so. */
+function byHand() {
+  let running = false;
+  let callback: () => void = () => {};
+  return {
+    schedule: (given: () => void) => {
+      callback = given;
+      running = true;
+      return () => {
+        running = false;
+      };
+    },
+    tick: () => callback(),
+    running: () => running,
+  };
+}
+
+const SHOW = '\u001b[?25h';
+const HIDE = '\u001b[?25l';
+const WIPE = '\r \u001b[J\r\u001b[K';
+
+describe('startLiveRegion', () => {
+  test('paints with the size of the moment, and the next frame at every tick', () => {
+    const out = sink({ columns: 40, rows: 10 });
+    const timer = byHand();
+    const stop = startLiveRegion(
+      out,
+      ({ columns, rows }, frame) => [`${frame} ${columns}x${rows}`],
+      timer.schedule,
+    );
+    expect(bare(out.fresh())).toContain('⠋ 39x9');
+    timer.tick();
+    expect(bare(out.fresh())).toContain('⠙ 39x9');
+    Object.assign(out, { columns: 20, rows: 3 });
+    out.emit('resize');
+    expect(bare(out.fresh())).toContain('⠙ 19x2');
+    stop();
+  });
+
+  test('hides the cursor while it stands, shows it at the end, and leaves nothing behind', () => {
+    const out = sink({ columns: 40 });
+    const timer = byHand();
+    const stop = startLiveRegion(out, () => ['one', 'two'], timer.schedule);
+    expect(out.fresh().startsWith(HIDE)).toBe(true);
+    stop();
+    expect(out.fresh()).toBe(`${WIPE}${SHOW}`);
+    expect([timer.running(), out.listenerCount('resize')]).toEqual([false, 0]);
+    stop();
+    out.write('after\n');
+    expect(out.fresh()).toBe('after\n');
+  });
+
+  test('what others write stands above it, whole lines', () => {
+    const out = sink({ columns: 40 });
+    const stop = startLiveRegion(out, () => ['region'], byHand().schedule);
+    out.fresh();
+    out.write('warning: a\n');
+    expect(bare(out.fresh())).toBe('\r \rwarning: a\n\rregion\r');
+    out.write(Buffer.from('no line end'));
+    expect(bare(out.fresh())).toBe('\r \rno line end\n\rregion\r');
+    stop();
+  });
+
+  test('never more lines than the terminal has', () => {
+    const out = sink({ columns: 40, rows: 4 });
+    const stop = startLiveRegion(out, () => ['1', '2', '3', '4', '5'], byHand().schedule);
+    expect(bare(out.text())).toBe('\r1\r\n2\r\n3\r');
+    stop();
+  });
+
+  test('a terminal that is slow to take frames is not sent more', () => {
+    const out = sink({ columns: 40 });
+    const timer = byHand();
+    const stop = startLiveRegion(out, () => ['region'], timer.schedule);
+    out.fresh();
+    Object.defineProperty(out, 'writableNeedDrain', { value: true });
+    timer.tick();
+    expect(out.fresh()).toBe('');
+    stop();
+  });
+});
+
+describe('createDisplay', () => {
+  const view = (): DisplayView & { text: string | null } => ({
+    text: null,
+    live: () => ['live'],
+    plain() {
+      return this.text;
+    },
+  });
+
+  test('plain: a line per change, with the time, at most every 5 s', () => {
+    const out = sink();
+    const clock = new IdleClock(new Date(2026, 0, 15, 12, 3, 5).getTime());
+    const now = view();
+    const display = createDisplay(now, { stream: out, mode: 'plain', clock });
+    const say = (text: string | null, ms: number): string => {
+      clock.advance(ms);
+      now.text = text;
+      display.changed();
+      return out.fresh();
+    };
+    expect(say(null, 0)).toBe('');
+    expect(say('sending 1 of 3 rows', 0)).toBe('12:03:05 sending 1 of 3 rows\n');
+    expect(say('sending 2 of 3 rows', 4_999)).toBe('');
+    expect(say('sending 3 of 3 rows', 1)).toBe('12:03:10 sending 3 of 3 rows\n');
+    expect(say('sending 3 of 3 rows', 60_000)).toBe('');
+    expect(out.text()).not.toContain('\u001b');
+  });
+
+  test('plain: notices come as they happen, lines that would stay are left to the next change', () => {
+    const out = sink();
+    const clock = new IdleClock(new Date(2026, 0, 15, 9, 0, 0).getTime());
+    const display = createDisplay(view(), { stream: out, mode: 'plain', clock });
+    display.notice('retry: a');
+    display.notice('retry: b');
+    display.finished('✓ job');
+    expect(out.text()).toBe('09:00:00 retry: a\n09:00:00 retry: b\n');
+  });
+
+  test('none: notices only', () => {
+    const out = sink();
+    const display = createDisplay(
+      { ...view(), plain: () => 'sending' },
+      { stream: out, mode: 'none', clock: new IdleClock() },
+    );
+    display.changed();
+    display.finished('✓ job');
+    display.notice('warning: a');
+    expect(out.text()).toBe('warning: a\n');
+  });
+
+  test('live: opens at the first change, lines that stay stand above, closes once', () => {
+    const out = sink({ columns: 40 });
+    const display = createDisplay(view(), {
+      stream: out,
+      mode: 'live',
+      clock: new IdleClock(),
+      schedule: byHand().schedule,
+    });
+    expect(out.text()).toBe('');
+    display.changed();
+    display.finished('✓ job');
+    expect(bare(out.fresh())).toBe('\rlive\r\r \r✓ job\n\rlive\r');
+    display.close();
+    display.close();
+    display.changed();
+    expect(out.fresh()).toBe(`${WIPE}${SHOW}`);
+  });
+});
+
+describe('whileWaiting', () => {
+  const terminal = (out: ReturnType<typeof sink>) => ({ stderr: out, env: {}, flags: {} });
+
+  test('a wait that lasts shows a spinner and wipes it, also when the work fails', async () => {
+    const out = sink({ columns: 40 });
+    const work = async (): Promise<never> => {
+      while (!out.text().includes('reading')) await new Promise((resolve) => setTimeout(resolve, 1));
+      throw new Error('refused');
+    };
+    await expect(whileWaiting('reading', terminal(out), work, { patienceMs: 0 })).rejects.toThrow('refused');
+    expect(bare(out.text())).toContain('⠋ reading');
+    expect(out.text().endsWith(SHOW)).toBe(true);
+  });
+
+  test('a quick reply shows nothing', async () => {
+    const out = sink({ columns: 40 });
+    expect(await whileWaiting('reading', terminal(out), async () => 42)).toBe(42);
+    expect(out.text()).toBe('');
+  });
+
+  test('a pipe shows nothing', async () => {
+    const out = sink();
+    const wait = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+    await whileWaiting('reading', terminal(out), wait, { patienceMs: 0 });
+    expect(out.text()).toBe('');
+  });
+});

@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest';
+import { createReporter, type ReporterOptions } from '../../../src/cli/output/reporter.js';
+import type { ImportEvent, Summary } from '../../../src/engine/model.js';
+import { IdleClock } from '../../support/clock.js';
+import { aJobEvent, aPlan, aProgress, aSummary, withRejections } from '../../support/runs.js';
+import { bare, sink } from '../../support/sink.js';
+
+interface Given extends Partial<Pick<ReporterOptions, 'mode' | 'env' | 'flags'>> {
+  stdout?: Parameters<typeof sink>[0];
+  stderr?: Parameters<typeof sink>[0];
+}
+
+/** Reports events as an import would, the clock a second further before each, and gives what came out. */
+async function told(events: ImportEvent[], { mode = 'text', env = {}, flags = {}, ...streams }: Given = {}) {
+  const [stdout, stderr] = [sink(streams.stdout), sink(streams.stderr)];
+  const clock = new IdleClock(new Date(2026, 0, 15, 12, 3, 5).getTime());
+  const reporter = createReporter({
+    mode,
+    stdout,
+    stderr,
+    env,
+    cwd: '/',
+    flags,
+    clock,
+    schedule: () => () => {},
+  });
+  for (const event of events) {
+    await reporter.report(event);
+    clock.advance(1_000);
+  }
+  await reporter.close();
+  return { stdout: stdout.text(), stderr: stderr.text() };
+}
+
+const submitted: ImportEvent = {
+  type: 'submitted',
+  request: 1,
+  kind: 'companies',
+  file: 'companies.csv',
+  first_line: 2,
+  last_line: 1001,
+  rows: 997,
+  job_id: 'job-1',
+};
+const retry: ImportEvent = {
+  type: 'retry',
+  request: 1,
+  attempt: 1,
+  delay_ms: 1_500,
+  reason: 'connection \u001b[2Jreset',
+  maybe_sent_twice: true,
+};
+const ended = (summary: Summary = aSummary()): ImportEvent => ({ type: 'summary', summary });
+const course: ImportEvent[] = [
+  aProgress('planning', 997, { total_rows: null, bytes: 10, total_bytes: 10 }),
+  { type: 'plan', plan: aPlan() },
+  { type: 'warning', message: 'column zip was an integer last time' },
+  aProgress('sending', 0),
+  submitted,
+  retry,
+  { type: 'notice', message: 'the older run is superseded' },
+  { type: 'rejected', file: 'companies.csv', line: 17, reason: 'no company_id' },
+  aJobEvent({ job_id: 'job-1', status: 'processing', completed_rows: 100 }),
+  aJobEvent({ job_id: 'job-1', completed_rows: 5_000 }),
+  aProgress('following', 5_000),
+  aProgress('following', 5_000),
+  ended(),
+];
+
+describe('text', () => {
+  test('in a pipe: plain lines with the time, then the summary; stdout stays empty', async () => {
+    const { stdout, stderr } = await told(course);
+    expect(stdout).toBe('');
+    expect(stderr.split('\n').slice(0, 6)).toEqual([
+      '12:03:05 planning companies 997 rows',
+      '12:03:07 warning: column zip was an integer last time',
+      '12:03:10 retry: request 1 again in 1.5s: connection \\x1b[2Jreset; its rows may be sent twice',
+      '12:03:10 sending companies 0 of 50,000 rows',
+      '12:03:11 the older run is superseded',
+      expect.stringMatching(/^12:03:15 sending companies 5,000 of 50,000 rows completed, 1 of 1 job ended$/),
+    ]);
+    expect(stderr).toContain('\n✓ completed after 1.9s\n');
+    expect(stderr).not.toContain('\u001b');
+  });
+
+  test('at a terminal: a live region that is gone before the summary, lines that stay above it', async () => {
+    const { stderr } = await told(course, { stderr: { columns: 80 } });
+    const [live, after] = stderr.split('\u001b[?25h');
+    expect(bare(live!)).toContain('✓ planned 50,000 rows');
+    expect(bare(live!)).toContain('✓ job-1  completed');
+    expect(bare(after!)).toMatch(/^✓ completed after 1\.9s\n/);
+  });
+
+  test('the cursor is shown again when it ends without a summary', async () => {
+    const { stderr } = await told(course.slice(0, 5), { stderr: { columns: 80 } });
+    expect(stderr.lastIndexOf('\u001b[?25h')).toBeGreaterThan(stderr.lastIndexOf('\u001b[?25l'));
+  });
+
+  test.each<[string, Given]>([
+    ['TERM=dumb', { env: { TERM: 'dumb' } }],
+    ['PROFILES_PROGRESS=plain', { env: { PROFILES_PROGRESS: 'plain' } }],
+    ['a terminal of no width', { stderr: { columns: 0 }, env: { NO_COLOR: '1' } }],
+    ['CI without colour', { env: { CI: 'true', NO_COLOR: '1' } }],
+  ])('%s: no control sequence at all', async (_name, given) => {
+    const { stderr } = await told(course, { stderr: { columns: 80 }, ...given });
+    expect(stderr).toContain('sending companies');
+    expect(stderr).not.toContain('\u001b');
+  });
+
+  test('PROFILES_PROGRESS=none: no progress, but warnings and the summary', async () => {
+    const { stderr } = await told(course, { env: { PROFILES_PROGRESS: 'none' } });
+    expect(stderr).not.toContain('sending');
+    expect(stderr).toContain('warning: column zip');
+    expect(stderr).toContain('✓ completed');
+  });
+
+  test('--quiet: nothing when all went well, one sentence when not', async () => {
+    expect(await told(course, { flags: { quiet: true }, stderr: { columns: 80 } })).toEqual({
+      stdout: '',
+      stderr: '',
+    });
+    const { stderr } = await told([...course.slice(0, -1), ended(withRejections(2))], {
+      flags: { quiet: true },
+    });
+    expect(stderr).toMatch(/^profiles: completed in part: .*companies\.rejects\.csv\n$/);
+  });
+
+  test('--dry-run: the plan is the result, so it is on stdout, also when quiet', async () => {
+    const planned = ended(aSummary({ status: 'planned', plan: aPlan(), jobs: [], requests: 0 }));
+    const loud = await told([planned]);
+    expect(loud.stdout).toMatch(/^Files\n/);
+    expect(loud.stderr).toMatch(/^✓ planned, nothing was sent/);
+    expect(await told([planned], { flags: { quiet: true } })).toEqual({ stdout: loud.stdout, stderr: '' });
+  });
+});
+
+describe('json', () => {
+  test('one document on stdout; the conversation goes on, without the summary', async () => {
+    const { stdout, stderr } = await told(course, { mode: 'json' });
+    expect(JSON.parse(stdout)).toEqual(aSummary());
+    expect(stdout).toBe(`${JSON.stringify(aSummary(), null, 2)}\n`);
+    expect(stderr).toContain('warning: column zip');
+    expect(stderr).not.toContain('✓');
+  });
+
+  test('nothing on stdout when there is no summary', async () => {
+    expect((await told(course.slice(0, 4), { mode: 'json' })).stdout).toBe('');
+  });
+
+  test('at a terminal it says the same and steers nothing', async () => {
+    const summary = aSummary({ region: 'a\u009b2J\u202e' });
+    const { stdout } = await told([ended(summary)], { mode: 'json', stdout: { columns: 80 } });
+    expect(JSON.parse(stdout)).toEqual(summary);
+    expect(stdout).not.toMatch(/[\u0080-\u009f\u202e]/);
+  });
+});
+
+describe('ndjson', () => {
+  test('each event but progress and notices, with type, time and version', async () => {
+    const { stdout } = await told(course, { mode: 'ndjson' });
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.map(({ type }) => type)).toEqual([
+      'plan',
+      'warning',
+      'submitted',
+      'retry',
+      'rejected',
+      'job',
+      'job',
+      'summary',
+    ]);
+    for (const line of lines) {
+      expect(Object.keys(line).slice(0, 3)).toEqual(['type', 'time', 'version']);
+      expect(line.version).toBe(1);
+      expect(new Date(line.time as string).toISOString()).toBe(line.time);
+    }
+    expect(lines[2]).toMatchObject({ request: 1, job_id: 'job-1', first_line: 2 });
+    expect(lines[5]).toMatchObject({
+      kind: 'companies',
+      rows: 5_000,
+      job: { job_id: 'job-1', status: 'processing' },
+    });
+    expect(lines[7]).toEqual({ type: 'summary', time: expect.any(String), version: 1, ...aSummary() });
+  });
+
+  test('when stdout is the same terminal, no live region fights with it', async () => {
+    const { stderr } = await told(course, {
+      mode: 'ndjson',
+      stdout: { columns: 80 },
+      stderr: { columns: 80 },
+    });
+    expect(stderr).not.toContain('\u001b[?25l');
+    expect(stderr).not.toContain('sending');
+  });
+});
+
+describe('in GitHub Actions', () => {
+  test.each(['text', 'json', 'ndjson'] as const)(
+    '%s: rejected rows become annotations on stderr',
+    async (mode) => {
+      const { stdout, stderr } = await told([ended(withRejections(25))], {
+        mode,
+        env: { GITHUB_ACTIONS: 'true' },
+      });
+      expect(stderr.match(/^::error file=companies\.csv,line=\d+::reason \d+$/gm)).toHaveLength(10);
+      expect(stdout).not.toContain('::error');
+    },
+  );
+
+  test('elsewhere they do not', async () => {
+    expect((await told([ended(withRejections(25))])).stderr).not.toContain('::error');
+  });
+});
+
+test('a stdout that fails is told by close, also to a caller that does not wait for each event', async () => {
+  const stdout = sink();
+  stdout.on('error', () => {});
+  stdout._write = (_chunk, _encoding, done) =>
+    done(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
+  const reporter = createReporter({
+    mode: 'ndjson',
+    stdout,
+    stderr: sink(),
+    env: {},
+    cwd: '/',
+    flags: {},
+    clock: new IdleClock(),
+  });
+  void reporter.report(submitted);
+  await expect(reporter.close()).rejects.toThrow('no space left');
+});

@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest';
+import { planText } from '../../../src/cli/output/plan-text.js';
+import { stylesFor } from '../../../src/cli/output/style.js';
+import { failureLines, summaryLines } from '../../../src/cli/output/summary-text.js';
+import type { Summary } from '../../../src/engine/model.js';
+import { aJob, aPlan, aSummary, withRejections } from '../../support/runs.js';
+
+const plain = stylesFor(false);
+const lines = (over: Partial<Summary> = {}): string[] => summaryLines(aSummary(over), plain);
+
+describe('summaryLines', () => {
+  test('when all went well', () => {
+    expect(lines()).toEqual([
+      '✓ completed after 1.9s',
+      '  to        account production, region eu, https://api.test',
+      '  rows      997 read = 997 submitted (997 completed)',
+      '  requests  1',
+      '  job       job-1  completed  997 rows, lines 2-1001',
+    ]);
+  });
+
+  test('a job of one row has one line', () => {
+    expect(lines({ jobs: [aJob({ first_line: 2, last_line: 2 })] }).at(-1)).toMatch(/, line 2$/);
+  });
+
+  test.each([
+    ['planned', '✓ planned, nothing was sent'],
+    ['rejected', '✗ nothing was sent: rows are invalid'],
+  ] as const)('%s: a time after "nothing was sent" would read as its reason', (status, first) => {
+    expect(lines({ status })[0]).toBe(first);
+  });
+
+  test('rejected rows: the first ten by file and line, the rest in the file', () => {
+    const text = summaryLines(withRejections(25), plain);
+    expect(text).toContain('  rows      1,022 read = 25 rejected + 997 submitted (997 completed)');
+    expect(text.slice(-12)).toEqual([
+      '  25 rows rejected:',
+      ...Array.from({ length: 10 }, (_, i) => `    companies.csv:${17 + i}: reason ${i}`),
+      '    and 15 more, see companies.rejects.csv',
+    ]);
+  });
+
+  test('few rejected rows: all of them, and still the file', () => {
+    expect(summaryLines(withRejections(1), plain).slice(-3)).toEqual([
+      '  1 row rejected:',
+      '    companies.csv:17: reason 0',
+      '    see companies.rejects.csv',
+    ]);
+  });
+
+  test('what may have been sent twice is named', () => {
+    const where = { file: 'companies.csv', first_line: 2, last_line: 501 };
+    const entry = { ...where, rows: 500, reason: 'connection reset', job_id: 'job-1' };
+    expect(lines({ retries: 1, maybe_sent_twice: [entry, { ...entry, job_id: null }] }).slice(-3)).toEqual([
+      '  sent again because the answer was lost (an upsert makes that safe):',
+      '    lines 2-501 (500 rows, job job-1): connection reset',
+      '    lines 2-501 (500 rows): connection reset',
+    ]);
+    expect(lines({ retries: 1 })).toContain('  requests  1, 1 retry');
+  });
+
+  test('of several files, lines are named with theirs', () => {
+    const files = ['a.csv', 'b.csv'].map((path) => ({ ...aSummary().files[0]!, path }));
+    const twice = { file: 'b.csv', first_line: 2, last_line: 3, rows: 2, reason: 'reset', job_id: null };
+    const text = lines({
+      files,
+      jobs: [aJob({ file: 'a.csv' }), aJob({ job_id: 'job-2', file: 'b.csv' })],
+      maybe_sent_twice: [twice],
+    });
+    expect(text).toContain('  job       job-1  completed  997 rows, a.csv lines 2-1001');
+    expect(text).toContain('  job       job-2  completed  997 rows, b.csv lines 2-1001');
+    expect(text).toContain('    b.csv lines 2-3 (2 rows): reset');
+  });
+
+  test('without a host nothing stands where it would', () => {
+    expect(lines({ status: 'planned', account: null, region: 'default', base_url: '' })[1]).toBe(
+      '  to        region default, no host set',
+    );
+  });
+
+  test('stopped early: what is unsent, the open jobs and how to go on', () => {
+    const text = lines({
+      status: 'interrupted',
+      rows: {
+        read: 1_500,
+        rejected: 0,
+        merged: 1,
+        unchanged: 2,
+        submitted: 997,
+        completed: 100,
+        unsent: 500,
+      },
+      jobs: [aJob({ status: 'processing', completed_rows: 100 })],
+      resume: 'profiles resume run-1',
+    });
+    expect(text[0]).toBe('! interrupted after 1.9s');
+    expect(text).toContain(
+      '  rows      1,500 read = 1 merged + 2 unchanged + 997 submitted + 500 unsent (100 completed)',
+    );
+    expect(text).toContain('  job       job-1  processing  100 of 997 rows, lines 2-1001');
+    expect(text.at(-1)).toBe('  continue with: profiles resume run-1');
+  });
+
+  test('a job that is short, or failed, stands before those that completed, however many these are', () => {
+    const jobs = [
+      ...Array.from({ length: 30 }, (_, i) => aJob({ job_id: `good-${i}` })),
+      aJob({ job_id: 'bad', status: 'failed', completed_rows: 3 }),
+    ];
+    const text = lines({ status: 'failed', jobs }).filter((line) => /job|more/.test(line));
+    expect(text[0]).toBe('✗ a job failed after 1.9s');
+    expect(text[1]).toBe('  job       bad  failed  3 of 997 rows, lines 2-1001');
+    expect(text.at(-1)).toBe('            and 21 more jobs: profiles jobs');
+  });
+
+  test.each<[string, Partial<Summary>, string]>([
+    [
+      'accepted only',
+      { status: 'submitted', jobs: [aJob({ status: 'queued' })] },
+      '  follow with: profiles job job-1 --watch',
+    ],
+    [
+      'accepted only, by an id that a shell would take apart',
+      { status: 'submitted', jobs: [aJob({ job_id: 'job 1;', status: 'queued' })] },
+      "  follow with: profiles job 'job 1;' --watch",
+    ],
+    [
+      'rows refused',
+      { status: 'rejected', jobs: [] },
+      '  mend the rows and import again, or send the valid ones with --skip-invalid',
+    ],
+  ])('what to do next: %s', (_name, over, last) => {
+    expect(lines(over).at(-1)).toBe(last);
+  });
+
+  test('nothing from files or the service can steer the terminal', () => {
+    const evil = '\u001b[2J\u202e\nx';
+    const text = summaryLines(
+      withRejections(1, {
+        account: evil,
+        region: evil,
+        resume: evil,
+        rejected: [{ file: evil, line: 1, reason: evil }],
+        files: [evil, 'b.csv'].map((path) => ({
+          path,
+          kind: 'users',
+          rows: { read: 1, rejected: 1 },
+          rejects_file: evil,
+        })),
+        jobs: [aJob({ job_id: evil, status: evil, file: evil })],
+        maybe_sent_twice: [{ file: evil, first_line: 1, last_line: 2, rows: 1, reason: evil, job_id: evil }],
+      }),
+      plain,
+    );
+    expect(text.join('')).not.toMatch(/[\u0000-\u001f\u202e]/);
+  });
+});
+
+describe('failureLines', () => {
+  test('silence when all went well', () => {
+    expect(failureLines(aSummary(), plain)).toEqual([]);
+    expect(failureLines(aSummary({ status: 'planned' }), plain)).toEqual([]);
+  });
+
+  test('otherwise one sentence with where to look', () => {
+    expect(failureLines(withRejections(2), plain)).toEqual([
+      'profiles: completed in part: 999 read = 2 rejected + 997 submitted (997 completed), see companies.rejects.csv',
+    ]);
+  });
+});
+
+describe('planText', () => {
+  test('piped', () => {
+    expect(planText(aPlan(), { width: null, colour: false })).toBe(`Files
+file           kind       format   encoding    rows  rejected
+companies.csv  companies  csv (;)  utf-8     50,000         2
+
+Columns of companies.csv
+column      key         type    empty  why
+company_id  company_id  string      0  identifier
+zip         zip         string  1,204  row 17: "02139"
+note        (left out)              0  --exclude
+
+To send
+  requests    10
+  bytes       4.2 MB
+  duplicates  3 rows whose identifier stood earlier
+  time        about 25s
+
+First item of companies.csv
+{
+  "company_id": "1",
+  "metadata": {
+    "zip": "02139",
+    "name": "株式会社"
+  }
+}
+`);
+  });
+
+  test('without a past there is no estimate, without rows no sample', () => {
+    const plan = aPlan({ estimated_seconds: null, duplicates: 0 });
+    plan.files[0]!.sample = null;
+    const text = planText(plan, { width: null, colour: false });
+    expect(text).toContain('  time        not known: this account has no past jobs here\n');
+    expect(text).not.toContain('First item');
+  });
+
+  test('keys held against the service', () => {
+    const properties = {
+      new: ['colour', 'size'],
+      near: [{ key: 'plan_teir', like: 'plan_tier' }],
+      types: [{ key: 'seats', here: 'string', service: 'integer' }],
+    };
+    const tail = (plan = aPlan({ properties })): string[] =>
+      planText(plan, { width: null, colour: false })
+        .split('Keys against the service\n')[1]!
+        .trimEnd()
+        .split('\n');
+    expect(tail()).toEqual([
+      '  plan_teir: not known; did you mean plan_tier?',
+      '  seats: string here, integer in the service',
+      '  new: colour, size',
+    ]);
+    expect(tail(aPlan({ properties: { new: [], near: [], types: [] } }))).toEqual([
+      '  all keys are known, with the same types',
+    ]);
+  });
+});

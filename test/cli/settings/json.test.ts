@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jsonFault } from '../../../src/cli/settings/json.js';
+
+describe('the first fault of a text', () => {
+  it.each([
+    ['{"a":1,}', 1, 8, 'a comma must not stand before }'],
+    ['{\n  "a": 1\n  "b": 2\n}', 3, 3, 'a comma or } is expected'],
+    ['{a: 1}', 1, 2, 'a key in double quotes is expected'],
+    ["{'a': 1}", 1, 2, 'a key in double quotes is expected'],
+    ['{"a" 1}', 1, 6, 'a colon is expected'],
+    ['{"a": "b\n"}', 1, 7, 'the string has no end, or a character that must be escaped'],
+    ['{"a": tru}', 1, 7, 'a value is expected'],
+    ['{"a": 01}', 1, 7, 'a value is expected'],
+    ['{"a": [1, 2}', 1, 12, 'a comma or ] is expected'],
+    ['{"a": 1}\n// end', 2, 1, 'nothing may follow the closing brace'],
+    ['{"a": 1', 1, 8, 'a comma or } is expected'],
+  ])('%j', (text, line, column, reason) => {
+    expect(jsonFault(text)).toEqual({ line, column, reason });
+  });
+});
+
+it('finds a fault exactly where JSON.parse does', () => {
+  const parses = (text: string): boolean => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  // JSON with up to three characters replaced: mostly broken, often only just.
+  const nearlyJson = fc
+    .tuple(
+      fc.json(),
+      fc.array(fc.tuple(fc.nat(), fc.constantFrom(...'{}[]",:0-1.eE\\u tfn\n\t')), { maxLength: 3 }),
+    )
+    .map(([text, edits]) =>
+      edits.reduce((t, [at, c]) => t.slice(0, at % t.length) + c + t.slice((at % t.length) + 1), text),
+    );
+  fc.assert(
+    fc.property(nearlyJson, (text) => {
+      expect(jsonFault(text) === null).toBe(parses(text));
+    }),
+    { numRuns: 3_000 },
+  );
+});

@@ -1,0 +1,64 @@
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { define as defineImport } from '../../../src/cli/commands/import.js';
+import { knownKeys, parseKey } from '../../../src/cli/settings/keys.js';
+import { configJsonSchema } from '../../../src/cli/settings/schema.js';
+
+type Node = {
+  type?: string;
+  description?: string;
+  properties?: Record<string, Node>;
+  additionalProperties?: boolean | Node;
+  anyOf?: Node[];
+  required?: string[];
+};
+
+const schema = configJsonSchema() as Node;
+
+/** As the formatter leaves it: lists of words on one line. */
+const text = `${JSON.stringify(schema, null, 2).replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, words: string) => `[${words.replace(/\s+/g, ' ')}]`)}\n`;
+
+it('the published schema is the one the file is checked by (vitest -u writes it)', async () => {
+  await expect(text).toMatchFileSnapshot('../../../schemas/config.schema.json');
+});
+
+/** Every object and every value of the schema, by its dotted name. */
+function* nodes(node: Node, name: string): Generator<[string, Node]> {
+  yield [name, node];
+  for (const [key, child] of Object.entries(node.properties ?? {}))
+    yield* nodes(child, name ? `${name}.${key}` : key);
+  if (typeof node.additionalProperties === 'object')
+    yield* nodes(node.additionalProperties, `${name}.<name>`);
+}
+
+describe('the published schema', () => {
+  const all = [...nodes(schema, '')];
+  it('refuses unknown keys everywhere, and requires none', () => {
+    for (const [name, node] of all) {
+      if (node.type !== 'object' || typeof node.additionalProperties === 'object') continue;
+      expect([name, node.additionalProperties]).toEqual([name, false]);
+      expect([name, node.required ?? []]).toEqual([name, []]);
+    }
+  });
+  it('describes every value', () => {
+    const bare = all.filter(([, node]) => node.type !== 'object' && !node.description);
+    expect(bare.map(([name]) => name)).toEqual([]);
+  });
+  it('holds exactly the keys that config set knows', () => {
+    const values = all
+      .filter(([name, node]) => node.type !== 'object' && name !== '$schema')
+      .map(([name]) => name);
+    expect(values.sort()).toEqual(knownKeys([]).sort());
+    for (const name of values)
+      expect(parseKey(name.replaceAll('<name>', 'eu')).name).toBe(name.replaceAll('<name>', 'eu'));
+  });
+});
+
+it('every import.* key is a flag of profiles import', () => {
+  const command = new Command('import');
+  defineImport(command, () => async () => {});
+  const flags = command.options.map((option) => option.long);
+  const keys = knownKeys([]).filter((key) => key.startsWith('import.'));
+  expect(keys.length).toBeGreaterThan(15);
+  for (const key of keys) expect(flags).toContain(`--${key.slice('import.'.length).replaceAll('_', '-')}`);
+});

@@ -1,0 +1,310 @@
+/** `runImport` and `planImport` as another program calls them. Long because every way of stopping has its case. */
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, vi } from 'vitest';
+import {
+  ConfigError,
+  type ImportEvent,
+  type ImportRequest,
+  InputError,
+  InterruptedError,
+  LockedError,
+  planImport,
+  runImport,
+  UsageError,
+} from '../../../src/engine/index.js';
+import type { Sandbox } from '../../../src/sandbox/index.js';
+import { scratch } from '../../support/cli.js';
+import { test } from '../../support/sandbox.js';
+
+/** A folder with `companies.csv` of so many rows, and the request that imports it. */
+function aRequest(
+  sandbox: Sandbox,
+  rows = 3,
+  over: Partial<ImportRequest> = {},
+): ImportRequest & { cwd: string } {
+  const cwd = scratch();
+  const lines = Array.from({ length: rows }, (_, i) => `${i + 1},Company ${i + 1}`);
+  writeFileSync(join(cwd, 'companies.csv'), `company_id,name\n${lines.join('\n')}\n`);
+  return {
+    files: ['companies.csv'],
+    cwd,
+    service: { baseUrl: sandbox.url, lookupBaseUrl: sandbox.lookupUrl, token: sandbox.token },
+    stateDir: '.state',
+    intervalMs: 1,
+    ...over,
+  };
+}
+
+const submissions = (sandbox: Sandbox): number =>
+  sandbox.ledger().filter(({ operation, accepted }) => operation === 'submit' && accepted).length;
+
+async function typesOf(events: AsyncIterable<ImportEvent>): Promise<string[]> {
+  const types: string[] = [];
+  for await (const { type } of events) if (type !== 'progress') types.push(type);
+  return types;
+}
+
+describe('runImport', () => {
+  test('yields what happens, the summary last, and then gives the result', async ({ sandbox }) => {
+    const run = runImport(aRequest(sandbox));
+    const types = await typesOf(run);
+    expect(types.slice(0, 2)).toEqual(['plan', 'submitted']);
+    expect(types.at(-1)).toBe('summary');
+    const { summary, exit, failure } = await run.result();
+    expect({ status: summary.status, exit, failure }).toEqual({
+      status: 'completed',
+      exit: 0,
+      failure: null,
+    });
+    expect(summary).toMatchObject({ account: null, region: 'default', base_url: sandbox.url });
+    expect(sandbox.show('companies', '3')?.metadata).toEqual({ name: 'Company 3' });
+  });
+
+  test('needs no reader of its events', async ({ sandbox }) => {
+    const { summary } = await runImport(aRequest(sandbox)).result();
+    expect(summary.rows).toMatchObject({ read: 3, submitted: 3, completed: 3 });
+  });
+
+  test('does nothing before it is asked for something', async ({ sandbox }) => {
+    const request = aRequest(sandbox);
+    const run = runImport(request);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(readdirSync(request.cwd)).toEqual(['companies.csv']);
+    await run.result();
+    expect(readdirSync(request.cwd).sort()).toEqual(['.state', 'companies.csv']);
+  });
+
+  test('reads what is piped in', async ({ sandbox }) => {
+    const stdin = async function* () {
+      yield '{"user_id":"u1","company_id":"00042",';
+      yield Buffer.from('"plan":"pro"}\n');
+    };
+    const request = aRequest(sandbox, 0, { files: ['-'], format: 'ndjson', stdin: stdin() });
+    const { summary } = await runImport(request).result();
+    expect(summary.kinds).toEqual(['users']);
+    expect(sandbox.show('users', 'u1')).toMatchObject({ companyId: '00042', metadata: { plan: 'pro' } });
+  });
+
+  test('takes rules from the request and from a mapping file, the request first', async ({ sandbox }) => {
+    const request = aRequest(sandbox, 1, {
+      mapping: 'mapping.json',
+      rules: { map: [['name', 'title']], set: [['source', 'crm']] },
+    });
+    const mapping = { map: { name: 'label' }, set: { source: 'file', tier: 'gold' } };
+    writeFileSync(join(request.cwd, 'mapping.json'), JSON.stringify(mapping));
+    await runImport(request).result();
+    expect(sandbox.show('companies', '1')?.metadata).toEqual({
+      title: 'Company 1',
+      source: 'crm',
+      tier: 'gold',
+    });
+  });
+
+  test('a failure on the way is in the result, beside a summary that accounts for every row', async ({
+    sandbox,
+  }) => {
+    const request = aRequest(sandbox);
+    const service = { ...request.service, token: 'another-token' };
+    const { summary, exit, failure } = await runImport({ ...request, service }).result();
+    expect(failure).toMatchObject({ name: 'AuthError', code: 'unauthorised', status: 401 });
+    expect(exit).toBe(4);
+    expect(summary).toMatchObject({ status: 'stopped', rows: { read: 3, submitted: 0, unsent: 3 } });
+  });
+
+  test('neither token nor metadata get into the state', async ({ sandbox }) => {
+    const request = aRequest(sandbox, 3, { rules: { set: [['secret_key', 'secret-value']] } });
+    await runImport(request).result();
+    const folder = join(request.cwd, '.state');
+    const files = readdirSync(folder).filter((name) => name.includes('.db'));
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of files) {
+      const bytes = readFileSync(join(folder, file));
+      for (const text of [sandbox.token, 'secret-value', 'Company 3'])
+        expect(bytes.includes(text)).toBe(false);
+    }
+  });
+
+  test('leaves no connection open', async ({ sandbox }) => {
+    const server = createServer((_request, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const service = { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: 't' };
+    let served = 0;
+    server.on('connection', () => served++);
+    await runImport(aRequest(sandbox, 1, { service })).result();
+    expect(served).toBe(1);
+    const open = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+    await vi.waitFor(async () => expect(await open()).toBe(0));
+    server.close();
+  });
+
+  test('prints nothing', async ({ sandbox }) => {
+    const outputs = [vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write')];
+    const request = aRequest(sandbox, 3, { invalid: 'any' });
+    writeFileSync(join(request.cwd, 'companies.csv'), 'company_id,name\n1,A\n,B\n');
+    const { summary } = await runImport(request).result();
+    const calls = outputs.map((output) => output.mock.calls.length);
+    for (const output of outputs) output.mockRestore();
+    expect(summary.status).toBe('partial');
+    expect(calls).toEqual([0, 0]);
+  });
+
+  test('two at a time are two imports, unless they are of one account and kind', async ({
+    sandbox,
+    start,
+  }) => {
+    const other = await start();
+    const request = aRequest(sandbox);
+    const elsewhere = { ...request, service: { baseUrl: other.url, token: other.token } };
+    const first = runImport(request);
+    const events = first[Symbol.asyncIterator]();
+    await events.next();
+    await expect(runImport(request).result()).rejects.toThrow(LockedError);
+    expect((await runImport(elsewhere).result()).summary.status).toBe('completed');
+    expect((await first.result()).summary.status).toBe('completed');
+  });
+});
+
+describe('what keeps an import from starting is thrown, by the events as by the result', () => {
+  test.for<[string, Partial<ImportRequest>, new (...all: never[]) => Error, RegExp]>([
+    ['no file', { files: [] }, UsageError, /files/],
+    ['a file that is not there', { files: ['absent.csv'] }, InputError, /absent\.csv: no such file/],
+    ['a chunk of nothing', { chunkSize: 0 }, UsageError, /chunkSize: 0/],
+    ['half a job', { concurrency: 1.5 }, UsageError, /concurrency: 1\.5/],
+    ['fewer than no retries', { retries: -1 }, UsageError, /retries: -1/],
+    ['fewer than no threads', { threads: -1 }, UsageError, /threads: -1/],
+    ['threads without number', { threads: Number.NaN }, UsageError, /threads: NaN/],
+    ['polls without a pause', { intervalMs: 0 }, UsageError, /intervalMs: 0/],
+    ['a pause without number', { intervalMs: Number.NaN }, UsageError, /intervalMs: NaN/],
+    ['a wait that is over', { waitTimeoutMs: -1 }, UsageError, /waitTimeoutMs: -1/],
+    ['one rejects file for two inputs', { files: ['a', 'b'], rejects: 'r.csv' }, UsageError, /rejects/],
+    ['a mapping file that is not there', { mapping: 'absent.json' }, ConfigError, /absent\.json/],
+    [
+      'http to a stranger',
+      { service: { baseUrl: 'http://api.example', token: 't' } },
+      ConfigError,
+      /in the clear/,
+    ],
+    ['no URL', { service: { baseUrl: '', token: 't' } }, ConfigError, /baseUrl/],
+  ])('%s', async ([, over, type, message], { sandbox }) => {
+    const run = runImport(aRequest(sandbox, 1, over));
+    await expect(typesOf(run)).rejects.toThrow(type);
+    await expect(run.result()).rejects.toThrow(message);
+    expect(submissions(sandbox)).toBe(0);
+  });
+
+  test('a signal that is aborted already', async ({ sandbox }) => {
+    const run = runImport(aRequest(sandbox, 1, { signal: AbortSignal.abort() }));
+    await expect(run.result()).rejects.toThrow(InterruptedError);
+    expect(submissions(sandbox)).toBe(0);
+  });
+});
+
+describe('stopping', () => {
+  test('a signal lets the request in flight finish, and the same request with resume goes on', async ({
+    sandbox,
+  }) => {
+    const stop = new AbortController();
+    const request = aRequest(sandbox, 30, { chunkSize: 10, signal: stop.signal });
+    const run = runImport(request);
+    for await (const event of run) if (event.type === 'submitted') stop.abort();
+    const { summary, exit } = await run.result();
+    expect(exit).toBe(130);
+    expect(summary).toMatchObject({ status: 'interrupted', rows: { read: 30, submitted: 10, unsent: 20 } });
+
+    const { signal: _, ...rest } = request;
+    const second = await runImport({ ...rest, resume: true }).result();
+    expect(second.summary).toMatchObject({
+      run: summary.run,
+      status: 'completed',
+      requests: 3,
+      rows: { read: 30, submitted: 30, completed: 30 },
+      maybe_sent_twice: [],
+    });
+    expect(submissions(sandbox)).toBe(3);
+  });
+
+  test('leaving the loop stops it likewise; there is then no result', async ({ sandbox }) => {
+    const request = aRequest(sandbox, 30, { chunkSize: 10 });
+    const run = runImport(request);
+    for await (const event of run) if (event.type === 'submitted') break;
+    await expect(run.result()).rejects.toThrow(/left before its end/);
+    expect(submissions(sandbox)).toBe(1);
+
+    const { summary } = await runImport({ ...request, resume: true }).result();
+    expect(summary).toMatchObject({ status: 'completed', rows: { submitted: 30 }, maybe_sent_twice: [] });
+    expect(submissions(sandbox)).toBe(3);
+  });
+
+  test('leaving the loop while it plans ends the reading', async ({ sandbox }) => {
+    const request = aRequest(sandbox, 50_000);
+    for await (const event of runImport(request)) if (event.type === 'progress') break;
+    // Nothing is left that reads, and nothing holds the account: the same can be begun again.
+    expect(process.getActiveResourcesInfo().filter((name) => name === 'FSReqPromise')).toEqual([]);
+    expect((await runImport(request).result()).summary).toMatchObject({ rows: { submitted: 50_000 } });
+  });
+
+  test('abort ends a request that hangs, and the report names it', async ({ start }) => {
+    const sandbox = await start({ faults: ['hang:first=1'] });
+    const abort = new AbortController();
+    // Both: what ends requests ends the rest too.
+    const request = aRequest(sandbox, 3, { abort: abort.signal, signal: new AbortController().signal });
+    const ended = runImport(request).result();
+    await vi.waitFor(() => expect(sandbox.ledger()).toHaveLength(1));
+    abort.abort();
+    expect((await ended).summary).toMatchObject({ status: 'interrupted', rows: { unsent: 3 } });
+    const { summary } = await runImport({
+      ...request,
+      abort: new AbortController().signal,
+      resume: true,
+    }).result();
+    expect(summary).toMatchObject({ status: 'completed', maybe_sent_twice: [{ rows: 3 }] });
+  });
+});
+
+describe('planImport', () => {
+  test('needs neither service nor state, and keeps nothing', async () => {
+    const cwd = scratch();
+    mkdirSync(join(cwd, 'tmp'));
+    writeFileSync(join(cwd, 'users.csv'), 'user_id,zip\nu1,02139\n,10115\n');
+    vi.stubEnv('TMPDIR', join(cwd, 'tmp'));
+    const { plan, summary, valid } = await planImport({ files: ['users.csv'], cwd });
+    vi.unstubAllEnvs();
+    expect(valid).toBe(false);
+    expect(plan).toMatchObject({ requests: 1, estimated_seconds: null });
+    expect(plan.files[0]?.columns.map(({ column, type }) => [column, type])).toContainEqual([
+      'zip',
+      'string',
+    ]);
+    expect(summary).toMatchObject({
+      status: 'planned',
+      run: null,
+      rows: { read: 2, rejected: 1, unsent: 1 },
+    });
+    expect(summary.rejected).toEqual([{ file: 'users.csv', line: 3, reason: expect.any(String) }]);
+    expect(existsSync(join(cwd, 'users.rejects.csv'))).toBe(true);
+    expect(readdirSync(join(cwd, 'tmp'))).toEqual([]);
+  });
+
+  test('asks the service about properties, if there is one', async ({ sandbox }) => {
+    const cwd = scratch();
+    writeFileSync(join(cwd, 'users.csv'), 'user_id,plan\nu1,pro\n');
+    const request = { files: ['users.csv'], cwd, checkProperties: true };
+    await expect(planImport(request)).rejects.toThrow(UsageError);
+    const service = { baseUrl: sandbox.url, lookupBaseUrl: sandbox.lookupUrl, token: sandbox.token };
+    const { plan } = await planImport({ ...request, service });
+    expect(plan.properties?.new).toEqual(['plan']);
+    expect(submissions(sandbox)).toBe(0);
+  });
+
+  test('knows of past imports where it is told of their state', async ({ sandbox }) => {
+    const request = aRequest(sandbox);
+    await runImport(request).result();
+    const { plan, summary } = await planImport({ ...request, changedOnly: true });
+    expect(summary.rows).toMatchObject({ unchanged: 3 });
+    expect(plan.estimated_seconds).not.toBeNull();
+  });
+});

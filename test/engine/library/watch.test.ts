@@ -1,0 +1,96 @@
+import { describe, expect } from 'vitest';
+import {
+  createClient,
+  ServiceError,
+  UsageError,
+  WaitTimeoutError,
+  type WatchRequest,
+  watchJob,
+} from '../../../src/engine/index.js';
+import type { Sandbox } from '../../../src/sandbox/index.js';
+import { ManualClock, test } from '../../support/sandbox.js';
+
+const BODY = Buffer.from('{"companies":[{"company_id":"1","metadata":{"name":"A"}}]}');
+
+/** A job of one row, and a client that can ask for it. */
+async function aJob(sandbox: Sandbox) {
+  const client = createClient({ baseUrl: sandbox.url, token: sandbox.token });
+  await client.submit('companies', BODY);
+  return { client, id: sandbox.ledger()[0]!.accepted!.job_id! };
+}
+
+describe('watchJob', () => {
+  test('yields the record when it changed, to the end', async ({ start }) => {
+    const clock = new ManualClock();
+    const { client, id } = await aJob(await start({ clock }));
+    const polled = {
+      job: async (...asked: Parameters<typeof client.job>) => {
+        clock.advance(20); // the shortest job takes 300
+        return client.job(...asked);
+      },
+    };
+    const seen: string[] = [];
+    for await (const { status } of watchJob(polled, id, { intervalMs: 1 })) seen.push(status);
+    expect([...new Set(seen)]).toEqual([
+      'queued',
+      'validating',
+      'processing',
+      'pending_refresh',
+      'completed',
+    ]);
+    expect(seen.length).toBeLessThan(10);
+    await client.close();
+  });
+
+  test('a record that was seen is not yielded again', async ({ start }) => {
+    const clock = new ManualClock();
+    const { client, id } = await aJob(await start({ clock }));
+    const first = await client.job(id);
+    clock.advance(10_000);
+    const statuses: string[] = [];
+    for await (const { status } of watchJob(client, first, { intervalMs: 1 })) statuses.push(status);
+    expect(statuses).toEqual(['completed']);
+    await client.close();
+  });
+
+  test('ends waiting, not the job', async ({ start }) => {
+    const clock = new ManualClock();
+    const { client, id } = await aJob(await start({ clock }));
+    const last = async (options: object): Promise<string | undefined> => {
+      let status: string | undefined;
+      for await (const job of watchJob(client, id, { intervalMs: 1, ...options })) ({ status } = job);
+      return status;
+    };
+    await expect(last({ timeoutMs: 20 })).rejects.toThrow(WaitTimeoutError);
+    const reason = new Error('enough');
+    await expect(last({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    clock.advance(10_000);
+    expect(await last({})).toBe('completed');
+    await client.close();
+  });
+
+  test.for<[message: string, WatchRequest]>([
+    ['intervalMs: 0', { intervalMs: 0 }],
+    ['intervalMs: NaN', { intervalMs: Number.NaN }],
+    ['timeoutMs: -1', { timeoutMs: -1 }],
+    ['timeoutMs: NaN', { timeoutMs: Number.NaN }],
+  ])('%s is refused, and nothing is asked', async ([message, request]) => {
+    let polls = 0;
+    const client = {
+      job: async (job_id: string) => {
+        polls++;
+        return { job_id, status: 'completed' };
+      },
+    };
+    await expect(watchJob(client, 'a', request).next()).rejects.toThrow(UsageError);
+    await expect(watchJob(client, 'a', request).next()).rejects.toThrow(message);
+    expect(polls).toBe(0);
+  });
+
+  test('a job that is not known is an error', async ({ sandbox }) => {
+    const client = createClient({ baseUrl: sandbox.url, token: sandbox.token });
+    const watched = watchJob(client, 'urn:no-such-job');
+    await expect(watched.next()).rejects.toThrow(ServiceError);
+    await client.close();
+  });
+});

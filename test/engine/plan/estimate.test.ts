@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { estimateSeconds, measure } from '../../../src/engine/plan/estimate.js';
+import { serialise } from '../../../src/engine/send/body.js';
+import { cutChunks } from '../../../src/engine/send/chunk.js';
+import { batchesOf, itemOf, type Row } from '../support/rows.js';
+
+/** Requests and bytes of what is really cut. */
+async function reality(rows: readonly Row[], limits: { items: number; bytes: number }) {
+  const found = { requests: 0, bytes: 0 };
+  const duplicates = { count: 0, repeated: new Set<bigint>() };
+  const rules = { kind: 'companies', input: 0, duplicates, isUnchanged: null, recorded: [] } as const;
+  for await (const chunk of cutChunks(batchesOf(rows), { ...rules, limits })) {
+    found.requests++;
+    found.bytes += serialise(chunk).body.length;
+  }
+  return found;
+}
+
+const volumeOf = (rows: readonly Row[]) => {
+  const sizes = rows.map((row) => Buffer.byteLength(itemOf(row)));
+  return {
+    kind: 'companies' as const,
+    rows: rows.length,
+    bytes: sizes.reduce((sum, size) => sum + size, 0),
+    largestItemBytes: Math.max(0, ...sizes),
+  };
+};
+
+const someRows = fc
+  .array(fc.string({ maxLength: 30, unit: 'grapheme' }), { maxLength: 40, size: 'max' })
+  .map((texts) => texts.map((text, i): Row => ({ id: `c${i}`, metadata: JSON.stringify({ text }) })));
+
+describe('measure', () => {
+  test('says exactly what cutting comes to, where it says that it is exact; else no more than that', async () => {
+    let exactly = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        someRows,
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 0, max: 3_000 }),
+        async (rows, items, spare) => {
+          const volume = volumeOf(rows);
+          const limits = { items, bytes: volume.largestItemBytes + 20 + spare };
+          const { exact, ...measured } = measure(volume, limits);
+          const real = await reality(rows, limits);
+          if (exact) {
+            exactly++;
+            expect(measured).toEqual(real);
+          } else {
+            expect(measured.requests).toBeLessThanOrEqual(real.requests);
+            expect(measured.bytes).toBeLessThanOrEqual(real.bytes);
+          }
+        },
+      ),
+    );
+    expect(exactly).toBeGreaterThan(10);
+  });
+
+  test('nothing to send needs no request', () => {
+    expect(
+      measure({ kind: 'users', rows: 0, bytes: 0, largestItemBytes: 0 }, { items: 5, bytes: 100 }),
+    ).toEqual({
+      requests: 0,
+      bytes: 0,
+      exact: true,
+    });
+  });
+
+  test('is exact up to the byte at which the largest items would not fit', () => {
+    const rows: Row[] = [{ id: 'a' }, { id: 'b' }];
+    const volume = volumeOf(rows);
+    const bytes = volume.bytes + '{"companies":[,]}'.length;
+    expect(measure(volume, { items: 2, bytes })).toEqual({ requests: 1, bytes, exact: true });
+    expect(measure(volume, { items: 2, bytes: bytes - 1 })).toMatchObject({ exact: false });
+  });
+});
+
+describe('estimateSeconds', () => {
+  test.each<[name: string, work: { rows: number; pace: number | null }[], seconds: number | null]>([
+    ['no past job', [{ rows: 100, pace: null }], null],
+    ['one kind', [{ rows: 100, pace: 50 }], 2],
+    [
+      'both kinds, one after the other',
+      [
+        { rows: 100, pace: 50 },
+        { rows: 10, pace: 100 },
+      ],
+      2.1,
+    ],
+    [
+      'one kind unknown',
+      [
+        { rows: 100, pace: 50 },
+        { rows: 10, pace: null },
+      ],
+      null,
+    ],
+    [
+      'a kind without rows need not be known',
+      [
+        { rows: 100, pace: 50 },
+        { rows: 0, pace: null },
+      ],
+      2,
+    ],
+    ['tenths of a second', [{ rows: 1, pace: 3 }], 0.3],
+    ['no work at all', [], null],
+  ])('%s', (_name, work, seconds) => {
+    expect(estimateSeconds(work)).toBe(seconds);
+  });
+});

@@ -1,0 +1,441 @@
+/** One small file for each defect, named for it: read right, or refused with a reason, a place and a mend. As long as there are files. */
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { ProfilesError } from '../../../src/engine/errors.js';
+import { FIXTURES, type ReadOptions, read } from './reading.js';
+
+interface Case {
+  options?: ReadOptions;
+  /** Items as they are sent: identifier, then metadata. */
+  items?: [id: string, metadata?: object][];
+  /** Line (item number in an array) of each item. */
+  lines?: number[];
+  /** `line: reason` of each rejected row. */
+  rejected?: string[];
+  warnings?: string[];
+  /** The error that ends the run, without the file's folder. */
+  error?: string | RegExp;
+  hint?: string | RegExp;
+}
+
+const ASA_AND_BO: Case = {
+  items: [
+    ['c1', { name: 'Åsa', city: 'Zürich' }],
+    ['c2', { name: 'Bo', city: 'Lyon' }],
+  ],
+  lines: [2, 3],
+};
+const prototype = (json: string): object => JSON.parse(json);
+
+const CASES: Record<string, Case | Case[]> = {
+  'bom.csv': ASA_AND_BO,
+  'utf-16-le.csv': ASA_AND_BO,
+  'utf-16-be.csv': ASA_AND_BO,
+  'utf-16-without-bom.csv': [
+    {
+      error: 'utf-16-without-bom.csv:1: a NUL byte at offset 1: this is not a text file',
+      hint: 'it may be UTF-16 without a byte order mark: --encoding utf-16le',
+    },
+    { options: { encoding: 'utf-16le' }, ...ASA_AND_BO },
+  ],
+  'windows-1252.csv': [
+    {
+      error: 'windows-1252.csv:2: the byte at offset 24 is not valid UTF-8',
+      hint: 'try --encoding windows-1252',
+    },
+    {
+      options: { encoding: 'windows-1252' },
+      items: [
+        ['c1', { name: 'Åsa', city: 'Zürich' }],
+        ['c2', { name: 'Bo “B”', city: 'Lyon' }],
+      ],
+    },
+    {
+      options: { encoding: 'cp99' },
+      error: '--encoding: "cp99" is not an encoding known here',
+      hint: /windows-1252/,
+    },
+  ],
+  'invalid-utf-8.csv': {
+    error: 'invalid-utf-8.csv:3: the byte at offset 29 is not valid UTF-8',
+    hint: 'try --encoding windows-1252',
+  },
+  'cut-character.csv': {
+    error: 'cut-character.csv:4: the byte at offset 38 is not valid UTF-8',
+    hint: /UTF-8 up to there.* export it again/,
+  },
+  'nul-byte.csv': {
+    error: 'nul-byte.csv:3: a NUL byte at offset 25: this is not a text file',
+    hint: 'export it as CSV UTF-8 or JSON',
+  },
+  'cr-only.csv': ASA_AND_BO,
+  'crlf.csv': ASA_AND_BO,
+  'mixed-line-ends.csv': {
+    items: [
+      ['c1', { name: 'Åsa', city: 'Zürich' }],
+      ['c2', { name: 'Bo', city: 'Lyon' }],
+      ['c3', { name: 'Di', city: 'Rom' }],
+      ['c4', { name: 'Ed', city: 'Ulm' }],
+    ],
+    lines: [2, 3, 4, 6],
+  },
+  'semicolon.csv': {
+    items: [
+      ['c1', { name: 'Åsa, AB', city: '1,5' }],
+      ['c2', { name: 'Bo', city: '2,50' }],
+    ],
+  },
+  'tab.csv': {
+    items: [
+      ['c1', { name: 'Åsa, AB', city: 'Zürich' }],
+      ['c2', { name: 'Bo', city: 'Lyon' }],
+    ],
+  },
+  'tab.tsv': {
+    items: [
+      ['c1', { name: 'Åsa, AB', city: 'Zürich' }],
+      ['c2', { name: 'Bo; Co', city: 'Lyon' }],
+    ],
+  },
+  'pipe.csv': {
+    items: [
+      ['c1', { name: 'Åsa, AB', city: 'Zürich' }],
+      ['c2', { name: 'Bo; Co', city: 'Lyon' }],
+    ],
+  },
+  'delimiters-inside-quotes.csv': {
+    items: [
+      ['c1', { name: 'a;b;c;d' }],
+      ['c2', { name: 'e;f;g;h' }],
+      ['c3', { name: 'i|j\tk' }],
+    ],
+  },
+  'quoted-newlines.csv': {
+    items: [
+      ['c1', { name: 'Åsa\nAB', city: 'Zürich' }],
+      ['c2', { name: 'Bo\r\n"Co"', city: 'Lyon' }],
+      ['c3', { name: 'Di', city: 'Rom' }],
+    ],
+    lines: [2, 4, 6],
+  },
+  'quote-inside-cell.csv': {
+    items: [
+      ['c1', { name: '5" pipe' }],
+      ['c2', { name: 'the "best"' }],
+    ],
+  },
+  'text-after-quote.csv': {
+    error: 'text-after-quote.csv:2: text follows the closing quote of a cell',
+    hint: 'double a quote that belongs to the text ("")',
+  },
+  'unclosed-quote.csv': {
+    error: 'unclosed-quote.csv:3: the quote that opens on this line is never closed',
+    hint: /close it.*--max-cell/,
+  },
+  'ragged-short.csv': {
+    items: [
+      ['c1', { name: 'Åsa', city: 'Zürich' }],
+      ['c3', { name: 'Di', city: 'Rom' }],
+    ],
+    lines: [2, 4],
+    rejected: ['3: has 2 cells, the header has 3'],
+  },
+  'ragged-long.csv': {
+    items: [
+      ['c1', { name: 'Åsa', city: 'Zürich' }],
+      ['c3', { name: 'Di', city: 'Rom' }],
+    ],
+    lines: [2, 4],
+    rejected: ['3: has 4 cells, the header has 3'],
+  },
+  'empty-lines.csv': {
+    items: [
+      ['c1', { name: 'A' }],
+      ['c2', { name: 'B' }],
+    ],
+    lines: [4, 7],
+  },
+  'duplicate-header.csv': {
+    error: 'duplicate-header.csv:1: columns 2 and 3 are both called "name"',
+    hint: 'rename or remove one of them',
+  },
+  'empty-header.csv': {
+    error: 'empty-header.csv:1: column 2 of 3 has no name',
+    hint: 'name it in the header, or remove the column',
+  },
+  'header-with-spaces.csv': { items: [['c1', { name: 'A' }]] },
+  'header-only.csv': { items: [], warnings: ['no rows'] },
+  'empty-file.csv': { error: 'empty-file.csv: the file is empty', hint: 'export it again' },
+  'bom-only.csv': { error: 'bom-only.csv: the file is empty', hint: 'export it again' },
+  'no-identifier.csv': [
+    {
+      error: 'no-identifier.csv: no column user_id or company_id among Symbol, Security',
+      hint: /--kind companies --id "Symbol"/,
+    },
+    {
+      options: { kind: 'companies' },
+      error: 'no-identifier.csv: no column company_id among Symbol, Security',
+      hint: /--id "Symbol"/,
+    },
+    {
+      options: { kind: 'companies', id: 'Symbl' },
+      error: '--id: no-identifier.csv has no column "Symbl"',
+      hint: 'did you mean "Symbol"?',
+    },
+    { options: { kind: 'companies', id: 'Symbol' }, items: [['MMM', { Security: '3M' }]] },
+  ],
+  'empty-identifier.csv': {
+    items: [
+      ['c1', { name: 'A' }],
+      ['c3', { name: 'C' }],
+    ],
+    rejected: ['3: company_id is empty'],
+  },
+  'identifiers.csv': {
+    items: [
+      ['00042', { name: 'zeros' }],
+      ['1e5', { name: 'exponent' }],
+      ['TRUE', { name: 'boolean' }],
+      ['NA', { name: 'missing' }],
+      ['9007199254740993', { name: 'long' }],
+      [' 7 ', { name: 'spaces' }],
+    ],
+  },
+  'spreadsheet-identifiers.csv': {
+    items: [
+      ['1.23E+11', { name: 'A' }],
+      ['1.24E+11', { name: 'B' }],
+    ],
+    warnings: [
+      'line 2 (and 1 more): the identifier "1.23E+11" looks rounded by a spreadsheet; format its column as text and export it again',
+    ],
+  },
+  'prototype-columns.csv': {
+    items: [['c1', prototype('{"__proto__":"p","constructor":"c","toString":"s"}')]],
+  },
+  'types.csv': {
+    items: [
+      [
+        'c1',
+        {
+          integer: 1,
+          leading_zero: '02139',
+          plus: '+49301',
+          decimal: 1.5,
+          two_decimals: 1.9,
+          mixed_decimals: '1.9',
+          exponent: '1e5',
+          long: '9007199254740993',
+          percent: '5%',
+          flag: 'true',
+        },
+      ],
+      [
+        'c2',
+        {
+          integer: -20,
+          leading_zero: '10001',
+          plus: '+49302',
+          decimal: 2,
+          two_decimals: 2.1,
+          mixed_decimals: '1.10',
+          exponent: '2e5',
+          long: '1',
+          percent: '6%',
+          flag: 'false',
+        },
+      ],
+    ],
+    warnings: [
+      'two_decimals: trailing zeros are dropped: line 2: "1.90" becomes 1.9; --type two_decimals=string keeps them',
+    ],
+  },
+  'rejects-again.csv': { items: [['c1', { name: 'A' }]] },
+  'metadata-column.csv': {
+    items: [
+      ['c1', { name: 'A', plan: 'pro', seats: 5 }],
+      ['c2', { name: 'B' }],
+    ],
+    rejected: [
+      '4: metadata is not a JSON object',
+      '5: metadata is not a JSON object; to keep the column as text, give it another key with --map',
+      '6: metadata: no number holds 9007199254740993 exactly; write it in quotes',
+    ],
+  },
+  'gzip.csv.gz': {
+    items: [
+      ['c1', { name: 'Åsa\nAB', city: 'Zürich' }],
+      ['c2', { name: 'Bo\r\n"Co"', city: 'Lyon' }],
+      ['c3', { name: 'Di', city: 'Rom' }],
+    ],
+  },
+  'gzip-cut-off.csv.gz': {
+    error: 'gzip-cut-off.csv.gz: the gzip data is damaged or cut off',
+    hint: 'test it with gzip -t',
+  },
+  'workbook.xlsx': {
+    error: 'workbook.xlsx: is a spreadsheet, not text',
+    hint: 'save as CSV UTF-8 and import that',
+  },
+  'workbook.xls': {
+    error: 'workbook.xls: is a spreadsheet, not text',
+    hint: 'save as CSV UTF-8 and import that',
+  },
+  'array.json': {
+    items: [
+      ['c1', { name: 'Åsa' }],
+      ['c2', { name: 'Bo' }],
+    ],
+    lines: [1, 2],
+  },
+  'bom.json': { items: [['c1', { name: 'Åsa' }]] },
+  'body.json': [
+    {
+      items: [
+        ['c1', { name: 'Åsa' }],
+        ['c2', { name: 'Bo' }],
+      ],
+      lines: [1, 2],
+    },
+    {
+      options: { kind: 'users' },
+      error: '--kind users: body.json holds {"companies": […]}',
+      hint: 'leave --kind out',
+    },
+  ],
+  'users-body.json': { items: [['u1', { name: 'Di' }], ['u2']] },
+  'empty-array.json': { items: [], warnings: ['no rows'] },
+  'trailing-comma.json': {
+    error: 'trailing-comma.json:4: a comma stands after the last item, item 2',
+    hint: 'remove the comma before ]',
+  },
+  'trailing-comma-in-item.json': {
+    error:
+      'trailing-comma-in-item.json:4: item 2 is not valid JSON: a comma stands before a closing brace, or a name without quotes',
+    hint: 'mend the item, or export the file again',
+  },
+  'missing-comma.json': {
+    error: 'missing-comma.json:3: a comma is missing after item 1',
+    hint: 'put a comma between items',
+  },
+  'truncated.json': {
+    error: 'truncated.json:3: the text ends in the middle of item 2',
+    hint: 'the file may be cut off: export it again',
+  },
+  'truncated-between-items.json': {
+    error: 'truncated-between-items.json:3: the text ends before the array is closed, after item 1',
+    hint: 'the file may be cut off: export it again',
+  },
+  'concatenated.json': {
+    error: 'concatenated.json:2: text follows the end of the array',
+    hint: /a file holds one array/,
+  },
+  'not-json.json': [
+    {
+      error: 'not-json.json: is not JSON: it begins with neither [ nor {',
+      hint: 'if it is CSV, say --format csv',
+    },
+    { options: { format: 'csv' }, items: [['c1', { name: 'A' }]] },
+  ],
+  'not-objects.json': {
+    items: [['c1'], ['c3']],
+    lines: [1, 6],
+    rejected: [
+      '2: is an integer, not an object',
+      '3: is a text, not an object',
+      '4: is null, not an object',
+      '5: is an array, not an object',
+    ],
+  },
+  'seventeen-digits.json': {
+    items: [
+      ['c2', { n: 0.1 }],
+      ['c3', { n: 9007199254740991 }],
+    ],
+    rejected: ['1: n: no number holds 12345678901234567 exactly; write it in quotes'],
+  },
+  'huge-exponent.json': {
+    items: [
+      ['c2', { n: 1e22 }],
+      ['c3', { s: '1e400' }],
+    ],
+    rejected: ['1: n: no number holds 1e400 exactly; write it in quotes'],
+  },
+  'nested-metadata.json': {
+    items: [['c1', { address: { city: 'Lyon' }, tags: ['a', 'b'], gone: null }]],
+  },
+  'flat-and-nested.json': { items: [['c1', { name: 'flat', plan: 'pro' }]] },
+  'numeric-identifier.json': {
+    items: [['42']],
+    rejected: [
+      '1: company_id is the number 42, which has lost any leading zeros; write it in quotes: "42"',
+      '3: company_id is a boolean, not a text',
+      '4: company_id is empty',
+      '5: company_id is missing',
+    ],
+  },
+  'prototype-keys.json': { items: [['c1', prototype('{"__proto__":"p","constructor":"c"}')]] },
+  'mixed-types.json': {
+    items: [
+      ['c1', { v: 1 }],
+      ['c2', { v: 'one' }],
+      ['c3', { v: 1.5 }],
+    ],
+  },
+  'lines.ndjson': { items: [['c1', { name: 'Åsa' }], ['c2', { name: 'Bo' }], ['c3']], lines: [1, 3, 5] },
+  'broken-line.ndjson': {
+    error: /^broken-line.ndjson:2: the line is not valid JSON: \w/,
+    hint: /each line holds one whole item/,
+  },
+  'two-on-a-line.ndjson': {
+    error: 'two-on-a-line.ndjson:2: the line is not valid JSON: more than one value stands in it',
+    hint: /each line holds one whole item/,
+  },
+  'not-objects.ndjson': {
+    items: [['c1']],
+    rejected: ['2: is an integer, not an object', '3: is an array, not an object'],
+  },
+};
+
+it('every fixture is in the table', () => {
+  const files = readdirSync(`${FIXTURES}input`).filter((name) => !name.startsWith('.'));
+  expect(files.sort()).toEqual(Object.keys(CASES).sort());
+});
+
+describe.each(Object.entries(CASES))('%s', (name, cases) => {
+  it.each([cases].flat().map((one): [string, Case] => [JSON.stringify(one.options ?? 'as it is'), one]))(
+    '%s',
+    async (_, expected) => {
+      const reading = read(name, { cwd: `${FIXTURES}input`, ...expected.options });
+      if (expected.error !== undefined) {
+        const error = await reading.then(
+          () => expect.unreachable('it was read'),
+          (thrown: unknown) => thrown,
+        );
+        expect(error).toBeInstanceOf(ProfilesError);
+        const { message, hint, exit } = error as ProfilesError;
+        expect(message).toEqual(matching(expected.error));
+        expect(hint).toEqual(expected.hint === undefined ? undefined : matching(expected.hint));
+        expect(exit).toBe(2);
+        return;
+      }
+      const { scan, items, lines, reasons, texts } = await reading;
+      expect(items.map(parts)).toEqual(expected.items);
+      if (expected.lines) expect(lines).toEqual(expected.lines);
+      expect(reasons).toEqual(expected.rejected ?? []);
+      expect(scan.warnings).toEqual(expected.warnings ?? []);
+      expect(scan.rows).toEqual({ read: items.length + reasons.length, rejected: reasons.length });
+      // The plan's bytes are those that are sent.
+      expect(scan.bytes).toBe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+    },
+  );
+});
+
+const matching = (text: string | RegExp): string =>
+  text instanceof RegExp ? expect.stringMatching(text) : text;
+
+function parts(item: unknown): [id: string, metadata?: object] {
+  const { company_id, user_id, metadata } = item as Record<string, string> & { metadata?: object };
+  const id = user_id ?? company_id!;
+  return metadata === undefined ? [id] : [id, metadata];
+}

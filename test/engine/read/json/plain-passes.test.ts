@@ -1,0 +1,71 @@
+/** Both ways through the passes: items that are copied, and the same ones where they have to be parsed. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { read, readText } from '../reading.js';
+
+const value = fc.oneof(
+  fc.constantFrom('x', '', 'a "quoted" é', 5, -0.25, 1e21, true, null, [], { deep: [1, 'x'] }),
+  fc.jsonValue({ maxDepth: 1 }),
+);
+const item = fc.record(
+  {
+    company_id: fc.oneof(
+      { arbitrary: fc.constantFrom('c1', 'c2', '1.23E+11', 'é'), weight: 9 },
+      fc.constantFrom('', 5, null),
+    ),
+    a: value,
+    b: value,
+    metadata: fc.oneof(
+      { arbitrary: fc.record({ a: value, c: value, company_id: value }, { requiredKeys: [] }), weight: 4 },
+      value,
+    ),
+    c: value,
+  },
+  { requiredKeys: ['company_id'] },
+);
+
+it('plan and items are the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 8 }), async (items) => {
+      const plain = items.map((one) => `${JSON.stringify(one)}\n`).join('');
+      // A name with an escape is the same name, but no longer one that is known by its bytes.
+      const escaped = plain.replaceAll('"company_id"', '"\\u0063ompany_id"');
+      const options = { kind: 'companies', id: 'company_id', itemLimitBytes: 90 } as const;
+      const [one, other] = [
+        await readText('a.ndjson', plain, options),
+        await readText('a.ndjson', escaped, options),
+      ];
+      const { digest: _, size: __, ...plan } = one.scan;
+      expect(other.scan).toMatchObject(plan);
+      expect(other.texts).toEqual(one.texts);
+      expect(other.lines).toEqual(one.lines);
+      expect(other.reasons).toEqual(one.reasons);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+it('a file that is spelled in another way is the same import', async () => {
+  const items = ['{"company_id":"c1","a":1,"b":"é"}', '{"company_id":"c2","metadata":{"a":2.5,"b":null}}'];
+  const spaced = items.map((text) => JSON.stringify(JSON.parse(text), null, 2)).join(',\n');
+  const reading = await readText('a.json', `[\n${spaced}\n]\n`);
+  expect(reading.texts).toEqual((await readText('a.ndjson', items.join('\n'))).texts);
+  expect(reading.texts).toEqual([
+    '{"company_id":"c1","metadata":{"a":1,"b":"é"}}',
+    '{"company_id":"c2","metadata":{"a":2.5,"b":null}}',
+  ]);
+});
+
+it('users: their companies are told apart from none', async () => {
+  const { items } = await read('input/users-body.json');
+  expect(items).toContainEqual({ user_id: 'u2' });
+  const flat = await readText(
+    'users.ndjson',
+    '{"user_id":"u1","company_id":"c1","x":1}\n{"user_id":"u2","company_id":""}\n{"user_id":"u3","company_id":null}\n',
+  );
+  expect(flat.items).toEqual([
+    { user_id: 'u1', company_id: 'c1', metadata: { x: 1 } },
+    { user_id: 'u2' },
+    { user_id: 'u3' },
+  ]);
+});

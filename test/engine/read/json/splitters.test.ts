@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ArraySplitter } from '../../../../src/engine/read/json/array-splitter.js';
+import { NdjsonSplitter } from '../../../../src/engine/read/json/ndjson-splitter.js';
+import type { Splitter } from '../../../../src/engine/read/text/splitter.js';
+import type { RecordBatch } from '../../../../src/engine/read/types.js';
+
+interface Cut {
+  items: unknown[];
+  lines: number[];
+  fileLines: number[];
+}
+
+/** Cuts a text in chunks of these sizes and parses each record by itself. */
+function cut(splitter: Splitter, text: string, sizes: readonly number[]): Cut {
+  const bytes = Buffer.from(text);
+  const result: Cut = { items: [], lines: [], fileLines: [] };
+  const add = (batch: RecordBatch | null): void => {
+    if (!batch) return;
+    expect(batch.first).toBe(result.items.length);
+    for (let index = 0; index < batch.lines.length; index++) {
+      const [start, end] = batch.spans.subarray(index * 2, index * 2 + 2);
+      result.items.push(JSON.parse(Buffer.from(batch.bytes.subarray(start, end)).toString()));
+    }
+    result.lines.push(...batch.lines);
+    result.fileLines.push(...batch.fileLines!);
+  };
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length]!;
+    const chunk = Buffer.from(bytes.subarray(at, at + size));
+    add(splitter.push(chunk));
+    chunk.fill(0x5b); // its memory is used again
+    at += size;
+  }
+  add(splitter.end());
+  return result;
+}
+
+const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 });
+const indent = fc.constantFrom(0, 1, 2);
+const spelled = fc.string({
+  unit: fc.constantFrom('a', '"', '\\', '[', '{', '}', ']', ',', '\n', 'é', '😀'),
+});
+const value = fc.oneof(fc.jsonValue(), spelled, fc.dictionary(spelled, spelled));
+
+describe('an array', () => {
+  it('is cut into its items, whatever they hold and however it is chunked', () => {
+    fc.assert(
+      fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
+        const text = JSON.stringify(items, null, spaces);
+        const read = cut(new ArraySplitter('f.json', { body: false }), `\n ${text}\r\n`, chunks);
+        expect(read.items).toEqual(JSON.parse(text));
+        expect(read.lines).toEqual(items.map((_, index) => index + 1));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('may be the one member of an object', () => {
+    fc.assert(
+      fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
+        const text = JSON.stringify({ companies: items }, null, spaces);
+        const read = cut(new ArraySplitter('f.json', { body: true }), `${text}\n`, chunks);
+        expect(read.items).toEqual(JSON.parse(text).companies);
+      }),
+    );
+  });
+
+  it('knows the line on which each item begins', () => {
+    const text = '[\n  {"a":\n 1},\n\n  2, "x",\n {}\n]';
+    expect(cut(new ArraySplitter('f.json', { body: false }), text, [5]).fileLines).toEqual([2, 5, 5, 6]);
+  });
+
+  const refused = (text: string, body = false): string => {
+    const messages = [[1], [4], [1000]].map((chunks) => {
+      try {
+        cut(new ArraySplitter('f.json', { body }), text, chunks);
+        return 'read';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    });
+    expect(new Set(messages).size).toBe(1); // whatever the chunks
+    return messages[0]!;
+  };
+
+  it.each([
+    ['[1,2,]', 'f.json:1: a comma stands after the last item, item 2'],
+    ['[1,,2]', 'f.json:1: item 2 is missing before a comma'],
+    ['[,1]', 'f.json:1: item 1 is missing before a comma'],
+    ['[1\n2]', 'f.json:2: a comma is missing after item 1'],
+    ['["a" "b"]', 'f.json:1: a comma is missing after item 1'],
+    ['[{"a":1}', 'f.json:1: the text ends before the array is closed, after item 1'],
+    ['[{"a":1},\n{"a', 'f.json:2: the text ends in the middle of item 2'],
+    ['[1', 'f.json:1: the text ends in the middle of item 1'],
+    ['["a\\', 'f.json:1: the text ends in the middle of item 1'],
+    ['[', 'f.json:1: the text ends before the array is closed, after item 0'],
+    ['[1]\n[2]', 'f.json:2: text follows the end of the array'],
+    ['[1]}', 'f.json:1: text follows the end of the array'],
+    ['{"a":[1]}', 'f.json:1: is no JSON array and no {"companies": […]} or {"users": […]}'],
+    ['   ', 'f.json:1: the text ends before an array begins'],
+  ])('%j is refused: %s', (text, message) => expect(refused(text)).toBe(message));
+
+  it.each([
+    ['{"companies":[1]', 'f.json:1: the text ends before the array is closed, after item 1'],
+    ['{"companies":[1]}}', 'f.json:1: text follows the end of the array'],
+    ['{"companies":[1],"more":2}', 'f.json:1: text follows the end of the array'],
+    ['{"users":[1]}\n{"users":[2]}', 'f.json:2: text follows the end of the array'],
+  ])('the body %j is refused: %s', (text, message) => expect(refused(text, true)).toBe(message));
+
+  it('an item without end is refused, not collected', () => {
+    const splitter = new ArraySplitter('f.json', { body: false });
+    const chunk = Buffer.from('x'.repeat(1 << 20));
+    splitter.push(Buffer.from('[{"a":"'));
+    expect(() => {
+      for (let turn = 0; turn < 64; turn++) splitter.push(chunk);
+    }).toThrow('f.json:1: an item is larger than 16 MiB');
+  });
+});
+
+describe('JSON Lines', () => {
+  const end = fc.constantFrom('\n', '\r\n', '\n\n', '\n  \n', '\n\t\r\n');
+
+  it('are cut into lines, those of white space left out', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(value, end)), fc.boolean(), sizes, (written, open, chunks) => {
+        let text = '';
+        const lines: number[] = [];
+        for (const [item, lineEnd] of written) {
+          lines.push(text.split('\n').length);
+          text += JSON.stringify(item) + lineEnd;
+        }
+        if (open) text = text.trimEnd();
+        const read = cut(new NdjsonSplitter('f.ndjson'), text, chunks);
+        expect(read.items).toEqual(written.map(([item]) => JSON.parse(JSON.stringify(item))));
+        expect(read.lines).toEqual(lines);
+        expect(read.fileLines).toEqual(lines);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('a line without end is refused, not collected', () => {
+    const splitter = new NdjsonSplitter('f.ndjson');
+    const chunk = Buffer.from('x'.repeat(1 << 20));
+    splitter.push(Buffer.from('{}\n'));
+    expect(() => {
+      for (let turn = 0; turn < 64; turn++) splitter.push(chunk);
+    }).toThrow('f.ndjson:2: an item is larger than 16 MiB');
+  });
+});

@@ -1,0 +1,431 @@
+/** The two passes: what the plan counts is what is built, and single rows are found again. Long because both formats go through the same properties. */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  buildItems,
+  type ItemBatch,
+  idHashes,
+  type MappingRules,
+  NO_RULES,
+  type OpenedInput,
+  readRows,
+  type Schema,
+  scanInput,
+} from '../../../src/engine/read/index.js';
+import { MAX_LEVELS } from '../../../src/engine/read/json/text.js';
+import { writeCsv } from './csv-writer.js';
+import { file, HERE, KEY, open, type Reading, read, readText } from './reading.js';
+
+const LIMIT = 4 * 1024 * 1024;
+
+const cell = fc.oneof(
+  {
+    arbitrary: fc.constantFrom(
+      '',
+      '0',
+      '1',
+      '-7',
+      '1.5',
+      '2.50',
+      '007',
+      'true',
+      '{"a":1}',
+      '{"b":"é","a":2.5}',
+    ),
+    weight: 3,
+  },
+  fc.string({ unit: fc.constantFrom('a', 'é', '株', '😀', '"', '\\', '\n', '\u0001', ',') }),
+);
+const rows = fc.array(
+  fc.record({ id: fc.constantFrom('', 'c1', 'c2', 'é"\\'), a: cell, b: cell, c: cell, metadata: cell }),
+  {
+    maxLength: 8,
+  },
+);
+const someRules = fc.record<MappingRules>({
+  map: fc.constantFrom([], [['a', 'é"']] as const, [['b', 'a2']] as const),
+  include: fc.constantFrom([], ['a', 'metadata'], ['b']),
+  exclude: fc.constantFrom([], ['c']),
+  set: fc.constantFrom(
+    [],
+    [['a', '5']] as const,
+    [
+      ['k', 'x"'],
+      ['z', '1.50'],
+    ] as const,
+  ),
+  types: fc.constantFrom(
+    [],
+    [['c', 'string']] as const,
+    [['c', 'number']] as const,
+    [['c', 'boolean']] as const,
+  ),
+  infer: fc.boolean(),
+  empty: fc.constantFrom('omit', 'null', 'string'),
+});
+const limit = fc.constantFrom(LIMIT, 30, 45, 60, 80);
+const companyIsIn = fc.boolean();
+
+describe('for any rows, rules and limits', () => {
+  it('CSV: bytes, rejections and ids of the plan are those of the items', async () => {
+    await fc.assert(
+      fc.asyncProperty(rows, someRules, limit, companyIsIn, async (table, rules, itemLimitBytes, users) => {
+        const header = [users ? 'user_id' : 'company_id', 'a', 'b', 'c', 'metadata'];
+        const kind = users ? ('users' as const) : ('companies' as const);
+        const { text } = writeCsv([header, ...table.map((row) => Object.values(row))], {
+          delimiter: ',',
+          ends: ['\n'],
+        });
+        const options = { kind, rules, itemLimitBytes, ...(users ? { companyId: 'b' } : {}) };
+        if (users && [...rules.include, ...rules.map.map(([column]) => column)].includes('b')) return;
+        await agree(file('a.csv', text), options);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('JSON: likewise', async () => {
+    const item = fc.record(
+      {
+        company_id: fc.oneof(fc.constantFrom('c1', 'c2', 'é"'), fc.jsonValue()),
+        a: fc.jsonValue(),
+        metadata: fc.jsonValue(),
+      },
+      { requiredKeys: ['company_id'] },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(item, fc.jsonValue())), limit, async (items, itemLimitBytes) => {
+        await agree(file('a.json', JSON.stringify(items)), {
+          kind: 'companies',
+          id: 'company_id',
+          itemLimitBytes,
+        });
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  async function agree(path: string, options: Parameters<typeof read>[1] & object): Promise<void> {
+    const opened = await open(path, options).catch(() => null);
+    if (!opened) return; // the first items had no identifier
+    const { itemLimitBytes = LIMIT } = options;
+    const ids: bigint[] = [];
+    const rejected: number[] = [];
+    const scan = await scanInput(opened, {
+      hashKey: KEY,
+      itemLimitBytes,
+      pool: HERE,
+      onRejected: ({ line }) => void rejected.push(line),
+      collectIds: (batch) => void ids.push(...batch),
+    });
+    const built: ItemBatch[] = [];
+    for await (const batch of buildItems(opened, scan.schema, { hashKey: KEY, records: true, pool: HERE }))
+      built.push(batch);
+    const all = <T>(part: (batch: ItemBatch) => Iterable<T>): T[] =>
+      built.flatMap((batch) => [...part(batch)]);
+    const texts = built.flatMap(textsOf);
+    expect(scan.bytes).toBe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+    for (const text of texts) {
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.min(itemLimitBytes, scan.largestItemBytes));
+    }
+    expect(scan.rows).toEqual({
+      read: all((b) => b.rejected).length + texts.length,
+      rejected: rejected.length,
+    });
+    expect(rejected.sort((a, b) => a - b)).toEqual(all((b) => b.rejected.map(({ line }) => line)));
+    expect(ids.sort()).toEqual(all((b) => b.ids).sort());
+    expect(scan.sample).toEqual(texts[0] === undefined ? null : JSON.parse(texts[0]));
+  }
+});
+
+describe('a size that hangs on the types', () => {
+  // As numbers the items of c1 and c2 have 50 bytes; as text two more for each cell.
+  const limit = '{"company_id":"c1","metadata":{"a":12345,"b":6789}}'.length;
+  const csv = (a: string, b: string): string =>
+    `company_id,a,b\nc1,12345,6789\nc2,12345,67890\nc3,1,2\nc4,${a},${b}\n`;
+
+  it('is settled when they are known: both are numbers', async () => {
+    const { scan, items, reasons, texts } = await readText('a.csv', csv('5', '6'), {
+      itemLimitBytes: limit,
+    });
+    expect(items).toHaveLength(3);
+    expect(reasons).toEqual(['3: the item is larger than a request may be']);
+    expect(scan.rows).toEqual({ read: 4, rejected: 1 });
+    expect(scan.bytes).toBe(texts.join('').length);
+    expect(scan.sample).toEqual({ company_id: 'c1', metadata: { a: 12345, b: 6789 } });
+  });
+
+  it('is settled when they are known: one is text after all', async () => {
+    const { scan, items, reasons, texts } = await readText('a.csv', csv('x', '6'), {
+      itemLimitBytes: limit,
+    });
+    expect(items.map((item) => (item as { company_id: string }).company_id)).toEqual(['c3', 'c4']);
+    // c2 is too large either way and known at once; c1 only at the end.
+    expect(reasons).toEqual([3, 2].map((line) => `${line}: the item is larger than a request may be`));
+    expect(scan.bytes).toBe(texts.join('').length);
+    expect(scan.sample).toEqual({ company_id: 'c3', metadata: { a: '1', b: 2 } });
+  });
+});
+
+function textsOf(batch: ItemBatch): string[] {
+  const bytes = Buffer.from(batch.items);
+  return Array.from(batch.ends, (end, index) => bytes.toString('utf8', batch.ends[index - 1] ?? 0, end));
+}
+
+/** Rows with a value of so many levels, and after them one without. Brackets in texts are no levels. */
+async function readNested(levels: number): Promise<{ json: Reading; csv: Reading; value: string }> {
+  const value = `${'["[{",'.repeat(levels - 1)}{}${']'.repeat(levels - 1)}`;
+  const json = await readText(
+    'a.ndjson',
+    `{"company_id":"c1","a":${value}}\n{"company_id":"c2","metadata":{"b":${value}}}\n{"company_id":"c3","a":5}\n`,
+  );
+  const cell = `{"a":${value}}`.replaceAll('"', '""');
+  const csv = await readText('a.csv', `company_id,metadata\nc1,"${cell}"\nc3,\n`);
+  return { json, csv, value };
+}
+
+async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+const schemaOf = async (opened: OpenedInput): Promise<Schema> =>
+  (await scanInput(opened, { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE })).schema;
+
+/** Rows of two lines; every seventh has no identifier. Three thousand are several batches. */
+function large(rowCount: number): string {
+  let text = 'company_id,n,name\n';
+  for (let row = 0; row < rowCount; row++) {
+    text += `${row % 7 === 6 ? '' : `c${row}`},${row},"${nameOf(row)}"\n`;
+  }
+  return file('large.csv', text);
+}
+
+const nameOf = (row: number): string => `name ${row}\n${'of a company '.repeat(20)}`;
+
+describe('the scan', () => {
+  it('knows the digest and size of the file as it stands on disk', async () => {
+    for (const path of ['bom.csv', 'gzip.csv.gz', 'windows-1252.csv']) {
+      const { scan, input } = await read(`input/${path}`, {
+        encoding: path === 'windows-1252.csv' ? 'windows-1252' : undefined,
+      });
+      const bytes = readFileSync(input.location);
+      expect(scan).toMatchObject({
+        size: bytes.length,
+        digest: createHash('sha256').update(bytes).digest('hex'),
+      });
+    }
+  });
+
+  it('says of every column where it goes, its type and why', async () => {
+    const { scan } = await readText(
+      'a.csv',
+      'company_id,Founded,CIK,gone,metadata,_profiles_line\nA,1902,1,x,,5\nB,2013 (1888),2,,,\nC,,3,,,\n',
+      { rules: { ...NO_RULES, exclude: ['gone'], map: [['CIK', 'cik']] } },
+    );
+    expect(scan.columns).toEqual([
+      { column: 'company_id', key: 'company_id', type: 'string', reason: 'the identifier', empty: 0 },
+      { column: 'Founded', key: 'Founded', type: 'string', reason: 'line 3: "2013 (1888)"', empty: 1 },
+      { column: 'CIK', key: 'cik', type: 'integer', reason: 'all 3 values are integers', empty: 0 },
+      { column: 'gone', key: null, type: null, reason: '--exclude', empty: 2 },
+      {
+        column: 'metadata',
+        key: 'metadata',
+        type: 'object',
+        reason: 'its members become metadata',
+        empty: 3,
+      },
+      { column: '_profiles_line', key: null, type: null, reason: 'a column of a rejects file', empty: 2 },
+    ]);
+    expect(scan.types).toEqual([
+      ['Founded', 'string'],
+      ['cik', 'integer'],
+    ]);
+  });
+
+  it('says of JSON fields what they hold', async () => {
+    const { scan } = await read('input/mixed-types.json');
+    expect(scan.columns).toEqual([
+      { column: 'company_id', key: 'company_id', type: 'string', reason: 'the identifier', empty: 0 },
+      {
+        column: 'v',
+        key: 'v',
+        type: 'mixed',
+        reason: 'item 2: "one" is text, others are an integer',
+        empty: 0,
+      },
+    ]);
+  });
+
+  it('types a column over all its cells, those of rejected rows included', async () => {
+    const { scan } = await readText('a.csv', 'company_id,zip\nc1,10001\n,02139\n');
+    expect(scan.columns[1]).toMatchObject({ type: 'string', reason: 'line 3: "02139"' });
+  });
+
+  it.each([MAX_LEVELS + 1, 10_000, 100_000])(
+    'rejects what is nested in %i levels, on every Node',
+    async (levels) => {
+      const { json, csv } = await readNested(levels);
+      expect(json.reasons).toEqual(['1: a is nested too deeply', '2: b is nested too deeply']);
+      expect(csv.reasons).toEqual(['2: metadata is nested too deeply']);
+      expect(json.items).toEqual([{ company_id: 'c3', metadata: { a: 5 } }]);
+      expect(csv.items).toEqual([{ company_id: 'c3' }]);
+    },
+  );
+
+  it('sends as many levels as are allowed, whole', async () => {
+    const { json, csv, value } = await readNested(MAX_LEVELS);
+    expect([...json.reasons, ...csv.reasons]).toEqual([]);
+    expect(json.texts.slice(0, 2)).toEqual([
+      `{"company_id":"c1","metadata":{"a":${value}}}`,
+      `{"company_id":"c2","metadata":{"b":${value}}}`,
+    ]);
+    expect(csv.texts[0]).toBe(`{"company_id":"c1","metadata":{"a":${value}}}`);
+  });
+
+  it('names the line of a type in a later batch', async () => {
+    let text = 'company_id,n\n';
+    for (let row = 0; row < 3_000; row++) text += `${'c'.repeat(200)}${row},${row === 2_900 ? 'x' : row}\n`;
+    expect((await readText('a.csv', text)).scan.columns[1]!.reason).toBe('line 2902: "x"');
+  });
+
+  it('tells its progress in rows and bytes of the file', async () => {
+    const path = large(3_000);
+    const opened = await open(path);
+    const seen: [number, number][] = [];
+    await scanInput(opened, {
+      hashKey: KEY,
+      itemLimitBytes: LIMIT,
+      pool: HERE,
+      onProgress: (rowCount, bytes) => seen.push([rowCount, bytes]),
+    });
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen.at(-1)).toEqual([3_000, opened.stamp.size]);
+    expect(seen.map(([, bytes]) => bytes)).toEqual(
+      [...new Set(seen.map(([, bytes]) => bytes))].sort((a, b) => a - b),
+    );
+  });
+
+  it('ends with the reason of the signal, and waits for whoever takes rejections', async () => {
+    const opened = await open(large(3_000));
+    const stop = new AbortController();
+    const taken: number[] = [];
+    const scanning = scanInput(opened, {
+      hashKey: KEY,
+      itemLimitBytes: LIMIT,
+      pool: HERE,
+      signal: stop.signal,
+      onRejected: async ({ line }) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        taken.push(line);
+        if (taken.length === 3) stop.abort(new Error('enough'));
+      },
+    });
+    await expect(scanning).rejects.toThrow('enough');
+    expect(taken.slice(0, 3)).toEqual([14, 28, 42]);
+  });
+
+  it('users: gives the companies they name, hashed as company identifiers are', async () => {
+    const opened = await open('users.csv');
+    const companies: bigint[] = [];
+    await scanInput(opened, {
+      hashKey: KEY,
+      itemLimitBytes: LIMIT,
+      pool: HERE,
+      collectCompanies: (ids) => void companies.push(...ids),
+    });
+    expect(companies).toHaveLength(11);
+    expect(companies[0]).toBe(idHashes(KEY, ['acme-001'])[0]);
+  });
+});
+
+describe('the build', () => {
+  it('numbers items among all rows and says where they began', async () => {
+    const opened = await open(large(20));
+    const [batch] = await collected(
+      buildItems(opened, await schemaOf(opened), { hashKey: KEY, records: true, pool: HERE }),
+    );
+    expect([...batch!.ordinals]).toEqual([0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 19]);
+    expect([...batch!.lines].slice(0, 7)).toEqual([2, 4, 6, 8, 10, 12, 16]);
+    expect(
+      batch!.rejected.map(({ ordinal, line, reason, original }) => ({ ordinal, line, reason, original })),
+    ).toEqual([
+      {
+        ordinal: 6,
+        line: 14,
+        reason: 'company_id is empty',
+        original: { cells: ['', '6', nameOf(6)] },
+      },
+      {
+        ordinal: 13,
+        line: 28,
+        reason: 'company_id is empty',
+        original: { cells: ['', '13', nameOf(13)] },
+      },
+    ]);
+  });
+
+  it('hashes the content: equal rows are equal, under one key', async () => {
+    const first = await hashesOf('company_id,a\nc1,x\nc2,x\n', KEY);
+    const second = await hashesOf('company_id,a\nc2,x\nc1,y\n', KEY);
+    expect(second.ids).toEqual([first.ids[1], first.ids[0]]);
+    expect(second.contents[0]).toBe(first.contents[1]);
+    expect(second.contents[1]).not.toBe(first.contents[0]);
+    expect(new Set([...first.ids, ...first.contents]).size).toBe(4);
+    const other = await hashesOf('company_id,a\nc1,x\nc2,x\n', Buffer.from('another key'));
+    expect(other.ids[0]).not.toBe(first.ids[0]);
+    expect(other.contents[0]).not.toBe(first.contents[0]);
+  });
+
+  async function hashesOf(text: string, hashKey: Buffer): Promise<{ ids: bigint[]; contents: bigint[] }> {
+    const opened = await open(file('a.csv', text));
+    for await (const { ids, contents } of buildItems(opened, await schemaOf(opened), {
+      hashKey,
+      records: true,
+      pool: HERE,
+    })) {
+      return { ids: [...ids], contents: [...contents] };
+    }
+    return { ids: [], contents: [] };
+  }
+
+  it('refuses a file that changed since it was opened', async () => {
+    const path = file('a.csv', 'company_id\nc1\n');
+    const opened = await open(path);
+    const schema = await schemaOf(opened);
+    writeFileSync(path, 'company_id\nc1\nc2\n');
+    await expect(
+      collected(buildItems(opened, schema, { hashKey: KEY, records: true, pool: HERE })),
+    ).rejects.toThrow('a.csv: changed while it was being imported');
+  });
+});
+
+describe('single rows', () => {
+  it('are found again as they stood, in any batch', async () => {
+    const opened = await open(large(3_000));
+    const found = await collected(readRows(opened, [0, 6, 1_500, 2_999]));
+    expect(found.map(({ ordinal, line, original }) => [ordinal, line, original])).toEqual([
+      [0, 2, { cells: ['c0', '0', nameOf(0)] }],
+      [6, 14, { cells: ['', '6', nameOf(6)] }],
+      [1_500, 3_002, { cells: ['c1500', '1500', nameOf(1_500)] }],
+      [2_999, 6_000, { cells: ['c2999', '2999', nameOf(2_999)] }],
+    ]);
+  });
+
+  it('of JSON are the text of the item', async () => {
+    const opened = await open('input/seventeen-digits.json');
+    const found = await collected(readRows(opened, [0, 2]));
+    expect(found.map(({ line, original }) => [line, original])).toEqual([
+      [1, { item: '{"company_id": "c1", "n": 12345678901234567}' }],
+      [3, { item: '{"company_id": "c3", "n": 9007199254740991}' }],
+    ]);
+  });
+
+  it('of none, nothing is read', async () => {
+    const opened = await open('companies.csv');
+    expect(await collected(readRows({ ...opened, location: '/nowhere' }, []))).toEqual([]);
+  });
+});

@@ -1,0 +1,87 @@
+/** Reads an input the way an import does, scan then items, and gives what matters of it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  buildItems,
+  type InputOptions,
+  MAX_CELL_BYTES,
+  NO_RULES,
+  type OpenedInput,
+  openInput,
+  Pool,
+  type RejectedRecord,
+  type Scan,
+  scanInput,
+} from '../../../src/engine/read/index.js';
+import { scratch } from '../../support/cli.js';
+
+export const FIXTURES = fileURLToPath(new URL('../../../fixtures/', import.meta.url));
+export const KEY = Buffer.from('a key of the tests');
+/** The work stays on the calling thread. */
+export const HERE = new Pool({ threads: 0 });
+
+export interface ReadOptions extends Partial<InputOptions> {
+  itemLimitBytes?: number;
+}
+
+export interface Reading {
+  input: OpenedInput;
+  scan: Scan;
+  items: unknown[];
+  /** The items' JSON texts. */
+  texts: string[];
+  /** Of the items. */
+  lines: number[];
+  rejected: RejectedRecord[];
+  /** `line: reason`, as the scan found them. */
+  reasons: string[];
+}
+
+export function open(path: string, options: ReadOptions = {}): Promise<OpenedInput> {
+  return openInput({
+    path,
+    location: path,
+    cwd: FIXTURES,
+    maxCellBytes: MAX_CELL_BYTES,
+    rules: NO_RULES,
+    ...options,
+  });
+}
+
+/** Reads a file, by its path in `fixtures/` or its full path. */
+export async function read(path: string, options: ReadOptions = {}): Promise<Reading> {
+  const { itemLimitBytes = 4 * 1024 * 1024 } = options;
+  const input = await open(path, options);
+  const reasons: string[] = [];
+  const onRejected = ({ line, reason }: { line: number; reason: string }): void => {
+    reasons.push(`${line}: ${reason}`);
+  };
+  const scan = await scanInput(input, { hashKey: KEY, itemLimitBytes, pool: HERE, onRejected });
+  const texts: string[] = [];
+  const lines: number[] = [];
+  const rejected: RejectedRecord[] = [];
+  for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, records: true, pool: HERE })) {
+    const bytes = Buffer.from(batch.items);
+    batch.ends.forEach((end, index) => {
+      texts.push(bytes.toString('utf8', batch.ends[index - 1] ?? 0, end));
+    });
+    lines.push(...batch.lines);
+    rejected.push(...batch.rejected);
+  }
+  return { input, scan, items: texts.map((text) => JSON.parse(text)), texts, lines, rejected, reasons };
+}
+
+/** Writes a file of the test's own and gives its path. */
+export function file(name: string, content: string | Uint8Array): string {
+  const path = join(scratch(), name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** Reads text as if it were a file. */
+export const readText = (
+  name: string,
+  content: string | Uint8Array,
+  options: ReadOptions = {},
+): Promise<Reading> => read(file(name, content), options);

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  BadTextError,
+  encodingLabel,
+  encodingOfBom,
+  toUtf8,
+} from '../../../../src/engine/read/text/encoding.js';
+
+/** Chunks of one piece of memory that is used again for each, as a file's are. */
+async function* chunked(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator<Buffer> {
+  const block = Buffer.alloc(Math.max(...sizes));
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length]!;
+    const length = Buffer.from(bytes.subarray(at, at + size)).copy(block);
+    yield block.subarray(0, length);
+    block.fill(0xff);
+    at += size;
+  }
+}
+
+interface Outcome {
+  text: string;
+  error: string | null;
+  hint: string | undefined;
+}
+
+async function decode(
+  bytes: Uint8Array,
+  encoding: string,
+  sizes: readonly number[] = [64],
+): Promise<Outcome> {
+  const parts: Buffer[] = [];
+  try {
+    for await (const part of toUtf8(chunked(bytes, sizes), encoding)) parts.push(Buffer.from(part));
+  } catch (error) {
+    if (!(error instanceof BadTextError)) throw error;
+    return { text: Buffer.concat(parts).toString(), error: error.sentence, hint: error.hint };
+  }
+  return { text: Buffer.concat(parts).toString(), error: null, hint: undefined };
+}
+
+const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
+const text = fc.string({ unit: fc.constantFrom('a', '\n', 'é', '株', '😀', '\ufeff', '\u007f', '\u0800') });
+
+describe('UTF-8', () => {
+  it('comes through as it is, however it is chunked', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, sizes, async (content, chunks) => {
+        const expected = content.replace(/^\ufeff/, '');
+        expect(await decode(Buffer.from(content), 'utf-8', chunks)).toMatchObject({
+          text: expected,
+          error: null,
+        });
+      }),
+    );
+  });
+
+  it('is refused at the first invalid byte, after what is valid before it', async () => {
+    const invalid = fc.constantFrom(
+      [0xff],
+      [0xc3, 0x28],
+      [0xe2, 0x82, 0x28],
+      [0xf0, 0x9f, 0x98],
+      [0x80],
+      [0xc0, 0xaf],
+      [0xed, 0xa0, 0x80],
+    );
+    await fc.assert(
+      fc.asyncProperty(text, invalid, text, sizes, async (before, bad, after, chunks) => {
+        const content = before.replace(/\ufeff/g, '');
+        const offset = Buffer.byteLength(content);
+        const bytes = Buffer.concat([
+          Buffer.from(content),
+          Buffer.from(bad),
+          Buffer.from('!'),
+          Buffer.from(after),
+        ]);
+        expect(await decode(bytes, 'utf-8', chunks)).toMatchObject({
+          text: content,
+          error: `the byte at offset ${offset} is not valid UTF-8`,
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each([
+    ['one western byte', Buffer.from('caf\xe9 au lait', 'latin1'), 'try --encoding windows-1252'],
+    ['a byte that windows-1252 lacks', Buffer.from('caf\x81', 'latin1'), /name its encoding/],
+    ['control characters', Buffer.from('caf\xe9\x01', 'latin1'), /name its encoding/],
+    ['UTF-8 letters before it', Buffer.from([0xc3, 0xa9, 0xff]), /UTF-8 up to there/],
+    ['UTF-8 letters before it, text after it', Buffer.from([0xc3, 0xa9, 0xff, 0x41]), /UTF-8 up to there/],
+    [
+      'UTF-8 letters long before it',
+      Buffer.concat([Buffer.from(`é${'a'.repeat(200)}`), Buffer.from([0xff, 0x41])]),
+      /UTF-8 up to there/,
+    ],
+  ])('%s: the mend fits', async (_, bytes, hint) => {
+    expect((await decode(bytes, 'utf-8')).hint).toMatch(hint);
+  });
+});
+
+describe('other encodings', () => {
+  it.each([
+    ['utf-16le', Buffer.from('\ufeffÅsa 😀', 'utf16le'), 'Åsa 😀'],
+    ['utf-16be', Buffer.from('\ufeffÅsa 😀', 'utf16le').swap16(), 'Åsa 😀'],
+    ['windows-1252', Buffer.from([0x93, 0xc5, 0x73, 0x61, 0x94, 0x80]), '“Åsa”€'],
+    ['iso-8859-15', Buffer.from([0xa4]), '€'],
+    ['shift_jis', Buffer.from([0x8a, 0x94, 0x8e, 0xae]), '株式'],
+    ['macintosh', Buffer.from([0x8a]), 'ä'],
+  ])('%s, one byte at a time', async (encoding, bytes, expected) => {
+    for (const size of [1, 3, 64])
+      expect(await decode(bytes, encoding, [size])).toMatchObject({ text: expected });
+  });
+
+  it.each([
+    [
+      'utf-16le',
+      Buffer.from([0x41, 0x00, 0x00, 0xd8, 0x41, 0x00]),
+      /^the byte at offset \d is not valid utf-16le$/,
+    ],
+    ['utf-16le', Buffer.from([0x41, 0x00, 0x42]), 'the byte at offset 3 is not valid utf-16le'],
+    ['shift_jis', Buffer.from([0x41, 0xff]), 'the byte at offset 1 is not valid shift_jis'],
+  ])('%s that is damaged is refused', async (encoding, bytes, error) => {
+    const outcome = await decode(bytes, encoding);
+    expect(outcome.error).toMatch(error);
+    expect(outcome.text).toBe('A');
+  });
+});
+
+describe('NUL', () => {
+  it.each([
+    ['utf-8', Buffer.from('ab\0c'), 'a NUL byte at offset 2: this is not a text file', /export it/],
+    ['utf-8', Buffer.from('\ufeffab\0c'), 'a NUL byte at offset 5: this is not a text file', /export it/],
+    [
+      'utf-8',
+      Buffer.from('a,b\n1,2', 'utf16le'),
+      'a NUL byte at offset 1: this is not a text file',
+      /utf-16le/,
+    ],
+    ['utf-16le', Buffer.from('ab\0', 'utf16le'), 'a NUL character: this is not utf-16le text', /export it/],
+  ])('in %s is refused', async (encoding, bytes, error, hint) => {
+    expect(await decode(bytes, encoding)).toMatchObject({ error, hint: expect.stringMatching(hint) });
+  });
+
+  it('is found beyond the first chunk, with its offset in the file', async () => {
+    const { error, text: before } = await decode(Buffer.from('abcdefgh\0'), 'utf-8', [3]);
+    expect([error, before]).toEqual(['a NUL byte at offset 8: this is not a text file', 'abcdefgh']);
+  });
+});
+
+it.each([
+  [[0xef, 0xbb, 0xbf, 0x61], 'utf-8'],
+  [[0xff, 0xfe, 0x61, 0x00], 'utf-16le'],
+  [[0xfe, 0xff, 0x00, 0x61], 'utf-16be'],
+  [[0x61, 0x62], null],
+  [[0xef, 0xbb], null],
+  [[], null],
+])('the byte order mark of %j is that of %s', (bytes, encoding) => {
+  expect(encodingOfBom(Uint8Array.from(bytes))).toBe(encoding);
+});
+
+it.each([
+  ['UTF8', 'utf-8'],
+  ['latin1', 'windows-1252'],
+  ['ISO-8859-15', 'iso-8859-15'],
+  ['utf-16', 'utf-16le'],
+])('--encoding %s is %s', (label, encoding) => expect(encodingLabel(label)).toBe(encoding));

@@ -1,0 +1,270 @@
+/** Files themselves: missing, packed, spooled, named by patterns, and what separates their cells. */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { findDelimiter } from '../../../../src/engine/read/csv/delimiter.js';
+import {
+  expandGlobs,
+  MAX_CELL_BYTES,
+  NO_RULES,
+  openInput,
+  spoolStdin,
+} from '../../../../src/engine/read/index.js';
+import { readBytes, Tally } from '../../../../src/engine/read/text/source.js';
+import { scratch } from '../../../support/cli.js';
+import { file, open, read, readText } from '../reading.js';
+
+describe('a file that cannot be read', () => {
+  it('is missing: the nearest name is told', async () => {
+    await expect(open('compnies.csv')).rejects.toMatchObject({
+      message: 'compnies.csv: no such file',
+      hint: 'did you mean companies.csv?',
+      exit: 2,
+    });
+    await expect(open('nowhere/at/all.csv')).rejects.toMatchObject({
+      message: 'nowhere/at/all.csv: no such file',
+      hint: 'check the path',
+    });
+  });
+
+  it('is a folder', async () => {
+    await expect(open('input')).rejects.toMatchObject({
+      message: 'input: is a folder',
+      hint: 'name the files in it',
+    });
+  });
+
+  it.skipIf(process.platform === 'win32')('is no file: an input is read twice', async () => {
+    await expect(open('/dev/zero')).rejects.toMatchObject({
+      message: '/dev/zero: is not a regular file, and an import reads its input twice',
+      hint: 'pipe it in and name the input -',
+    });
+  });
+});
+
+describe('packed files', () => {
+  const csv = `company_id,name\n${Array.from({ length: 20_000 }, (_, n) => `c${n},name ${n}\n`).join('')}`;
+
+  it('are known by content, whatever their name', async () => {
+    const { items, input } = await readText('a.csv', gzipSync(csv));
+    expect(items).toHaveLength(20_000);
+    expect(input.compression).toBe('gzip');
+  });
+
+  it('may consist of several members', async () => {
+    const { items } = await readText('a.csv.gz', Buffer.concat([gzipSync(csv), gzipSync('c-last,x\n')]));
+    expect(items).toHaveLength(20_001);
+  });
+
+  it('of many blocks are read in order', async () => {
+    // Digits of a hash hardly shrink, so the packed file is several blocks too.
+    const rows = Array.from({ length: 30_000 }, (_, n) => createHash('sha256').update(`${n}`).digest('hex'));
+    const { items } = await readText('a.csv.gz', gzipSync(`company_id\n${rows.join('\n')}\n`));
+    expect((items as { company_id: string }[]).map(({ company_id }) => company_id)).toEqual(rows);
+  });
+
+  it('that are damaged in the middle are refused', async () => {
+    const bytes = gzipSync(csv);
+    bytes.fill(0x55, 20_000, 20_100);
+    await expect(readText('a.csv.gz', bytes)).rejects.toThrow(
+      'a.csv.gz: the gzip data is damaged or cut off',
+    );
+  });
+
+  it('by zstd are read where Node can, and else refused with what to do', async () => {
+    // A zstd frame of "company_id\nc1\n", stored without compression.
+    const text = Buffer.from('company_id\nc1\n');
+    const frame = Buffer.concat([
+      Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x20, text.length, (text.length << 3) | 1, 0, 0]),
+      text,
+    ]);
+    const reading = readText('a.csv.zst', frame);
+    if ('createZstdDecompress' in (await import('node:zlib'))) {
+      expect((await reading).items).toEqual([{ company_id: 'c1' }]);
+    } else {
+      await expect(reading).rejects.toMatchObject({
+        message: expect.stringContaining('is packed with zstd, which this Node cannot unpack'),
+        hint: expect.stringContaining('zstd -d'),
+      });
+    }
+  });
+
+  it('are closed when their consumer stops early, and their bytes counted as they lie on disk', async () => {
+    const location = file('a.gz', gzipSync('x'.repeat(10_000_000)));
+    const tally = new Tally();
+    for await (const chunk of readBytes({ path: 'a.gz', location, compression: 'gzip' }, undefined, tally)) {
+      expect(chunk.length).toBeGreaterThan(0);
+      break;
+    }
+    expect(tally.size).toBe(statSync(location).size);
+  });
+});
+
+describe('large cells', () => {
+  const csv = (bytes: number): string => `company_id,name\nc1,"${'x'.repeat(bytes)}"\nc2,B\n`;
+
+  it('of 1 MiB are read', async () => {
+    const { items } = await readText('a.csv', csv(MAX_CELL_BYTES));
+    expect(items).toHaveLength(2);
+  });
+
+  it('of one byte more are refused, unless they are allowed', async () => {
+    await expect(readText('a.csv', csv(MAX_CELL_BYTES + 1))).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /a\.csv:2: (?:a cell is longer than|the quote that opens .*within) 1 MiB$/,
+      ),
+      hint: expect.stringContaining('--max-cell'),
+    });
+    const { items } = await readText('a.csv', csv(MAX_CELL_BYTES + 1), { maxCellBytes: MAX_CELL_BYTES + 1 });
+    expect(items).toHaveLength(2);
+  });
+
+  it('that make an item too large reject its row', async () => {
+    const { items, reasons } = await readText('a.csv', csv(2_000), { itemLimitBytes: 1_000 });
+    expect(items).toEqual([{ company_id: 'c2', metadata: { name: 'B' } }]);
+    expect(reasons).toEqual(['2: the item is larger than a request may be']);
+  });
+});
+
+describe('stdin', () => {
+  it('is kept in a private file', async () => {
+    const folder = join(scratch(), 'spool', 'run');
+    const path = await spoolStdin(Readable.from([Buffer.from('a'), Buffer.from('b')]), folder);
+    expect(readFileSync(path, 'utf8')).toBe('ab');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it('that breaks off leaves nothing behind', async () => {
+    const folder = scratch();
+    const stdin = Readable.from(
+      (function* () {
+        yield Buffer.from('a');
+        throw new Error('EIO: read error');
+      })(),
+    );
+    await expect(spoolStdin(stdin, folder)).rejects.toThrow('-: stdin cannot be read: EIO: read error');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it.each([
+    ['the folder cannot be made', (folder: string) => writeFileSync(folder, '')],
+    [
+      'the file cannot be made',
+      (folder: string) => {
+        mkdirSync(folder);
+        writeFileSync(join(folder, 'stdin'), '');
+      },
+    ],
+  ])('is not to blame where %s', async (_, spoil) => {
+    const folder = join(scratch(), 'spool');
+    spoil(folder);
+    await expect(spoolStdin(Readable.from([Buffer.from('a')]), folder)).rejects.toMatchObject({
+      name: 'StateError',
+      exit: 1,
+      message: expect.stringContaining(`cannot keep stdin in ${join(folder, 'stdin')}: E`),
+      hint: expect.stringMatching(/^make room, .*--state-dir$/),
+    });
+  });
+
+  it('ends with the reason of the signal', async () => {
+    const stop = new AbortController();
+    const folder = scratch();
+    const spooling = spoolStdin(new Readable({ read() {} }), folder, stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(spooling).rejects.toThrow('stopped');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('at a terminal is refused: nobody types a file', async () => {
+    const stdin = Object.assign(Readable.from([]), { isTTY: true });
+    await expect(spoolStdin(stdin, scratch())).rejects.toMatchObject({
+      message: '-: stdin is a terminal',
+      hint: 'pipe a file in: profiles import - < companies.csv',
+    });
+  });
+
+  it('is shown as -, and read from where it was kept', async () => {
+    const location = await spoolStdin(Readable.from([Buffer.from('company_id\n\n,\n')]), scratch());
+    const input = await openInput({ path: '-', location, cwd: '/', maxCellBytes: 100, rules: NO_RULES });
+    expect(input).toMatchObject({ path: '-', location, format: 'csv' });
+  });
+});
+
+describe('patterns', () => {
+  const cwd = scratch();
+  for (const name of ['b.csv', 'a.csv', 'A2.CSV', 'c.json', 'x+y.csv']) writeFileSync(join(cwd, name), '');
+  mkdirSync(join(cwd, 'sub'));
+  writeFileSync(join(cwd, 'sub', 's.csv'), '');
+
+  it.each([
+    [['*.csv'], ['A2.CSV', 'a.csv', 'b.csv', 'x+y.csv']],
+    [
+      ['?.csv', 'c.json'],
+      ['a.csv', 'b.csv', 'c.json'],
+    ],
+    [['x+*.csv'], ['x+y.csv']],
+    [['sub/*.csv'], [join('sub', 's.csv')]],
+    [
+      ['-', 'missing.csv'],
+      ['-', 'missing.csv'],
+    ],
+  ])('%j are %j', async (paths, expected) => expect(await expandGlobs(paths, cwd)).toEqual(expected));
+
+  it.each(['*.tsv', 'nowhere/*.csv'])('%s names no file', async (pattern) => {
+    await expect(expandGlobs([pattern], cwd)).rejects.toMatchObject({
+      message: `${pattern}: no file matches`,
+      hint: expect.stringContaining('check the folder'),
+    });
+  });
+});
+
+describe('the delimiter', () => {
+  const many = (line: string): string => line.repeat(200);
+  it.each<[what: string, text: string, names: string[], expected: string]>([
+    ['commas', 'a,b,c\n1,2,3\n', [], ','],
+    ['semicolons with decimal commas', `a;b\n${many('1,5;2,5\n')}`, [], ';'],
+    ['tabs beside commas in text', `a\tb\n${many('x, y\tz, u\n')}`, [], '\t'],
+    ['pipes', 'a|b\n1|2\n', [], '|'],
+    ['quoted cells full of others', `a,b\n${many('"x;y;z","1|2|3"\n')}`, [], ','],
+    ['one in the header alone is none', `a;b,c\n${many('1,2\n')}`, [], ','],
+    ['most rows count, not the first', `a,b;c\n1,2;3\n${many('4;5\n')}`, [], ';'],
+    ['a header that holds the asked name', 'x,y;company_id\n1,2;3\n', ['company_id'], ';'],
+    ['one column', 'a\n1\n2\n', [], ','],
+    ['nothing but a header', 'a;b;c\n', [], ';'],
+    ['quoted newlines', `a;b\n${many('"1\n,2,3";4\n')}`, [], ';'],
+    ['no text', '', [], ','],
+  ])('%s', (_, text, names, expected) => {
+    expect(findDelimiter(Buffer.from(text), names)).toBe(expected);
+  });
+
+  it.each([
+    [';', 'company_id;a\n1;x\n'],
+    ['tab', 'company_id\ta\n1\tx\n'],
+    ['\\t', 'company_id\ta\n1\tx\n'],
+    ['^', 'company_id^a\n1^x\n'],
+    [' ', 'company_id a\n1 x\n'],
+  ])('--delimiter %j', async (delimiter, text) => {
+    expect((await readText('a.csv', text, { delimiter })).items).toEqual([
+      { company_id: '1', metadata: { a: 'x' } },
+    ]);
+  });
+});
+
+it('shipped examples read without a word', async () => {
+  for (const name of ['companies', 'users']) {
+    for (const format of ['csv', 'json', 'ndjson']) {
+      const { items, reasons, scan } = await read(`${name}.${format}`);
+      expect([name, format, items.length, reasons, scan.warnings]).toEqual([name, format, 12, [], []]);
+    }
+    // All three hold the same profiles.
+    const [csv, json, ndjson] = await Promise.all(
+      ['csv', 'json', 'ndjson'].map((format) => read(`${name}.${format}`)),
+    );
+    expect(json!.items).toEqual(csv!.items);
+    expect(ndjson!.items).toEqual(csv!.items);
+  }
+});

@@ -1,0 +1,254 @@
+/** Batches on worker threads: the same results in the same order, and nothing left running. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { build } from 'esbuild';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { InputError } from '../../../../src/engine/errors.js';
+import { readRecords } from '../../../../src/engine/read/records.js';
+import type { OpenedInput, RecordBatch } from '../../../../src/engine/read/types.js';
+import { Pool, type PoolOptions } from '../../../../src/engine/read/workers/pool.js';
+import type { TaskSpec } from '../../../../src/engine/read/workers/task.js';
+import { file, KEY, open } from '../reading.js';
+
+let threads: PoolOptions;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'profiles-worker-'));
+  const outfile = join(folder, 'batch-worker.mjs');
+  await build({
+    entryPoints: ['src/engine/read/workers/batch-worker.ts'],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'error',
+  });
+  threads = { threads: 2, workerUrl: pathToFileURL(outfile), leastBytes: 0 };
+});
+
+/** Each thread has one. */
+const ports = (): number => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+
+/** Two threads, ended with the test. */
+function pool(): Pool {
+  const made = new Pool(threads);
+  onTestFinished(() => made.close());
+  return made;
+}
+
+function csv(rows: number): string {
+  let text = 'company_id,n,name\n';
+  for (let row = 0; row < rows; row++) text += `c${row},${row},"name ""${row}"" ${'é'.repeat(100)}"\n`;
+  return file('a.csv', text);
+}
+
+const scanning = (input: OpenedInput): TaskSpec & { pass: 'scan' } => ({
+  pass: 'scan',
+  input,
+  hashKey: KEY,
+  itemLimitBytes: 1 << 22,
+  companies: true,
+  held: null,
+});
+const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
+  pass: 'build',
+  input,
+  hashKey: KEY,
+  records: true,
+  schema: { types: ['string', 'integer', 'string'], itemLimitBytes: 1 << 22 },
+});
+
+async function collected(pass: AsyncIterable<unknown>): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const result of pass) all.push(result);
+  return all;
+}
+
+async function results<S extends TaskSpec>(
+  spec: S,
+  options: PoolOptions,
+  input = spec.input,
+): Promise<unknown[]> {
+  const made = new Pool(options);
+  const all = await collected(made.run(spec, readRecords(input)));
+  await made.close();
+  return all;
+}
+
+describe.each([
+  ['scan', scanning],
+  ['build', building],
+])('%s', (_, spec) => {
+  it('gives what the calling thread gives, in the same order', async () => {
+    const input = await open(csv(8_000));
+    const here = await results(spec(input), { threads: 0 });
+    expect(here.length).toBeGreaterThan(6);
+    // Millions of bytes: an element-wise matcher would take seconds.
+    expect(isDeepStrictEqual(await results(spec(input), threads), here)).toBe(true);
+  });
+});
+
+it('one pass after the other on the same threads, each with its own task', async () => {
+  const [a, b] = [await open(csv(4_000)), await open(file('b.ndjson', '{"company_id":"b"}\n'.repeat(9_000)))];
+  const started = vi.fn();
+  process.on('worker', started);
+  onTestFinished(() => void process.off('worker', started));
+  const kept = pool();
+  for (const spec of [scanning(a), building(a), scanning(b), building(b)]) {
+    const here = await results(spec, { threads: 0 });
+    const there = await collected(kept.run(spec, readRecords(spec.input)));
+    expect(isDeepStrictEqual(there, here)).toBe(true);
+  }
+  expect(started).toHaveBeenCalledTimes(2);
+});
+
+it('two passes at once do not share threads', async () => {
+  const input = await open(csv(4_000));
+  const here = [
+    await results(scanning(input), { threads: 0 }),
+    await results(building(input), { threads: 0 }),
+  ];
+  const kept = pool();
+  const both = [kept.run(scanning(input), readRecords(input)), kept.run(building(input), readRecords(input))];
+  const there = await Promise.all(both.map(collected));
+  expect(isDeepStrictEqual(there, here)).toBe(true);
+});
+
+it('of JSON too', async () => {
+  const items = Array.from({ length: 5_000 }, (_, n) => ({ company_id: `c${n}`, n, s: 'é'.repeat(100) }));
+  const input = await open(file('a.json', JSON.stringify([...items, 5])));
+  expect(await results(scanning(input), threads)).toEqual(await results(scanning(input), { threads: 0 }));
+});
+
+describe('errors', () => {
+  it("a batch's comes in its place, as it was thrown", async () => {
+    const lines = Array.from({ length: 30_000 }, (_, n) =>
+      n === 20_000 ? '{"company_id":"c"' : `{"company_id":"c${n}"}`,
+    );
+    const input = await open(file('a.ndjson', lines.join('\n')));
+    const before: unknown[] = [];
+    const error = await (async () => {
+      for await (const part of pool().run(scanning(input), readRecords(input))) before.push(part);
+    })().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(InputError);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/a\.ndjson:20001: the line is not valid JSON: \w/),
+      hint: expect.stringMatching(/each line/),
+      exit: 2,
+    });
+    expect(before.length).toBeGreaterThan(0);
+  });
+
+  it('that of the reader comes after all results before it', async () => {
+    const path = csv(8_000);
+    const input = await open(path);
+    const whole = await results(scanning(input), { threads: 0 });
+    const failing = async function* (): AsyncGenerator<RecordBatch> {
+      yield* readRecords(input);
+      throw new Error('the disk is gone');
+    };
+    const before: unknown[] = [];
+    await expect(
+      (async () => {
+        for await (const part of pool().run(scanning(input), failing())) before.push(part);
+      })(),
+    ).rejects.toThrow('the disk is gone');
+    expect(before).toEqual(whole);
+  });
+
+  it('a worker that dies is an error, not a wait', async () => {
+    const dying = join(folder, 'dying.mjs');
+    writeFileSync(
+      dying,
+      `import { parentPort } from 'node:worker_threads'; parentPort.on('message', () => process.exit(3));`,
+    );
+    const input = await open(csv(2_000));
+    await expect(results(scanning(input), { ...threads, workerUrl: pathToFileURL(dying) })).rejects.toThrow(
+      'a worker thread ended',
+    );
+  });
+
+  it('a worker that cannot start says why', async () => {
+    const broken = join(folder, 'broken.mjs');
+    writeFileSync(broken, `throw new Error('no such thing');`);
+    const input = await open(csv(2_000));
+    await expect(results(scanning(input), { ...threads, workerUrl: pathToFileURL(broken) })).rejects.toThrow(
+      'no such thing',
+    );
+  });
+});
+
+it('a consumer that stops early ends the threads and closes the file', async () => {
+  const input = await open(csv(8_000));
+  let closed = false;
+  const reading = async function* (): AsyncGenerator<RecordBatch> {
+    try {
+      yield* readRecords(input);
+    } finally {
+      closed = true;
+    }
+  };
+  const before = ports();
+  for await (const _ of pool().run(scanning(input), reading())) break;
+  expect(closed).toBe(true);
+  expect(ports()).toBe(before);
+});
+
+it('threads of a pass that runs on after the pool was closed end with it', async () => {
+  const input = await open(csv(8_000));
+  const before = ports();
+  const kept = pool();
+  let closed: Promise<void> | undefined;
+  for await (const _ of kept.run(scanning(input), readRecords(input))) closed ??= kept.close();
+  await closed;
+  expect(ports()).toBe(before);
+});
+
+it('a thread that died between two passes is replaced', async () => {
+  const mortal = join(folder, 'mortal.mjs');
+  writeFileSync(
+    mortal,
+    `import { parentPort } from 'node:worker_threads';
+     parentPort.on('message', ({ type }) => {
+       if (type !== 'batch') return;
+       parentPort.postMessage({ type: 'result', result: {} });
+       setImmediate(() => process.exit(3));
+     });`,
+  );
+  const input = await open('companies.csv');
+  const before = ports();
+  const kept = new Pool({ ...threads, threads: 1, workerUrl: pathToFileURL(mortal) });
+  onTestFinished(() => kept.close());
+  for (let pass = 1; pass <= 2; pass++) {
+    expect(await collected(kept.run(scanning(input), readRecords(input)))).toEqual([{}]);
+    await vi.waitFor(() => expect(ports()).toBe(before));
+  }
+});
+
+it('reads no further ahead than two batches a thread', async () => {
+  const input = await open(csv(20_000));
+  let read = 0;
+  const reading = async function* (): AsyncGenerator<RecordBatch> {
+    for await (const batch of readRecords(input)) {
+      read++;
+      yield batch;
+    }
+  };
+  let taken = 0;
+  for await (const _ of pool().run(scanning(input), reading())) {
+    taken++;
+    expect(read - taken).toBeLessThan(2 * 2);
+  }
+  expect(taken).toBe(read);
+});
+
+it('a small file starts no thread', async () => {
+  const input = await open('companies.csv');
+  const { leastBytes: _, ...byDefault } = threads;
+  const missing = { ...byDefault, workerUrl: pathToFileURL(join(folder, 'missing.mjs')) };
+  expect(await results(scanning(input), missing)).toHaveLength(1);
+});

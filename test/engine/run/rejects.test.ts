@@ -1,0 +1,263 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { InputError } from '../../../src/engine/errors.js';
+import type { RejectedRow } from '../../../src/engine/model.js';
+import { type MappingRules, NO_RULES } from '../../../src/engine/read/index.js';
+import { createRejects, type RejectsInput } from '../../../src/engine/run/rejects.js';
+import { scratch } from '../../support/cli.js';
+import { writeCsv } from '../read/csv-writer.js';
+import { file, type ReadOptions, read } from '../read/reading.js';
+
+const CSV: RejectsInput = { path: 'in.csv', format: 'csv', delimiter: ',', columns: ['company_id', 'name'] };
+const LINES: RejectsInput = { path: 'in.json', format: 'json', delimiter: null, columns: [] };
+
+const row = (line: number, reason: string, ...cells: string[]): RejectedRow => ({
+  file: 'in.csv',
+  line,
+  reason,
+  original: { cells },
+});
+const item = (line: number, reason: string, text: string): RejectedRow => ({
+  file: 'in.json',
+  line,
+  reason,
+  original: { item: text },
+});
+
+async function written(input: RejectsInput, rows: readonly RejectedRow[], cwd = scratch()): Promise<string> {
+  const rejects = createRejects(input, { cwd, path: null });
+  for (const each of rows) rejects.add(each);
+  const path = await rejects.close();
+  return readFileSync(join(cwd, path!), 'utf8');
+}
+
+describe('a CSV', () => {
+  it('has the cells as they stood, then line, error and surplus', async () => {
+    const text = await written(CSV, [
+      row(3, 'company_id is empty', '', 'Åsa, "AB"'),
+      row(7, 'has 4 cells, the header has 2', 'c1', '=1+1', 'x', 'y,z'),
+      row(9, 'has 1 cell, the header has 2', 'two\nlines'),
+    ]);
+    expect(text).toBe(
+      [
+        '\ufeffcompany_id,name,_profiles_line,_profiles_error,_profiles_extra\r\n',
+        ',"Åsa, ""AB""",3,company_id is empty,\r\n',
+        'c1,=1+1,7,"has 4 cells, the header has 2","x,""y,z"""\r\n',
+        '"two\nlines",,9,"has 1 cell, the header has 2",\r\n',
+      ].join(''),
+    );
+  });
+
+  it("has the input's delimiter", async () => {
+    const text = await written({ ...CSV, delimiter: ';' }, [row(2, 'because', 'a;b', 'c,d')]);
+    expect(text.split('\r\n')[1]).toBe('"a;b";c,d;2;because;');
+  });
+
+  it('of a rejects file has its columns once', async () => {
+    const columns = ['company_id', '_profiles_line', 'name', '_profiles_error', '_profiles_extra'];
+    const text = await written({ ...CSV, columns }, [row(2, 'new', 'c1', '17', 'A', 'old', 'x')]);
+    expect(text).toBe(
+      '\ufeffcompany_id,name,_profiles_line,_profiles_error,_profiles_extra\r\nc1,A,2,new,\r\n',
+    );
+  });
+});
+
+describe('JSON Lines', () => {
+  it('have the item as it stood, then line and error', async () => {
+    const text = await written(LINES, [
+      item(1, 'too "large"', '{"company_id": "c1", "n": 9007199254740993, "__proto__": 1}'),
+      item(2, 'why', '{\n  "company_id": "c2",\n  "s": "a\\nb"\n}'),
+      item(3, 'empty', '{ }'),
+      item(4, 'is an integer, not an object', '5'),
+    ]);
+    expect(text.split('\n')).toEqual([
+      '{"company_id": "c1", "n": 9007199254740993, "__proto__": 1,"_profiles_line":1,"_profiles_error":"too \\"large\\""}',
+      '{ "company_id": "c2", "s": "a\\nb","_profiles_line":2,"_profiles_error":"why"}',
+      '{"_profiles_line":3,"_profiles_error":"empty"}',
+      '{"_profiles_value":5,"_profiles_line":4,"_profiles_error":"is an integer, not an object"}',
+      '',
+    ]);
+  });
+
+  it('of a rejects file have its fields once', async () => {
+    const [first] = (await written(LINES, [item(1, 'why \\ "so"', '{"company_id":"c1"}')])).split('\n');
+    const [second] = (await written(LINES, [item(5, 'again', first!)])).split('\n');
+    expect(second).toBe('{"company_id":"c1","_profiles_line":5,"_profiles_error":"again"}');
+  });
+});
+
+describe('its file', () => {
+  it.each([
+    ['companies.csv', 'csv', 'companies.rejects.csv'],
+    ['folder/companies.csv.gz', 'csv', 'companies.rejects.csv'],
+    ['/full/path/users.tsv', 'tsv', 'users.rejects.csv'],
+    ['users.json', 'json', 'users.rejects.ndjson'],
+    ['users.jsonl', 'ndjson', 'users.rejects.ndjson'],
+    ['-', 'csv', 'stdin.rejects.csv'],
+    ['export.2025.csv', 'csv', 'export.2025.rejects.csv'],
+    ['companies.rejects-2.csv', 'csv', 'companies.rejects.csv'],
+    ['noextension', 'csv', 'noextension.rejects.csv'],
+  ] as const)('of %s (%s) is %s, in the working directory', async (path, format, name) => {
+    const cwd = scratch();
+    const rejects = createRejects({ ...CSV, path, format }, { cwd, path: null });
+    rejects.add(row(2, 'x', 'a', 'b'));
+    expect(await rejects.close()).toBe(name);
+    expect(readdirSync(cwd)).toEqual([name]);
+    expect(statSync(join(cwd, name)).mode & 0o777).toBe(0o600);
+  });
+
+  it('is made with the first row, and not before', async () => {
+    const cwd = scratch();
+    const rejects = createRejects(CSV, { cwd, path: null });
+    expect([await rejects.flush(), await rejects.close(), readdirSync(cwd)]).toEqual([null, null, []]);
+  });
+
+  it('never replaces another', async () => {
+    const cwd = scratch();
+    const names: (string | null)[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      const rejects = createRejects(CSV, { cwd, path: 'my.rejected.csv' });
+      rejects.add(row(turn, 'x', 'a', 'b'));
+      names.push(await rejects.close());
+    }
+    expect(names).toEqual(['my.rejected.csv', 'my.rejected-2.csv', 'my.rejected-3.csv']);
+    expect(readFileSync(join(cwd, 'my.rejected.csv'), 'utf8')).toContain('a,b,0,x,');
+  });
+
+  it.each([
+    ['is written on', (path: string) => statSync(path), 'in.rejects.csv', 3],
+    [
+      'that somebody wrote over, is left alone',
+      (path: string) => writeFileSync(path, 'mine'),
+      'in.rejects-2.csv',
+      2,
+    ],
+    ['that is gone, is made again', (path: string) => rmSync(path), 'in.rejects.csv', 2],
+  ])('of an earlier session %s', async (_, meanwhile, name, lines) => {
+    const cwd = scratch();
+    const first = createRejects(CSV, { cwd, path: null });
+    first.add(row(2, 'x', 'a', 'b'));
+    const continues = await first.close();
+    meanwhile(join(cwd, continues!));
+    const second = createRejects(CSV, { cwd, path: null, continues });
+    second.add(row(3, 'x', 'c', 'd'));
+    expect(await second.close()).toBe(name);
+    const text = readFileSync(join(cwd, name), 'utf8');
+    expect(text.trimEnd().split('\r\n')).toHaveLength(lines);
+    expect(text).toMatch(/^\ufeffcompany_id,name,.*\r\n(.*\r\n)?c,d,3,x,/);
+  });
+
+  it('of an earlier session that cannot be written on is an error that names it', async () => {
+    const cwd = scratch();
+    mkdirSync(join(cwd, 'in.rejects.csv'));
+    const rejects = createRejects(CSV, { cwd, path: null, continues: 'in.rejects.csv' });
+    expect(() => rejects.add(row(2, 'x', 'a', 'b'))).toThrow(
+      'in.rejects.csv: rejected rows cannot be written (EISDIR)',
+    );
+  });
+
+  it('holds what was added once it was flushed, and all of many rows', async () => {
+    const cwd = scratch();
+    const rejects = createRejects(CSV, { cwd, path: null });
+    rejects.add(row(2, 'x', 'a', 'b'));
+    expect(await rejects.flush()).toBe('in.rejects.csv');
+    expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8')).toContain('a,b,2,x,');
+    for (let line = 3; line < 10_003; line++) rejects.add(row(line, 'x', 'a', 'b'));
+    await rejects.close();
+    expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8').split('\r\n')).toHaveLength(10_003);
+  });
+
+  it('that cannot be made, or written on, is an error that names it', async () => {
+    const rejects = createRejects(CSV, { cwd: scratch(), path: 'nowhere/my.csv' });
+    const add = (): void => rejects.add(row(2, 'x', 'a', 'b'));
+    expect(add).toThrow(InputError);
+    expect(add).toThrow('nowhere/my.csv: rejected rows cannot be written (ENOENT)');
+  });
+});
+
+describe('reject, mend, import', () => {
+  const COLUMNS = ['company_id', 'a', 'b', 'n'];
+  const cell = fc.string({
+    unit: fc.constantFrom('a', 'é', '😀', ' ', ',', ';', '\t', '"', '\n', '\r', '0', '='),
+  });
+  const clean = fc
+    .array(fc.tuple(cell, cell, fc.integer()), { minLength: 1, maxLength: 10 })
+    .map((rows) => rows.map(([a, b, n], index) => [`c${index}`, a, b, String(n)]));
+  const damage = fc.constantFrom('none', 'none', 'no id', 'long', 'short', 'no number');
+  const damages = fc.array(damage, { minLength: 10, maxLength: 10 });
+
+  const damaged = (cells: readonly string[], how: string): string[] => {
+    const [id = '', a = '', b = '', n = ''] = cells;
+    if (how === 'no id') return ['', a, b, n];
+    if (how === 'long') return [id, a, b, n, 'surplus', 'cells'];
+    if (how === 'short') return [id, a];
+    if (how === 'no number') return [id, a, b, 'n/a'];
+    return [...cells];
+  };
+  // Types are decided over a file; the rows that come back alone get those of the whole.
+  const rules: MappingRules = {
+    ...NO_RULES,
+    types: COLUMNS.slice(1).map((column) => [column, column === 'n' ? 'integer' : 'string']),
+  };
+
+  it('gives exactly the profiles of a clean file', async () => {
+    await fc.assert(
+      fc.asyncProperty(clean, damages, fc.constantFrom(',', ';', '\t', '|'), async (rows, how, delimiter) => {
+        const options: ReadOptions = { rules, delimiter };
+        const dialect = { delimiter, ends: ['\r\n'] };
+        const whole = await read(file('clean.csv', writeCsv([COLUMNS, ...rows], dialect).text), options);
+        expect(whole.reasons).toEqual([]);
+
+        const broken = writeCsv([COLUMNS, ...rows.map((cells, at) => damaged(cells, how[at]!))], dialect);
+        const first = await read(file('in.csv', broken.text), options);
+        const cwd = scratch();
+        const rejects = createRejects(first.input, { cwd, path: null });
+        for (const each of first.rejected) rejects.add(each);
+        const path = await rejects.close();
+        let items = first.items;
+        if (path !== null) {
+          // As a person would: each row is found by its line, and its cells are put right.
+          const mended = (parse(readFileSync(join(cwd, path)), { bom: true, delimiter }) as string[][]).map(
+            (cells, at) => {
+              if (at === 0) return cells;
+              const original = rows[broken.lines.indexOf(Number(cells[COLUMNS.length])) - 1]!;
+              return [...original, ...cells.slice(COLUMNS.length)];
+            },
+          );
+          writeFileSync(join(cwd, path), writeCsv(mended, dialect).text);
+          const second = await read(join(cwd, path), options);
+          expect(second.reasons).toEqual([]);
+          items = [...items, ...second.items];
+        }
+        const byId = (list: unknown[]): unknown[] => [...list].sort((x, y) => (idOf(x) < idOf(y) ? -1 : 1));
+        expect(byId(items)).toEqual(byId(whole.items));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  const idOf = (profile: unknown): string => (profile as { company_id: string }).company_id;
+
+  it('of JSON, a number keeps its digits until it is quoted', async () => {
+    const first = await read('input/seventeen-digits.json');
+    const cwd = scratch();
+    const rejects = createRejects(first.input, { cwd, path: null });
+    for (const each of first.rejected) rejects.add(each);
+    const path = join(cwd, (await rejects.close())!);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('12345678901234567', '"12345678901234567"'));
+    expect((await read(path)).items).toEqual([{ company_id: 'c1', metadata: { n: '12345678901234567' } }]);
+  });
+
+  it('not mended, it is rejected again, and no column of ours is sent', async () => {
+    const first = await read('input/empty-identifier.csv');
+    const cwd = scratch();
+    const rejects = createRejects(first.input, { cwd, path: null });
+    for (const each of first.rejected) rejects.add(each);
+    const second = await read(join(cwd, (await rejects.close())!));
+    expect(second.items).toEqual([]);
+    expect(second.reasons).toEqual(['2: company_id is empty']);
+  });
+});

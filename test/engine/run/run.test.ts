@@ -1,0 +1,190 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { test as base, describe, expect } from 'vitest';
+import { StateError } from '../../../src/engine/errors.js';
+import type { Kind } from '../../../src/engine/model.js';
+import { DEFAULTS, type ImportOptions } from '../../../src/engine/options.js';
+import { NO_RULES } from '../../../src/engine/read/index.js';
+import { identityOf, newRunId, restoreOptions, storeOptions } from '../../../src/engine/run/run.js';
+import type { StoredRun } from '../../../src/engine/state/runs.js';
+import { openState, type State } from '../../../src/engine/state/state.js';
+
+const test = base.extend<{ state: State }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
+  state: async ({}, use) => {
+    const folder = mkdtempSync(join(tmpdir(), 'profiles-run-'));
+    const state = openState(folder, Date.now);
+    await use(state);
+    state.close();
+    rmSync(folder, { recursive: true });
+  },
+});
+
+const OPTIONS: ImportOptions = {
+  ...DEFAULTS,
+  maxCellBytes: 1_048_576,
+  paths: ['companies.csv'],
+  rules: NO_RULES,
+  wait: true,
+  waitTimeoutMs: null,
+  intervalMs: null,
+  invalid: 'none',
+  rejects: null,
+  changedOnly: false,
+  continueOnError: false,
+  dryRun: false,
+  checkProperties: false,
+  full: false,
+  resume: false,
+};
+const withRules = (over: Partial<ImportOptions['rules']>): ImportOptions => ({
+  ...OPTIONS,
+  rules: { ...NO_RULES, ...over },
+});
+
+describe('newRunId', () => {
+  test('is the time in UTC and four letters, and can be typed', () => {
+    const time = Date.UTC(2026, 10, 20, 10, 15, 0, 999);
+    expect(newRunId(time, () => 0)).toBe('20261120-101500-aaaa');
+    expect(newRunId(time, () => 0.999_999)).toBe('20261120-101500-9999');
+  });
+
+  test('sorts by time, and holds no letter that reads as another', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 1_000, max: 1e9 }), (time, later) => {
+        const ids = [newRunId(time, Math.random), newRunId(time + later, Math.random)];
+        expect([...ids].sort()).toEqual(ids);
+        for (const id of ids) expect(id).toMatch(/^\d{8}-\d{6}-[a-hjkmnp-z2-9]{4}$/);
+      }),
+    );
+  });
+});
+
+describe('identityOf', () => {
+  const scope = { account: 'production', region: 'eu', base_url: 'https://api.test' };
+  const inputs: { digest: string; kind: Kind; path?: string }[] = [
+    { digest: 'a', kind: 'companies', path: 'c.csv' },
+    { digest: 'b', kind: 'users', path: 'u.csv' },
+  ];
+  const before = identityOf(scope, inputs, OPTIONS);
+
+  test.each<[name: string, now: () => string]>([
+    ['the region', () => identityOf({ ...scope, region: 'default' }, inputs, OPTIONS)],
+    ['the host', () => identityOf({ ...scope, base_url: 'https://other.test' }, inputs, OPTIONS)],
+    ['the content of a file', () => identityOf(scope, [inputs[0]!, { ...inputs[1]!, digest: 'c' }], OPTIONS)],
+    [
+      'the kind of a file',
+      () => identityOf(scope, [inputs[0]!, { ...inputs[1]!, kind: 'companies' }], OPTIONS),
+    ],
+    ['the order of the files', () => identityOf(scope, [inputs[1]!, inputs[0]!], OPTIONS)],
+    ['a file more', () => identityOf(scope, [...inputs, inputs[0]!], OPTIONS)],
+    ['--kind', () => identityOf(scope, inputs, { ...OPTIONS, kind: 'users' })],
+    ['--id', () => identityOf(scope, inputs, { ...OPTIONS, id: 'ID' })],
+    ['--company-id', () => identityOf(scope, inputs, { ...OPTIONS, companyId: 'ID' })],
+    ['--format', () => identityOf(scope, inputs, { ...OPTIONS, format: 'tsv' })],
+    ['--delimiter', () => identityOf(scope, inputs, { ...OPTIONS, delimiter: ';' })],
+    ['--encoding', () => identityOf(scope, inputs, { ...OPTIONS, encoding: 'latin1' })],
+    ['--map', () => identityOf(scope, inputs, withRules({ map: [['a', 'b']] }))],
+    ['--include', () => identityOf(scope, inputs, withRules({ include: ['a'] }))],
+    ['--exclude', () => identityOf(scope, inputs, withRules({ exclude: ['a'] }))],
+    ['--set', () => identityOf(scope, inputs, withRules({ set: [['a', '1']] }))],
+    ['another value of --set', () => identityOf(scope, inputs, withRules({ set: [['a', '2']] }))],
+    ['--type', () => identityOf(scope, inputs, withRules({ types: [['a', 'string']] }))],
+    ['--types strings', () => identityOf(scope, inputs, withRules({ infer: false }))],
+    ['--empty', () => identityOf(scope, inputs, withRules({ empty: 'null' }))],
+    ['--max-cell', () => identityOf(scope, inputs, { ...OPTIONS, maxCellBytes: 1_000 })],
+    ['--chunk-bytes', () => identityOf(scope, inputs, { ...OPTIONS, chunkBytes: 1_000 })],
+  ])('%s makes it another import', (_name, now) => {
+    expect(now()).not.toBe(before);
+  });
+
+  test('each of these is another one than the others', () => {
+    const rules = (over: Partial<ImportOptions['rules']>): string =>
+      identityOf(scope, inputs, withRules(over));
+    const all = [rules({ include: ['a'] }), rules({ exclude: ['a'] }), rules({ map: [['a', 'a']] })];
+    expect(new Set(all).size).toBe(3);
+  });
+
+  test.each<[name: string, now: () => string]>([
+    [
+      'where the files lie',
+      () =>
+        identityOf(
+          scope,
+          inputs.map((i) => ({ ...i, path: 'x' })),
+          OPTIONS,
+        ),
+    ],
+    ['how they were named', () => identityOf(scope, inputs, { ...OPTIONS, paths: ['elsewhere.csv'] })],
+    ['--chunk-size', () => identityOf(scope, inputs, { ...OPTIONS, chunkSize: 7 })],
+    ['--concurrency', () => identityOf(scope, inputs, { ...OPTIONS, concurrency: 4 })],
+    ['--no-wait', () => identityOf(scope, inputs, { ...OPTIONS, wait: false })],
+    ['--skip-invalid', () => identityOf(scope, inputs, { ...OPTIONS, invalid: 'any' })],
+    ['--resume', () => identityOf(scope, inputs, { ...OPTIONS, resume: true })],
+  ])('%s does not', (_name, now) => {
+    expect(now()).toBe(before);
+  });
+
+  test('is a hash: nothing of a mapping can be read in it', () => {
+    expect(before).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+describe('options of a run', () => {
+  const secret: ImportOptions = withRules({
+    set: [
+      ['source', 'confidential'],
+      ['__proto__', '1'],
+    ],
+  });
+
+  /** Stores options, as a run of this name, and gives it as the state has it. */
+  function stored(state: State, options: ImportOptions, run = 'run-1'): StoredRun {
+    state.startRun({
+      run,
+      scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
+      named_account: null,
+      identity: 'i',
+      status: 'running',
+      finished: false,
+      options: storeOptions(state, run, options),
+      started_at: '2026-01-15T12:00:00.000Z',
+      inputs: [],
+    });
+    return state.knownRuns()[0]!;
+  }
+
+  test('come back as they were', ({ state }) => {
+    const options = { ...OPTIONS, kind: 'users' as const, invalid: { percent: 2 }, intervalMs: 50 };
+    expect(restoreOptions(state, stored(state, options))).toEqual(options);
+    expect(existsSync(join(state.folder, 'spool'))).toBe(false);
+  });
+
+  test('values of --set come back too, and are not in the database', ({ state }) => {
+    const run = stored(state, secret);
+    expect(JSON.stringify(run.options)).not.toContain('confidential');
+    expect(restoreOptions(state, run)).toEqual(secret);
+  });
+
+  test.runIf(process.platform !== 'win32')('they lie in a private file', ({ state }) => {
+    stored(state, secret);
+    expect(statSync(join(state.spoolFolder('run-1'), 'set.json')).mode & 0o777).toBe(0o600);
+  });
+
+  test('without them the run cannot go on, and says so', ({ state }) => {
+    const run = stored(state, secret);
+    state.removeSpool('run-1');
+    expect(() => restoreOptions(state, run)).toThrow(StateError);
+    expect(() => restoreOptions(state, run)).toThrow(/run run-1 .*--set are gone/);
+  });
+
+  test('where they cannot be written, nothing begins', ({ state }) => {
+    mkdirSync(join(state.spoolFolder('run-1'), 'set.json'));
+    expect(() => storeOptions(state, 'run-1', secret)).toThrow(StateError);
+    expect(() => storeOptions(state, 'run-1', secret)).toThrow(
+      /cannot keep the values of --set in .*set\.json/,
+    );
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { serialise } from '../../../src/engine/send/body.js';
+import { cut, mergedOf, rowsOf } from '../support/cut.js';
+import { idHash, itemOf, type Row } from '../support/rows.js';
+
+describe('serialise', () => {
+  test.each(['companies', 'users'] as const)('the body of %s', async (kind) => {
+    const [chunk] = await cut(rowsOf('a', 'b'), { kind });
+    const { body, items, merged } = serialise(chunk!);
+    expect(body.toString()).toBe(`{"${kind}":[{"company_id":"a"},{"company_id":"b"}]}`);
+    expect([items, merged]).toEqual([2, 0]);
+  });
+
+  test('an item that is not merged goes out as it is, to the byte', async () => {
+    const row = { id: 'a', metadata: '{"price":1.10,"name":"\\u00e9 é"}' };
+    const [chunk] = await cut([row, { id: 'b' }, { id: 'b' }]);
+    expect(serialise(chunk!).body.toString()).toBe(`{"companies":[${itemOf(row)},{"company_id":"b"}]}`);
+  });
+
+  test.each<[name: string, rows: Row[], body: unknown[]]>([
+    [
+      'keys of the later stand, others stay',
+      [
+        { id: 'a', metadata: '{"plan":"free","seats":1}' },
+        { id: 'a', metadata: '{"plan":"gold"}' },
+      ],
+      [{ company_id: 'a', metadata: { plan: 'gold', seats: 1 } }],
+    ],
+    [
+      'null is a value that removes: it stays',
+      [
+        { id: 'a', metadata: '{"plan":"free"}' },
+        { id: 'a', metadata: '{"plan":null}' },
+      ],
+      [{ company_id: 'a', metadata: { plan: null } }],
+    ],
+    [
+      'objects inside are replaced whole',
+      [
+        { id: 'a', metadata: '{"address":{"city":"X","zip":"1"}}' },
+        { id: 'a', metadata: '{"address":{"city":"Y"}}' },
+      ],
+      [{ company_id: 'a', metadata: { address: { city: 'Y' } } }],
+    ],
+    [
+      'metadata that only one has',
+      [{ id: 'a' }, { id: 'a', metadata: '{"plan":"gold"}' }, { id: 'a' }],
+      [{ company_id: 'a', metadata: { plan: 'gold' } }],
+    ],
+    ['none at all', [{ id: 'a' }, { id: 'a' }], [{ company_id: 'a' }]],
+    [
+      'the first one’s place is kept',
+      [{ id: 'a' }, { id: 'b' }, { id: 'a', metadata: '{"n":1}' }],
+      [{ company_id: 'a', metadata: { n: 1 } }, { company_id: 'b' }],
+    ],
+  ])('duplicates: %s', async (_name, rows, body) => {
+    const [chunk] = await cut(rows);
+    expect(mergedOf(chunk!)).toEqual(body);
+    expect(serialise(chunk!).merged).toBe(rows.length - body.length);
+  });
+
+  test('a key like __proto__ is a key like any other', async () => {
+    const [chunk] = await cut([
+      { id: '__proto__', metadata: '{"__proto__":{"admin":true},"constructor":1}' },
+      { id: '__proto__', metadata: '{"__proto__":"later"}' },
+    ]);
+    expect(serialise(chunk!).body.toString()).toBe(
+      '{"companies":[{"company_id":"__proto__","metadata":{"__proto__":"later","constructor":1}}]}',
+    );
+  });
+
+  test('a user’s company that a later row does not name stays', () => {
+    const items = ['{"user_id":"u","company_id":"x"}', '{"user_id":"u","metadata":{"n":1}}'];
+    const open = '{"users":['.length;
+    const id = idHash('u');
+    const rows = {
+      kind: 'users',
+      body: Buffer.from(`{"users":[${items.join()}]}`),
+      ends: Uint32Array.of(open + items[0]!.length, open + items.join().length),
+      prints: { ids: BigUint64Array.of(id, id) },
+      shared: new Set([id]),
+    } as const;
+    expect(serialise(rows).body.toString()).toBe(
+      '{"users":[{"user_id":"u","company_id":"x","metadata":{"n":1}}]}',
+    );
+  });
+
+  test('two ids whose hashes meet stay two profiles', async () => {
+    const [chunk] = await cut(rowsOf('a', 'b'));
+    const met = BigUint64Array.of(1n, 1n);
+    const body = mergedOf({
+      ...chunk!,
+      prints: { ids: met, contents: met, records: met },
+      shared: new Set([1n]),
+    });
+    expect(body.map(({ company_id }) => company_id)).toEqual(['a', 'b']);
+  });
+});

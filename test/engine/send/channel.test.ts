@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Channel, tap } from '../../../src/engine/send/channel.js';
+
+async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const values: T[] = [];
+  for await (const value of source) values.push(value);
+  return values;
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('Channel', () => {
+  test('gives what was pushed before it is read, and ends', async () => {
+    const channel = new Channel<number>();
+    channel.push(1);
+    channel.push(2);
+    channel.close();
+    expect(await all(channel)).toEqual([1, 2]);
+  });
+
+  test('waits for what is pushed while it is read', async () => {
+    const channel = new Channel<number>();
+    const read = all(channel);
+    for (const value of [1, 2, 3]) {
+      await turn();
+      channel.push(value);
+    }
+    await turn();
+    channel.close();
+    expect(await read).toEqual([1, 2, 3]);
+  });
+
+  test('what its reader pushes while it reads is read too', async () => {
+    const channel = new Channel<number>();
+    channel.push(1);
+    const read: number[] = [];
+    for await (const value of channel) {
+      read.push(value);
+      if (value < 4) channel.push(value + 1);
+      else channel.close();
+    }
+    expect(read).toEqual([1, 2, 3, 4]);
+  });
+
+  test('ends without a value', async () => {
+    const channel = new Channel<number>();
+    const read = all(channel);
+    await turn();
+    channel.close();
+    expect(await read).toEqual([]);
+  });
+
+  test('keeps the order of any pushes, whenever they come', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom('push', 'turn', 'tick')), async (steps) => {
+        const channel = new Channel<number>();
+        const read = all(channel);
+        const pushed: number[] = [];
+        for (const [i, step] of steps.entries()) {
+          if (step === 'turn') await turn();
+          if (step === 'tick') await null;
+          if (step !== 'push') continue;
+          channel.push(i);
+          pushed.push(i);
+        }
+        channel.close();
+        expect(await read).toEqual(pushed);
+      }),
+    );
+  });
+
+  test('a long queue is read in a time that grows with its length, not with its square', async () => {
+    const timeOf = async (n: number): Promise<number> => {
+      const channel = new Channel<number>();
+      for (let i = 0; i < n; i++) channel.push(i);
+      channel.close();
+      const start = performance.now();
+      let sum = 0;
+      for await (const value of channel) sum += value;
+      expect(sum).toBe((n * (n - 1)) / 2);
+      return performance.now() - start;
+    };
+    await timeOf(10_000); // warm
+    // Shifted off one by one, 200,000 values take half a minute.
+    expect(await timeOf(200_000)).toBeLessThan(2_000);
+  });
+});
+
+describe('tap', () => {
+  async function* source(log: string[]): AsyncGenerator<number, string> {
+    try {
+      yield 1;
+      yield 2;
+      return 'done';
+    } finally {
+      log.push('closed');
+    }
+  }
+
+  test('shows each value before it passes it on, and gives what the source gives', async () => {
+    const log: string[] = [];
+    const tapped = tap(source(log), (value) => log.push(`saw ${value}`));
+    for (;;) {
+      const next = await tapped.next();
+      log.push(next.done ? `returned ${next.value}` : `got ${next.value}`);
+      if (next.done) break;
+    }
+    expect(log).toEqual(['saw 1', 'got 1', 'saw 2', 'got 2', 'closed', 'returned done']);
+  });
+
+  test('closes the source when its consumer stops', async () => {
+    const log: string[] = [];
+    for await (const value of tap(source(log), () => {})) {
+      log.push(`got ${value}`);
+      break;
+    }
+    expect(log).toEqual(['got 1', 'closed']);
+  });
+
+  test('closes the source when what looks on throws', async () => {
+    const log: string[] = [];
+    const tapped = tap(source(log), () => {
+      throw new Error('cannot look');
+    });
+    await expect(tapped.next()).rejects.toThrow('cannot look');
+    expect(log).toEqual(['closed']);
+  });
+
+  test('a source that fails fails', async () => {
+    async function* broken(): AsyncGenerator<number> {
+      yield 1;
+      throw new Error('broken');
+    }
+    await expect(all(tap(broken(), () => {}))).rejects.toThrow('broken');
+  });
+});
+
+describe('room', () => {
+  test('a sender of many is held up until they are read, or nobody reads', async () => {
+    const channel = new Channel<number>();
+    let sent = 0;
+    const sending = (async () => {
+      for (; sent < 5_000; sent++) {
+        channel.push(sent);
+        await channel.room();
+      }
+      channel.close();
+    })();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sent).toBe(999);
+    let read = 0;
+    for await (const value of channel) {
+      expect(value).toBe(read++);
+      expect(sent - read).toBeLessThan(1_001);
+      if (read === 3_000) break;
+    }
+    await sending;
+    expect(sent).toBe(5_000);
+  });
+});

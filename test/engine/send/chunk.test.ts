@@ -1,0 +1,431 @@
+/** Rows cut into requests: by example, by what an earlier session recorded, and for any rows. Long because the properties need their models beside them. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { envelopeBytes, itemsOf, serialise } from '../../../src/engine/send/body.js';
+import { type Chunk, type CutRules, cutChunks, halve } from '../../../src/engine/send/chunk.js';
+import { cut, type Item, mergedOf, numbered, rowsOf } from '../support/cut.js';
+import {
+  batchesOf,
+  duplicatesOf,
+  heldBatchesOf,
+  idHash,
+  itemOf,
+  type Row,
+  recordedRange,
+} from '../support/rows.js';
+
+const ranges = (chunks: readonly Chunk[]) =>
+  chunks.map(({ first_row, end_row, ends }) => [first_row, end_row, ends.length]);
+const text = (chunk: Chunk): string[] => itemsOf(chunk).map((item) => Buffer.from(item).toString());
+
+describe('cutChunks', () => {
+  test('no rows, no chunks', async () => {
+    expect(await cut([])).toEqual([]);
+  });
+
+  test('at most so many items, in order, each with its row and line', async () => {
+    const chunks = await cut(numbered(5), { limits: { items: 2, bytes: 1_000 } });
+    expect(ranges(chunks)).toEqual([
+      [0, 2, 2],
+      [2, 4, 2],
+      [4, 5, 1],
+    ]);
+    expect(chunks[1]).toMatchObject({
+      kind: 'companies',
+      input: 0,
+      rows: Float64Array.of(2, 3),
+      lines: Uint32Array.of(4, 5),
+      unchanged: 0,
+    });
+    expect(text(chunks[1]!)).toEqual(['{"company_id":"c2"}', '{"company_id":"c3"}']);
+    expect([...chunks[1]!.prints.ids]).toEqual([idHash('c2'), idHash('c3')]);
+  });
+
+  test('at most so many bytes: a body that fills the limit to the byte goes out whole', async () => {
+    const rows = numbered(4);
+    const two = envelopeBytes('companies') + 2 * itemOf(rows[0]!).length + 1;
+    expect(ranges(await cut(rows, { limits: { items: 9, bytes: two } }))).toEqual([
+      [0, 2, 2],
+      [2, 4, 2],
+    ]);
+    expect(ranges(await cut(rows, { limits: { items: 9, bytes: two - 1 } }))).toHaveLength(4);
+  });
+
+  test('limits that are lowered on the way hold from then on', async () => {
+    const limits = { items: 4, bytes: 1_000 };
+    const rows = numbered(10);
+    const sizes: number[] = [];
+    const rules = { kind: 'companies', input: 0, limits, isUnchanged: null, recorded: [] } as const;
+    for await (const chunk of cutChunks(batchesOf(rows), { ...rules, duplicates: duplicatesOf(rows) })) {
+      sizes.push(chunk.ends.length);
+      limits.items = 2;
+    }
+    expect(sizes).toEqual([4, 2, 2, 2]);
+  });
+
+  test('rejected rows are within a range, and a gap at its end belongs to nobody', async () => {
+    const rows = numbered(6).map((row, i) => ({ ...row, rejected: [0, 2, 5].includes(i) }));
+    const chunks = await cut(rows, { limits: { items: 2, bytes: 1_000 } });
+    expect(ranges(chunks)).toEqual([
+      [1, 4, 2],
+      [4, 5, 1],
+    ]);
+  });
+
+  test('unchanged rows are counted, not sent; where all are, an empty chunk says so', async () => {
+    const same = new Set(['c1', 'c2', 'c3'].map(idHash));
+    const isUnchanged: CutRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
+    const some = await cut(numbered(5), { isUnchanged });
+    expect(some).toMatchObject([{ first_row: 0, end_row: 5, unchanged: 3, rows: Float64Array.of(0, 4) }]);
+    const all = await cut(rowsOf('c1', 'c2', 'c3'), { isUnchanged });
+    expect(all).toMatchObject([{ first_row: 0, end_row: 3, unchanged: 3, ends: new Uint32Array() }]);
+  });
+
+  test('an id that stands more than once is sent, even where it is unchanged', async () => {
+    const [chunk] = await cut(rowsOf('a', 'b', 'a'), { isUnchanged: () => true });
+    expect(chunk).toMatchObject({
+      unchanged: 1,
+      rows: Float64Array.of(0, 2),
+      shared: new Set([idHash('a')]),
+    });
+  });
+
+  test('only the ids that are in it are shared', async () => {
+    const chunks = await cut(rowsOf('a', 'b', 'a', 'c', 'd'), { limits: { items: 2, bytes: 1_000 } });
+    expect(chunks.map(({ shared }) => [...shared])).toEqual([[idHash('a')], [idHash('a')], []]);
+  });
+
+  test('its consumer may stop: then no more is read', async () => {
+    let read = 0;
+    let closed = false;
+    async function* batches() {
+      try {
+        for await (const batch of batchesOf(numbered(100), 10)) {
+          read++;
+          yield batch;
+        }
+      } finally {
+        closed = true;
+      }
+    }
+    const rules = { kind: 'companies', input: 0, isUnchanged: null, recorded: [] } as const;
+    const limits = { items: 5, bytes: 1_000 };
+    for await (const _ of cutChunks(batches(), { ...rules, limits, duplicates: duplicatesOf([]) })) break;
+    expect([read, closed]).toEqual([1, true]);
+  });
+});
+
+describe('ranges of an earlier session', () => {
+  const limits = { items: 4, bytes: 1_000 };
+
+  test.each(['acknowledged', 'settled', 'rejected'] as const)('%s: not cut again', async (state) => {
+    const chunks = await cut(numbered(10), { limits, recorded: [recordedRange(0, 4, { state })] });
+    expect(ranges(chunks)).toEqual([
+      [4, 8, 4],
+      [8, 10, 2],
+    ]);
+  });
+
+  test.each(['intent', 'unknown'] as const)(
+    '%s: cut as it was, whatever the limits are now',
+    async (state) => {
+      const recorded = [recordedRange(3, 9, { state })];
+      const chunks = await cut(numbered(12), { limits, recorded });
+      expect(ranges(chunks)).toEqual([
+        [0, 3, 3],
+        [3, 9, 6],
+        [9, 12, 3],
+      ]);
+      expect(chunks.map((chunk) => chunk.recorded)).toEqual([null, recorded[0], null]);
+    },
+  );
+
+  test('two that lie side by side stay two, in whatever order they are given', async () => {
+    const recorded = [recordedRange(4, 6), recordedRange(2, 4)];
+    expect(ranges(await cut(numbered(8), { limits, recorded }))).toEqual([
+      [0, 2, 2],
+      [2, 4, 2],
+      [4, 6, 2],
+      [6, 8, 2],
+    ]);
+  });
+
+  test('a range keeps its bounds where its first and last rows are rejected', async () => {
+    const rows = numbered(6).map((row, i) => ({ ...row, rejected: i === 1 || i === 4 }));
+    const [first, again, last] = await cut(rows, { limits, recorded: [recordedRange(1, 5)] });
+    expect(ranges([first!, again!, last!])).toEqual([
+      [0, 1, 1],
+      [1, 5, 2],
+      [5, 6, 1],
+    ]);
+  });
+
+  test('a range in which nothing is left to send is not sent, and what follows is', async () => {
+    const recorded = [recordedRange(0, 2, { state: 'settled', rows: 0, unchanged: 2 })];
+    expect(ranges(await cut(numbered(3), { limits, recorded }))).toEqual([[2, 3, 1]]);
+  });
+
+  const aResume = fc
+    .record({ rows: fc.integer({ min: 0, max: 40 }), items: fc.integer({ min: 1, max: 7 }) })
+    .chain(({ rows, items }) =>
+      fc.record({
+        rows: fc.constant(rows),
+        items: fc.constant(items),
+        batch: fc.integer({ min: 1, max: 9 }),
+        rejected: fc.array(fc.nat({ max: Math.max(0, rows - 1) })),
+        // For each request of the first session: what became of it.
+        states: fc.array(
+          fc.constantFrom('intent', 'unknown', 'acknowledged', 'settled', 'rejected', 'withdrawn' as const),
+          { maxLength: 12 },
+        ),
+        later: fc.integer({ min: 1, max: 7 }),
+      }),
+    );
+
+  test('whatever was recorded, every row that is not in the service’s hands is cut exactly once', async () => {
+    await fc.assert(
+      fc.asyncProperty(aResume, async ({ rows: n, items, batch, rejected, states, later }) => {
+        const rows = numbered(n).map((row, i) => ({ ...row, rejected: rejected.includes(i) }));
+        const first = await cut(rows, { limits: { items, bytes: 10_000 } }, batch);
+        const all = first
+          .slice(0, states.length)
+          .map(({ first_row, end_row }, i) => recordedRange(first_row, end_row, { state: states[i]! }));
+        const recorded = all.filter(({ state }) => state !== 'withdrawn');
+        const again = await cut(rows, { limits: { items: later, bytes: 10_000 }, recorded }, batch + 1);
+
+        const kept = new Set(
+          recorded
+            .filter(({ state }) => state !== 'intent' && state !== 'unknown')
+            .flatMap(({ first_row, end_row }) =>
+              Array.from({ length: end_row - first_row }, (_, i) => first_row + i),
+            ),
+        );
+        const open = rows.flatMap((row, i) => (row.rejected || kept.has(i) ? [] : [i]));
+        expect(again.flatMap((chunk) => [...chunk.rows])).toEqual(open);
+        for (const chunk of again) {
+          if (chunk.recorded) {
+            const before = first.find(({ first_row }) => first_row === chunk.recorded!.first_row)!;
+            expect([chunk.first_row, chunk.end_row, chunk.rows]).toEqual([
+              before.first_row,
+              before.end_row,
+              before.rows,
+            ]);
+            expect(serialise(chunk).body.equals(serialise(before).body)).toBe(true);
+          } else expect(chunk.ends.length).toBeLessThanOrEqual(later);
+        }
+        // Ranges never overlap, so that the next session can tell them apart.
+        const taken = [...again, ...recorded.filter((r) => !again.some((c) => c.recorded === r))];
+        taken.sort((a, b) => a.first_row - b.first_row);
+        for (const [i, range] of taken.entries()) {
+          if (i > 0) expect(range.first_row).toBeGreaterThanOrEqual(taken[i - 1]!.end_row);
+        }
+      }),
+    );
+  });
+});
+
+describe('rows that the plan found to be held', () => {
+  const aHeld = fc.record({
+    rows: fc.array(fc.constantFrom('send', 'held', 'held', 'rejected'), { maxLength: 40, size: 'max' }),
+    items: fc.integer({ min: 1, max: 7 }),
+    batch: fc.integer({ min: 1, max: 15 }),
+    ranges: fc.array(
+      fc.record({
+        gap: fc.nat({ max: 5 }),
+        length: fc.integer({ min: 1, max: 8 }),
+        state: fc.constantFrom('intent', 'unknown', 'acknowledged', 'settled' as const),
+      }),
+      { maxLength: 4 },
+    ),
+  });
+
+  test('are cut in stretches as they would be one by one, across ranges of an earlier session too', async () => {
+    await fc.assert(
+      fc.asyncProperty(aHeld, async ({ rows: are, items, batch, ranges: made }) => {
+        const rows = numbered(are.length).map((row, i) => ({ ...row, rejected: are[i] === 'rejected' }));
+        let from = 0;
+        const recorded = made.map(({ gap, length, state }) => {
+          const first = from + gap;
+          from = first + length;
+          return recordedRange(first, from, { state });
+        });
+        const isHeld = (row: number): boolean => are[row] === 'held';
+        const over = { limits: { items, bytes: 1_000_000 }, recorded };
+        const isUnchanged: CutRules['isUnchanged'] = (rows, at) => isHeld(rows.ordinals[at]!);
+        const apart = await cut(rows, { ...over, isUnchanged }, batch);
+        const rules = { kind: 'companies', input: 0, isUnchanged: null, ...over } as const;
+        const together: Chunk[] = [];
+        for await (const chunk of cutChunks(heldBatchesOf(rows, isHeld, batch), {
+          ...rules,
+          duplicates: duplicatesOf([]),
+        })) {
+          together.push(chunk);
+        }
+        expect(together).toEqual(apart);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** Few ids, so that they meet; keys that have been trouble elsewhere. */
+const aRow: fc.Arbitrary<Row> = fc.record({
+  id: fc.constantFrom('a', 'b', 'c', '__proto__', 'é', '1', '01', '{}'),
+  metadata: fc.option(
+    fc
+      .dictionary(
+        fc.constantFrom('plan', '__proto__', 'constructor', '1', 'ü', ''),
+        fc.oneof(
+          fc.string(),
+          fc.integer(),
+          fc.constant(null),
+          fc.boolean(),
+          fc.constant({ nested: { deep: [1] } }),
+        ),
+        { noNullPrototype: false },
+      )
+      .map((value) => JSON.stringify(value)),
+    { nil: undefined },
+  ) as fc.Arbitrary<string>,
+});
+
+const aCut = fc.record({
+  rows: fc.array(aRow, { maxLength: 40, size: 'max' }),
+  items: fc.integer({ min: 1, max: 9 }),
+  spare: fc.integer({ min: 0, max: 200 }),
+  batch: fc.integer({ min: 1, max: 20 }),
+});
+
+/** The least limit under which every row can be sent. */
+const room = (rows: readonly Row[]): number =>
+  envelopeBytes('companies') + Math.max(0, ...rows.map((row) => Buffer.byteLength(itemOf(row))));
+
+describe('any rows', () => {
+  test('keep their order, stand in one chunk each, and hold both limits', async () => {
+    await fc.assert(
+      fc.asyncProperty(aCut, async ({ rows, items, spare, batch }) => {
+        const limits = { items, bytes: room(rows) + spare };
+        const chunks = await cut(rows, { limits }, batch);
+        expect(chunks.flatMap((chunk) => text(chunk))).toEqual(rows.map(itemOf));
+        expect(chunks.flatMap((chunk) => [...chunk.rows])).toEqual(rows.map((_, i) => i));
+        expect(chunks.flatMap((chunk) => [...chunk.lines])).toEqual(rows.map((_, i) => i + 2));
+        expect(chunks.flatMap((chunk) => [...chunk.prints.ids])).toEqual(rows.map(({ id }) => idHash(id)));
+        for (const [i, chunk] of chunks.entries()) {
+          expect(chunk.ends.length).toBeLessThanOrEqual(items);
+          expect(serialise(chunk).body.length).toBeLessThanOrEqual(limits.bytes);
+          expect(chunk.first_row).toBe(i === 0 ? 0 : chunks[i - 1]!.end_row);
+        }
+      }),
+    );
+  });
+
+  test('no chunk could have taken the next one’s first row as well', async () => {
+    await fc.assert(
+      fc.asyncProperty(aCut, async ({ rows, items, spare, batch }) => {
+        const limits = { items, bytes: room(rows) + spare };
+        // Every id once, so that nothing is merged and sizes are those of the items.
+        const own = rows.map((row, i) => ({ ...row, id: `${row.id}-${i}` }));
+        limits.bytes = room(own) + spare;
+        const chunks = await cut(own, { limits }, batch);
+        for (const [i, chunk] of chunks.slice(0, -1).entries()) {
+          const [next] = itemsOf(chunks[i + 1]!);
+          const full = chunk.ends.length === items;
+          expect(full || serialise(chunk).body.length + 1 + next!.length > limits.bytes).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test('come to the same as one upsert after the other, in which an id stands once a request', async () => {
+    await fc.assert(
+      fc.asyncProperty(aCut, async ({ rows, items, batch }) => {
+        const chunks = await cut(rows, { limits: { items, bytes: 1_000_000 } }, batch);
+        const stored = new Map<string, Map<string, unknown>>();
+        for (const chunk of chunks) {
+          const body = mergedOf(chunk);
+          const ids = body.map((item) => item.company_id);
+          expect(new Set(ids).size).toBe(ids.length);
+          expect(serialise(chunk)).toMatchObject({
+            items: body.length,
+            merged: chunk.ends.length - body.length,
+          });
+          for (const item of body) upsert(stored, item);
+        }
+        const wanted = new Map<string, Map<string, unknown>>();
+        for (const row of rows) upsert(wanted, JSON.parse(itemOf(row)) as Item);
+        expect(stored).toEqual(wanted);
+      }),
+    );
+  });
+
+  test('halved again and again, keep their order and their place, down to single rows', async () => {
+    await fc.assert(
+      fc.asyncProperty(aCut, async ({ rows, items, batch }) => {
+        const same = new Set(rows.filter((_, i) => i % 3 === 0).map(({ id }) => idHash(id)));
+        const isUnchanged: CutRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
+        for (const whole of await cut(rows, { limits: { items, bytes: 1_000_000 }, isUnchanged }, batch)) {
+          const parts = split(whole);
+          expect(parts.flatMap((part) => text(part))).toEqual(text(whole));
+          expect(parts.flatMap((part) => [...part.rows])).toEqual([...whole.rows]);
+          expect(parts.flatMap((part) => [...part.lines])).toEqual([...whole.lines]);
+          expect(parts.flatMap((part) => [...part.prints.ids])).toEqual([...whole.prints.ids]);
+          expect(parts.flatMap((part) => [...part.prints.contents])).toEqual([...whole.prints.contents]);
+          expect(parts.flatMap((part) => [...part.prints.records])).toEqual([...whole.prints.records]);
+          expect(parts[0]!.first_row).toBe(whole.first_row);
+          expect(parts.at(-1)!.end_row).toBe(whole.end_row);
+          for (const [i, part] of parts.entries()) {
+            if (i > 0) expect(part.first_row).toBe(parts[i - 1]!.end_row);
+            // Its rows are its own: those it sends, and those it left out as unchanged.
+            expect(part.ends.length + part.unchanged).toBe(part.end_row - part.first_row);
+            for (const row of part.rows) expect(row >= part.first_row && row < part.end_row).toBe(true);
+          }
+        }
+      }),
+    );
+  });
+});
+
+function split(chunk: Chunk): Chunk[] {
+  return chunk.ends.length < 2 ? [chunk] : halve(chunk).flatMap(split);
+}
+
+/** The service's merge: keys of the later stand, others stay. */
+function upsert(stored: Map<string, Map<string, unknown>>, { company_id, metadata }: Item): void {
+  const profile = stored.get(company_id) ?? new Map<string, unknown>();
+  stored.set(company_id, profile);
+  for (const [key, value] of Object.entries(metadata ?? {})) profile.set(key, value);
+}
+
+test('few changed rows among many are cut the same, however the batches fall', async () => {
+  const rows = numbered(300);
+  const changed = new Set(rows.filter((_, i) => i % 7 === 3 || i === 8).map(({ id }) => idHash(id)));
+  const isUnchanged: CutRules['isUnchanged'] = (prints, at) => !changed.has(prints.ids[at]!);
+  const limits = { items: 20, bytes: 1_000_000 };
+  const whole = await cut(rows, { isUnchanged, limits }, 300);
+  expect(whole.flatMap((chunk) => [...chunk.prints.ids])).toEqual([...changed]);
+  for (const batch of [1, 5, 10, 33]) {
+    const chunks = await cut(rows, { isUnchanged, limits }, batch);
+    expect(chunks).toEqual(whole);
+    expect(chunks.flatMap(split)).toEqual(whole.flatMap(split));
+  }
+});
+
+describe('halve', () => {
+  test('the first half is the larger; neither is what was recorded', async () => {
+    const [chunk] = await cut(numbered(5), { recorded: [recordedRange(0, 5, { state: 'unknown' })] });
+    const [first, second] = halve(chunk!);
+    expect(ranges([first, second])).toEqual([
+      [0, 3, 3],
+      [3, 5, 2],
+    ]);
+    expect([first.recorded, second.recorded]).toEqual([null, null]);
+  });
+
+  test('unchanged rows count with the half in whose range they lie', async () => {
+    const same = new Set(['c1', 'c2', 'c5'].map(idHash));
+    const [chunk] = await cut(numbered(6), { isUnchanged: (prints, at) => same.has(prints.ids[at]!) });
+    const [first, second] = halve(chunk!);
+    expect([first.first_row, first.end_row, first.unchanged]).toEqual([0, 4, 2]);
+    expect([second.first_row, second.end_row, second.unchanged]).toEqual([4, 6, 1]);
+  });
+});

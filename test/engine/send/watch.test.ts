@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'vitest';
+import { ServiceError, WaitTimeoutError } from '../../../src/engine/errors.js';
+import { pollInterval, type Sighting, type WatchOptions, watchJobs } from '../../../src/engine/send/watch.js';
+import type { Job } from '../../../src/engine/service/contract.js';
+import { IdleClock } from '../../support/clock.js';
+
+describe('pollInterval', () => {
+  test.each([
+    ['a new job', 0, 200],
+    ['just before a tenth counts', 2_000, 200],
+    ['a minute', 60_000, 6_000],
+    ['beyond 100 s it stays', 100_000, 10_000],
+    ['a day', 86_400_000, 10_000],
+  ])('%s', (_name, age, interval) => {
+    expect(pollInterval(age)).toBe(interval);
+  });
+});
+
+type Reply = Partial<Job> | Error;
+
+/** A service whose jobs answer by the time since the start: the last entry whose time has come. */
+function service(clock: IdleClock, jobs: Record<string, [from: number, reply: Reply][]>) {
+  const polls: { id: string; at: number }[] = [];
+  return {
+    polls,
+    job: async (id: string): Promise<Job> => {
+      polls.push({ id, at: clock.monotonic() });
+      const reply = jobs[id]!.filter(([from]) => from <= clock.monotonic()).at(-1)![1];
+      if (reply instanceof Error) throw reply;
+      return { job_id: id, status: 'queued', links: null, ...reply };
+    },
+  };
+}
+
+async function all(sightings: AsyncIterable<Sighting>): Promise<string[]> {
+  const seen: string[] = [];
+  for await (const one of sightings) {
+    seen.push(
+      one.missing
+        ? `${one.job_id} missing`
+        : `${one.job.job_id} ${one.job.status} ${one.job.completed_rows ?? '-'}`,
+    );
+  }
+  return seen;
+}
+
+const missing = new ServiceError('no such job', { status: 404 });
+const watch = (clock: IdleClock, over: Partial<WatchOptions> = {}): WatchOptions => ({ clock, ...over });
+
+describe('watchJobs', () => {
+  test('yields a job when its status or its rows change, and ends with it', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, {
+      a: [
+        [0, { status: 'queued' }],
+        [1_000, { status: 'processing', completed_rows: 10 }],
+        [2_000, { status: 'processing', completed_rows: 20 }],
+        [3_000, { status: 'completed', completed_rows: 30 }],
+      ],
+    });
+    expect(await all(watchJobs(client, ['a'], watch(clock)))).toEqual([
+      'a queued -',
+      'a processing 10',
+      'a processing 20',
+      'a completed 30',
+    ]);
+  });
+
+  test('follows several jobs, each to its own end; a status that is not known is unfinished', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, {
+      a: [[0, { status: 'completed' }]],
+      b: [
+        [0, { status: 'thinking' }],
+        [5_000, { status: 'failed' }],
+      ],
+    });
+    expect(await all(watchJobs(client, ['a', 'b'], watch(clock)))).toEqual([
+      'a completed -',
+      'b thinking -',
+      'b failed -',
+    ]);
+    expect(client.polls.filter(({ id }) => id === 'a')).toHaveLength(1);
+  });
+
+  test('polls at a tenth of the age, or at the fixed interval', async () => {
+    const times = async (intervalMs: number | null): Promise<number[]> => {
+      const clock = new IdleClock();
+      const client = service(clock, {
+        a: [
+          [0, {}],
+          [4_000, { status: 'completed' }],
+        ],
+      });
+      await all(watchJobs(client, ['a'], watch(clock, { intervalMs })));
+      return client.polls.map(({ at }) => Math.round(at));
+    };
+    expect(await times(1_500)).toEqual([0, 1_500, 3_000, 4_500]);
+    const own = await times(null);
+    expect(own.slice(0, 4)).toEqual([0, 200, 400, 600]);
+    expect(own.at(-1)! - own.at(-2)!).toBeGreaterThan(300);
+  });
+
+  test('an interval of nothing is one of a millisecond', async () => {
+    const clock = new IdleClock();
+    const { job, polls } = service(clock, {
+      a: [
+        [0, {}],
+        [5, { status: 'completed' }],
+      ],
+    });
+    const patient = {
+      job: async (id: string): Promise<Job> => {
+        if (polls.length > 10) throw new Error('asked without a pause');
+        return job(id);
+      },
+    };
+    await all(watchJobs(patient, ['a'], watch(clock, { intervalMs: 0 })));
+    expect(polls.map(({ at }) => at)).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  test('a record that was seen already is not yielded again, and one that has ended is not polled', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, {
+      a: [
+        [0, { status: 'queued' }],
+        [1_000, { status: 'completed' }],
+      ],
+    });
+    const queued = { job_id: 'a', status: 'queued' };
+    const failed = { job_id: 'x', status: 'failed' };
+    expect(await all(watchJobs(client, [queued, failed], watch(clock)))).toEqual(['a completed -']);
+    expect(client.polls.map(({ id }) => id)).not.toContain('x');
+  });
+
+  test('a 404 is thrown at once', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, { a: [[0, missing]] });
+    await expect(all(watchJobs(client, ['a'], watch(clock)))).rejects.toBe(missing);
+    expect(clock.monotonic()).toBe(0);
+  });
+
+  test('with a grace, a 404 that passes is no matter, and one that lasts makes the job missing', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, {
+      back: [
+        [0, missing],
+        [30_000, { status: 'completed' }],
+      ],
+      gone: [
+        [0, { status: 'queued' }],
+        [20_000, missing],
+      ],
+    });
+    const seen = await all(watchJobs(client, ['back', 'gone'], watch(clock, { missingGraceMs: 60_000 })));
+    expect(seen).toEqual(['gone queued -', 'back completed -', 'gone missing']);
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(80_000);
+    expect(clock.monotonic()).toBeLessThan(100_000);
+  });
+
+  test('the grace begins anew after the job was there', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, {
+      a: [
+        [0, missing],
+        [40_000, { status: 'queued' }],
+        [50_000, missing],
+        [90_000, { status: 'completed' }],
+      ],
+    });
+    const seen = await all(
+      watchJobs(client, ['a'], watch(clock, { missingGraceMs: 60_000, intervalMs: 5_000 })),
+    );
+    expect(seen).toEqual(['a queued -', 'a completed -']);
+  });
+
+  test('any other failure is thrown at once, grace or not', async () => {
+    const clock = new IdleClock();
+    const refused = new ServiceError('no', { status: 500 });
+    const client = service(clock, {
+      a: [
+        [0, {}],
+        [1_000, refused],
+      ],
+    });
+    await expect(all(watchJobs(client, ['a'], watch(clock, { missingGraceMs: 60_000 })))).rejects.toBe(
+      refused,
+    );
+  });
+
+  test('waiting ends at the deadline, and the error names what is unfinished', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, { a: [[0, { status: 'processing' }]] });
+    const error = await all(watchJobs(client, ['a'], watch(clock, { deadlineMs: 10_000 }))).catch(
+      (e: unknown) => e,
+    );
+    expect(error).toBeInstanceOf(WaitTimeoutError);
+    expect(error).toMatchObject({
+      message: expect.stringContaining('job a'),
+      hint: 'profiles job a --watch',
+    });
+    expect(clock.monotonic()).toBe(10_000);
+  });
+
+  test('a poll that hangs does not hold the wait open, and is ended', async () => {
+    const clock = new IdleClock();
+    let ended = false;
+    const client = {
+      job: (_id: string, signal?: AbortSignal) =>
+        new Promise<Job>((_resolve, reject) => {
+          signal?.addEventListener('abort', () => {
+            ended = true;
+            reject(signal.reason);
+          });
+        }),
+    };
+    await expect(all(watchJobs(client, ['a'], watch(clock, { deadlineMs: 5_000 })))).rejects.toBeInstanceOf(
+      WaitTimeoutError,
+    );
+    expect(ended).toBe(true);
+  });
+
+  test('the signal ends it, between polls too', async () => {
+    const clock = new IdleClock();
+    const stop = new AbortController();
+    const client = service(clock, { a: [[0, {}]] });
+    const sightings = watchJobs(client, ['a'], watch(clock, { signal: stop.signal }));
+    await sightings.next();
+    stop.abort('SIGINT');
+    await expect(sightings.next()).rejects.toBe('SIGINT');
+  });
+
+  test('a hundred jobs are polled a few at a time, and all of them', async () => {
+    const clock = new IdleClock();
+    let flying = 0;
+    let most = 0;
+    const client = {
+      job: async (job_id: string): Promise<Job> => {
+        most = Math.max(most, ++flying);
+        await Promise.resolve();
+        flying--;
+        return { job_id, status: 'completed', links: null };
+      },
+    };
+    const ids = Array.from({ length: 100 }, (_, i) => `job-${i}`);
+    expect(await all(watchJobs(client, ids, watch(clock)))).toHaveLength(100);
+    expect(most).toBe(8);
+  });
+});

@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import { AuthError, ContractError, NetworkError, ServiceError } from '../../../src/engine/errors.js';
+import { type Answer, judge, judgeRead, type Reply } from '../../../src/engine/service/answer.js';
+
+const NOW = Date.UTC(2024, 1, 29, 12, 0, 0);
+
+function reply(
+  status: number,
+  body: unknown = { errors: [{ message: 'why' }] },
+  more: Partial<Reply> = {},
+): Reply {
+  return {
+    type: 'reply',
+    status,
+    retryAfter: null,
+    requestId: 'r-1',
+    contentType: 'application/json',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    url: 'https://api.example.com/v1/x',
+    ...more,
+  };
+}
+
+const unsent: Answer = { type: 'unsent', reason: 'h refused the connection', tls: false };
+const noTls: Answer = {
+  type: 'unsent',
+  reason: "h's certificate has expired",
+  tls: true,
+  hint: 'check the clock',
+};
+const lost: Answer = { type: 'lost', reason: 'h reset the connection' };
+
+/** A verdict without its error: what is done. */
+const done = (answer: Answer): object => {
+  const { error: _, ...rest } = { error: null, ...judge(answer, NOW) };
+  return rest;
+};
+
+describe('judge: what becomes of an answer to a bulk request', () => {
+  it.each<[name: string, answer: Answer, verdict: object]>([
+    ['no connection', unsent, { do: 'retry', maybeSent: false, reason: 'h refused the connection' }],
+    ['TLS failure', noTls, { do: 'stop' }],
+    ['lost', lost, { do: 'retry', maybeSent: true, reason: 'h reset the connection' }],
+    [
+      'lost in a reply that is too long',
+      { type: 'lost', reason: 'too long', oversize: true },
+      { do: 'retry', maybeSent: true, reason: 'too long' },
+    ],
+    ['429 without a header', reply(429), { do: 'wait', waitMs: null }],
+    ['429 in seconds', reply(429, '', { retryAfter: '7' }), { do: 'wait', waitMs: 7_000 }],
+    [
+      '503 until a date',
+      reply(503, '', { retryAfter: 'Thu, 29 Feb 2024 12:00:30 GMT' }),
+      { do: 'wait', waitMs: 30_000 },
+    ],
+    ['429, negative', reply(429, '', { retryAfter: '-7' }), { do: 'wait', waitMs: null }],
+    [
+      '429, huge: the bound is the caller’s',
+      reply(429, '', { retryAfter: '99999' }),
+      { do: 'wait', waitMs: 99_999_000 },
+    ],
+    ['409', reply(409), { do: 'busy' }],
+    ['413', reply(413), { do: 'halve' }],
+  ])('%s', (_, answer, verdict) => {
+    expect(done(answer)).toMatchObject(verdict);
+  });
+
+  const statuses: Record<string, number[]> = {
+    'retry, maybe sent': [408, 500, 502, 504, 505, 507, 520, 599],
+    wait: [429, 503],
+    busy: [409],
+    halve: [413],
+    refuse: [400, 402, 406, 407, 410, 411, 415, 418, 422, 425, 431, 451, 499],
+    stop: [300, 301, 302, 303, 304, 307, 308, 401, 403, 404, 405, 501, 600],
+  };
+  it.each(Object.entries(statuses).flatMap(([what, list]) => list.map((status) => [status, what] as const)))(
+    '%i: %s',
+    (status, what) => {
+      const verdict = judge(reply(status), NOW);
+      expect(verdict.do === 'retry' && verdict.maybeSent ? 'retry, maybe sent' : verdict.do).toBe(what);
+    },
+  );
+
+  it.each([200, 201, 202, 299])('%i with a job id is accepted', (status) => {
+    const job = { job_id: 'j:1', status: 'validating', total_rows: 3, colour: 'red' };
+    expect(judge(reply(status, job), NOW)).toEqual({ do: 'accept', job });
+  });
+
+  it.each<[string, object, object]>([
+    ['no status', { job_id: 'j' }, { job_id: 'j', status: 'queued' }],
+    ['a status that is no text', { job_id: 'j', status: 3 }, { job_id: 'j', status: 'queued' }],
+    ['an unknown status', { job_id: 'j', status: 'napping' }, { job_id: 'j', status: 'napping' }],
+    [
+      'fields of the wrong type',
+      { job_id: 'j', status: 'queued', total_rows: '3', end_time: 7, mine: [1] },
+      { job_id: 'j', status: 'queued', mine: [1] },
+    ],
+  ])('a job with %s can still be followed', (_, body, job) => {
+    expect(judge(reply(202, body), NOW)).toEqual({ do: 'accept', job });
+  });
+
+  it.each<[string, unknown, Partial<Reply>, string]>([
+    ['no job id', { status: 'queued' }, {}, 'an object with the keys status, and no usable job_id'],
+    ['an empty job id', { job_id: '' }, {}, 'an object with the keys job_id, and no usable job_id'],
+    ['a job id that is no text', { job_id: 7 }, {}, 'an object with the keys job_id, and no usable job_id'],
+    ['broken JSON', '{"job_id": "j', {}, 'text that is not JSON'],
+    ['an array', [{ job_id: 'j' }], {}, 'an array of 1'],
+    ['nothing', '', {}, 'an empty body'],
+    ['a page', '<html>Welcome', { contentType: 'text/html' }, 'an HTML page'],
+  ])('202 with %s is accepted, not traceable', (_, body, more, came) => {
+    expect(judge(reply(202, body, more), NOW)).toEqual({
+      do: 'accept_untraceable',
+      reason: `accepted with 202 Accepted, but the reply is ${came} (x-request-id r-1)`,
+    });
+  });
+
+  it.each<[Answer, abstract new (...args: never[]) => Error, string, RegExp]>([
+    [unsent, NetworkError, 'h refused the connection', /network/],
+    [noTls, NetworkError, "h's certificate has expired", /check the clock/],
+    [lost, NetworkError, 'h reset the connection', /network/],
+    [
+      reply(401),
+      AuthError,
+      'the service refused the token: 401 Unauthorized: why (x-request-id r-1)',
+      /PROFILES_TOKEN/,
+    ],
+    [
+      reply(403),
+      AuthError,
+      'the service refused the token: 403 Forbidden: why (x-request-id r-1)',
+      /account/,
+    ],
+    [
+      reply(403, '<html><h1>403 Forbidden</h1>', { contentType: 'text/html' }),
+      AuthError,
+      'a proxy refused the request: 403 Forbidden (HTML page) (x-request-id r-1)',
+      /what stands before it/,
+    ],
+    [
+      reply(301, '', { location: 'https://elsewhere.example/\n' }),
+      ServiceError,
+      'https://api.example.com/v1/x redirects to https://elsewhere.example/: 301 Moved Permanently (x-request-id r-1)',
+      /never followed/,
+    ],
+    [
+      reply(404),
+      ServiceError,
+      'https://api.example.com/v1/x answered 404 Not Found: why (x-request-id r-1)',
+      /base URL/,
+    ],
+    [reply(422), ServiceError, 'the service answered 422 Unprocessable Entity: why (x-request-id r-1)', /^$/],
+    [reply(502), ServiceError, 'the service answered 502 Bad Gateway: why (x-request-id r-1)', /^$/],
+    [reply(503), ServiceError, 'the service answered 503 Service Unavailable: why (x-request-id r-1)', /^$/],
+    [reply(409), ServiceError, 'the service answered 409 Conflict: why (x-request-id r-1)', /^$/],
+    [reply(413), ServiceError, 'the service answered 413 Payload Too Large: why (x-request-id r-1)', /^$/],
+  ])('the error of case %# says what, where and the mend', (answer, type, message, hint) => {
+    const verdict = judge(answer, NOW);
+    if (!('error' in verdict)) throw new Error(`no error with ${verdict.do}`);
+    expect(verdict.error).toBeInstanceOf(type);
+    expect(verdict.error.message).toBe(message);
+    expect(verdict.error.hint ?? '').toMatch(hint);
+    expect(verdict.error.status).toBe(answer.type === 'reply' ? answer.status : undefined);
+    expect(verdict.error.requestId).toBe(answer.type === 'reply' ? 'r-1' : undefined);
+  });
+});
+
+describe('judgeRead: what becomes of an answer to a poll or a lookup', () => {
+  it.each<[string, Answer, object]>([
+    ['200', reply(200, [1]), { do: 'use', value: [1] }],
+    ['200 null', reply(200, null), { do: 'use', value: null }],
+    ['200, cut short', reply(200, '[{"id": 1}, {"i'), { do: 'again', waitMs: null }],
+    ['200, empty', reply(200, ''), { do: 'again', waitMs: null }],
+    ['200 with a page', reply(200, '<html>Welcome', { contentType: 'text/html' }), { do: 'stop' }],
+    ['no connection', unsent, { do: 'again', waitMs: null }],
+    ['lost', lost, { do: 'again', waitMs: null }],
+    ['TLS failure', noTls, { do: 'stop' }],
+    ['too long', { type: 'lost', reason: 'too long', oversize: true }, { do: 'stop' }],
+    ['429 in seconds', reply(429, '', { retryAfter: '7' }), { do: 'again', waitMs: 7_000 }],
+    ...[408, 409, 429, 500, 502, 503, 504, 505, 599].map((s): [string, Answer, object] => [
+      `${s}`,
+      reply(s),
+      { do: 'again', waitMs: null },
+    ]),
+    ...[301, 304, 400, 401, 403, 404, 405, 410, 413, 415, 422, 501].map((s): [string, Answer, object] => [
+      `${s}`,
+      reply(s),
+      { do: 'stop' },
+    ]),
+  ])('%s', (_, answer, verdict) => {
+    expect(judgeRead(answer, NOW)).toMatchObject(verdict);
+  });
+
+  it.each([
+    [429, /try again later/],
+    [502, /a proxy before it/],
+    [410, /check the base URL and, for a job, its id/],
+  ])('the error of %i says the mend', (status, hint) => {
+    const verdict = judgeRead(reply(status), NOW);
+    if (verdict.do === 'use') throw new Error(verdict.do);
+    expect(verdict.error.hint).toMatch(hint);
+  });
+
+  it('names what came instead of JSON', () => {
+    const verdict = judgeRead(reply(200, '<html>Welcome', { contentType: 'text/html' }), NOW);
+    if (verdict.do !== 'stop') throw new Error(verdict.do);
+    expect(verdict.error).toBeInstanceOf(ContractError);
+    expect(verdict.error.message).toBe(
+      'https://api.example.com/v1/x answered 200 OK with an HTML page (x-request-id r-1)',
+    );
+  });
+});

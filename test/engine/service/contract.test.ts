@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { errorBodySchema, jobSchema, lookupSchema } from '../../../src/engine/service/contract.js';
+
+const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown): boolean =>
+  schema.safeParse(value).success;
+
+describe('jobSchema', () => {
+  it.each<[string, unknown, boolean]>([
+    ['only what is needed', { job_id: 'j', status: 'queued' }, true],
+    ['an unknown status', { job_id: 'j', status: 'napping' }, true],
+    ['nulls', { job_id: 'j', status: 'queued', end_time: null, total_rows: null, links: null }, true],
+    ['links of any kind', { job_id: 'j', status: 'queued', links: ['a'] }, true],
+    ['no status', { job_id: 'j' }, false],
+    ['an empty id', { job_id: '', status: 'queued' }, false],
+    ['rows as text', { job_id: 'j', status: 'queued', total_rows: '3' }, false],
+  ])('%s: %s', (_, job, valid) => {
+    expect(accepts(jobSchema, job)).toBe(valid);
+  });
+
+  it('keeps fields that the spec does not name', () => {
+    const job = { job_id: 'j', status: 'queued', colour: { deep: [1] } };
+    expect(jobSchema.parse(job)).toEqual(job);
+  });
+});
+
+it('a lookup list is an array of objects of any shape', () => {
+  expect(accepts(lookupSchema, [])).toBe(true);
+  expect(accepts(lookupSchema, [{ id: 1, anything: null }])).toBe(true);
+  expect(accepts(lookupSchema, [1])).toBe(false);
+  expect(accepts(lookupSchema, { data: [] })).toBe(false);
+});
+
+it('an error body is known by its array of objects', () => {
+  expect(accepts(errorBodySchema, { errors: [{}] })).toBe(true);
+  expect(accepts(errorBodySchema, { errors: ['text'] })).toBe(false);
+});

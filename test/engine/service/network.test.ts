@@ -1,0 +1,372 @@
+/** Each way in which a request can fail, over real sockets: was it sent or not, and is it said well? As long as there are ways to fail. */
+import { fork } from 'node:child_process';
+import { getEventListeners, once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Answer } from '../../../src/engine/service/client.js';
+import { askInProcess } from './support/ask-process.js';
+import { BODY, JOB, testClient } from './support/client.js';
+import { closedPort, http, httpServer, rawServer } from './support/servers.js';
+
+const JSON_JOB = JSON.stringify(JOB);
+
+/** The answer to one submission. */
+const submit = (url: string, options: Parameters<typeof testClient>[1] = {}): Promise<Answer> =>
+  testClient(url, options).submit('companies', BODY);
+
+describe('nothing was sent', () => {
+  it('refused', async () => {
+    const port = await closedPort();
+    expect(await submit(`http://127.0.0.1:${port}`)).toEqual({
+      type: 'unsent',
+      tls: false,
+      reason: `127.0.0.1:${port} refused the connection (ECONNREFUSED)`,
+    });
+  });
+
+  it('refused on every address of a name', async () => {
+    const port = await closedPort();
+    const answer = await submit(`http://localhost:${port}`);
+    expect(answer).toMatchObject({ type: 'unsent', tls: false });
+    expect(answer).toMatchObject({
+      reason: expect.stringMatching(/:\d+ refused the connection \(ECONNREFUSED\)$/),
+    });
+  });
+
+  it('no such host', async () => {
+    const answer = await submit('http://nonexistent.invalid');
+    expect(answer).toMatchObject({ type: 'unsent', tls: false });
+    // A machine without any name server cannot say that the name does not exist.
+    expect(answer).toMatchObject({
+      reason: expect.stringMatching(/^the host name nonexistent\.invalid .*\(E/),
+    });
+  });
+
+  it('connect timeout', async () => {
+    const url = await deafListener();
+    const started = performance.now();
+    expect(await submit(url, { connectTimeoutMs: 80 })).toEqual({
+      type: 'unsent',
+      tls: false,
+      reason: `${new URL(url).host} did not accept a connection in time (UND_ERR_CONNECT_TIMEOUT)`,
+    });
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  it('the deadline of the whole request passes while connecting', async () => {
+    const url = await deafListener();
+    expect(await submit(url, { timeoutMs: 80 })).toEqual({
+      type: 'unsent',
+      tls: false,
+      reason: `no connection to ${new URL(url).host} within 80ms (--timeout)`,
+    });
+  });
+
+  it('a request whose deadline passed while it waited for its turn is never written', async () => {
+    const held: Socket[] = [];
+    const server = await rawServer((socket) => held.push(socket));
+    const client = testClient(server.url, { connections: 1, timeoutMs: 100 });
+    const answers = await Promise.all([client.submit('companies', BODY), client.submit('users', BODY)]);
+    expect(answers.map(({ type }) => type)).toEqual(['lost', 'unsent']);
+    await client.submit('companies', BODY);
+    expect(server.requests.map((text) => text.slice(0, 20))).toEqual(Array(2).fill('POST /v1/companies/b'));
+  });
+
+  it('an aborted signal', async () => {
+    const server = await rawServer((socket) => socket.end(http(202, JSON_JOB)));
+    const before = AbortSignal.abort('SIGINT');
+    expect(
+      await testClient(server.url)
+        .submit('users', BODY, before)
+        .catch((reason) => reason),
+    ).toBe('SIGINT');
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('it was sent, and nobody knows what became of it', () => {
+  const head = 'HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\n';
+  const whole = `${head}Content-Length: ${JSON_JOB.length}\r\n\r\n`;
+  const half = JSON_JOB.slice(0, 10);
+
+  it.each<[name: string, act: (socket: Socket) => void, reason: RegExp]>([
+    ['closed without a reply', (s) => s.end(), /closed the connection before its reply/],
+    [
+      'reset without a reply',
+      (s) => s.resetAndDestroy(),
+      /reset the connection before its reply \(ECONNRESET\)/,
+    ],
+    ['cut in the status line', (s) => s.end('HTTP/1.1 20'), /closed the connection before its reply/],
+    ['cut in the header', (s) => s.end(head), /closed the connection before its reply/],
+    ['cut before the body', (s) => s.end(whole), /closed the connection in the middle of its reply/],
+    ['cut in the body', (s) => s.end(whole + half), /closed the connection in the middle of its reply/],
+    [
+      'cut in the body of a reply that announces its end',
+      (s) => s.end(`${head}Connection: close\r\nContent-Length: ${JSON_JOB.length}\r\n\r\n${half}`),
+      /closed the connection in the middle of its reply/,
+    ],
+    [
+      'chunks not ended',
+      (s) =>
+        s.end(`${head}Transfer-Encoding: chunked\r\n\r\n${JSON_JOB.length.toString(16)}\r\n${JSON_JOB}\r\n`),
+      /closed the connection in the middle of its reply/,
+    ],
+    [
+      'chunks not ended in a reply that announces its end',
+      (s) =>
+        s.end(
+          `${head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${JSON_JOB.length.toString(16)}\r\n${JSON_JOB}\r\n`,
+        ),
+      /closed the connection in the middle of its reply/,
+    ],
+    [
+      'cut where no length was given',
+      (s) => s.end(`${head}\r\n${half}`),
+      /closed the connection in the middle of its reply/,
+    ],
+    ['not HTTP', (s) => s.end('SSH-2.0-OpenSSH_9.2\r\n'), /answered with what is not HTTP: /],
+  ])('%s', async (_, act, reason) => {
+    const server = await rawServer(act);
+    expect(await submit(server.url)).toEqual({ type: 'lost', reason: expect.stringMatching(reason) });
+    expect(server.requests).toHaveLength(1); // no retry beneath the recorded intent
+  });
+
+  it.each<[name: string, header: string]>([
+    ['with its length', `Content-Length: ${JSON_JOB.length}\r\n\r\n`],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\n'],
+    ['without a length', '\r\n'],
+  ])('reset in the body of a reply %s', async (_, header) => {
+    const server = await rawServer((socket) => {
+      socket.write(head + header + half.slice(0, 5), () => {
+        setTimeout(() => socket.resetAndDestroy(), 20); // let the half reply arrive first
+      });
+    });
+    expect(await submit(server.url)).toEqual({
+      type: 'lost',
+      reason: expect.stringMatching(/in the middle of its reply/),
+    });
+  });
+
+  it('reset while the request is still being sent', async () => {
+    const server = await rawServer(() => {});
+    const client = testClient(server.url);
+    const sending = client.submit('users', Buffer.alloc(32 << 20, ' '));
+    const cut = setInterval(() => void (server.connections() > 0 && reset()), 5);
+    const reset = (): void => {
+      clearInterval(cut);
+      for (const socket of server.sockets) socket.resetAndDestroy();
+    };
+    expect(await sending).toEqual({
+      type: 'lost',
+      reason: expect.stringMatching(/reset the connection before its reply/),
+    });
+  });
+
+  it.each<[name: string, act: (socket: Socket) => void]>([
+    ['hangs before the reply', () => {}],
+    ['hangs in the header', (s) => s.write(head)],
+    ['hangs in the body', (s) => s.write(whole + half)],
+    [
+      'drips: every byte is in time, the whole is not',
+      (s) => {
+        s.write(whole);
+        const drip = setInterval(() => s.write('x'), 5);
+        s.on('close', () => clearInterval(drip));
+      },
+    ],
+  ])('%s', async (_, act) => {
+    const server = await rawServer(act);
+    const started = performance.now();
+    expect(await submit(server.url, { timeoutMs: 80 })).toEqual({
+      type: 'lost',
+      reason: `${new URL(server.url).host} gave no complete reply within 80ms (--timeout)`,
+    });
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
+  it('aborted in flight: the reason is thrown and the connection closed', async () => {
+    const stop = new AbortController();
+    let closed: Promise<unknown> = Promise.resolve();
+    const server = await rawServer((socket) => {
+      closed = once(socket, 'close');
+      stop.abort('SIGINT');
+    });
+    expect(
+      await testClient(server.url)
+        .submit('users', BODY, stop.signal)
+        .catch((reason) => reason),
+    ).toBe('SIGINT');
+    await closed;
+  });
+});
+
+describe('a complete reply', () => {
+  it.each<[name: string, bytes: string]>([
+    ['with its length', http(202, JSON_JOB)],
+    [
+      'in chunks',
+      `HTTP/1.1 202 X\r\nTransfer-Encoding: chunked\r\n\r\n${JSON_JOB.length.toString(16)}\r\n${JSON_JOB}\r\n0\r\n\r\n`,
+    ],
+    ['without a length, but whole', `HTTP/1.1 202 X\r\n\r\n${JSON_JOB}`],
+    ['of HTTP/1.0', `HTTP/1.0 202 X\r\n\r\n${JSON_JOB}`],
+    ['after an interim one', `HTTP/1.1 102 Processing\r\n\r\n${http(202, JSON_JOB)}`],
+  ])('%s', async (_, bytes) => {
+    const server = await rawServer((socket) => socket.end(bytes));
+    expect(await submit(server.url)).toMatchObject({ type: 'reply', status: 202, body: JSON_JOB });
+  });
+
+  it.each([
+    ['a page without a length', 'HTTP/1.1 200 X\r\nContent-Type: text/html\r\n\r\n<html>Hi', 200],
+    ['an error without a length', 'HTTP/1.1 502 X\r\n\r\nupstream', 502],
+    ['no content', 'HTTP/1.1 204 X\r\n\r\n', 204],
+  ])('%s is complete too', async (_, bytes, status) => {
+    const server = await rawServer((socket) => socket.end(bytes));
+    expect(await submit(server.url)).toMatchObject({ type: 'reply', status });
+  });
+
+  it('does not follow a redirect: nothing arrives there', async () => {
+    const elsewhere = await httpServer((_, response) => response.end('{}'));
+    for (const status of [301, 302, 303, 307, 308]) {
+      const server = await httpServer((_, response) => {
+        response.writeHead(status, { location: `${elsewhere.url}/v1/companies/bulk_identify` }).end();
+      });
+      expect(await submit(server.url)).toMatchObject({ type: 'reply', status });
+      expect(server.seen).toHaveLength(1);
+    }
+    expect(elsewhere.seen).toEqual([]);
+  });
+
+  it('is read while the request is still being sent: a service refuses a large body early', async () => {
+    const server = await httpServer(() => {});
+    server.server.removeAllListeners('request').on('request', (request, response) => {
+      response
+        .writeHead(413, { 'content-type': 'application/json', connection: 'close' })
+        .end('{"error":"too large"}');
+      request.resume(); // reads on, as servers do that want their answer to arrive
+    });
+    const answer = await testClient(server.url).submit('users', Buffer.alloc(32 << 20, ' '));
+    expect(answer).toMatchObject({ type: 'reply', status: 413 });
+  });
+});
+
+describe('a connection that is kept', () => {
+  it('is used again', async () => {
+    const server = await rawServer((socket) => socket.write(http(202, JSON_JOB)));
+    const client = testClient(server.url, { connections: 1 });
+    for (let i = 0; i < 3; i++) await client.submit('companies', BODY);
+    expect(server.requests).toHaveLength(3);
+    expect(server.connections()).toBe(1);
+  });
+
+  it('is made anew when the server closed it between two requests', async () => {
+    const closed: Promise<unknown>[] = [];
+    const server = await rawServer((socket) => {
+      closed.push(once(socket, 'close'));
+      socket.write(http(202, JSON_JOB), () => socket.end());
+    });
+    const client = testClient(server.url, { connections: 1 });
+    for (let i = 0; i < 5; i++) {
+      expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', status: 202 });
+      await closed.at(-1);
+    }
+    expect(server.connections()).toBe(5);
+  });
+
+  it('is made anew even if this program was too busy to notice', async () => {
+    const worker = new Worker(new URL('support/closing-server.mjs', import.meta.url), {
+      workerData: { reply: http(202, JSON_JOB) },
+    });
+    onTestFinished(async () => void (await worker.terminate()));
+    const [port] = await once(worker, 'message');
+    const client = testClient(`http://127.0.0.1:${port}`, { connections: 1 });
+    for (let i = 0; i < 5; i++) {
+      expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', status: 202 });
+      const until = performance.now() + 15;
+      while (performance.now() < until); // as reading a file does: the end arrives, and nobody looks
+    }
+  });
+
+  it('is lost when the server closes it as the request arrives', async () => {
+    const server = await rawServer((socket, nth) => {
+      if (nth === 1) socket.write(http(202, JSON_JOB));
+      else socket.destroy();
+    });
+    const client = testClient(server.url, { connections: 1 });
+    await client.submit('companies', BODY);
+    expect(await client.submit('companies', BODY)).toMatchObject({ type: 'lost' });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('is not used again after a reply was given up', async () => {
+    const server = await rawServer((socket, nth) => {
+      const late = (): unknown => socket.write(http(202, '{"job_id":"of the first"}'));
+      // In real time, since the socket's: after the deadline of 60 ms.
+      if (nth === 1) setTimeout(late, 120);
+      else socket.write(http(202, JSON_JOB));
+    });
+    const client = testClient(server.url, { connections: 1, timeoutMs: 60 });
+    expect(await client.submit('companies', BODY)).toMatchObject({ type: 'lost' });
+    expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', body: JSON_JOB });
+  });
+});
+
+describe('nothing is left behind', () => {
+  it('close ends what is under way', async () => {
+    const [hanging, deaf] = [await rawServer(() => {}), await deafListener()];
+    const clients = [testClient(hanging.url), testClient(deaf)];
+    const answers = clients.map((client) => client.submit('companies', BODY));
+    while (hanging.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await Promise.all(clients.map((client) => client.close()));
+    expect((await Promise.all(answers)).map(({ type }) => type)).toEqual(['lost', 'unsent']);
+  });
+
+  it('a process ends by itself, long before the deadlines it has set', async () => {
+    const server = await httpServer((_, response) => response.writeHead(202).end(JSON_JOB));
+    const started = performance.now();
+    const ended = async (url: string, timeoutMs: number): Promise<string> => {
+      const [answer] = await askInProcess([url], { timeoutMs });
+      return answer!.type;
+    };
+    const deaf = await deafListener();
+    // The first deadline is far away; the second passes while a connection is being made, for 10 s at most.
+    expect(await Promise.all([ended(server.url, 60_000), ended(deaf, 100)])).toEqual(['reply', 'unsent']);
+    expect(performance.now() - started).toBeLessThan(8_000);
+  });
+
+  it('a signal that outlives many requests keeps none of them', async () => {
+    const server = await httpServer((_, response) => response.end('{}'));
+    const { signal } = new AbortController();
+    const client = testClient(server.url);
+    for (let i = 0; i < 3; i++) await client.submit('users', BODY, signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('many requests at once are no reason for a warning', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): unknown => warnings.push(warning);
+    process.on('warning', onWarning);
+    onTestFinished(() => void process.off('warning', onWarning));
+    const server = await httpServer((_, response) => response.end('{}'));
+    const { signal } = new AbortController();
+    const client = testClient(server.url);
+    await Promise.all(Array.from({ length: 20 }, () => client.submit('users', BODY, signal)));
+    await new Promise((resolve) => setImmediate(resolve)); // warnings come a tick late
+    expect(server.seen).toHaveLength(20);
+    expect(warnings).toEqual([]);
+  });
+});
+
+/** A port that neither accepts nor refuses. */
+async function deafListener(): Promise<string> {
+  const child = fork(fileURLToPath(new URL('support/deaf-listener.mjs', import.meta.url)), { execArgv: [] });
+  const [port] = (await once(child, 'message')) as [number];
+  const queued = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  onTestFinished(() => {
+    for (const socket of queued) socket.destroy();
+    child.kill('SIGKILL');
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50)); // the queue fills; no event tells
+  return `http://127.0.0.1:${port}`;
+}

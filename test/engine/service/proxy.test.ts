@@ -1,0 +1,172 @@
+/** Proxies from the environment, through a small one of the test's own that leads every tunnel to one server. */
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ConfigError } from '../../../src/engine/errors.js';
+import { built, profiles } from '../../support/child.js';
+import { scratch } from '../../support/cli.js';
+import { BODY, JOB, TOKEN, testClient } from './support/client.js';
+import { closedPort, httpServer, type Listening, listen, rawServer } from './support/servers.js';
+
+const folder = scratch();
+
+interface Proxy extends Listening {
+  tunnels: { to: string; headers: IncomingHttpHeaders }[];
+}
+
+async function proxyTo(port: number, refuseWith?: number): Promise<Proxy> {
+  const tunnels: Proxy['tunnels'] = [];
+  const server = createServer((_, response) => void response.writeHead(500).end('only tunnels'));
+  server.on('connect', (request, socket) => {
+    tunnels.push({ to: request.url!, headers: request.headers });
+    if (refuseWith) return void socket.end(`HTTP/1.1 ${refuseWith} No\r\n\r\n`);
+    const onward = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      socket.pipe(onward).pipe(socket);
+    });
+    for (const end of [socket, onward]) end.on('error', () => {});
+    onTestFinished(() => void onward.destroy());
+  });
+  return { ...(await listen(server)), tunnels };
+}
+
+const answerJob: RequestListener = (_, response) => void response.end(JSON.stringify(JOB));
+
+describe('a proxy', () => {
+  it.each(['HTTP_PROXY', 'http_proxy'])('%s leads to the service', async (name) => {
+    const service = await httpServer(answerJob);
+    const proxy = await proxyTo(service.port);
+    const client = testClient('http://service.example/eu', { proxy: { [name]: proxy.url } });
+    expect(await client.job('j:1')).toEqual(JOB);
+    expect(service.seen).toMatchObject([
+      {
+        path: '/eu/v1/background_jobs/j%3A1',
+        headers: { host: 'service.example', authorization: `Token ${TOKEN}` },
+      },
+    ]);
+    expect(proxy.tunnels.map(({ to }) => to)).toEqual(['service.example:80']);
+    expect(JSON.stringify(proxy.tunnels)).not.toContain(TOKEN);
+  });
+
+  it('HTTPS_PROXY is for https, and is only a tunnel', async () => {
+    const service = await httpServer(answerJob);
+    const proxy = await proxyTo(service.port);
+    const client = testClient('https://service.example', {
+      proxy: { HTTPS_PROXY: proxy.url, HTTP_PROXY: 'http://127.0.0.1:9' },
+    });
+    // The server behind the tunnel speaks no TLS, and that is noticed before anything is sent.
+    expect(await client.submit('users', BODY)).toMatchObject({
+      type: 'unsent',
+      tls: true,
+      reason: expect.stringMatching(/^service\.example does not speak TLS on this port/),
+    });
+    expect(proxy.tunnels.map(({ to }) => to)).toEqual(['service.example:443']);
+    expect(service.seen).toEqual([]);
+  });
+
+  it('may be written without a scheme, and with a name and a password', async () => {
+    const service = await httpServer(answerJob);
+    const proxy = await proxyTo(service.port);
+    const client = testClient('http://service.example', {
+      proxy: { HTTP_PROXY: `me:p%40ss@127.0.0.1:${proxy.port}` },
+    });
+    await client.job('j-1');
+    expect(proxy.tunnels[0]!.headers['proxy-authorization']).toBe(`Basic ${btoa('me:p@ss')}`);
+  });
+
+  it.each(['service.invalid', '.invalid', '*', 'other.example, service.invalid:80'])(
+    'is left out where NO_PROXY is %s',
+    async (value) => {
+      const proxy = await proxyTo(await closedPort());
+      const client = testClient('http://service.invalid', {
+        proxy: { HTTP_PROXY: proxy.url, NO_PROXY: value },
+      });
+      expect(await client.submit('users', BODY)).toMatchObject({
+        type: 'unsent',
+        reason: expect.stringContaining('the host name service.invalid'),
+      });
+      expect(proxy.tunnels).toEqual([]);
+    },
+  );
+
+  it.each(['127.0.0.1', 'localhost'])('never sees what goes to %s', async (host) => {
+    const service = await httpServer(answerJob);
+    const proxy = await proxyTo(service.port);
+    const client = testClient(`http://${host}:${service.port}`, {
+      proxy: { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url },
+    });
+    expect(await client.job('j-1')).toEqual(JOB);
+    expect(proxy.tunnels).toEqual([]);
+  });
+
+  it('is taken from the given environment, never from the process', async () => {
+    const proxy = await proxyTo(await closedPort());
+    for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy'])
+      vi.stubEnv(name, proxy.url);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    for (const given of [{}, { HTTPS_PROXY: 'http://127.0.0.1:9' }]) {
+      const client = testClient('http://service.invalid', { proxy: given });
+      expect(await client.submit('users', BODY)).toMatchObject({ type: 'unsent' });
+    }
+    expect(proxy.tunnels).toEqual([]);
+  });
+});
+
+describe('a proxy that fails', () => {
+  it.each([403, 407, 502])('answers %i: nothing was sent', async (status) => {
+    const proxy = await proxyTo(0, status);
+    const client = testClient('http://service.example', { proxy: { HTTP_PROXY: proxy.url } });
+    expect(await client.submit('users', BODY)).toEqual({
+      type: 'unsent',
+      tls: false,
+      reason: `the proxy refused to connect to service.example: it answered ${status}`,
+      hint: expect.stringContaining('NO_PROXY'),
+    });
+  });
+
+  it('is down: the message names it, without its password', async () => {
+    const port = await closedPort();
+    const client = testClient('http://service.example', {
+      proxy: { HTTP_PROXY: `http://me:hunter2@127.0.0.1:${port}` },
+    });
+    const answer = await client.submit('users', BODY);
+    expect(answer).toMatchObject({
+      type: 'unsent',
+      reason: `127.0.0.1:${port} refused the connection (ECONNREFUSED)`,
+    });
+    expect(JSON.stringify([answer, client.entries])).not.toContain('hunter2');
+  });
+
+  it('hangs: the deadline of the request counts', async () => {
+    const proxy = await rawServer(() => {});
+    const client = testClient('https://service.example', {
+      proxy: { HTTPS_PROXY: proxy.url },
+      timeoutMs: 80,
+    });
+    expect(await client.submit('users', BODY)).toEqual({
+      type: 'unsent',
+      tls: false,
+      reason: 'no connection to service.example within 80ms (--timeout)',
+    });
+  });
+
+  it.each(['http://', 'ftp://proxy.example', 'http://me:hunter2@proxy example'])('%s is refused', (value) => {
+    const make = (): unknown => testClient('http://127.0.0.1:1', { proxy: { HTTPS_PROXY: value } });
+    expect(make).toThrow(ConfigError);
+    expect(make).toThrow(/^HTTPS_PROXY is not the URL of a proxy$/);
+  });
+});
+
+it('leads the built command out, whose bundle loads it when it is set', async () => {
+  await built();
+  const proxy = await proxyTo(await closedPort(), 403);
+  writeFileSync(join(folder, 'companies.csv'), 'company_id\nc-1\n');
+  const argv = ['import', 'companies.csv', '--retries', '0', '--base-url', 'https://service.example'];
+  const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: proxy.url };
+  const { code, stderr } = await profiles(argv, { cwd: folder, env }).ended;
+  expect(stderr).toContain('the proxy refused to connect to service.example: it answered 403');
+  expect(code).toBe(6);
+  expect(proxy.tunnels.map(({ to }) => to)).toEqual(['service.example:443']);
+});

@@ -1,0 +1,17 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { shellWord } from '../../src/engine/shell.js';
+
+test.each([
+  ['companies.csv', 'companies.csv'],
+  ['urn:profiles:job:default/712b5eea-1', 'urn:profiles:job:default/712b5eea-1'],
+  ['my companies.csv', "'my companies.csv'"],
+  ["it's.csv", "'it'\\''s.csv'"],
+  ['a$(b)`c`;d&e|f>g*h?[i]~j\\k"l\n', "'a$(b)`c`;d&e|f>g*h?[i]~j\\k\"l\n'"],
+  ['~/c.csv', "'~/c.csv'"],
+  ['Łódź.csv', "'Łódź.csv'"],
+  ['', "''"],
+])('%j is %s, and a shell reads it back', (text, word) => {
+  expect(shellWord(text)).toBe(word);
+  expect(execFileSync('sh', ['-c', `printf %s ${word}`], { encoding: 'utf8' })).toBe(text);
+});

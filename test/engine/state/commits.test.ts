@@ -1,0 +1,132 @@
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { test as base, describe, expect } from 'vitest';
+import { StateError } from '../../../src/engine/errors.js';
+import { Commits } from '../../../src/engine/state/commits.js';
+
+interface Fixtures {
+  /** Has one table, of words. */
+  db: DatabaseSyncInstance;
+  commits: Commits;
+  /** The words that a second connection finds: those that are on disk. */
+  onDisk: () => string[];
+}
+
+const test = base.extend<Fixtures>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
+  db: async ({}, use) => {
+    const file = join(tmpdir(), `profiles-commits-${process.pid}-${Math.random()}.db`);
+    const db = new DatabaseSync(file);
+    db.exec('CREATE TABLE words (word TEXT UNIQUE)');
+    await use(db);
+    db.close();
+    rmSync(file);
+  },
+  commits: async ({ db }, use) => use(new Commits(db, '/state')),
+  onDisk: async ({ db }, use) => {
+    const second = new DatabaseSync(db.location()!, { readOnly: true });
+    const words = second.prepare('SELECT word FROM words ORDER BY rowid');
+    await use(() => words.all().map((row) => (row as { word: string }).word));
+    second.close();
+  },
+});
+
+const add = (db: DatabaseSyncInstance, word: string) => (): void => {
+  db.prepare('INSERT INTO words VALUES (?)').run(word);
+};
+
+/** What each came to: the error, or null. */
+const outcomes = async (commits: readonly Promise<void>[]): Promise<unknown[]> =>
+  (await Promise.allSettled(commits)).map((each) => (each.status === 'rejected' ? each.reason : null));
+
+describe('Commits', () => {
+  test('is on disk when it resolves, and not before', async ({ db, commits, onDisk }) => {
+    const one = commits.commit(add(db, 'one'));
+    expect(onDisk()).toEqual([]);
+    await one;
+    expect(onDisk()).toEqual(['one']);
+  });
+
+  test('changes of one turn share a transaction, in the order they were asked for', async ({
+    db,
+    commits,
+    onDisk,
+  }) => {
+    /** What was on disk when each change was made. */
+    const found: string[][] = [];
+    const words = ['a', 'b', 'c'].map((word) =>
+      commits.commit(() => {
+        add(db, word)();
+        found.push(onDisk());
+      }),
+    );
+    await words[0];
+    expect(onDisk()).toEqual(['a', 'b', 'c']);
+    await Promise.all(words);
+    expect(found).toEqual([[], [], []]);
+  });
+
+  test('a change of a later turn finds the earlier one on disk', async ({ db, commits, onDisk }) => {
+    await commits.commit(add(db, 'a'));
+    await commits.commit(() => expect(onDisk()).toEqual(['a']));
+  });
+
+  test('one that fails takes its whole turn with it, and none of it is on disk', async ({
+    db,
+    commits,
+    onDisk,
+  }) => {
+    const [first, second, third] = await outcomes(
+      ['a', 'a', 'b'].map((word) => commits.commit(add(db, word))),
+    );
+    expect(first).toBeInstanceOf(StateError);
+    expect(String(first)).toContain('cannot record the import in /state: UNIQUE constraint failed');
+    expect([second, third]).toEqual([first, first]);
+    expect(onDisk()).toEqual([]);
+  });
+
+  test('after a failure every later one fails with the same error, and is not tried', async ({
+    db,
+    commits,
+    onDisk,
+  }) => {
+    const [failure] = await outcomes([commits.commit(() => db.exec('no SQL'))]);
+    let tried = false;
+    const [later] = await outcomes([
+      commits.commit(() => {
+        tried = true;
+      }),
+    ]);
+    expect(failure).toBeInstanceOf(StateError);
+    expect(later).toBe(failure);
+    expect(tried).toBe(false);
+    expect(onDisk()).toEqual([]);
+  });
+
+  test('a transaction that cannot begin is such a failure too', async ({ db, commits }) => {
+    const other = new DatabaseSync(db.location()!);
+    other.exec('BEGIN IMMEDIATE');
+    const [failure] = await outcomes([commits.commit(add(db, 'a'))]);
+    other.exec('COMMIT');
+    other.close();
+    expect(String(failure)).toContain('database is locked');
+    expect(await outcomes([commits.commit(add(db, 'b'))])).toEqual([failure]);
+  });
+
+  test('a full disk says what to do about it', async ({ db, commits }) => {
+    db.exec('PRAGMA max_page_count = 3');
+    const much = 'x'.repeat(100_000);
+    const [failure] = (await outcomes([commits.commit(add(db, much))])) as [StateError];
+    expect(failure.message).toContain('database or disk is full');
+    expect(failure.hint).toBe('free some disk space, then resume');
+  });
+
+  test('flush commits what waits at once', async ({ db, commits, onDisk }) => {
+    const waiting = commits.commit(add(db, 'a'));
+    commits.flush();
+    expect(onDisk()).toEqual(['a']);
+    await waiting;
+  });
+});

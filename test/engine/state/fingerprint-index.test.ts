@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FingerprintIndex, type Prints } from '../../../src/engine/state/fingerprint-index.js';
+import { contentsOf, printsOf } from './support/state.js';
+
+describe('FingerprintIndex', () => {
+  test('matches an id with the content that was set, and nothing else', () => {
+    const index = new FingerprintIndex();
+    index.apply(printsOf([1, 10], [2, 20]), true);
+    const asked = printsOf([1, 10], [1, 20], [2, 20], [3, 10]);
+    expect([0, 1, 2, 3].map((at) => index.matches(asked, at))).toEqual([true, false, true, false]);
+    expect([...index.idsOf(asked.records)]).toEqual([1n, 0n, 2n, 0n]);
+  });
+
+  test('a content whose record is not known matches no record, least of all an unknown one', () => {
+    const index = new FingerprintIndex();
+    const prints = { ...printsOf([1, 10]), records: BigUint64Array.of(0n) };
+    index.apply(prints, true);
+    expect(index.matches(prints, 0)).toBe(true);
+    expect([...index.idsOf(prints.records)]).toEqual([0n]);
+    index.apply(printsOf([1, 10]), true);
+    index.apply(printsOf([1, 10]), false);
+    expect([...index.idsOf(printsOf([1, 10]).records)]).toEqual([0n]);
+  });
+
+  test('a record that is not known is none of those that were cleared', () => {
+    const index = new FingerprintIndex(100);
+    const of = (record: bigint): Prints => ({ ...printsOf([5, 6]), records: BigUint64Array.of(record) });
+    for (const record of [1_024n, 77n, 2_048n]) index.apply(of(record), true);
+    expect([...index.idsOf(BigUint64Array.of(0n, 1_024n, 77n, 2_048n))]).toEqual([0n, 0n, 0n, 5n]);
+    index.apply(printsOf(...Array.from({ length: 5_000 }, (_, i) => [i + 10, 1] as const)), true); // it grows
+    expect([...index.idsOf(BigUint64Array.of(0n, 1_024n, 77n, 2_048n))]).toEqual([0n, 0n, 0n, 5n]);
+  });
+
+  test('a later content takes the place of an earlier one, and clearing leaves none', () => {
+    const index = new FingerprintIndex();
+    index.apply(printsOf([1, 10], [2, 10]), true);
+    index.apply(printsOf([1, 11]), true);
+    index.apply(printsOf([2, 10]), false);
+    expect(contentsOf(index, [1, 2], [10, 11])).toEqual(new Map([[1, 11]]));
+  });
+
+  test('arrays that begin in the middle of a buffer are read from where they begin', () => {
+    const index = new FingerprintIndex();
+    const { ids, contents, records } = printsOf([1, 10], [2, 20], [3, 30]);
+    const [second] = [ids, contents, records].map((values) => values.subarray(1, 2));
+    index.apply({ ids: second!, contents: contents.subarray(1, 2), records: records.subarray(1, 2) }, true);
+    expect(contentsOf(index, [1, 2, 3], [10, 20, 30])).toEqual(new Map([[2, 20]]));
+  });
+
+  test('another index over its tables sees what it held when they were handed over', () => {
+    const index = new FingerprintIndex();
+    index.apply(printsOf([1, 10]), true);
+    const handedOver = structuredClone(index.tables);
+    const there = new FingerprintIndex(handedOver);
+    expect(contentsOf(there, [1, 2], [10])).toEqual(new Map([[1, 10]]));
+    expect(handedOver.ids.buffer).toBeInstanceOf(SharedArrayBuffer);
+  });
+
+  /** Ids that fall on one place of the table, and ids that fall anywhere. */
+  const anId = fc.oneof(
+    fc.integer({ min: 1, max: 40 }).map((high) => (BigInt(high) << 32n) | 7n),
+    fc.bigInt({ min: 1n << 41n, max: (1n << 60n) - 1n }),
+  );
+  const aHash = fc.bigInt({ min: 1n, max: (1n << 64n) - 1n });
+
+  /** A record names its id, so no two ids have the same one. */
+  const aRow = fc
+    .tuple(anId, aHash, fc.integer({ min: 0, max: 3 }))
+    .map(([id, content, version]): Row => [id, content, (id << 2n) | BigInt(version)]);
+
+  test('says the same as a Map, whatever is set and cleared', () => {
+    const changes = fc.array(fc.record({ rows: fc.array(aRow, { maxLength: 30 }), set: fc.boolean() }), {
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(changes, (batches) => {
+        const index = new FingerprintIndex();
+        const model = new Map<bigint, [content: bigint, record: bigint]>();
+        for (const { rows, set } of batches) {
+          index.apply(pack(rows), set);
+          for (const [id, ...hashes] of rows) set ? model.set(id, hashes) : model.delete(id);
+        }
+        const asked = batches.flatMap(({ rows }) => rows);
+        const prints = pack(asked);
+        expect(asked.map((_, at) => index.matches(prints, at))).toEqual(
+          asked.map(([id, content]) => model.get(id)?.[0] === content),
+        );
+        const idOf = new Map([...model].map(([id, [, record]]) => [record, id]));
+        const records = BigUint64Array.of(0n, ...prints.records);
+        expect([...index.idsOf(records)]).toEqual([...records].map((record) => idOf.get(record) ?? 0n));
+        expect(new Map([...index.entries()].flatMap(unpack))).toEqual(model);
+        expect(index.size).toBe(model.size);
+      }),
+    );
+  });
+
+  test('holds as many as come', () => {
+    const index = new FingerprintIndex();
+    const rows = Array.from(
+      { length: 200_000 },
+      (_, i): Row => [
+        (BigInt(i + 1) * 0x9e3779b97f4a7c15n) & ((1n << 64n) - 1n),
+        BigInt(i + 1),
+        BigInt(i + 2),
+      ],
+    );
+    const prints = pack(rows);
+    index.apply(prints, true);
+    expect(rows.every((_, at) => index.matches(prints, at))).toBe(true);
+    expect(index.idsOf(prints.records)).toEqual(prints.ids);
+    const batches = [...index.entries()];
+    expect(Math.max(...batches.map(({ ids }) => ids.length))).toBeLessThanOrEqual(65_536);
+    expect(new Set(batches.flatMap(({ ids }) => [...ids])).size).toBe(200_000);
+  });
+});
+
+type Row = [id: bigint, content: bigint, record: bigint];
+
+const pack = (rows: readonly Row[]): Prints => ({
+  ids: BigUint64Array.from(rows, ([id]) => id),
+  contents: BigUint64Array.from(rows, ([, content]) => content),
+  records: BigUint64Array.from(rows, ([, , record]) => record),
+});
+
+const unpack = ({ ids, contents, records }: Prints): [bigint, [bigint, bigint]][] =>
+  [...ids].map((id, at) => [id, [contents[at]!, records[at]!]]);

@@ -1,0 +1,318 @@
+/** What is known of jobs, and what their ends do to fingerprints and pace. Long because each end has its consequences. */
+import { describe, expect } from 'vitest';
+import type { Job } from '../../../src/engine/service/contract.js';
+import type { State } from '../../../src/engine/state/state.js';
+import {
+  acknowledged,
+  aJob,
+  aRequest,
+  aRun,
+  type Calendar,
+  printsOf,
+  RUN,
+  SCOPE,
+  test,
+} from './support/state.js';
+
+const PRINTS = printsOf([1, 10], [2, 20], [3, 30]);
+
+/** A request of three rows that the service has acknowledged with `job-1`. */
+async function sent(state: State): Promise<void> {
+  state.startRun(aRun());
+  await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
+  await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+}
+
+/** For each of the three rows, whether it would be skipped as unchanged. */
+const unchanged = (state: State): boolean[] => {
+  const index = state.fingerprints(SCOPE, 'companies');
+  return [0, 1, 2].map((at) => index.matches(PRINTS, at));
+};
+
+describe('known jobs', () => {
+  test('are known from their acknowledgement on, with what was said of them', async ({ state, clock }) => {
+    await sent(state);
+    const submitted_at = clock.text();
+    expect(state.knownJobs()).toEqual([
+      {
+        job_id: 'job-1',
+        kind: 'companies',
+        scope: SCOPE,
+        run: RUN,
+        rows: 3,
+        status: 'queued',
+        submitted_at,
+        seen_at: submitted_at,
+        record: aJob('job-1'),
+      },
+    ]);
+    clock.pass(1_000);
+    state.sawJob(SCOPE, aJob('job-1', { status: 'thinking', mood: 'well' }));
+    expect(state.knownJobs()).toMatchObject([
+      {
+        status: 'thinking',
+        submitted_at,
+        seen_at: clock.text(),
+        record: { job_id: 'job-1', status: 'thinking', mood: 'well' },
+      },
+    ]);
+  });
+
+  test('of single users are known too, newest first', ({ state, clock }) => {
+    state.addJob(SCOPE, aJob('old'), { kind: 'users', rows: 1 });
+    clock.pass(1);
+    state.addJob(SCOPE, aJob('new'), { kind: 'users', rows: 1 });
+    expect(state.knownJobs().map(({ job_id, run }) => [job_id, run])).toEqual([
+      ['new', null],
+      ['old', null],
+    ]);
+  });
+
+  test('one that this machine did not submit is not taken up', ({ state }) => {
+    state.sawJob(SCOPE, aJob('stranger', { status: 'completed' }));
+    expect(state.knownJobs()).toEqual([]);
+  });
+
+  test('a name that a service gives again is the job of its newest request', async ({ state }) => {
+    await sent(state);
+    state.startRun(aRun({ run: 'later' }));
+    const again = acknowledged(aJob('job-1'), { rows: 1 });
+    await state.record('later', SCOPE, 'companies', again, printsOf([9, 90]));
+    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(state.knownJobs()).toMatchObject([{ job_id: 'job-1', run: 'later', rows: 1 }]);
+    expect(state.requests('later')[0]!.state).toBe('settled');
+    expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([9, 90]), 0)).toBe(true);
+    expect(unchanged(state)).toEqual([false, false, false]);
+  });
+});
+
+describe('a job’s end', () => {
+  const ALL = [true, true, true];
+  const NONE = [false, false, false];
+
+  test.for<[name: string, seen: Partial<Job>, state: string, unchanged: boolean[]]>([
+    ['unfinished', { status: 'processing', completed_rows: 3 }, 'acknowledged', NONE],
+    ['an unknown status', { status: 'archived' }, 'acknowledged', NONE],
+    ['completed', { status: 'completed', total_rows: 3, completed_rows: 3 }, 'settled', ALL],
+    ['completed, no number given', { status: 'completed' }, 'settled', ALL],
+    ['completed, null for a number', { status: 'completed', completed_rows: null }, 'settled', ALL],
+    ['completed, more rows than were sent', { status: 'completed', completed_rows: 4 }, 'settled', ALL],
+    ['short of its request', { status: 'completed', completed_rows: 2 }, 'settled', NONE],
+    ['short by its own count', { status: 'completed', total_rows: 5, completed_rows: 4 }, 'settled', NONE],
+    ['failed', { status: 'failed' }, 'settled', NONE],
+    ['failed after all rows', { status: 'failed', completed_rows: 3 }, 'settled', NONE],
+  ])('%s', async ([, seen, requestState, rows], { state }) => {
+    await sent(state);
+    expect(unchanged(state)).toEqual(NONE);
+    state.sawJob(SCOPE, aJob('job-1', seen));
+    expect(state.requests(RUN)[0]!.state).toBe(requestState);
+    expect(unchanged(state)).toEqual(rows);
+  });
+
+  test('is final: what is seen later of it sets nothing', async ({ state }) => {
+    await sent(state);
+    state.sawJob(SCOPE, aJob('job-1', { status: 'failed' }));
+    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(unchanged(state)).toEqual(NONE);
+  });
+
+  test('sets nothing for an id that was sent again since', async ({ state }) => {
+    await sent(state);
+    state.clearFingerprints(SCOPE, 'companies', BigUint64Array.of(2n));
+    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(unchanged(state)).toEqual([true, false, true]);
+  });
+
+  test('sets only fingerprints of its own account and kind', async ({ state }) => {
+    await sent(state);
+    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(state.fingerprints(SCOPE, 'users').matches(PRINTS, 0)).toBe(false);
+    expect(state.fingerprints({ ...SCOPE, account: 'staging' }, 'companies').matches(PRINTS, 0)).toBe(false);
+  });
+
+  test('a request that waited, known not to have arrived, and went out after all, counts in full', async ({
+    state,
+  }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
+    await state.record(RUN, SCOPE, 'companies', aRequest({ state: 'withdrawn', reason: '429' }), null);
+    await state.record(RUN, SCOPE, 'companies', aRequest({ retries: 1 }), null);
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(unchanged(state)).toEqual(ALL);
+  });
+
+  test.for([
+    ['withdrawn', aRequest({ state: 'withdrawn', reason: 'refused' })],
+    ['rejected', aRequest({ state: 'rejected', reason: '422' })],
+    ['accepted without a job', aRequest({ state: 'settled', reason: 'no job_id' })],
+  ] as const)(
+    'a request that was %s sets nothing, and leaves nothing that waits',
+    async ([, end], { state, disk }) => {
+      state.startRun(aRun());
+      await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
+      await state.record(RUN, SCOPE, 'companies', end, null);
+      expect(unchanged(state)).toEqual(NONE);
+      expect(disk.prepare('SELECT count(*) AS n FROM fingerprints WHERE state = 0').get()).toEqual({
+        n: 0,
+      });
+    },
+  );
+});
+
+describe('clearing fingerprints', () => {
+  test('of some ids, or of the whole kind', async ({ state }) => {
+    await sent(state);
+    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.clearFingerprints(SCOPE, 'users');
+    state.clearFingerprints({ ...SCOPE, account: 'staging' }, 'companies');
+    expect(unchanged(state)).toEqual([true, true, true]);
+    state.clearFingerprints(SCOPE, 'companies', BigUint64Array.of(1n, 99n));
+    expect(unchanged(state)).toEqual([false, true, true]);
+    state.clearFingerprints(SCOPE, 'companies');
+    expect(unchanged(state)).toEqual([false, false, false]);
+  });
+
+  test('of the whole kind leaves an unfinished request its ids', async ({ state }) => {
+    await sent(state);
+    state.clearFingerprints(SCOPE, 'companies');
+    expect([...state.idsOf(RUN, 1)]).toEqual([1n, 2n, 3n]);
+  });
+});
+
+describe('pace', () => {
+  /** Jobs of an import, each `[rows, submitted at second, seen completed at second]`, in order of what happens. */
+  async function history(state: State, clock: Calendar, jobs: [number, number, number][]): Promise<void> {
+    const start = clock.time;
+    state.startRun(aRun());
+    const events = jobs.flatMap(([rows, from, to], i) => [
+      { at: from, rows, name: `job-${i}`, ends: false },
+      { at: to, rows, name: `job-${i}`, ends: true },
+    ]);
+    for (const { at, rows, name, ends } of events.sort((a, b) => a.at - b.at)) {
+      clock.time = start + at * 1_000;
+      const seq = Number(name.slice(4)) + 1;
+      if (ends) state.sawJob(SCOPE, aJob(name, { status: 'completed' }));
+      else await state.record(RUN, SCOPE, 'companies', acknowledged(aJob(name), { seq, rows }), null);
+    }
+  }
+
+  test.for<[name: string, jobs: [rows: number, from: number, to: number][], pace: number]>([
+    ['one job', [[100, 0, 10]], 10],
+    [
+      'in turn',
+      [
+        [100, 0, 10],
+        [100, 10, 20],
+      ],
+      10,
+    ],
+    [
+      'with a pause between, which is nobody’s work',
+      [
+        [100, 0, 10],
+        [100, 1_000, 1_010],
+      ],
+      10,
+    ],
+    [
+      'side by side',
+      [
+        [100, 0, 10],
+        [100, 0, 10],
+      ],
+      20,
+    ],
+    [
+      'overlapping by half',
+      [
+        [100, 0, 10],
+        [100, 5, 15],
+      ],
+      200 / 15,
+    ],
+    [
+      'one within another',
+      [
+        [100, 0, 20],
+        [100, 5, 10],
+      ],
+      10,
+    ],
+    [
+      'a long one around two short ones',
+      [
+        [100, 0, 30],
+        [50, 1, 2],
+        [50, 3, 4],
+      ],
+      200 / 30,
+    ],
+  ])('%s', async ([, jobs, pace], { state, clock }) => {
+    await history(state, clock, jobs);
+    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(pace, 3);
+  });
+
+  test('the newest fifty count', async ({ state, clock }) => {
+    const slow = Array.from({ length: 20 }, (_, i): [number, number, number] => [1, 50 * i, 50 * i + 50]);
+    const fast = Array.from({ length: 50 }, (_, i): [number, number, number] => [100, 2_000 + i, 2_001 + i]);
+    await history(state, clock, [...slow, ...fast]);
+    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(100, 3);
+  });
+
+  test('nothing is known of another kind, another account, unfinished or failed jobs', async ({
+    state,
+    clock,
+  }) => {
+    await history(state, clock, [[100, 0, 10]]);
+    expect(state.pace(SCOPE, 'users')).toBeNull();
+    expect(state.pace({ ...SCOPE, base_url: 'https://other.test' }, 'companies')).toBeNull();
+    state.startRun(aRun({ run: 'users' }));
+    await state.record('users', SCOPE, 'users', acknowledged(aJob('u-1')), null);
+    clock.pass(1_000);
+    expect(state.pace(SCOPE, 'users')).toBeNull();
+    state.sawJob(SCOPE, aJob('u-1', { status: 'failed' }));
+    expect(state.pace(SCOPE, 'users')).toBeNull();
+  });
+
+  test('a job that is seen completed again later has not become slower', async ({ state, clock }) => {
+    await history(state, clock, [[100, 0, 10]]);
+    clock.pass(1_000_000);
+    state.sawJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(10, 3);
+  });
+
+  test('a job that nobody watched says nothing: it did not take until someone looked', async ({
+    state,
+    clock,
+  }) => {
+    await history(state, clock, [[100, 0, 86_400]]);
+    expect(state.pace(SCOPE, 'companies')).toBeNull();
+    clock.pass(1_000);
+    state.sawJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(state.pace(SCOPE, 'companies')).toBeNull();
+  });
+
+  test('a long job that was seen on its way says how long it took', async ({ state, clock }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-0'), { rows: 36_000 }), null);
+    clock.pass(2_000_000);
+    state.sawJob(SCOPE, aJob('job-0', { status: 'pending_refresh' }));
+    clock.pass(1_600_000);
+    state.sawJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(10, 3);
+  });
+
+  test('jobs of single users say nothing about an import', ({ state, clock }) => {
+    state.addJob(SCOPE, aJob('u-1'), { kind: 'users', rows: 1 });
+    clock.pass(300);
+    state.sawJob(SCOPE, aJob('u-1', { status: 'completed' }));
+    expect(state.pace(SCOPE, 'users')).toBeNull();
+  });
+
+  test('jobs of a forgotten run still count', async ({ state, clock }) => {
+    await history(state, clock, [[100, 0, 10]]);
+    state.forgetRun(RUN);
+    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(10, 3);
+  });
+});

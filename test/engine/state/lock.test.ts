@@ -1,0 +1,86 @@
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { StateError } from '../../../src/engine/errors.js';
+import { takeLock } from '../../../src/engine/state/lock.js';
+import { type Bundle, bundle } from './support/process.js';
+import { SCOPE, test } from './support/state.js';
+
+describe('takeLock', () => {
+  test('a second taker gets null until the first releases it', ({ state, reopen }) => {
+    const release = state.takeLock(SCOPE, 'companies');
+    expect(release).not.toBeNull();
+    expect(reopen().takeLock(SCOPE, 'companies')).toBeNull();
+    expect(state.takeLock(SCOPE, 'companies')).toBeNull();
+    release!();
+    expect(reopen().takeLock(SCOPE, 'companies')).not.toBeNull();
+  });
+
+  test.for([
+    ['the other kind', SCOPE, 'users'],
+    ['another account', { ...SCOPE, account: 'staging' }, 'companies'],
+    ['another region', { ...SCOPE, region: 'default' }, 'companies'],
+    ['another host', { ...SCOPE, base_url: 'https://other.test' }, 'companies'],
+  ] as const)('%s is another lock', ([, scope, kind], { state }) => {
+    state.takeLock(SCOPE, 'companies');
+    expect(state.takeLock(scope, kind)).not.toBeNull();
+  });
+
+  test('a scope is what it says, however it was put together', ({ state }) => {
+    state.takeLock(SCOPE, 'companies');
+    const { account, region, base_url } = SCOPE;
+    expect(state.takeLock({ base_url, region, account }, 'companies')).toBeNull();
+  });
+
+  test('its files are private', ({ folder, state }) => {
+    state.takeLock(SCOPE, 'companies');
+    const place = join(folder, 'locks');
+    const mode = (name: string): number => statSync(join(place, name)).mode & 0o777;
+    const names = readdirSync(place);
+    expect(names.length).toBeGreaterThan(1);
+    expect([mode('.'), ...new Set(names.map(mode))]).toEqual([0o700, 0o600]);
+  });
+
+  test('a lock that cannot be taken at all is an error that names the folder', ({ folder }) => {
+    // Its path has the words by which SQLite says that someone else has it.
+    const place = join(folder, 'busy and locked');
+    takeLock(place, SCOPE, 'companies')!();
+    const [file] = readdirSync(join(place, 'locks'));
+    rmSync(join(place, 'locks', file!));
+    mkdirSync(join(place, 'locks', file!));
+    expect(() => takeLock(place, SCOPE, 'companies')).toThrow(StateError);
+    expect(() => takeLock(place, SCOPE, 'companies')).toThrow(/cannot take the lock in .*busy and locked/);
+  });
+});
+
+describe('a process that holds it', () => {
+  let program: Bundle;
+  beforeAll(async () => {
+    program = await bundle();
+  });
+  afterAll(() => program.remove());
+
+  test('keeps others out until it is killed, and leaves nothing that must be cleared away', async ({
+    folder,
+    state,
+  }) => {
+    const holder = program.start('lock', folder);
+    expect(await holder.says()).toBe('taken');
+    expect(state.takeLock(SCOPE, 'companies')).toBeNull();
+    const second = program.start('lock', folder);
+    expect(await second.says()).toBe('refused');
+    await second.end();
+    await holder.kill('SIGKILL');
+    expect(state.takeLock(SCOPE, 'companies')).not.toBeNull();
+  });
+
+  test('keeps it while other processes ask and go', async ({ folder, state }) => {
+    state.takeLock(SCOPE, 'companies');
+    for (let i = 0; i < 2; i++) {
+      const other = program.start('lock', folder);
+      expect(await other.says()).toBe('refused');
+      expect(await other.end()).toBe(0);
+    }
+    expect(state.takeLock(SCOPE, 'companies')).toBeNull();
+  });
+});

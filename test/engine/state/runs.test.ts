@@ -1,0 +1,275 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { aSummary } from '../../support/runs.js';
+import { acknowledged, aJob, aRequest, aRun, printsOf, RUN, SCOPE, test } from './support/state.js';
+
+describe('runs', () => {
+  test('come back as they were stored, after the state was closed', ({ state, reopen }) => {
+    const run = aRun({
+      options: { rules: { map: [['__proto__', 'plan']] }, limits: null },
+      inputs: [
+        { path: '-', location: '/spool/input', kind: 'companies', digest: 'a', rejects_file: null },
+        { path: 'u 2.csv', location: '/data/u 2.csv', kind: 'users', digest: 'b', rejects_file: 'r.csv' },
+        { path: 'u.csv', location: '/data/u.csv', kind: 'users', digest: 'c', rejects_file: null },
+      ],
+    });
+    state.startRun(run);
+    state.close();
+    expect(reopen().knownRuns()).toEqual([
+      {
+        ...run,
+        kinds: ['companies', 'users'],
+        paths: ['-', 'u 2.csv', 'u.csv'],
+        ended_at: null,
+        ended_by: null,
+        summary: null,
+      },
+    ]);
+  });
+
+  test('are listed newest first; of one moment, the last stored', ({ state }) => {
+    state.startRun(aRun({ run: 'b', started_at: '2026-01-15T12:00:00.000Z' }));
+    state.startRun(aRun({ run: 'c', started_at: '2026-01-15T11:00:00.000Z' }));
+    state.startRun(aRun({ run: 'a', started_at: '2026-01-15T12:00:00.000Z' }));
+    expect(state.knownRuns().map(({ run }) => run)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('an end is kept with its summary; going on takes the end back, not the summary', ({
+    state,
+    clock,
+  }) => {
+    const summary = aSummary({ status: 'interrupted' });
+    state.startRun(aRun());
+    clock.pass(5_000);
+    state.endRun(RUN, { status: 'interrupted', finished: false, endedBy: 'interrupted', summary });
+    expect(state.knownRuns()[0]).toMatchObject({
+      status: 'interrupted',
+      finished: false,
+      ended_by: 'interrupted',
+      ended_at: clock.text(),
+      summary,
+    });
+    state.reopenRun(RUN);
+    expect(state.knownRuns()[0]).toMatchObject({ status: 'running', ended_at: null, summary });
+  });
+
+  test('a summary is kept without the words that quote its rows', ({ state }) => {
+    const summary = aSummary({
+      rejected: [{ file: 'c.csv', line: 2, reason: 'seats: "confidential" is not of type integer' }],
+      warnings: ['price: trailing zeros are dropped: line 3: "1.10" becomes 1.1'],
+    });
+    state.startRun(aRun());
+    state.endRun(RUN, { status: 'partial', finished: true, endedBy: null, summary });
+    expect(state.knownRuns()[0]!.summary).toEqual({ ...summary, rejected: [], warnings: [] });
+  });
+
+  test('an end without a summary keeps the one before', ({ state }) => {
+    const summary = aSummary({ status: 'stopped' });
+    state.startRun(aRun());
+    state.endRun(RUN, { status: 'stopped', finished: false, endedBy: 'network', summary });
+    state.endRun(RUN, { status: 'superseded', finished: true, endedBy: null, summary: null });
+    expect(state.knownRuns()[0]).toMatchObject({ status: 'superseded', finished: true, summary });
+  });
+
+  test('one that a refused token ended may go on with another token, however often it stops', ({ state }) => {
+    const endedBy = (code: string): string | null => {
+      state.reopenRun(RUN);
+      state.endRun(RUN, { status: 'stopped', finished: false, endedBy: code, summary: null });
+      return state.knownRuns()[0]!.ended_by;
+    };
+    state.startRun(aRun());
+    expect(endedBy('network')).toBe('network');
+    expect(endedBy('unauthorised')).toBe('unauthorised');
+    expect(endedBy('network')).toBe('unauthorised');
+  });
+
+  test('a rejects file is kept with its input', ({ state }) => {
+    const [input] = aRun().inputs;
+    state.startRun(aRun({ inputs: [input!, { ...input!, path: 'b.csv' }] }));
+    state.setRejectsFile(RUN, 1, 'b.rejects.csv');
+    expect(state.knownRuns()[0]!.inputs.map(({ rejects_file }) => rejects_file)).toEqual([
+      null,
+      'b.rejects.csv',
+    ]);
+  });
+});
+
+describe('requests', () => {
+  const full: RequestRecord = {
+    seq: 1,
+    input: 0,
+    first_row: 10,
+    end_row: 20,
+    first_line: 12,
+    last_line: 25,
+    rows: 7,
+    merged: 2,
+    unchanged: 1,
+    bytes: 1_234,
+    digest: 'c'.repeat(64),
+    state: 'unknown',
+    reason: 'connection reset',
+    retries: 3,
+    twice: 'reply timeout',
+    job_id: null,
+    job: null,
+  };
+
+  test('come back as they were recorded, in their order', async ({ state, reopen }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', aRequest({ seq: 2 }), null);
+    await state.record(RUN, SCOPE, 'companies', full, null);
+    state.close();
+    expect(reopen().requests(RUN)).toEqual([full, aRequest({ seq: 2 })]);
+    expect(reopen().requests('another run')).toEqual([]);
+  });
+
+  test('recorded again, they come back as they are now, whatever changed', async ({ state }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', full, null);
+    const now: RequestRecord = {
+      ...full,
+      rows: 5,
+      merged: 1,
+      unchanged: 4,
+      bytes: 900,
+      digest: 'e'.repeat(64),
+      state: 'acknowledged',
+      reason: null,
+      retries: 4,
+      twice: 'connection reset',
+      job_id: 'job-1',
+      job: aJob('job-1', { total_rows: 5, region_of_birth: 'a field the spec does not name' }),
+    };
+    await state.record(RUN, SCOPE, 'companies', now, null);
+    expect(state.requests(RUN)).toEqual([now]);
+  });
+
+  test('have their job as it was last seen, by whatever command', async ({ state, reopen }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+    reopen().sawJob(SCOPE, aJob('job-1', { status: 'processing', completed_rows: 1 }));
+    expect(state.requests(RUN)[0]).toMatchObject({
+      state: 'acknowledged',
+      job: { job_id: 'job-1', status: 'processing', completed_rows: 1 },
+    });
+  });
+
+  test('a job of the same name at another service is another job', async ({ state }) => {
+    const other = { ...SCOPE, region: 'default' };
+    state.startRun(aRun());
+    state.startRun(aRun({ run: 'other', scope: other }));
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+    await state.record('other', other, 'companies', acknowledged(aJob('job-1')), null);
+    state.sawJob(other, aJob('job-1', { status: 'failed' }));
+    expect(state.requests(RUN)[0]).toMatchObject({ state: 'acknowledged', job: { status: 'queued' } });
+    expect(state.requests('other')[0]).toMatchObject({ state: 'settled', job: { status: 'failed' } });
+  });
+
+  test('of a run that is not there are refused', async ({ state }) => {
+    await expect(state.record('none', SCOPE, 'companies', aRequest(), null)).rejects.toThrow(
+      /cannot record the import .*FOREIGN KEY/,
+    );
+  });
+
+  test('are on disk when their recording resolves, and not before', async ({ state, disk }) => {
+    state.startRun(aRun());
+    const onDisk = (): unknown[] => disk.prepare('SELECT seq, state FROM requests ORDER BY seq').all();
+    const recorded = state.record(RUN, SCOPE, 'companies', aRequest(), printsOf([1, 10]));
+    expect(onDisk()).toEqual([]);
+    await recorded;
+    expect(onDisk()).toEqual([{ seq: 1, state: 'intent' }]);
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
+    expect(onDisk()).toEqual([{ seq: 1, state: 'acknowledged' }]);
+    expect(disk.prepare('SELECT job_id FROM jobs').all()).toEqual([{ job_id: 'job-1' }]);
+  });
+
+  test('that wait when the state is closed are recorded', async ({ state, reopen }) => {
+    state.startRun(aRun());
+    const recorded = state.record(RUN, SCOPE, 'companies', aRequest(), null);
+    state.close();
+    await recorded;
+    expect(reopen().requests(RUN)).toHaveLength(1);
+  });
+
+  test('their ids come back in their order, to hold what must not overtake them', async ({ state }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', aRequest(), printsOf([3, 1], [1, 1], [2, 1]));
+    expect([...state.idsOf(RUN, 1)]).toEqual([3n, 1n, 2n]);
+    expect([...state.idsOf(RUN, 2)]).toEqual([]);
+  });
+});
+
+describe('a run that is forgotten', () => {
+  test('is gone with its requests and its spooled input; its jobs stay known', async ({ state, folder }) => {
+    state.startRun(aRun());
+    writeFileSync(join(state.spoolFolder(RUN), 'input'), 'company_id\n1\n');
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
+    state.forgetRun(RUN);
+    expect(state.knownRuns()).toEqual([]);
+    expect(state.requests(RUN)).toEqual([]);
+    expect(existsSync(join(folder, 'spool', RUN))).toBe(false);
+    expect(state.knownJobs()).toMatchObject([{ job_id: 'job-1', run: RUN, rows: 3, status: 'queued' }]);
+  });
+
+  test('leaves other runs alone', async ({ state, folder }) => {
+    state.startRun(aRun());
+    state.startRun(aRun({ run: 'other' }));
+    state.spoolFolder('other');
+    await state.record('other', SCOPE, 'companies', aRequest(), null);
+    state.forgetRun(RUN);
+    expect(state.knownRuns().map(({ run }) => run)).toEqual(['other']);
+    expect(state.requests('other')).toHaveLength(1);
+    expect(existsSync(join(folder, 'spool', 'other'))).toBe(true);
+  });
+
+  test('set the fingerprints of what it completed, and those stay', async ({ state }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
+    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.forgetRun(RUN);
+    expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([1, 10]), 0)).toBe(true);
+  });
+
+  test('cleared the fingerprints of what it sent, and those stay cleared', async ({ state }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
+    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.startRun(aRun({ run: 'later' }));
+    await state.record('later', SCOPE, 'companies', aRequest(), printsOf([1, 11]));
+    state.forgetRun('later');
+    expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([1, 10]), 0)).toBe(false);
+  });
+
+  test('has nothing to do with the next one, to which its row ids are given', async ({ state }) => {
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
+    state.forgetRun(RUN);
+    state.startRun(aRun({ run: 'next' }));
+    const unknown = aRequest({ state: 'unknown', reason: 'reset' });
+    await state.record('next', SCOPE, 'companies', unknown, printsOf([2, 20]));
+    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(state.requests('next')).toEqual([unknown]);
+    expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([2, 20]), 0)).toBe(false);
+  });
+
+  test('does not take back what it completed when its row ids are given to the next one', async ({
+    state,
+  }) => {
+    const send = async (run: string, content: number): Promise<void> => {
+      state.startRun(aRun({ run }));
+      await state.record(run, SCOPE, 'companies', acknowledged(aJob(run)), printsOf([1, content]));
+      state.sawJob(SCOPE, aJob(run, { status: 'completed' }));
+    };
+    await send('first', 10);
+    await send('second', 20);
+    state.forgetRun('second');
+    state.startRun(aRun({ run: 'third' }));
+    await state.record('third', SCOPE, 'companies', aRequest(), printsOf([2, 1]));
+    const index = state.fingerprints(SCOPE, 'companies');
+    expect(index.matches(printsOf([1, 20]), 0)).toBe(true);
+    expect(index.matches(printsOf([1, 10]), 0)).toBe(false);
+  });
+});

@@ -1,0 +1,161 @@
+/** A state in a scratch folder, closed and removed after the test. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { test as base, expect } from 'vitest';
+import type { Job } from '../../../../src/engine/service/contract.js';
+import type { FingerprintIndex, Prints } from '../../../../src/engine/state/fingerprint-index.js';
+import type { RequestRecord } from '../../../../src/engine/state/requests.js';
+import { openState, type Scope, type State } from '../../../../src/engine/state/state.js';
+
+/** The wall clock, set by hand. */
+export class Calendar {
+  time = Date.UTC(2026, 0, 15, 12, 0, 0);
+  now = (): number => this.time;
+  pass(ms: number): void {
+    this.time += ms;
+  }
+  text(): string {
+    return new Date(this.time).toISOString();
+  }
+}
+
+export interface StateFixtures {
+  folder: string;
+  clock: Calendar;
+  state: State;
+  /** Opens the folder's state again, as another process would; closed after the test. */
+  reopen: () => State;
+  /** The state of another machine. */
+  elsewhere: State;
+  /** A second connection to the database: what it reads is on disk. */
+  disk: DatabaseSyncInstance;
+}
+
+export const test = base.extend<StateFixtures>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
+  folder: async ({}, use) => {
+    const folder = mkdtempSync(join(tmpdir(), 'profiles-state-'));
+    await use(join(folder, 'state'));
+    rmSync(folder, { recursive: true });
+  },
+  // biome-ignore lint/correctness/noEmptyPattern: as above
+  clock: async ({}, use) => use(new Calendar()),
+  reopen: async ({ folder, clock }, use) => {
+    const opened: State[] = [];
+    await use(() => {
+      const state = openState(folder, clock.now);
+      opened.push(state);
+      return state;
+    });
+    for (const state of opened) closeAgain(state);
+  },
+  state: async ({ reopen }, use) => use(reopen()),
+  elsewhere: async ({ folder, clock }, use) => {
+    const state = openState(`${folder}-elsewhere`, clock.now);
+    await use(state);
+    state.close();
+  },
+  disk: async ({ state }, use) => {
+    const db = new DatabaseSync(join(state.folder, 'state.db'), { readOnly: true });
+    await use(db);
+    db.close();
+  },
+});
+
+/** A test may have closed it. */
+function closeAgain(state: State): void {
+  try {
+    state.close();
+  } catch (error) {
+    if (!/not open/.test(String(error))) throw error;
+  }
+}
+
+export const SCOPE: Scope = { account: 'production', region: 'eu', base_url: 'https://api.test' };
+
+export const RUN = '20260115-120000-abcd';
+
+/** A run of one file of companies, unless said otherwise. */
+export function aRun(over: Partial<Parameters<State['startRun']>[0]> = {}): Parameters<State['startRun']>[0] {
+  return {
+    run: RUN,
+    scope: SCOPE,
+    named_account: 'production',
+    identity: 'i'.repeat(64),
+    status: 'running',
+    finished: false,
+    options: { chunkSize: 100 },
+    started_at: '2026-01-15T12:00:00.000Z',
+    inputs: [
+      {
+        path: 'companies.csv',
+        location: '/data/companies.csv',
+        kind: 'companies',
+        digest: 'd'.repeat(64),
+        rejects_file: null,
+      },
+    ],
+    ...over,
+  };
+}
+
+/** The intent of a first request of three rows. */
+export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
+  return {
+    seq: 1,
+    input: 0,
+    first_row: 0,
+    end_row: 3,
+    first_line: 2,
+    last_line: 4,
+    rows: 3,
+    merged: 0,
+    unchanged: 0,
+    bytes: 120,
+    digest: 'b'.repeat(64),
+    state: 'intent',
+    reason: null,
+    retries: 0,
+    twice: null,
+    job_id: null,
+    job: null,
+    ...over,
+  };
+}
+
+export const aJob = (job_id: string, over: Partial<Job> = {}): Job => ({ job_id, status: 'queued', ...over });
+
+/** An acknowledged request, with its job. */
+export function acknowledged(job: Job, over: Partial<RequestRecord> = {}): RequestRecord {
+  return aRequest({ state: 'acknowledged', job_id: job.job_id, job, ...over });
+}
+
+/** Ids with a content each, and the record that it was made of. */
+export function printsOf(...pairs: (readonly [id: number, content: number])[]): Prints {
+  return {
+    ids: BigUint64Array.from(pairs, ([id]) => BigInt(id)),
+    contents: BigUint64Array.from(pairs, ([, content]) => BigInt(content)),
+    // It names its id: no two ids have the same one.
+    records: BigUint64Array.from(pairs, ([id, content]) => (BigInt(id) << 32n) | BigInt(content)),
+  };
+}
+
+/** Content of each of these ids as the index has it, by content and by record alike; ids without one are left out. */
+export function contentsOf(
+  index: FingerprintIndex,
+  ids: readonly number[],
+  contents: readonly number[],
+): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const id of ids) {
+    for (const content of contents) {
+      const prints = printsOf([id, content]);
+      const held = index.matches(prints, 0);
+      expect([...index.idsOf(prints.records)]).toEqual([held ? BigInt(id) : 0n]);
+      if (held) found.set(id, content);
+    }
+  }
+  return found;
+}
