@@ -18,15 +18,17 @@ beforeEach(async () => {
 });
 afterEach(() => service.stop());
 
-test('restored in place of a lost state, it names what was in flight, and repeats nothing else', async () => {
+test('taken while an import holds the lock, which info names; restored in place of a lost state, it names what was in flight, and repeats nothing else', async () => {
   const start = (argv: string[]) => profiles(argv, { cwd: machine.folder, env: machine.env });
   let backup: { code: number | null; stderr: string } | undefined;
+  let info: { code: number | null; stdout: string; stderr: string } | undefined;
   service.trouble = {
     submit: (nth) =>
       nth === 2
         ? async (exchange) => {
             await exchange.accept();
             backup = await start(['state', 'backup', 'copy.db']).ended;
+            info = await start(['state', 'info', '--json']).ended;
             child.kill('SIGKILL');
           }
         : undefined,
@@ -35,6 +37,11 @@ test('restored in place of a lost state, it names what was in flight, and repeat
   expect((await child.ended).signal).toBe('SIGKILL');
   expect(backup?.code, backup?.stderr).toBe(0);
   service.trouble = {};
+  const [run] = await machine.runs();
+  expect(info?.code, info?.stderr).toBe(0);
+  expect(JSON.parse(info!.stdout).locks).toMatchObject([
+    { kind: 'companies', base_url: service.url, holder: `run ${run!.run} (${file.path})` },
+  ]);
 
   const restored = join(machine.folder, 'restored');
   mkdirSync(restored, { mode: 0o700 });
