@@ -31,13 +31,14 @@ export function privateFolder(folder: string): string {
 
 /**
  * Who can write to the directory can put another database in place of this one, and so decide what is sent again and
- * what is skipped. Windows has no such modes.
+ * what is skipped. Where the sticky bit is set, as in /tmp or at the root of a tmpfs, others can add files there and
+ * replace none of ours. Windows has no such modes.
  * @throws ConfigError
  */
 export function refuseShared(folder: string): void {
   if (platform() === 'win32') return;
   const mode = statSync(folder).mode & 0o7777;
-  if ((mode & 0o022) === 0) return;
+  if ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) return;
   throw new ConfigError(
     `other users can write to the state directory ${folder} (mode ${mode.toString(8).padStart(4, '0')}), so they could replace the records of past imports`,
     { hint: `chmod go-w ${shellWord(folder)}` },

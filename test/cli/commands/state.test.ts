@@ -251,7 +251,7 @@ describe('state backup', () => {
   });
 });
 
-test.skipIf(process.platform === 'win32').each([0o777, 0o770, 0o1777])(
+test.skipIf(process.platform === 'win32').each([0o777, 0o775])(
   'a state directory that others can write to (%o) is refused with the chmod that fixes it',
   async (mode) => {
     mkdirSync(join(cwd, '.state'));
@@ -267,5 +267,15 @@ test.skipIf(process.platform === 'win32').each([0o777, 0o770, 0o1777])(
     expect(existsSync(database)).toBe(false);
     chmodSync(join(cwd, '.state'), mode & ~0o022);
     expect((await run('import c.csv')).code).toBe(0);
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'one with the sticky bit is used: others can replace nothing in it',
+  async () => {
+    mkdirSync(join(cwd, '.state'));
+    chmodSync(join(cwd, '.state'), 0o1777);
+    expect((await run('import c.csv')).code).toBe(0);
+    expect(statSync(database).mode & 0o777).toBe(0o600);
   },
 );
