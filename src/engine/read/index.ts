@@ -18,9 +18,11 @@ export { jsonOfCell } from './mapping/targets.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';
 export { scanInput } from './scan.js';
+export { changedMeanwhile } from './text/source.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
 export type {
   ItemBatch,
+  Marks,
   OpenedInput,
   RejectedRecord,
   Scan,
