@@ -4,9 +4,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import type { BaseUrl } from './address.js';
-import type { Answer } from './answer.js';
-import { exchange } from './exchange.js';
-import { type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
+import type { Answer, Reply } from './answer.js';
+import { Connections } from './connection.js';
+import { type Belonging, exchange } from './exchange.js';
+import { isSocks, type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
 
 /** What `--debug` shows of a request: never a token, never a body. */
 export interface LogEntry {
@@ -44,6 +45,8 @@ export interface Request {
   body?: Uint8Array;
   /** A longer reply is given up, bytes. */
   maxReplyBytes: number;
+  /** Tells whether a complete reply is the answer to this request. `fresh`: it is the first one on its connection. */
+  inspect?: (reply: Reply, fresh: boolean) => Belonging;
 }
 
 export interface Transport {
@@ -59,13 +62,17 @@ export function createTransport(options: TransportOptions): Transport {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one for each connection; Node warns beyond ten
   const connect = { timeout: options.connectTimeoutMs, signal: closing.signal };
+  const connections = new Connections();
   // The one deadline is ours: undici's own are per phase, and a slow drip would pass them all.
-  const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0, connect };
-  const direct = new Agent(common);
+  const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0 };
+  const direct = new Agent({ ...common, connect: connections.watched(connect) });
   const proxy = proxySettings(options.proxy);
   let opened: Promise<Dispatcher> | undefined;
   const proxied = (settings: ProxySettings): Promise<Dispatcher> => {
-    opened ??= proxyAgent({ ...common, ...settings, proxyTls: connect, requestTls: connect });
+    opened ??= proxyAgent(
+      { ...common, connect, ...settings, proxyTls: connect, requestTls: connect },
+      connections,
+    );
     return opened;
   };
   // A service that repeats the token in an error must not get it printed. A short one is a test's.
@@ -89,13 +96,17 @@ export function createTransport(options: TransportOptions): Transport {
       ...(body && { 'content-type': 'application/json' }),
     };
     const wire = { origin: base.origin, path, method, headers, body: body ?? null };
+    // Connections through SOCKS are made out of sight: none of them carries a second request.
+    const unwatched = dispatcher !== direct && isSocks(proxy);
     const answer = concealed(
-      await exchange(dispatcher, wire, {
+      await exchange(dispatcher, unwatched ? { ...wire, reset: true } : wire, {
         host: base.host,
         url,
         timeoutMs,
         maxBytes: request.maxReplyBytes,
         signal,
+        connections,
+        inspect: request.inspect,
       }),
       hide,
     );
