@@ -71,8 +71,8 @@ export function exchange(
     const onDeadline = (seen = -1, turns = LAST_TURNS): void => {
       if (settled) return;
       const arrived = connection?.arrived ?? 0;
-      if (!controller || arrived === seen || turns === 0) return onOverdue();
-      setImmediate(onDeadline, arrived, turns - 1);
+      if (!controller || arrived === seen || turns === 0) onOverdue();
+      else setImmediate(onDeadline, arrived, turns - 1);
     };
     const onOverdue = (): void => {
       const limit = `within ${formatDuration(timeoutMs)} (--timeout)`;

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import Agent from 'undici/lib/dispatcher/agent.js';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { BaseUrl } from './address.js';
 import type { Answer, Reply } from './answer.js';
 import { Connections } from './connection.js';
@@ -65,7 +65,13 @@ export function createTransport(options: TransportOptions): Transport {
   const connections = new Connections();
   // The one deadline is ours: undici's own are per phase, and a slow drip would pass them all.
   const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0 };
-  const direct = new Agent({ ...common, connect: connections.watched(connect) });
+  const pools = new Map<string, Pool>();
+  // Not an Agent: once one of its connections was closed it tends to close each new one after a single request.
+  const direct = (origin: string): Pool => {
+    const pool = pools.get(origin) ?? new Pool(origin, { ...common, connect: connections.watched(connect) });
+    pools.set(origin, pool);
+    return pool;
+  };
   const proxy = proxySettings(options.proxy);
   let opened: Promise<Dispatcher> | undefined;
   const proxied = (settings: ProxySettings): Promise<Dispatcher> => {
@@ -83,7 +89,8 @@ export function createTransport(options: TransportOptions): Transport {
     const path = base.prefix + request.path;
     const url = base.origin + path;
     const started = options.monotonic();
-    const dispatcher = proxy && !base.loopback ? await proxied(proxy) : direct;
+    const proxyInUse = base.loopback ? null : proxy;
+    const dispatcher = proxyInUse ? await proxied(proxyInUse) : direct(base.origin);
     // The service may have closed an idle connection while this program was busy. With this turn and undici's own
     // the event loop gets to read that; the request would be written to it, and be lost, without need.
     await setImmediate();
@@ -97,9 +104,9 @@ export function createTransport(options: TransportOptions): Transport {
     };
     const wire = { origin: base.origin, path, method, headers, body: body ?? null };
     // Connections through SOCKS are made out of sight: none of them carries a second request.
-    const unwatched = dispatcher !== direct && isSocks(proxy);
+    const reset = isSocks(proxyInUse);
     const answer = concealed(
-      await exchange(dispatcher, unwatched ? { ...wire, reset: true } : wire, {
+      await exchange(dispatcher, reset ? { ...wire, reset } : wire, {
         host: base.host,
         url,
         timeoutMs,
@@ -126,7 +133,7 @@ export function createTransport(options: TransportOptions): Transport {
     close: async () => {
       closing.abort(); // connections still being made are not undici's to destroy
       const agent = await opened?.catch(() => null);
-      await Promise.all([direct.destroy(), agent?.destroy()]);
+      await Promise.all([...[...pools.values()].map((pool) => pool.destroy()), agent?.destroy()]);
     },
   };
 }
