@@ -8,8 +8,9 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { createReporter } from '../output/reporter.js';
+import { partialWords } from '../output/summary-text.js';
 import { requireBaseUrl, requireToken } from '../settings/index.js';
-import type { Flags } from './command.js';
+import type { Ending, Flags } from './command.js';
 
 export { importOptions } from './import-options.js';
 
@@ -31,7 +32,7 @@ export async function runAndReport(
   context: Context,
   /** Of a resumed run: its own, which another token may stand in for. */
   scope: Scope | null = null,
-): Promise<ExitCode> {
+): Promise<ExitCode | Ending> {
   const deps = await importDeps(options, context, scope);
   const { stdout, stderr, env, cwd, flags, clock } = context;
   const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
@@ -46,7 +47,7 @@ export async function runAndReport(
       const { failure, exit } = next.value;
       // A failed job outranks a wait that timed out (contract §7); the summary has told of both.
       if (failure && exit !== Exit.jobFailed) throw failure;
-      return exit;
+      return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;
     }
   } finally {
     await reporter.close();

@@ -51,13 +51,15 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
   const { body, items, merged } = serialise(chunk);
   const record = recordOf(chunk, body, items, merged, deps);
   let intent: Chunk['prints'] | null = chunk.prints;
+  /** Resolves when the last commit is on disk. */
+  let written = Promise.resolve();
   const commit = async (): Promise<void> => {
     const prints = intent;
     intent = null;
-    const written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
+    written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
     if (!isAccepted(record)) return written;
-    // All that depends on an acknowledgement is the next intent, which goes to disk with it or after it: waiting for
-    // it here would cost a second wait for each request. Should it fail, so does that intent.
+    // The next request need not wait for an acknowledgement: its own intent goes to disk with it or after it, and
+    // fails if it does. Waiting for it here would cost a second wait for each request.
     written.catch(() => {});
   };
   if (items === 0) {
@@ -77,11 +79,20 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
     await commit();
   };
   switch (outcome.type) {
-    case 'acknowledged':
-      reportSubmitted(chunk.kind, record, deps);
-      if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
-      if (outcome.job && deps.options.wait) await follow(record, outcome.job, deps);
+    case 'acknowledged': {
+      // What is reported is on disk: whoever reads it may rely on it, even if the process is killed with the next step.
+      const reported = written.then(() => {
+        reportSubmitted(chunk.kind, record, deps);
+        if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
+      });
+      if (outcome.job && deps.options.wait) {
+        await reported;
+        return follow(record, outcome.job, deps);
+      }
+      // Nobody waits for it: the place is free for the next request, and the sender ends when all is written.
+      reported.catch(() => {});
       return;
+    }
     case 'too_large':
       if (items === 1) return reject(outcome.error);
       lowerLimit(chunk.ends.length, deps);
