@@ -179,10 +179,12 @@ function bundlePage() {
     bundle: true,
     format: 'esm',
     platform: 'browser',
-    target: ['chrome120', 'firefox121', 'safari17.2'],
+    // What knows light-dark().
+    target: ['chrome123', 'firefox120', 'safari17.5'],
     jsx: 'automatic',
     jsxImportSource: 'preact',
     minify: true,
+    charset: 'utf8',
     legalComments: 'none',
     metafile: true,
     write: false,

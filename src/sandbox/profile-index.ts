@@ -58,7 +58,7 @@ const TABLES = `
     metadata TEXT NOT NULL
   );
   CREATE UNIQUE INDEX temp.profile_id ON profile (kind, region, id);
-  CREATE INDEX temp.profile_updated ON profile (kind, region, updatedAt, id);
+  CREATE INDEX temp.profile_updated ON profile (kind, region, updatedAt DESC, id);
   CREATE TEMP TABLE indexed (submission INTEGER PRIMARY KEY);
 `;
 
@@ -138,7 +138,7 @@ export class ProfileIndex {
       by === 'id'
         ? `id ${way}`
         : by === 'updated'
-          ? `updatedAt ${way}, id ${way}`
+          ? `updatedAt ${way}, id ${descending ? 'ASC' : 'DESC'}`
           : by === 'company_id'
             ? `companyId IS NULL, companyId ${way}, id`
             : `sort_value(metadata, ?) IS NULL, sort_value(metadata, ?) ${way}, id`;

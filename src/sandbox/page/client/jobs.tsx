@@ -12,6 +12,7 @@ import {
   PAGE_SIZE,
   Pager,
   State,
+  Table,
   Time,
   useShell,
 } from './parts.js';
@@ -58,47 +59,35 @@ export function Jobs({ route }: { route: Route & { view: 'jobs' } }) {
               </li>
             ))}
           </ul>
-          <table class="jobs">
-            <caption class="unseen">Jobs, newest first</caption>
-            <thead>
-              <tr>
-                <th scope="col">Job</th>
-                <th scope="col">Status</th>
-                <th scope="col" class="wide track">
-                  Timeline
+          <Table
+            class="jobs"
+            caption="Jobs, newest first"
+            head={['Job', 'Status', ['Timeline', 'wide track'], ['Rows', 'number'], 'Accepted']}
+          >
+            {data.jobs.map((job) => (
+              <tr key={job.job_id}>
+                <th scope="row">
+                  <Link to={{ view: 'job', id: job.job_id }}>{shortJob(job.job_id)}</Link>{' '}
+                  <span class="quiet">
+                    {job.type.replace('_bulk_identify', '')}
+                    {job.region === 'eu' && ', eu'}
+                  </span>
                 </th>
-                <th scope="col" class="number">
-                  Rows
-                </th>
-                <th scope="col">Accepted</th>
+                <td>
+                  <State status={job.status} />
+                </td>
+                <td class="wide track">
+                  <Track job={job} now={now} scale={scale} />
+                </td>
+                <td class="number">
+                  <Rows job={job} />
+                </td>
+                <td class="when">
+                  <Time iso={job.start_time} />
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {data.jobs.map((job) => (
-                <tr key={job.job_id}>
-                  <th scope="row">
-                    <Link to={{ view: 'job', id: job.job_id }}>{shortJob(job.job_id)}</Link>{' '}
-                    <span class="quiet">
-                      {job.type.replace('_bulk_identify', '')}
-                      {job.region === 'eu' && ', eu'}
-                    </span>
-                  </th>
-                  <td>
-                    <State status={job.status} />
-                  </td>
-                  <td class="wide track">
-                    <Track job={job} now={now} scale={scale} />
-                  </td>
-                  <td class="number">
-                    <Rows job={job} />
-                  </td>
-                  <td class="when">
-                    <Time iso={job.start_time} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         </>
       )}
       {data && <Pager page={route.page} found={data.total} to={(page) => ({ view: 'jobs', page })} />}
@@ -141,34 +130,22 @@ function JobBody({ detail: { job, now: iso, ids, request } }: { detail: JobDetai
       <div class="columns">
         <section aria-labelledby="states">
           <h2 id="states">States</h2>
-          <table class="phases">
-            <caption class="unseen">States of the job</caption>
-            <thead>
-              <tr>
-                <th scope="col">State</th>
-                <th scope="col">From</th>
-                <th scope="col" class="number">
-                  Time
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {job.phases.map(({ status, from, until }) => {
-                const begun = Date.parse(from) <= now;
-                return (
-                  <tr key={status} class={begun ? '' : 'to-come'}>
-                    <th scope="row">
-                      <State status={status} />
-                    </th>
-                    <td class="when">{begun ? <Time iso={from} /> : 'to come'}</td>
-                    <td class="number">
-                      {until === null ? '–' : duration(Date.parse(until) - Date.parse(from))}
-                    </td>
-                  </tr>
-                );
-              })}
-            </tbody>
-          </table>
+          <Table class="phases" caption="States of the job" head={['State', 'From', ['Time', 'number']]}>
+            {job.phases.map(({ status, from, until }) => {
+              const begun = Date.parse(from) <= now;
+              return (
+                <tr key={status} class={begun ? '' : 'to-come'}>
+                  <th scope="row">
+                    <State status={status} />
+                  </th>
+                  <td class="when">{begun ? <Time iso={from} /> : 'to come'}</td>
+                  <td class="number">
+                    {until === null ? '–' : duration(Date.parse(until) - Date.parse(from))}
+                  </td>
+                </tr>
+              );
+            })}
+          </Table>
         </section>
         <section aria-labelledby="record">
           <h2 id="record">Record</h2>

@@ -96,6 +96,42 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+/** A column's heading, and the class of its cells. */
+type Column = string | readonly [text: string, kind: string];
+
+export function Table({
+  class: name,
+  caption,
+  head,
+  children,
+}: {
+  class: string;
+  /** For who does not see the heading above it. */
+  caption: string;
+  head: readonly (Column | false)[];
+  children: ComponentChildren;
+}) {
+  return (
+    <table class={name}>
+      <caption class="unseen">{caption}</caption>
+      <thead>
+        <tr>
+          {head.map((column) => {
+            if (column === false) return null;
+            const [text, kind] = typeof column === 'string' ? [column] : column;
+            return (
+              <th key={text} scope="col" class={kind}>
+                {text}
+              </th>
+            );
+          })}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  );
+}
+
 /** A command to type in a terminal. */
 export function Command({ lines }: { lines: readonly string[] }) {
   return (

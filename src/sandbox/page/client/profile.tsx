@@ -2,7 +2,7 @@
 import type { ProfileDetail, Shown, StoryEntry } from '../wire.js';
 import { BASE, useLive } from './data.js';
 import { count, plural, visible } from './format.js';
-import { Data, Empty, Heading, Link, Time, useShell } from './parts.js';
+import { Data, Empty, Heading, Link, Table, Time, useShell } from './parts.js';
 import { profiles, type Route, withQuery } from './route.js';
 
 export function Profile({ route }: { route: Route & { view: 'profile' } }) {
@@ -70,29 +70,19 @@ export function Profile({ route }: { route: Route & { view: 'profile' } }) {
 function Fields({ profile }: { profile: ProfileDetail }) {
   if (profile.fields.length === 0) return <p class="quiet">No metadata.</p>;
   return (
-    <table class="fields">
-      <caption class="unseen">Metadata</caption>
-      <thead>
-        <tr>
-          <th scope="col">Key</th>
-          <th scope="col">Value</th>
-          <th scope="col">Type</th>
+    <Table class="fields" caption="Metadata" head={['Key', 'Value', 'Type']}>
+      {profile.fields.map((field) => (
+        <tr key={field.key}>
+          <th scope="row">
+            <Data text={field.key} />
+          </th>
+          <td class="value">
+            <Value value={field} />
+          </td>
+          <td class="type">{field.type}</td>
         </tr>
-      </thead>
-      <tbody>
-        {profile.fields.map((field) => (
-          <tr key={field.key}>
-            <th scope="row">
-              <Data text={field.key} />
-            </th>
-            <td class="value">
-              <Value value={field} />
-            </td>
-            <td class="type">{field.type}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 
@@ -124,7 +114,7 @@ function Story({ profile }: { profile: ProfileDetail }) {
       {upserts > story.length && (
         <p class="quiet">The {count(upserts - story.length)} upserts before these are not shown.</p>
       )}
-      <p class="quiet">Of requests that were repeated byte for byte, the sandbox keeps the newest two.</p>
+      <p class="quiet">Of a request that was sent again byte for byte, the newest two are kept.</p>
     </>
   );
 }

@@ -12,6 +12,7 @@ import {
   Link,
   PAGE_SIZE,
   Pager,
+  Table,
   Time,
   useShell,
 } from './parts.js';
@@ -123,49 +124,43 @@ export function Profiles({ route }: { route: Here }) {
         </Empty>
       )}
       {found !== undefined && found.profiles.length > 0 && (
-        <table class={`profiles${stale ? ' stale' : ''}`}>
-          <caption class="unseen">{many === 'users' ? 'Users' : 'Companies'}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Identifier</th>
-              {kind === 'users' && <th scope="col">Company</th>}
-              <th scope="col" class="wide">
-                Metadata
+        <Table
+          class={`profiles${stale ? ' stale' : ''}`}
+          caption={many === 'users' ? 'Users' : 'Companies'}
+          head={[
+            'Identifier',
+            kind === 'users' && 'Company',
+            ['Metadata', 'wide'],
+            ['Upserts', 'number'],
+            'Updated',
+          ]}
+        >
+          {found.profiles.map((profile) => (
+            <tr key={profile.id}>
+              <th scope="row">
+                <Link to={{ view: 'profile', kind, region, id: profile.id }}>
+                  <Data text={profile.id} most={120} />
+                </Link>
               </th>
-              <th scope="col" class="number">
-                Upserts
-              </th>
-              <th scope="col">Updated</th>
+              {kind === 'users' && (
+                <td>
+                  {profile.company_id !== null && (
+                    <Link to={{ view: 'profile', kind: 'companies', region, id: profile.company_id }}>
+                      <Data text={profile.company_id} most={80} />
+                    </Link>
+                  )}
+                </td>
+              )}
+              <td class="wide preview">
+                <Data text={profile.preview} />
+              </td>
+              <td class="number">{count(profile.upserts)}</td>
+              <td class="when">
+                <Time iso={profile.updated_at} />
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {found.profiles.map((profile) => (
-              <tr key={profile.id}>
-                <th scope="row">
-                  <Link to={{ view: 'profile', kind, region, id: profile.id }}>
-                    <Data text={profile.id} most={120} />
-                  </Link>
-                </th>
-                {kind === 'users' && (
-                  <td>
-                    {profile.company_id !== null && (
-                      <Link to={{ view: 'profile', kind: 'companies', region, id: profile.company_id }}>
-                        <Data text={profile.company_id} most={80} />
-                      </Link>
-                    )}
-                  </td>
-                )}
-                <td class="wide preview">
-                  <Data text={profile.preview} />
-                </td>
-                <td class="number">{count(profile.upserts)}</td>
-                <td class="when">
-                  <Time iso={profile.updated_at} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
       {found && <Pager page={page} found={found.found} to={(to) => ({ ...route, page: to })} />}
     </>

@@ -2,7 +2,7 @@
 import type { PropertyList } from '../wire.js';
 import { useLive } from './data.js';
 import { plural } from './format.js';
-import { Command, Data, Empty, Heading, importLines, useShell } from './parts.js';
+import { Command, Data, Empty, Heading, importLines, Table, useShell } from './parts.js';
 
 export function Properties() {
   const { overview } = useShell();
@@ -26,37 +26,25 @@ export function Properties() {
         </Empty>
       )}
       {data && (
-        <table class="properties">
-          <caption class="unseen">User properties</caption>
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Id
+        <Table
+          class="properties"
+          caption="User properties"
+          head={[['Id', 'number'], 'Key', ['Name', 'mid'], 'Type', 'From']}
+        >
+          {data.properties.map((property) => (
+            <tr key={property.key}>
+              <td class="number">{property.id}</td>
+              <th scope="row">
+                <Data text={property.key} />
               </th>
-              <th scope="col">Key</th>
-              <th scope="col" class="mid">
-                Name
-              </th>
-              <th scope="col">Type</th>
-              <th scope="col">From</th>
+              <td class="mid">
+                <Data text={property.display_name} />
+              </td>
+              <td>{property.data_type}</td>
+              <td>{property.is_auto_property ? 'the service itself' : 'imports'}</td>
             </tr>
-          </thead>
-          <tbody>
-            {data.properties.map((property) => (
-              <tr key={property.key}>
-                <td class="number">{property.id}</td>
-                <th scope="row">
-                  <Data text={property.key} />
-                </th>
-                <td class="mid">
-                  <Data text={property.display_name} />
-                </td>
-                <td>{property.data_type}</td>
-                <td>{property.is_auto_property ? 'the service itself' : 'imports'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </>
   );

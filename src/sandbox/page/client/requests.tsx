@@ -11,6 +11,7 @@ import {
   Link,
   PAGE_SIZE,
   Pager,
+  Table,
   Time,
   useShell,
 } from './parts.js';
@@ -73,56 +74,41 @@ export function Requests({ route }: { route: Route & { view: 'requests' } }) {
 
 export function RequestTable({ requests, caption }: { requests: readonly RequestLine[]; caption: string }) {
   return (
-    <table class="requests">
-      <caption class="unseen">{caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="number">
-            #
+    <Table
+      class="requests"
+      caption={caption}
+      head={[['#', 'number'], 'Status', 'Request', ['Result', 'wide'], ['Time', 'number mid'], 'At']}
+    >
+      {requests.map((request) => (
+        <tr key={request.n}>
+          <th scope="row" class="number">
+            <Link to={{ view: 'request', n: request.n }}>{request.n}</Link>
           </th>
-          <th scope="col">Status</th>
-          <th scope="col">Request</th>
-          <th scope="col" class="wide">
-            Result
-          </th>
-          <th scope="col" class="number mid">
-            Time
-          </th>
-          <th scope="col">At</th>
+          <td>
+            <Status request={request} />
+          </td>
+          <td class="path">
+            <span class="method">{request.method}</span> <Data text={request.path} most={160} />
+            {request.fault !== null && (
+              <>
+                {' '}
+                <span class="fault">
+                  <span class="unseen">fault </span>
+                  {request.fault}
+                </span>
+              </>
+            )}
+          </td>
+          <td class="wide">
+            <Result request={request} />
+          </td>
+          <td class="number mid">{request.duration_ms === null ? '' : duration(request.duration_ms)}</td>
+          <td class="when">
+            <Time iso={request.time} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {requests.map((request) => (
-          <tr key={request.n}>
-            <th scope="row" class="number">
-              <Link to={{ view: 'request', n: request.n }}>{request.n}</Link>
-            </th>
-            <td>
-              <Status request={request} />
-            </td>
-            <td class="path">
-              <span class="method">{request.method}</span> <Data text={request.path} most={160} />
-              {request.fault !== null && (
-                <>
-                  {' '}
-                  <span class="fault">
-                    <span class="unseen">fault </span>
-                    {request.fault}
-                  </span>
-                </>
-              )}
-            </td>
-            <td class="wide">
-              <Result request={request} />
-            </td>
-            <td class="number mid">{request.duration_ms === null ? '' : duration(request.duration_ms)}</td>
-            <td class="when">
-              <Time iso={request.time} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 
