@@ -128,6 +128,9 @@ export class OutputError extends ProfilesError {
   }
 }
 
+/** The database in use is not on disk any more: what this run recorded is lost with it. */
+export class StateLostError extends StateError {}
+
 /** A signal ended the command. */
 export class InterruptedError extends ProfilesError {
   readonly code = 'interrupted';

@@ -8,8 +8,9 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { createReporter } from '../output/reporter.js';
+import { partialWords } from '../output/summary-text.js';
 import { requireBaseUrl, requireToken } from '../settings/index.js';
-import type { Flags } from './command.js';
+import type { Ending, Flags } from './command.js';
 
 export { importOptions } from './import-options.js';
 
@@ -31,7 +32,7 @@ export async function runAndReport(
   context: Context,
   /** Of a resumed run: its own, which another token may stand in for. */
   scope: Scope | null = null,
-): Promise<ExitCode> {
+): Promise<ExitCode | Ending> {
   const output = new AbortController();
   const stop = AbortSignal.any([context.stop, output.signal]);
   const deps = { ...(await importDeps(options, context, scope)), stop };
@@ -51,7 +52,7 @@ export async function runAndReport(
       if (failure && exit !== Exit.jobFailed) throw failure;
       const lost = reporter.lost();
       if (lost) throw lost;
-      return exit;
+      return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;
     }
   } finally {
     await reporter.close();

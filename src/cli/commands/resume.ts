@@ -8,7 +8,7 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope, sameService } from '../../engine/state/scopes.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { examples, type Flags, type Wire } from './command.js';
+import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { flagReader } from './flag-reader.js';
 import { type Form, formOf, runAndReport } from './import-run.js';
 
@@ -42,7 +42,7 @@ function options([run]: readonly string[], flags: Flags): Options {
 async function run(
   { run: id, form, waitTimeoutMs, intervalMs }: Options,
   context: Context,
-): Promise<ExitCode> {
+): Promise<ExitCode | Ending> {
   const state = await context.state();
   const stored = choose(state.knownRuns(), id);
   const there = await contextOf(stored, context);

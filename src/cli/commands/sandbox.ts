@@ -16,6 +16,8 @@ export function define(command: Command, wire: Wire): void {
     .option('--port <n>', 'of the default region; 0 picks a free one (default: 4100)')
     .option('--lookup-port <n>', 'of the lookups (default: 4101)')
     .option('--eu-port <n>', 'of the EU region (default: 4102)')
+    .option('--page-port <n>', 'of the page; 0 picks a free one (default: 4103)')
+    .option('--no-page', 'leave the page out')
     .option('--control-port <n>', 'serve a control route here (default: none)')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .option('--expect-token <token>', 'accept this API key only (default: any)')

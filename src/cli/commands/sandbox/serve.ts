@@ -29,6 +29,9 @@ export function serveOptions(words: readonly string[], flags: Flags, context: Co
   if (memory && read.text('data') !== undefined) {
     throw new UsageError('--memory and --data exclude each other', { hint: 'leave one out' });
   }
+  if (flags.page === false && read.text('pagePort') !== undefined) {
+    throw new UsageError('--no-page and --page-port exclude each other', { hint: 'leave one out' });
+  }
   const expectToken = read.text('expectToken') ?? null;
   if (expectToken !== null && !/^[\x21-\x7e]+$/.test(expectToken)) {
     throw new UsageError('--expect-token holds white space or characters beyond ASCII', {
@@ -52,6 +55,12 @@ export function serveOptions(words: readonly string[], flags: Flags, context: Co
       base: port('port', 4100),
       lookup: port('lookupPort', 4101),
       eu: port('euPort', 4102),
+      page:
+        flags.page === false
+          ? null
+          : read.text('pagePort') === undefined
+            ? '4103 or free'
+            : port('pagePort', 0),
       control: read.text('controlPort') === undefined ? null : port('controlPort', 0),
     },
     expectToken,
@@ -90,10 +99,11 @@ export async function serve(options: SandboxOptions, context: Context): Promise<
     await printAddresses(sandbox, context);
     if (!flags.quiet) {
       const control = sandbox.controlUrl === null ? '' : `, control ${sandbox.controlUrl}`;
+      const page = sandbox.pageUrl === null ? '' : `sandbox: page ${sandbox.pageUrl}\n`;
       const kept = options.dataDir === undefined ? 'in memory' : `in ${options.dataDir}`;
       await writeOut(
         stderr,
-        `sandbox: EU region ${sandbox.euUrl}${control}; data ${kept}; Ctrl-C stops it\n`,
+        `${page}sandbox: EU region ${sandbox.euUrl}${control}; data ${kept}; Ctrl-C stops it\n`,
       );
     }
     await aborted(stop);
@@ -105,12 +115,13 @@ export async function serve(options: SandboxOptions, context: Context): Promise<
 
 async function printAddresses(sandbox: Sandbox, { stdout, flags }: Context): Promise<void> {
   if (flags.json) {
-    const { url, euUrl, lookupUrl, controlUrl, token } = sandbox;
+    const { url, euUrl, lookupUrl, controlUrl, pageUrl, token } = sandbox;
     const document = {
       base_url: url,
       eu_base_url: euUrl,
       lookup_base_url: lookupUrl,
       control_url: controlUrl,
+      page_url: pageUrl,
       token,
     };
     return writeJson(stdout, JSON.stringify(document, null, 2));
