@@ -36,7 +36,10 @@ export interface World {
   nodeVersion: string;
   /** Processors that this process may use. */
   cores: number;
-  /** First Ctrl-C or a SIGTERM: stop taking in, let requests in flight finish. */
+  /**
+   * Stop taking in, let requests in flight finish: the first Ctrl-C or SIGTERM, whose name is its reason, or output that
+   * cannot be written, whose `OutputError` is.
+   */
   stop: AbortSignal;
   /** Second Ctrl-C: end now. */
   abort: AbortSignal;

@@ -5,12 +5,13 @@
  * What a call may do without is loaded when it is needed: a module costs every start that loads it.
  */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, UsageError } from '../engine/errors.js';
+import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
 import { nearest } from '../engine/nearest.js';
 import { examples, type Flags, type Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
 import { usageError } from './commands/usage.js';
 import type { Context, GlobalFlags, World } from './context.js';
+import { writeOut } from './output/write.js';
 import { worldOf } from './world.js';
 
 declare const PROFILES_VERSION: string | undefined;
@@ -30,10 +31,6 @@ export async function runCommand(argv: readonly string[], world: World): Promise
     debug: argv.includes('--debug'),
     color: !argv.includes('--no-color'),
   };
-  if (argv.length === 1 && argv[0] === '--version') {
-    world.stdout.write(`${VERSION}\n`);
-    return Exit.done;
-  }
   let context: Context | undefined;
   let code: ExitCode = Exit.done;
   const wire: Wire = (options, run) => {
@@ -49,15 +46,27 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       world.stderr.write((await import('./output/error.js')).endingLine(code, message));
     };
   };
+  let failed = false;
   try {
-    const program = await commandTree(argv, world, wire);
-    await program.parseAsync([...argv], { from: 'user' });
+    if (argv.length === 1 && argv[0] === '--version') await writeOut(world.stdout, `${VERSION}\n`);
+    else {
+      const program = await commandTree(argv, world, wire);
+      await program.parseAsync([...argv], { from: 'user' });
+    }
   } catch (error) {
     code = await report(error, world, context?.flags ?? early);
+    failed = code !== Exit.done;
   } finally {
     await context?.close();
   }
-  return code;
+  const lost = failed ? null : await outputLost(world);
+  return lost ? report(lost, world, context?.flags ?? early) : code;
+}
+
+/** What could not be written of the texts that nobody waited for, such as help and warnings; else null. */
+async function outputLost({ stop }: World): Promise<OutputError | null> {
+  await new Promise((resolve) => setImmediate(resolve)); // a stream tells of its failure in a later turn
+  return stop.reason instanceof OutputError ? stop.reason : null;
 }
 
 /** The program with all names and summaries, and the flags of the one command that argv calls. */
@@ -146,6 +155,6 @@ async function report(error: unknown, world: World, flags: GlobalFlags): Promise
   if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version
   const { errorLines } = await import('./output/error.js');
   const { text, exit } = errorLines(error, flags);
-  world.stderr.write(text);
+  await writeOut(world.stderr, text).catch(() => {}); // there is nowhere left to say it
   return exit;
 }

@@ -1,7 +1,7 @@
 /** The built program in real pipes: readers that are slow, that leave, or that never look. Lookups have a test of their own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.js';
@@ -90,6 +90,19 @@ describe('a reader that has left before the first byte', () => {
     expect(stdout.split('\n')).toHaveLength(2);
     for (const n of [1, 9]) expect(place.service.show('companies', `acme-00${n}`)).toBeDefined();
     expect(place.service.show('users', 'u-9')).toBeDefined();
+  });
+});
+
+describe.skipIf(!existsSync('/dev/full'))('a full disk under stdout is one sentence and exit code 1', () => {
+  it.each(one)('%s', async (line) => {
+    const words = place.words(line).join(' ');
+    const prints = (await bash(`profiles ${words}`, place.folder())).stdout !== '';
+    const { codes, stderr } = await bash(`profiles ${words} > /dev/full`, place.folder());
+    expect(codes, stderr).toBe(prints ? '1' : '0');
+    expect(stderr.match(/^profiles: .*$/gm) ?? []).toEqual(
+      prints ? ['profiles: stdout cannot be written: no space left on device (ENOSPC)'] : [],
+    );
+    expect(stderr).not.toMatch(/^\s+at |node:/m);
   });
 });
 

@@ -33,7 +33,9 @@ export async function runAndReport(
   /** Of a resumed run: its own, which another token may stand in for. */
   scope: Scope | null = null,
 ): Promise<ExitCode | Ending> {
-  const deps = await importDeps(options, context, scope);
+  const output = new AbortController();
+  const stop = AbortSignal.any([context.stop, output.signal]);
+  const deps = { ...(await importDeps(options, context, scope)), stop };
   const { stdout, stderr, env, cwd, flags, clock } = context;
   const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
   try {
@@ -42,11 +44,14 @@ export async function runAndReport(
       const next = await events.next();
       if (!next.done) {
         await reporter.report(next.value);
+        if (reporter.lost()) output.abort(reporter.lost());
         continue;
       }
       const { failure, exit } = next.value;
       // A failed job outranks a wait that timed out (contract §7); the summary has told of both.
       if (failure && exit !== Exit.jobFailed) throw failure;
+      const lost = reporter.lost();
+      if (lost) throw lost;
       return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;
     }
   } finally {
