@@ -2,7 +2,9 @@
 import type { Job } from './service/contract.js';
 
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
-export type Kind = 'companies' | 'users';
+/** In the order in which they are sent. */
+export const KINDS = ['companies', 'users'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** The identifier's field for each kind (spec: Company, User). */
 export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;

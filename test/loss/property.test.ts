@@ -206,6 +206,7 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
     retries,
     continueOnError,
     changedOnly,
+    refreshAfterMs: null,
     wait,
     waitTimeoutMs: null,
     intervalMs: null,

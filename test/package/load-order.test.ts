@@ -35,8 +35,13 @@ describe('a start loads', () => {
 
   it('few files for --version', () => expect(filesOf('src/cli/main.ts').length).toBeLessThanOrEqual(3));
 
-  it.each(['zod', 'undici', 'cli-table3', 'commander'])('an import without %s, until it is needed', (name) =>
-    expect(packagesOf('src/cli/commands/import-run.ts')).not.toContain(name),
+  it.each(['zod', 'undici', 'cli-table3', 'commander', 'ora'])(
+    'an import without %s, until it is needed',
+    (name) => expect(packagesOf('src/cli/commands/import-run.ts')).not.toContain(name),
+  );
+
+  it.each(['import-run', 'job', 'lookups', 'doctor', 'identify', 'inspect'])('no spinner with %s', (name) =>
+    expect(packagesOf(`src/cli/commands/${name}.ts`)).not.toContain('ora'),
   );
 
   it('a client with undici alone: schemas wait for the first reply, a proxy for its setting', () =>

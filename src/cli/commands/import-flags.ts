@@ -8,6 +8,7 @@ export function sendingFlags(command: Command): Command {
     .option('--dry-run', 'plan only: print it, send nothing')
     .option('--check-properties', "compare users' keys with the service's user properties")
     .option('--changed-only', 'skip rows that the service has completed already as they are')
+    .option('--refresh-after <duration>', 'with --changed-only: send what was completed longer ago again')
     .option('--full', 'forget what was sent, and send everything')
     .option('--resume', 'continue the unfinished import of the same content, if there is one')
     .option('--chunk-size <items>', 'items of a request (default 5000)')

@@ -25,6 +25,13 @@ export async function importOptions(
   if (flags.changedOnly && full) {
     throw new UsageError('--changed-only and --full exclude each other', { hint: 'choose one of them' });
   }
+  // A flag wins over the config file's import.changed_only.
+  const changedOnly = read.flag('changedOnly') && !full;
+  if (flags.refreshAfter !== undefined && !changedOnly) {
+    throw new UsageError('--refresh-after has no effect without --changed-only: every row is sent', {
+      hint: 'add --changed-only, or leave --refresh-after out',
+    });
+  }
   return {
     ...reading,
     chunkSize: read.count('chunkSize', 1) ?? DEFAULTS.chunkSize,
@@ -39,8 +46,8 @@ export async function importOptions(
     busyTimeoutMs: read.duration('busyTimeout') ?? DEFAULTS.busyTimeoutMs,
     invalid: invalidBound(read, flags),
     rejects: rejectsPath(read.text('rejects'), paths),
-    // A flag wins over the config file's import.changed_only.
-    changedOnly: read.flag('changedOnly') && !full,
+    changedOnly,
+    refreshAfterMs: read.duration('refreshAfter', 1) ?? null,
     continueOnError: read.flag('continueOnError'),
     dryRun: read.flag('dryRun'),
     checkProperties: read.flag('checkProperties'),

@@ -44,6 +44,7 @@ export const importShape = {
   changed_only: z
     .boolean('must be true or false')
     .describe('Skip rows that have not changed since they were last completed.'),
+  refresh_after: pause.describe('With changed_only: send again what was completed longer ago than this.'),
   continue_on_error: z
     .boolean('must be true or false')
     .describe('Go on after a request that the service refused.'),

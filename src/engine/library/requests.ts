@@ -29,7 +29,9 @@ export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'
 
 export interface PlanRequest
   extends ReadRequest,
-    Partial<Pick<ImportOptions, 'chunkSize' | 'chunkBytes' | 'changedOnly' | 'checkProperties'>> {
+    Partial<
+      Pick<ImportOptions, 'chunkSize' | 'chunkBytes' | 'changedOnly' | 'refreshAfterMs' | 'checkProperties'>
+    > {
   /** Without it the plan knows nothing of past imports: no estimate, nothing unchanged. `checkProperties` needs it. */
   service?: ServiceOptions;
   /** State of earlier imports. Default: none; a temporary folder is used, and removed. */
@@ -96,6 +98,7 @@ export async function optionsOf(
     invalid: request.invalid ?? 'none',
     rejects: request.rejects ?? null,
     changedOnly: request.changedOnly ?? false,
+    refreshAfterMs: wholeNumber('refreshAfterMs', request.refreshAfterMs ?? undefined, null, 1),
     continueOnError: request.continueOnError ?? false,
     checkProperties: request.checkProperties ?? false,
     full: request.full ?? false,

@@ -17,6 +17,7 @@ export { type MappingRules, mergeRules, NO_RULES, type SomeRules } from './mappi
 export { jsonOfCell } from './mapping/targets.js';
 export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';
+export { ITEM_FORMAT_VERSION } from './record-hashes.js';
 export { scanInput } from './scan.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
 export type {

@@ -1,6 +1,6 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
-import type { Format, Kind } from '../model.js';
+import type { ColumnType, Format, Kind } from '../model.js';
 import { openCsv } from './csv/open.js';
 import { formatOf } from './format.js';
 import { openJson } from './json/open.js';
@@ -30,6 +30,8 @@ export interface InputOptions {
   /** Bytes of UTF-8 that a cell may have (`--max-cell`). Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
+  /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
+  decidedTypes?: readonly ColumnType[] | undefined;
 }
 
 /** Default of `--max-cell`. */
@@ -49,6 +51,7 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
     compression: head.compression,
     maxCellBytes: options.maxCellBytes,
     rules: options.rules,
+    decidedTypes: options.decidedTypes,
     stamp: head.stamp,
   };
   constantsOf(options.rules); // a rule that cannot hold is told now

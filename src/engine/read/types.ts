@@ -28,6 +28,8 @@ export interface OpenedInput {
   maxCellBytes: number;
   /** JSON: the array is a member of an object, as in the service's bodies. */
   body: Kind | null;
+  /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
+  decidedTypes?: readonly ColumnType[] | undefined;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
 }

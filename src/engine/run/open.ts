@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InputError, UsageError } from '../errors.js';
 import type { ImportDeps } from '../import.js';
+import type { ColumnType } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
@@ -37,8 +38,8 @@ export async function reopenInputs(
   deps: ImportDeps,
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
-  for (const { path, location, kind } of run.inputs) {
-    opened.push(await openOne(path, location, { ...options, kind }, deps));
+  for (const { path, location, kind, types } of run.inputs) {
+    opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
   }
   return opened;
 }
@@ -61,9 +62,10 @@ function openOne(
   location: string,
   options: ImportOptions,
   deps: ImportDeps,
+  decidedTypes?: readonly ColumnType[],
 ): Promise<OpenedInput> {
   const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
-  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules };
+  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };
   return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
 }
 

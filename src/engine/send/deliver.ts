@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
-import { ServiceError } from '../errors.js';
+import { InputError, ServiceError } from '../errors.js';
 import type { ImportEvent, Kind } from '../model.js';
 import { count, lineRange } from '../numbers.js';
 import type { SendOptions } from '../options.js';
@@ -49,7 +49,7 @@ const MISSING_GRACE_MS = 60_000;
 /** Sends a chunk and follows its job. @throws ProfilesError when the run cannot go on */
 export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
   const { body, items, merged } = serialise(chunk);
-  const record = recordOf(chunk, body, items, merged, deps.records);
+  const record = recordOf(chunk, body, items, merged, deps);
   let intent: Chunk['prints'] | null = chunk.prints;
   /** Resolves when the last commit is on disk. */
   let written = Promise.resolve();
@@ -154,8 +154,9 @@ function recordOf(
   body: Buffer,
   rows: number,
   merged: number,
-  records: RequestRecord[],
+  deps: DeliverDeps,
 ): RequestRecord {
+  const { records } = deps;
   const content = {
     rows,
     merged,
@@ -164,6 +165,7 @@ function recordOf(
     digest: createHash('sha256').update(body).digest('hex'),
   };
   if (chunk.recorded) {
+    checkRepeats(chunk, chunk.recorded, content.digest, deps);
     const again = { ...foundAfterCrash(chunk.recorded), ...content };
     records[records.findIndex((r) => r.seq === again.seq)] = again;
     return again;
@@ -180,6 +182,24 @@ function recordOf(
   };
   records.push(record);
   return record;
+}
+
+/**
+ * A request that may have arrived is repeated as it was (contract §4). With `changedOnly` other rows of its range may
+ * be left to send by now; where they are the same ones, so is the body.
+ * @throws InputError
+ */
+function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, deps: DeliverDeps): void {
+  if (digest === recorded.digest) return;
+  const before = deps.state.idsOf(deps.run, recorded.seq);
+  const { ids } = chunk.prints;
+  const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
+  if (deps.options.changedOnly && !sameRows) return;
+  const where = lineRange(recorded.first_line, recorded.last_line);
+  throw new InputError(`${where} would be sent with other content than the first time, so nothing is sent`, {
+    file: deps.inputs[recorded.input]!.path,
+    hint: 'resume with the version of profiles that began the run, or start a new import of the file',
+  });
 }
 
 function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
