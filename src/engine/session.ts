@@ -211,8 +211,10 @@ export class Session {
         inputs: this.#opened,
         totalRows: rows.read - rows.rejected,
         stop,
-        reject: async (chunk, reason, emit) =>
-          this.#run.nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, deps.abort)),
+        reject: async (chunk, reason, emit) => {
+          const pass = { planned: scanned.inputs[chunk.input]!.scan.marks, signal: deps.abort };
+          this.#run.nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, pass));
+        },
       });
       const failure = yield* tap(sending, (event) => {
         if (event.type === 'warning') this.#warnings.push(event.message);

@@ -21,7 +21,7 @@ export function readingFlags(command: Command): Command {
     .option('--format <format>', 'csv, tsv, json or ndjson; else from name and content')
     .option('--delimiter <char>', 'of CSV: one character, or tab; else found')
     .option('--encoding <name>', 'such as windows-1252; else UTF-8, or UTF-16 with BOM')
-    .option('--max-cell <bytes>', 'longest cell (default 1MiB)')
+    .option('--max-cell <bytes>', 'longest cell (default 1MiB); a CSV header may have 4 MiB')
     .optionsGroup('Columns and values:')
     .option('--map <column=key>', 'send a column under another key (repeatable)', again)
     .option('--include <column>', 'send only these columns as metadata (repeatable)', again)

@@ -19,9 +19,11 @@ export { type InputOptions, MAX_CELL_BYTES, openInput } from './open.js';
 export { readRows } from './ordinals.js';
 export { ITEM_FORMAT_VERSION } from './record-hashes.js';
 export { scanInput } from './scan.js';
+export { changedMeanwhile } from './text/source.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
 export type {
   ItemBatch,
+  Marks,
   OpenedInput,
   RejectedRecord,
   Scan,

@@ -57,7 +57,7 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
   constantsOf(options.rules); // a rule that cannot hold is told now
   const format = formatOf(options, head.text);
   if (format === 'csv' || format === 'tsv') {
-    const opened = { ...common, ...openCsv(options, head, format) };
+    const opened = { ...common, ...(await openCsv(options, head, format)) };
     targetsOf(opened); // rules that do not fit the header are told now
     return opened;
   }
