@@ -7,6 +7,7 @@ export { buildItems } from './build.js';
 export const readMapping = async (path: string, cwd: string): Promise<Mapping> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
 export { DuplicateFinder, type Duplicates } from '../plan/duplicates.js';
+export { columnsOf } from './columns.js';
 export { idHashes } from './hashes.js';
 export { bytesOf, pick, startOf } from './item-batch.js';
 export { inexactNumber, writtenAgain } from './json/text.js';

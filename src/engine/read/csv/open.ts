@@ -16,6 +16,16 @@ type Form = Pick<
 
 /** @throws InputError for a header that is missing or wrong; UsageError for flags that do not fit it */
 export function openCsv(options: InputOptions, head: Head, format: 'csv' | 'tsv'): Form {
+  const { delimiter, columns } = csvHeader(options, head, format);
+  return { format, delimiter, columns, body: null, ...identify(columns, options) };
+}
+
+/** Delimiter and header. @throws InputError UsageError */
+export function csvHeader(
+  options: Omit<InputOptions, 'location' | 'cwd' | 'rules'>,
+  head: Head,
+  format: 'csv' | 'tsv',
+): { delimiter: string; columns: string[] } {
   const names = [options.id ?? 'user_id', options.companyId ?? 'company_id'];
   // The last line of a whole file counts even without a line end.
   const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
@@ -26,8 +36,7 @@ export function openCsv(options: InputOptions, head: Head, format: 'csv' | 'tsv'
         ? '\t'
         : findDelimiter(text, names);
   const { cells, line } = firstRow(text, delimiter, options);
-  const columns = headerOf(cells, options.path, line);
-  return { format, delimiter, columns, body: null, ...identify(columns, options) };
+  return { delimiter, columns: headerOf(cells, options.path, line) };
 }
 
 /** `--delimiter`: one character that cannot be taken for a quote or a line end. */
@@ -41,7 +50,11 @@ function delimiterOf(text: string): string {
   return delimiter;
 }
 
-function firstRow(text: Buffer, delimiter: string, options: InputOptions): { cells: string[]; line: number } {
+function firstRow(
+  text: Buffer,
+  delimiter: string,
+  options: Pick<InputOptions, 'path' | 'maxCellBytes'>,
+): { cells: string[]; line: number } {
   const { path, maxCellBytes } = options;
   const splitterOf = (): CsvSplitter => new CsvSplitter({ path, delimiter, maxCellBytes }, { header: false });
   // Most headers end within the first bytes: the parser need not read all of the text for it.

@@ -206,11 +206,7 @@ describe('limits', () => {
 
   it.each([
     ['a plain cell', 'x'.repeat(MAX + 1), /^f\.csv:2: a cell is longer than 1000 B$/],
-    [
-      'a plain cell in two-byte letters',
-      'é'.repeat(MAX / 2 + 1),
-      /^f\.csv:2: a cell is longer than 1000 B$/,
-    ],
+    ['a plain cell in two-byte letters', 'é'.repeat(MAX / 2 + 1), /^f\.csv:2: a cell is longer than 1000 B$/],
     ['a quoted cell', `"${'x'.repeat(MAX + 1)}"`, /^f\.csv:2: /],
     ['a quoted cell full of quotes', `"${'""'.repeat(MAX + 1)}"`, /^f\.csv:2: /],
   ])('%s of one byte more is refused', (_, text, message) => {
