@@ -38,7 +38,7 @@ function optionTable(options: readonly Entry[]): string {
     const value = defaultOf(option);
     const typed = option.otherwise === undefined ? code(value) : cell(value ?? '');
     return [
-      code(option.flag === false ? option.name : option.flags),
+      code(option.flags),
       `${cell(option.summary)}${option.repeatable ? '; repeatable' : ''}`,
       cell(option.type.description),
       typed,
@@ -48,6 +48,8 @@ function optionTable(options: readonly Entry[]): string {
   });
   return table(['option', 'what it does', 'type', 'default', 'config key', 'environment'], rows);
 }
+
+const sentence = (text: string): string => `${text[0]!.toUpperCase()}${cell(text.slice(1))}.`;
 
 const usage = (command: Command): string =>
   [
@@ -65,7 +67,7 @@ function section(command: Command): string {
   );
   return [
     `### \`profiles ${usage(command)}\``,
-    `${cell(command.description())}.`,
+    sentence(command.description()),
     ...(words.length > 0 ? [words.join('\n')] : []),
     ...(options.length > 0 ? [optionTable(options)] : []),
   ].join('\n\n');
@@ -88,7 +90,16 @@ export async function referenceText(): Promise<string> {
     optionTable(everywhere),
     '`-h, --help` shows help, `--version` prints the version.',
     '## Settings without a flag',
-    optionTable(settings),
+    table(
+      ['environment', 'config key', 'what it is', 'type', 'default'],
+      settings.map((option) => [
+        code(option.env),
+        code(option.config),
+        cell(option.summary),
+        cell(option.type.description),
+        code(defaultOf(option)),
+      ]),
+    ),
     '## Commands',
     'An option of the config file that is on or off is switched off by its `--no-` form, such as `--no-changed-only`.',
     ...commands.map(section),

@@ -104,7 +104,7 @@ export const TOPICS: readonly Topic[] = [
 const WIDTH = 80;
 
 /** A text as lines; the line breaks that it has count as spaces. */
-export const paragraph = (text: string): string => wrap(text.replace(/\s+/g, ' ').trim(), WIDTH).join('\n');
+const paragraph = (text: string): string => wrap(text.replace(/\s+/g, ' ').trim(), WIDTH).join('\n');
 
 /** Terms on the left, padded to the longest; a long description goes on below itself. */
 export function twoColumns(rows: readonly (readonly [term: string, text: string])[]): string {

@@ -12,7 +12,6 @@ export { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
 export * from './importing.js';
 export * from './option.js';
 export * from './others.js';
-export type { Type } from './types.js';
 
 const LISTS = ['lookups', 'jobs', 'runs', 'config list'];
 const WRONG = 'When something goes wrong:';

@@ -2,6 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { AuthError, ConfigError } from '../../../engine/errors.js';
 import { type ProxySettings, proxySettings } from '../../../engine/service/proxy.js';
+import { formatSize } from '../../../engine/size.js';
 import type { Context } from '../../context.js';
 import {
   configLocation,
@@ -82,12 +83,10 @@ export async function checkState(context: Context, settings: Settings): Promise<
     return fail('state', error);
   }
   const { bavail, bsize } = await statfs(stateDir);
-  const free = `${gigabytes(bavail * bsize)} free`;
+  const free = `${formatSize(bavail * bsize)} free`;
   if (bavail * bsize >= ENOUGH_BYTES) return ok('state', `${stateDir} (${origins.state_dir}), ${free}`);
   return warn('state', `${stateDir}: only ${free}`, 'make room, or choose another folder: --state-dir');
 }
-
-const gigabytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 
 /** The variables that send requests elsewhere, without the passwords they may hold. */
 export function checkProxy(env: Context['env']): Finding {
