@@ -42,9 +42,11 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       const command = all.at(-1) as Command;
       const flags = command.optsWithGlobals<Flags>();
       context = createContext(world, flags as GlobalFlags);
-      code = await run(await options(command.args, flags, context), context);
+      const ended = await run(await options(command.args, flags, context), context);
+      const { exit, message } = typeof ended === 'object' ? ended : { exit: ended, message: undefined };
+      code = exit;
       if (code === Exit.done || !context.flags.json) return;
-      world.stderr.write((await import('./output/error.js')).endingLine(code));
+      world.stderr.write((await import('./output/error.js')).endingLine(code, message));
     };
   };
   try {

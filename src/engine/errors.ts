@@ -111,6 +111,9 @@ export class StateError extends ProfilesError {
   readonly exit = Exit.unexpected;
 }
 
+/** The database in use is not on disk any more: what this run recorded is lost with it. */
+export class StateLostError extends StateError {}
+
 /** A signal ended the command. */
 export class InterruptedError extends ProfilesError {
   readonly code = 'interrupted';

@@ -2,6 +2,7 @@
 import type { Job } from './service/contract.js';
 
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
+/** In the order in which they are sent. */
 export const KINDS = ['companies', 'users'] as const;
 export type Kind = (typeof KINDS)[number];
 

@@ -40,6 +40,7 @@ const IMPORT_NUMBERS = {
   busyTimeoutMs: { unit: 'ms', least: 0, default: 30 * MINUTE },
   waitTimeoutMs: { unit: 'ms', least: 0, default: null },
   intervalMs: { unit: 'ms', least: 1, default: null },
+  refreshAfterMs: { unit: 'ms', least: 1, default: null },
 } as const satisfies Record<string, NumberOption>;
 
 /** All options that are whole numbers. */
@@ -185,6 +186,11 @@ export interface SendOptions {
   rejects: string | null;
   /** Leave out rows that the service completed as they are, as far as the state knows (contract §3). Default false. */
   changedOnly: boolean;
+  /**
+   * With `changedOnly`, milliseconds, at least 1: what was completed longer ago counts as unknown, so that every row
+   * goes out at least that often (contract §4). Null, the default: no matter how long ago.
+   */
+  refreshAfterMs: number | null;
   /** Where the service refuses a request (400, 415, 422): reject its rows and go on. Default false: the run ends. */
   continueOnError: boolean;
 }

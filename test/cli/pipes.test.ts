@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.js';
 import { built } from '../support/child.js';
+import { scratch } from '../support/cli.js';
 import { INVOCATIONS, type Invocation } from './invocations.js';
 import { makePlace, type Place, TOKEN } from './place.js';
 
@@ -120,4 +121,14 @@ describe('nothing is cut at the 64 KiB of a pipe, however slow the reader', () =
       expect(stdout.match(/a{1000,}/)?.[0]).toHaveLength(300_000);
     }
   });
+});
+
+it.each([20, 24])('with %i files to open it says so in one sentence', async (files) => {
+  const { codes, stderr } = await bash(`ulimit -n ${files}; profiles runs --json`, scratch());
+  expect(codes).toBe('1');
+  const hint = 'allow more of them: ulimit -n 1024';
+  const error = { code: 'unexpected', message: 'too many open files (EMFILE)', hint };
+  const [sentence, next, json, ...rest] = stderr.trimEnd().split('\n');
+  expect([sentence, next, rest]).toEqual([`profiles: ${error.message}`, `  ${hint}`, []]);
+  expect(JSON.parse(json!)).toMatchObject({ error });
 });

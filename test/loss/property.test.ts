@@ -205,6 +205,7 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
     retries,
     continueOnError,
     changedOnly,
+    refreshAfterMs: null,
     wait,
     waitTimeoutMs: null,
     intervalMs: null,

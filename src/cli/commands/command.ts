@@ -7,13 +7,19 @@ import type { Flags } from '../options/index.js';
 
 export type { Flags };
 
+/** An exit code that stands for several things, and which of them it is. */
+export interface Ending {
+  exit: ExitCode;
+  message: string;
+}
+
 /**
  * Makes a commander action of two parts: `options` turns words and flags into a validated object (throws
  * `UsageError`), `run` does the work, prints, and gives the exit code. Errors travel up to `main`.
  */
 export type Wire = <O>(
   options: (args: readonly string[], flags: Flags, context: Context) => O | Promise<O>,
-  run: (options: O, context: Context) => Promise<ExitCode>,
+  run: (options: O, context: Context) => Promise<ExitCode | Ending>,
 ) => (...commanderArguments: unknown[]) => Promise<void>;
 
 /** A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions. */

@@ -17,8 +17,9 @@ import {
   WAITING,
 } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
+import { partialWords } from '../output/summary-text.js';
 import { requireBaseUrl, requireToken } from '../settings/index.js';
-import type { Flags } from './command.js';
+import type { Ending, Flags } from './command.js';
 import { readingOptions } from './reading.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
@@ -52,11 +53,17 @@ export async function importOptions(
   if (flags.changedOnly && options.full) {
     throw new UsageError('--changed-only and --full exclude each other', { hint: 'choose one of them' });
   }
+  // A flag wins over the config file's import.changed_only.
+  const changedOnly = options.changedOnly && !options.full;
+  if (flags.refreshAfter !== undefined && !changedOnly) {
+    throw new UsageError('--refresh-after has no effect without --changed-only: every row is sent', {
+      hint: 'add --changed-only, or leave --refresh-after out',
+    });
+  }
   return {
     ...reading,
     ...options,
-    // A flag wins over the config file's import.changed_only.
-    changedOnly: options.changedOnly && !options.full,
+    changedOnly,
     invalid: invalidBound(rejecting, flags),
     rejects: rejectsPath(rejecting.rejects, paths),
   };
@@ -87,7 +94,7 @@ export async function runAndReport(
   context: Context,
   /** Of a resumed run: its own, which another token may stand in for. */
   scope: Scope | null = null,
-): Promise<ExitCode> {
+): Promise<ExitCode | Ending> {
   const deps = await importDeps(options, context, scope);
   const { stdout, stderr, env, cwd, flags, clock } = context;
   const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
@@ -102,7 +109,7 @@ export async function runAndReport(
       const { failure, exit } = next.value;
       // A failed job outranks a wait that timed out (contract §7); the summary has told of both.
       if (failure && exit !== Exit.jobFailed) throw failure;
-      return exit;
+      return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;
     }
   } finally {
     await reporter.close();

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Context } from '../context.js';
-import { examples, type Flags, type Wire } from './command.js';
+import { type Ending, examples, type Flags, type Wire } from './command.js';
 import type { Form } from './import-run.js';
 
 export function define(command: Command, wire: Wire): void {
@@ -26,7 +26,10 @@ async function options(
   return { import: await importOptions(paths, flags, context), form: formOf(flags) };
 }
 
-async function run(options: { import: ImportOptions; form: Form }, context: Context): Promise<ExitCode> {
+async function run(
+  options: { import: ImportOptions; form: Form },
+  context: Context,
+): Promise<ExitCode | Ending> {
   const { runAndReport } = await import('./import-run.js');
   return runAndReport(options.import, null, options.form, context);
 }

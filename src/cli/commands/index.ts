@@ -36,6 +36,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./doctor.js'),
   },
   {
+    name: 'state',
+    summary: 'show, check or back up what is remembered of imports',
+    load: () => import('./state.js'),
+  },
+  {
     name: 'sandbox',
     summary: 'serve the embedded service, show or erase what it holds',
     load: () => import('./sandbox.js'),

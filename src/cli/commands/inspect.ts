@@ -123,7 +123,7 @@ async function inspect(
       onRejected: ({ file, line, reason }) => keepFirst(rejected, { file, line, reason }),
       collectIds: (ids) => finder.add(ids),
     });
-    return { opened, scan, duplicates: finder.finish().count, rejected };
+    return { opened, scan, duplicates: finder.count, rejected };
   } finally {
     await pool.close();
     if (folder !== null) await rm(folder, { recursive: true, force: true });

@@ -121,7 +121,7 @@ async function follow(
       const ended = board.see(seen.job, lineWidth(stderr));
       if (ended !== undefined) display.finished(ended);
       // The first round comes in one by one; a plain line about one of many would say little, and be the only one for 5 s.
-      if (records.size === ids.length) display.changed();
+      if (records.size === ids.length) await display.changed();
     }
   };
   try {

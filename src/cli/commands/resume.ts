@@ -9,7 +9,7 @@ import { sameScope, sameService } from '../../engine/state/scopes.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { engineValues, WAITING } from '../options/index.js';
-import { examples, type Flags, type Wire } from './command.js';
+import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { type Form, formOf, runAndReport } from './import-run.js';
 
 interface Options {
@@ -34,7 +34,7 @@ function options([run]: readonly string[], flags: Flags): Options {
 async function run(
   { run: id, form, waitTimeoutMs, intervalMs }: Options,
   context: Context,
-): Promise<ExitCode> {
+): Promise<ExitCode | Ending> {
   const state = await context.state();
   const stored = choose(state.knownRuns(), id);
   const there = await contextOf(stored, context);

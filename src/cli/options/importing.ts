@@ -50,7 +50,7 @@ export const READING = {
   },
   maxCell: {
     ...engineNumber('maxCellBytes'),
-    summary: 'longest cell that is accepted',
+    summary: 'longest cell that is accepted; a CSV header may have 4MiB',
     config: 'import.max_cell',
   },
 } as const satisfies Table;
@@ -113,6 +113,11 @@ export const SENDING = {
     summary: 'skip rows that have not changed since the service completed them',
     config: 'import.changed_only',
     sets: 'changedOnly',
+  },
+  refreshAfter: {
+    ...engineNumber('refreshAfterMs'),
+    summary: 'with --changed-only: send again what was completed longer ago',
+    config: 'import.refresh_after',
   },
   full: { type: FLAG, default: false, summary: 'forget what was sent, and send everything', sets: 'full' },
   resume: {

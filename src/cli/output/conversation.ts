@@ -18,14 +18,13 @@ interface ConversationOptions extends ReporterOptions {
 
 /** With `--quiet`, only the plan of a dry run and what went wrong are left. */
 export function conversation(options: ConversationOptions): Reporter {
-  const { stdout, stderr, env, flags, clock, schedule } = options;
+  const { stdout, stderr, env, flags, clock } = options;
   const styles = stylesFor(usesColour(stderr, env, flags));
   const progress = new ImportProgress(clock, styles);
   const display = createDisplay(progress, {
     stream: stderr,
     mode: options.progress,
     clock,
-    ...(schedule ? { schedule } : {}),
   });
 
   const conclude = async (summary: Summary): Promise<void> => {
@@ -48,8 +47,7 @@ export function conversation(options: ConversationOptions): Reporter {
       }
       const notice = flags.quiet ? undefined : noticeOf(event, styles);
       if (notice !== undefined) display.notice(notice);
-      display.changed();
-      return undefined;
+      return display.changed();
     },
     close: async () => display.close(),
   };

@@ -2,7 +2,6 @@
 import type { ImportEvent } from '../../engine/model.js';
 import { annotate, inGitHubActions } from './annotations.js';
 import { conversation } from './conversation.js';
-import type { Schedule } from './live.js';
 import { documentResult, eventResult } from './result.js';
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
 
@@ -22,8 +21,6 @@ export interface ReporterOptions {
   cwd: string;
   flags: OutputFlags;
   clock: { now(): number; monotonic(): number };
-  /** Drives the animation; a test puts its own here. */
-  schedule?: Schedule;
 }
 
 /**

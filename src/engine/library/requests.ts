@@ -37,7 +37,9 @@ export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'
 
 export interface PlanRequest
   extends ReadRequest,
-    Partial<Pick<ImportOptions, 'chunkSize' | 'chunkBytes' | 'changedOnly' | 'checkProperties'>> {
+    Partial<
+      Pick<ImportOptions, 'chunkSize' | 'chunkBytes' | 'changedOnly' | 'refreshAfterMs' | 'checkProperties'>
+    > {
   /** Without it the plan knows nothing of past imports: no estimate, nothing unchanged. `checkProperties` needs it. */
   service?: ServiceOptions;
   /** State of earlier imports. Default: none; a temporary folder is used, and removed. */

@@ -12,7 +12,7 @@ export async function columnsOf(file: SourceFile, signal?: AbortSignal): Promise
   const format = formatOf(file, head.text);
   const maxCellBytes = NUMBERS.maxCellBytes.default;
   if (format === 'csv' || format === 'tsv') {
-    return csvHeader({ path: file.path, maxCellBytes }, head, format).columns;
+    return (await csvHeader({ path: file.path, maxCellBytes }, head, format)).columns;
   }
   const { encoding, compression, stamp } = head;
   const fields = await jsonFields(

@@ -17,10 +17,13 @@ export { type MappingRules, mergeRules, NO_RULES, type SomeRules } from './mappi
 export { jsonOfCell } from './mapping/targets.js';
 export { type InputOptions, openInput } from './open.js';
 export { readRows } from './ordinals.js';
+export { ITEM_FORMAT_VERSION } from './record-hashes.js';
 export { scanInput } from './scan.js';
+export { changedMeanwhile } from './text/source.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
 export type {
   ItemBatch,
+  Marks,
   OpenedInput,
   RejectedRecord,
   Scan,

@@ -1,5 +1,6 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
+import type { ColumnType } from '../model.js';
 import type { ReadOptions } from '../options.js';
 import { openCsv } from './csv/open.js';
 import { formatOf } from './format.js';
@@ -14,6 +15,8 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** Where the bytes are; relative to `cwd`. For stdin, what `spoolStdin` gave. */
   location: string;
   cwd: string;
+  /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
+  decidedTypes?: readonly ColumnType[] | undefined;
 }
 
 /**
@@ -30,12 +33,13 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
     compression: head.compression,
     maxCellBytes: options.maxCellBytes,
     rules: options.rules,
+    decidedTypes: options.decidedTypes,
     stamp: head.stamp,
   };
   constantsOf(options.rules); // a rule that cannot hold is told now
   const format = formatOf(options, head.text);
   if (format === 'csv' || format === 'tsv') {
-    const opened = { ...common, ...openCsv(options, head, format) };
+    const opened = { ...common, ...(await openCsv(options, head, format)) };
     targetsOf(opened); // rules that do not fit the header are told now
     return opened;
   }

@@ -6,6 +6,7 @@ import { NUMBERS } from '../options.js';
 import { jobSegment, parseBaseUrl } from './address.js';
 import type { Answer, ReadVerdict } from './answer.js';
 import type { Job, LookupRecord } from './contract.js';
+import { EarlierReplies } from './earlier-replies.js';
 import { type LookupList, PATHS } from './names.js';
 import type { ProxyEnv } from './proxy.js';
 import { oneLine, requestNote, whatCame } from './reply-text.js';
@@ -102,8 +103,17 @@ export function createClient(options: ClientOptions): ServiceClient {
     log: options.log,
   });
 
+  const earlier = new EarlierReplies();
+  /** Requests that are answered with a job, and so share what is known of replies. */
+  const asking = (method: 'GET' | 'POST', path: string): Omit<Request, 'body'> => ({
+    method,
+    base,
+    path,
+    maxReplyBytes: MAX_REPLY,
+    inspect: (reply, fresh) => earlier.inspect({ method, path }, reply, fresh),
+  });
   const post = (path: string, body: Uint8Array, signal?: AbortSignal): Promise<Answer> =>
-    transport.exchange({ method: 'POST', base, path, body, maxReplyBytes: MAX_REPLY }, signal);
+    transport.exchange({ ...asking('POST', path), body }, signal);
 
   async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadVerdict, { do: 'use' }>> {
     for (let attempt = 1; ; attempt++) {
@@ -133,8 +143,7 @@ export function createClient(options: ClientOptions): ServiceClient {
     identifyCompany: (body, signal) => post(PATHS.identifyCompany, body, signal),
     job: async (jobId, signal) => {
       const path = PATHS.jobs + jobSegment(jobId);
-      const request: Request = { method: 'GET', base, path, maxReplyBytes: MAX_REPLY };
-      const { value, reply } = await read(request, signal).catch((error: unknown) => {
+      const { value, reply } = await read(asking('GET', path), signal).catch((error: unknown) => {
         throw unknownJob(error, jobId);
       });
       const { jobSchema } = await import('./contract.js');

@@ -22,7 +22,6 @@ async function told(events: ImportEvent[], { mode = 'text', env = {}, flags = {}
     cwd: '/',
     flags,
     clock,
-    schedule: () => () => {},
   });
   for (const event of events) {
     await reporter.report(event);

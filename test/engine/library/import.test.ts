@@ -320,4 +320,18 @@ describe('planImport', () => {
     expect(summary.rows).toMatchObject({ unchanged: 3 });
     expect(plan.estimated_seconds).not.toBeNull();
   });
+
+  test('counts what was completed longer ago as unknown, where it is asked to', async ({ sandbox }) => {
+    const request = { ...aRequest(sandbox), changedOnly: true };
+    await runImport(request).result();
+    await expect
+      .poll(async () => (await planImport({ ...request, refreshAfterMs: 1 })).summary.rows)
+      .toMatchObject({
+        unchanged: 0,
+        unsent: 3,
+      });
+    const { summary } = await planImport({ ...request, refreshAfterMs: 3_600_000 });
+    expect(summary.rows).toMatchObject({ unchanged: 3 });
+    await expect(planImport({ ...request, refreshAfterMs: 0 })).rejects.toThrow(UsageError);
+  });
 });

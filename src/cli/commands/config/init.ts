@@ -15,14 +15,10 @@ export async function init(context: Context): Promise<ExitCode> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? openPrompt(context) : null;
   const dialogue = new Dialogue(config.content, prompt, context);
-  try {
-    if (prompt) say(context, `Writing ${config.path}. Enter keeps what stands in [brackets].`);
-    const region = await askAll(dialogue, context);
-    const content = await change(config, dialogue.answers);
-    await report(config.path, region, new Dialogue(content, null, context), context);
-  } finally {
-    prompt?.close();
-  }
+  if (prompt) say(context, `Writing ${config.path}. Enter keeps what stands in [brackets].`);
+  const region = await askAll(dialogue, context);
+  const content = await change(config, dialogue.answers);
+  await report(config.path, region, new Dialogue(content, null, context), context);
   return Exit.done;
 }
 

@@ -75,12 +75,7 @@ async function secretText(key: Key, context: Context): Promise<string> {
       hint: `profiles config set ${key.name} < file`,
     });
   }
-  const prompt = openPrompt(context);
-  try {
-    return await prompt.askHidden('API key (not shown): ');
-  } finally {
-    prompt.close();
-  }
+  return openPrompt(context).askHidden('API key (not shown): ');
 }
 
 function checkAccount(name: string, content: ConfigFile): void {
