@@ -58,7 +58,6 @@ const TOGETHER = {
     'cli/commands/usage',
     'engine/duration',
     'engine/errors',
-    'engine/options',
     'engine/nearest',
     'engine/numbers',
     'cli/output/result',
@@ -84,8 +83,7 @@ const TOGETHER = {
   ],
   // What an import loads.
   import: [
-    'cli/commands/flag-reader',
-    'cli/commands/import-options',
+    'cli/commands/reading',
     'cli/commands/import-run',
     'engine/import',
     'engine/send/request',
@@ -99,7 +97,19 @@ const TOGETHER = {
     'cli/output/progress',
     'cli/output/reporter',
   ],
-  flags: ['cli/commands/import-flags', 'cli/commands/reading-flags'],
+  // What every command but --version loads.
+  options: [
+    'cli/options/index',
+    'cli/options/option',
+    'cli/options/types',
+    'cli/options/global',
+    'cli/options/importing',
+    'cli/options/others',
+    'engine/model',
+    'engine/options',
+    'engine/size',
+    'sandbox/limits',
+  ],
 };
 
 /** @type {import('esbuild').Plugin} */

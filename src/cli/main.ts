@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
 import { nearest } from '../engine/nearest.js';
 import { examples, type Flags, type Wire } from './commands/command.js';
-import { COMMANDS } from './commands/index.js';
+import { COMMANDS, declare } from './commands/index.js';
 import { usageError } from './commands/usage.js';
 import type { Context, GlobalFlags, World } from './context.js';
 import { writeOut } from './output/write.js';
@@ -71,28 +71,20 @@ async function outputLost({ stop }: World): Promise<OutputError | null> {
 
 /** The program with all names and summaries, and the flags of the one command that argv calls. */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
-  const { Command } = await import('commander');
+  const [{ Command }, { builtIn, declareOptions }] = await Promise.all([
+    import('commander'),
+    import('./options/index.js'),
+  ]);
+  const [version, help] = [builtIn('version'), builtIn('help')];
   const program: Command = new Command('profiles')
     .description('Import company and user profiles in bulk: planned, resumable, rehearsable, nothing lost.')
-    .version(VERSION, '--version', 'print the version')
-    .helpOption('-h, --help', 'show help')
+    .version(VERSION, version.flags, version.summary)
+    .helpOption(help.flags, help.summary)
     .helpCommand(false)
     // No command is a question, not a mistake. As an action, it leaves an unknown flag an error.
     .action(() => program.outputHelp())
-    .configureHelp({ showGlobalOptions: true })
-    .option('--config <file>', 'config file')
-    .option('--account <name>', 'a configured account')
-    .option('--region <name>', 'default, eu, sandbox, or a configured region')
-    .option('--base-url <url>', 'host of bulk and job operations')
-    .option('--lookup-base-url <url>', 'host of lookup lists')
-    .option('--token-file <path>', 'read the API key from a file')
-    .option('--state-dir <folder>', 'where runs, jobs and the sandbox are kept')
-    .option('--timeout <duration>', 'deadline of one request, such as 30s')
-    .option('--json', 'print the result as JSON')
-    .option('--quiet', 'print errors and requested data only')
-    .option('--debug', 'log requests to stderr, without token or body')
-    .option('--no-color', 'no colour')
-    .option('--no-input', 'never ask');
+    .configureHelp({ showGlobalOptions: true });
+  declareOptions(program);
   examples(program, [
     'profiles import companies.csv --region sandbox',
     'profiles lookups embeds --json --region sandbox',
@@ -101,7 +93,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const called = commandWord(argv, program);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary);
-    if (entry.name === called) (await entry.load()).define(command, wire);
+    if (entry.name === called) await declare(entry, command, wire);
   }
   for (const command of [program, ...descendants(program)]) {
     command

@@ -16,7 +16,8 @@ export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
 /** What an empty cell becomes: no key at all, `null` (which removes the stored value), or `""`. */
-export type EmptyCell = 'omit' | 'null' | 'string';
+export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
+export type EmptyCell = (typeof EMPTY_CELLS)[number];
 
 /** A row that was refused, as it is reported. `line` counts from 1; in a JSON array it is the item's number. */
 export interface Rejection {

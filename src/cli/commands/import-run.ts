@@ -2,17 +2,25 @@
 
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
-import type { ImportOptions } from '../../engine/options.js';
+import type { ImportOptions, InvalidBound } from '../../engine/options.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import {
+  engineValues,
+  REJECTING,
+  RETRYING,
+  SENDING,
+  type Values,
+  valuesOf,
+  WAITING,
+} from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { partialWords } from '../output/summary-text.js';
 import { requireBaseUrl, requireToken } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
-
-export { importOptions } from './import-options.js';
+import { readingOptions } from './reading.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
 
@@ -22,6 +30,60 @@ export function formOf(flags: Flags): Form {
     throw new UsageError('--json and --ndjson exclude each other', { hint: 'choose one of them' });
   }
   return flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
+}
+
+/** What an import is told, flags over the config file's `import.*`. @throws UsageError ConfigError */
+export async function importOptions(
+  paths: readonly string[],
+  flags: Flags,
+  context: Context,
+): Promise<ImportOptions> {
+  const { importDefaults } = await context.settings();
+  const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
+  const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
+  const options = engineValues(
+    { ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
+    { ...importDefaults, ...flags },
+  );
+  if (options.full && flags.resume) {
+    throw new UsageError('--full sends everything again, so there is nothing to --resume', {
+      hint: 'choose one of them',
+    });
+  }
+  if (flags.changedOnly && options.full) {
+    throw new UsageError('--changed-only and --full exclude each other', { hint: 'choose one of them' });
+  }
+  // A flag wins over the config file's import.changed_only.
+  const changedOnly = options.changedOnly && !options.full;
+  if (flags.refreshAfter !== undefined && !changedOnly) {
+    throw new UsageError('--refresh-after has no effect without --changed-only: every row is sent', {
+      hint: 'add --changed-only, or leave --refresh-after out',
+    });
+  }
+  return {
+    ...reading,
+    ...options,
+    changedOnly,
+    invalid: invalidBound(rejecting, flags),
+    rejects: rejectsPath(rejecting.rejects, paths),
+  };
+}
+
+/** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
+function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
+  // A flag wins over the config file, whichever of the two it is.
+  if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
+    return flags.skipInvalid ? 'any' : 'none';
+  return maxInvalid ?? (skipInvalid ? 'any' : 'none');
+}
+
+function rejectsPath(path: string | undefined, paths: readonly string[]): string | null {
+  if (path !== undefined && paths.length > 1) {
+    throw new UsageError('--rejects names one file, and there are several inputs', {
+      hint: 'leave it out: each input gets a rejects file of its own name',
+    });
+  }
+  return path ?? null;
 }
 
 /** @throws ProfilesError what ended the import early, after its summary was reported */

@@ -4,14 +4,10 @@ import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Context } from '../context.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { sendingFlags } from './import-flags.js';
 import type { Form } from './import-run.js';
-import { readingFlags } from './reading-flags.js';
 
 export function define(command: Command, wire: Wire): void {
   command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
-  readingFlags(command);
-  sendingFlags(command);
   examples(command, [
     'profiles import companies.csv --region sandbox',
     'profiles import companies.csv users.csv --dry-run --region sandbox',
@@ -20,7 +16,7 @@ export function define(command: Command, wire: Wire): void {
   command.action(wire(options, run));
 }
 
-/** The flags are enough for `--help`: all else is loaded by an import. */
+/** Help needs nothing of this: it is loaded by an import. */
 async function options(
   paths: readonly string[],
   flags: Flags,

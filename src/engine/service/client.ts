@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.js';
 import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
+import { NUMBERS } from '../options.js';
 import { jobSegment, parseBaseUrl } from './address.js';
 import type { Answer, ReadVerdict } from './answer.js';
 import type { Job, LookupRecord } from './contract.js';
@@ -120,14 +121,15 @@ export function createClient(options: ClientOptions): ServiceClient {
       const { judgeRead } = await import('./answer.js');
       const verdict = judgeRead(answer, clock.now());
       if (verdict.do === 'use') return verdict;
-      if (verdict.do === 'stop' || attempt > (options.retries ?? 5)) throw verdict.error;
+      if (verdict.do === 'stop' || attempt > (options.retries ?? NUMBERS.retries.default))
+        throw verdict.error;
       const backoff = {
         attempt,
-        baseMs: options.retryDelayMs ?? 1_000,
+        baseMs: options.retryDelayMs ?? NUMBERS.retryDelayMs.default,
         random: options.random ?? Math.random,
       };
       const delayMs = verdict.waitMs ?? backoffDelay(backoff);
-      if (delayMs > (options.maxRetryAfterMs ?? 300_000)) throw verdict.error;
+      if (delayMs > (options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default)) throw verdict.error;
       options.onRetry?.({ attempt, delayMs, reason: verdict.reason });
       await clock.sleep(delayMs, signal);
     }

@@ -1,6 +1,7 @@
 /** One request over an undici dispatcher becomes one answer. */
 import type { Dispatcher } from 'undici';
 import { formatDuration } from '../duration.js';
+import { formatSize } from '../size.js';
 import type { Answer, Reply } from './answer.js';
 import type { Connection, Connections } from './connection.js';
 import { connectFailure, lostReason } from './failure.js';
@@ -101,7 +102,7 @@ export function exchange(
       onResponseData(_, chunk) {
         bytes += chunk.length;
         if (bytes <= maxBytes) return void chunks.push(chunk);
-        const reason = `${host} sent a reply of more than ${maxBytes >> 20} MiB`;
+        const reason = `${host} sent a reply of more than ${formatSize(maxBytes)}`;
         giveUp({ type: 'lost', reason, oversize: true });
       },
       onResponseEnd() {

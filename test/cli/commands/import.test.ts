@@ -302,7 +302,7 @@ describe('what ends an import before it sends', () => {
     { name: 'unknown flag', args: ['c.csv', '--chunk-sise', '3'], says: '--chunk-size' },
     { name: 'bad number', args: ['c.csv', '--concurrency', '0'], says: '--concurrency: "0"' },
     { name: 'bad duration', args: ['c.csv', '--interval', '5'], says: '--interval: "5" is not a duration' },
-    { name: 'no pause', args: ['c.csv', '--interval', '0s'], says: '--interval must be more than nothing' },
+    { name: 'no pause', args: ['c.csv', '--interval', '0s'], says: '--interval must be greater than zero' },
     { name: 'stdin twice', args: ['-', '-'], says: 'name - once, and the other inputs by their files' },
     {
       name: 'two forms',

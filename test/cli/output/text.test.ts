@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { layout } from '../../../src/cli/output/layout.js';
 import { safeJson, safeLine } from '../../../src/cli/output/safe.js';
 import { cutTo, pad, widthOf } from '../../../src/cli/output/width.js';
-import { byteSize, count, grouped } from '../../../src/engine/numbers.js';
+import { count, grouped } from '../../../src/engine/numbers.js';
 
 describe('safe text', () => {
   test.each([
@@ -111,15 +111,5 @@ describe('numbers', () => {
     ]);
     const companies = [1, 2].map((n) => count(n, 'company', 'companies'));
     expect(companies).toEqual(['1 company', '2 companies']);
-  });
-
-  test.each([
-    [0, '0 B'],
-    [999, '999 B'],
-    [1_000, '1.0 kB'],
-    [999_999, '1.0 MB'],
-    [4_194_304, '4.2 MB'],
-  ])('byteSize %d', (bytes, text) => {
-    expect(byteSize(bytes)).toBe(text);
   });
 });

@@ -2,6 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { AuthError, ConfigError } from '../../../engine/errors.js';
 import { type ProxySettings, proxySettings } from '../../../engine/service/proxy.js';
+import { formatSize } from '../../../engine/size.js';
 import type { StateAge } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
 import { ago } from '../../output/ago.js';
@@ -87,7 +88,7 @@ export async function checkState(context: Context, settings: Settings): Promise<
     return fail('state', error);
   }
   const { bavail, bsize } = await statfs(stateDir);
-  const free = `${gigabytes(bavail * bsize)} free`;
+  const free = `${formatSize(bavail * bsize)} free`;
   const about = `${stateDir} (${origins.state_dir}), ${free}${remembered(age, context.clock.now())}`;
   if (bavail * bsize >= ENOUGH_BYTES) return ok('state', about);
   return warn('state', `${stateDir}: only ${free}`, 'make room, or choose another folder: --state-dir');
@@ -99,8 +100,6 @@ function remembered({ oldest_completed_at, newest_completed_at }: StateAge, now:
   const [oldest, newest] = [oldest_completed_at, newest_completed_at].map((at) => ago(now - Date.parse(at)));
   return `; it remembers profiles completed from ${oldest} to ${newest}`;
 }
-
-const gigabytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 
 /** The variables that send requests elsewhere, without the passwords they may hold. */
 export function checkProxy(env: Context['env']): Finding {

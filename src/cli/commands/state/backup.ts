@@ -1,6 +1,6 @@
 /** `state backup`: a consistent copy while imports run. */
 import { Exit, type ExitCode } from '../../../engine/errors.js';
-import { byteSize } from '../../../engine/numbers.js';
+import { formatSize } from '../../../engine/size.js';
 import type { Context } from '../../context.js';
 import { safeLine } from '../../output/safe.js';
 import { writeJson, writeOut } from '../../output/write.js';
@@ -14,6 +14,9 @@ export async function backup(file: string, context: Context): Promise<ExitCode> 
   const bytes = (await context.state()).backup(file);
   if (flags.json) await writeJson(stdout, JSON.stringify({ state: place.folder, backup: file, bytes }));
   else
-    await writeOut(stdout, `copied ${safeLine(place.database)} to ${safeLine(file)} (${byteSize(bytes)})\n`);
+    await writeOut(
+      stdout,
+      `copied ${safeLine(place.database)} to ${safeLine(file)} (${formatSize(bytes)})\n`,
+    );
   return Exit.done;
 }

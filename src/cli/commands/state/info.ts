@@ -1,7 +1,7 @@
 /** `state info`: what a person needs to tell this state from another one, or from an older copy of it. */
 import { statSync } from 'node:fs';
 import { Exit, type ExitCode } from '../../../engine/errors.js';
-import { byteSize } from '../../../engine/numbers.js';
+import { formatSize } from '../../../engine/size.js';
 import type { HeldLock } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
 import { ago } from '../../output/ago.js';
@@ -31,7 +31,7 @@ export async function info(context: Context): Promise<ExitCode> {
   const { bytes, known, locks, last_run_at, last_job_seen_at, ...counts } = held;
   const summary = {
     state: `${folder} (${origin})`,
-    size: byteSize(bytes),
+    size: formatSize(bytes),
     runs: counts.runs,
     unfinished_runs: counts.unfinished_runs,
     last_run_at: when(last_run_at),

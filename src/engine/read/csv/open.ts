@@ -1,7 +1,7 @@
 /** Tells what a CSV is by its beginning: delimiter, header, kind and identifier. */
 import { InputError, UsageError } from '../../errors.js';
 import type { Format } from '../../model.js';
-import { formatBytes } from '../bytes.js';
+import { formatSize } from '../../size.js';
 import { identify } from '../mapping/id-column.js';
 import { headerOf } from '../mapping/targets.js';
 import type { InputOptions } from '../open.js';
@@ -18,13 +18,23 @@ type Form = Pick<
 
 /** @throws InputError for a header that is missing, too long or wrong; UsageError for flags that do not fit it */
 export async function openCsv(options: InputOptions, head: Head, format: 'csv' | 'tsv'): Promise<Form> {
+  const { delimiter, columns } = await csvHeader(options, head, format);
+  return { format, delimiter, columns, body: null, ...identify(columns, options) };
+}
+
+type HeaderOptions = Pick<InputOptions, 'path' | 'id' | 'companyId' | 'delimiter' | 'maxCellBytes'>;
+
+/** Delimiter and columns, before it is known what the rows are. @throws InputError UsageError */
+export async function csvHeader(
+  options: HeaderOptions,
+  head: Head,
+  format: 'csv' | 'tsv',
+): Promise<{ delimiter: string; columns: string[] }> {
   const found =
     headerIn(head, options, format) ??
     headerIn(head.whole ? head : await head.longer(), options, format) ??
     endless(head, options.path);
-  const columns = headerOf(found.cells, options.path, found.line);
-  const { delimiter } = found;
-  return { format, delimiter, columns, body: null, ...identify(columns, options) };
+  return { delimiter: found.delimiter, columns: headerOf(found.cells, options.path, found.line) };
 }
 
 interface Header {
@@ -34,7 +44,7 @@ interface Header {
 }
 
 /** Null where the text ends before the header does. @throws InputError for a whole text without a header */
-function headerIn(head: Pick<Head, 'text' | 'whole'>, options: InputOptions, format: Format): Header | null {
+function headerIn(head: Pick<Head, 'text' | 'whole'>, options: HeaderOptions, format: Format): Header | null {
   const names = [options.id ?? 'user_id', options.companyId ?? 'company_id'];
   // The last line of a whole file counts even without a line end.
   const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
@@ -53,7 +63,7 @@ function headerIn(head: Pick<Head, 'text' | 'whole'>, options: InputOptions, for
 
 function endless({ text }: Head, path: string): never {
   const start = text.findIndex((byte) => byte !== LF && byte !== CR);
-  throw new InputError(`the header does not end within the first ${formatBytes(HEADER_BYTES)}`, {
+  throw new InputError(`the header does not end within the first ${formatSize(HEADER_BYTES)}`, {
     file: path,
     line: lineEnds(text.subarray(0, start)) + 1,
     hint: 'check the line ends and the quotes; a header may not be longer',
@@ -78,7 +88,7 @@ function delimiterOf(text: string): string {
 function firstRow(
   { text, whole }: Pick<Head, 'text' | 'whole'>,
   delimiter: string,
-  options: InputOptions,
+  options: HeaderOptions,
 ): { cells: string[]; line: number } | null {
   const { path, maxCellBytes } = options;
   const splitter = (): CsvSplitter => new CsvSplitter({ path, delimiter, maxCellBytes }, { header: false });
