@@ -1,20 +1,18 @@
 /**
- * The README's recipes for CI, cut out of its text and run as scripts. What the CI system does around them (its cache,
+ * The recipes for CI, cut out of its text and run as scripts. What the CI system does around them (its cache,
  * its variables) is done here: the folder is kept from one run to the next.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
 import type { Summary } from '../../src/engine/model.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { built } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { environmentOf, ManualClock, test } from '../support/sandbox.js';
-import { blocks } from './readme.js';
-
-const ROOT = resolve(import.meta.dirname, '../..');
+import { blocksOf, ROOT } from './documents.js';
 
 /** A recipe as a shell script, and the variables that it sets itself. */
 interface Recipe {
@@ -25,8 +23,8 @@ interface Recipe {
 }
 
 const block = (mark: string): string => {
-  const found = blocks.find(({ text }) => text.includes(mark));
-  if (!found) throw new Error(`README.md has no block with ${mark}`);
+  const found = blocksOf('docs/recipes.md').find(({ text }) => text.includes(mark));
+  if (!found) throw new Error(`docs/recipes.md has no block with ${mark}`);
   return found.text;
 };
 
