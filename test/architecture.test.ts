@@ -74,7 +74,7 @@ const ALLOWED: Record<string, string[]> = {
   'cli/settings': [...BASE, 'contract', 'engine/service'],
   'cli/output': [...BASE, 'contract'],
   'cli/context': ['engine/clock', 'engine/service', 'engine/state', 'cli/settings', 'cli/output'],
-  'cli/world': ['engine/clock'],
+  'cli/world': ['engine/clock', 'engine/errors', 'cli/context', 'cli/output'],
   'cli/create-context': [
     ...BASE,
     'contract',
