@@ -77,7 +77,9 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   ]);
   const [version, help] = [builtIn('version'), builtIn('help')];
   const program: Command = new Command('profiles')
-    .description('Import company and user profiles in bulk: planned, resumable, rehearsable, nothing lost.')
+    .description(
+      'Import company and user profiles in bulk: plan first, resume after a failure, lose nothing.',
+    )
     .version(VERSION, version.flags, version.summary)
     .helpOption(help.flags, help.summary)
     .helpCommand(false)

@@ -127,7 +127,7 @@ class SqliteStore implements Store {
       s.sha256,
       s.acceptedAt,
       s.durationMs,
-      JSON.stringify(s.fate),
+      JSON.stringify(s.outcome),
       ends,
       applied > 0 ? ends : null,
       JSON.stringify(s.properties),
@@ -152,7 +152,7 @@ class SqliteStore implements Store {
       s.sha256,
       s.region,
       s.kind,
-      JSON.stringify(s.fate),
+      JSON.stringify(s.outcome),
       s.acceptedAt,
     );
     for (const { n } of repeated) {
@@ -275,7 +275,7 @@ function submissionOf(row: SubmissionRow): Submission {
     sha256: row.sha256,
     acceptedAt: row.accepted_at,
     durationMs: row.duration_ms,
-    fate: JSON.parse(row.fate) as Submission['fate'],
+    outcome: JSON.parse(row.fate) as Submission['outcome'],
     properties: JSON.parse(row.properties) as Submission['properties'],
   };
 }

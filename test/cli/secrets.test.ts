@@ -54,7 +54,7 @@ describe.each(ways)('a token from the %s, %j', (token, flags) => {
 
 describe('a token that is typed', () => {
   it.each([
-    [['config', 'set', 'token'], [{ at: 'API key (not shown): ', type: `${TOKEN}\n` }]],
+    [['config', 'set', 'token'], [{ at: 'API key (hidden): ', type: `${TOKEN}\n` }]],
     [
       ['config', 'init', '--region', 'eu', '--base-url', 'https://api.example.com'],
       [

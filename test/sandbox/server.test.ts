@@ -8,7 +8,7 @@ import { UsageError } from '../../src/engine/errors.js';
 import { startSandbox } from '../../src/sandbox/index.js';
 import { ManualClock, test } from '../support/sandbox.js';
 import { checkReply } from '../support/wire-checks.js';
-import { authorised, COMPANIES, COMPANY, companies, get, LOOKUPS, post, send, USERS } from './http.js';
+import { authorized, COMPANIES, COMPANY, companies, get, LOOKUPS, post, send, USERS } from './http.js';
 
 const JOB = '/v1/background_jobs/x';
 const EMBEDS = `${LOOKUPS}embeds`;
@@ -134,7 +134,7 @@ describe('refusals, all with the spec’s error body', () => {
         method === 'GET' ? undefined : typeof body === 'string' ? body : JSON.stringify(body ?? companies(1));
       const reply = await send(sandbox.url + path, {
         method,
-        headers: { ...authorised(sandbox), 'content-type': 'application/json', ...headers },
+        headers: { ...authorized(sandbox), 'content-type': 'application/json', ...headers },
         ...(content === undefined ? {} : { body: content }),
       });
       expect(reply.status).toBe(status);
@@ -177,7 +177,7 @@ describe('what is taken', () => {
     const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
     const reply = await send(sandbox.url + COMPANIES, {
       method: 'POST',
-      headers: { ...authorised(sandbox), ...given },
+      headers: { ...authorized(sandbox), ...given },
       body: JSON.stringify(companies(1)),
     });
     expect(reply.status).toBe(202);
@@ -321,7 +321,7 @@ describe('the ledger', () => {
 });
 
 describe('start and stop', () => {
-  test('a port that is taken is named, with the mend, and nothing stays open', async ({ sandbox }) => {
+  test('a port that is taken is named, with the hint, and nothing stays open', async ({ sandbox }) => {
     const port = Number(new URL(sandbox.url).port);
     const failed = await startSandbox({ ports: { eu: port } }).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(UsageError);

@@ -36,7 +36,7 @@ export function examples(command: Command, lines: readonly string[]): Command {
 export function headOnly(command: Command, wire: Wire): Command {
   const reject = ([word]: readonly string[]): never => {
     const names = command.commands.map((child) => child.name());
-    const all = `one of ${names.join(', ')}`;
+    const all = `available subcommands: ${names.join(', ')}`;
     if (word === undefined) throw new UsageError(`${command.name()} needs a subcommand`, { hint: all });
     const like = nearest(word, names);
     throw new UsageError(`unknown command "${command.name()} ${word}"`, {

@@ -21,7 +21,7 @@ export function define(command: Command, wire: Wire): void {
     .addHelpText(
       'after',
       `
-Load it in the shell's start file:
+Load it in your shell's startup file:
   bash        source <(profiles completion bash)        in ~/.bashrc
   zsh         source <(profiles completion zsh)         in ~/.zshrc, after compinit
   fish        profiles completion fish | source         in ~/.config/fish/config.fish
@@ -32,7 +32,7 @@ Load it in the shell's start file:
 
   const complete = command
     .command('complete', { hidden: true })
-    .description('what could be typed next: a value, a tab, its description; then : and a directive')
+    .description('print completions: a value, a tab, its description; then : and a directive')
     .argument('[words...]', 'after --: the words typed so far, the last one unfinished');
   complete.action(
     wire(
@@ -47,8 +47,8 @@ function shellOf(word: string): Shell {
   const shell = SHELLS.find((known) => known === word);
   if (shell) return shell;
   const like = nearest(word, SHELLS);
-  throw new UsageError(`there is no completion for "${word}"`, {
-    hint: like ? `did you mean "${like}"?` : `shells: ${SHELLS.join(', ')}`,
+  throw new UsageError(`unknown shell "${word}"`, {
+    hint: like ? `did you mean "${like}"?` : `available shells: ${SHELLS.join(', ')}`,
   });
 }
 

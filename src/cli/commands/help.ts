@@ -56,12 +56,12 @@ function unknown(command: Command, word: string, words: readonly string[]): Usag
   const names = command.commands.map((child) => child.name());
   const all = before.length === 0 ? [...names, ...TOPICS.map(({ name }) => name)] : names;
   const like = nearest(word, all);
-  return new UsageError(`there is no help about "${[...before, word].join(' ')}"`, {
+  return new UsageError(`no help for "${[...before, word].join(' ')}"`, {
     hint: like
       ? `did you mean "${['profiles help', ...before, like].join(' ')}"?`
       : all.length > 0
-        ? `known: ${all.join(', ')}`
-        : `profiles help ${before.join(' ')} tells all there is`,
+        ? `available: ${all.join(', ')}`
+        : `see profiles help ${before.join(' ')}`,
   });
 }
 

@@ -27,7 +27,7 @@ export type Form = 'text' | 'json' | 'ndjson';
 /** @throws UsageError for two forms at once */
 export function formOf(flags: Flags): Form {
   if (flags.json && flags.ndjson) {
-    throw new UsageError('--json and --ndjson exclude each other', { hint: 'choose one of them' });
+    throw new UsageError('--json and --ndjson cannot be combined', { hint: 'choose one of them' });
   }
   return flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
 }
@@ -46,12 +46,12 @@ export async function importOptions(
     { ...importDefaults, ...flags },
   );
   if (options.full && flags.resume) {
-    throw new UsageError('--full sends everything again, so there is nothing to --resume', {
+    throw new UsageError('--full and --resume cannot be combined: --full sends everything again', {
       hint: 'choose one of them',
     });
   }
   if (flags.changedOnly && options.full) {
-    throw new UsageError('--changed-only and --full exclude each other', { hint: 'choose one of them' });
+    throw new UsageError('--changed-only and --full cannot be combined', { hint: 'choose one of them' });
   }
   // A flag wins over the config file's import.changed_only.
   const changedOnly = options.changedOnly && !options.full;
@@ -79,8 +79,8 @@ function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, fla
 
 function rejectsPath(path: string | undefined, paths: readonly string[]): string | null {
   if (path !== undefined && paths.length > 1) {
-    throw new UsageError('--rejects names one file, and there are several inputs', {
-      hint: 'leave it out: each input gets a rejects file of its own name',
+    throw new UsageError('--rejects takes one file, but there are several inputs', {
+      hint: 'leave it out: each input then gets its own rejects file',
     });
   }
   return path ?? null;

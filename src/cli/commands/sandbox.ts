@@ -18,13 +18,13 @@ export function define(command: Command, wire: Wire): void {
 
   const shown = command
     .command('show')
-    .description('print what it holds of one company or user')
+    .description('show one company or user')
     .argument('<kind>', 'company or user')
     .argument('<id>', 'its identifier');
   examples(shown, ['profiles sandbox show company acme-001', 'profiles sandbox show user u-1001 --json']);
   shown.action(wire(showOptions, show));
 
-  const erased = command.command('reset').description('erase all profiles and jobs that it holds');
+  const erased = command.command('reset').description('erase all profiles and jobs');
   examples(erased, ['profiles sandbox reset', 'profiles sandbox reset --json']);
   erased.action(wire((_, flags, context) => dataFolder(flags, context), reset));
 }

@@ -15,14 +15,14 @@ export const READING = {
   },
   id: {
     type: COLUMN,
-    summary: 'the column of the identifier',
+    summary: 'column of the identifier',
     otherwise: 'user_id or company_id',
     complete: 'columns',
     sets: 'id',
   },
   companyId: {
     type: COLUMN,
-    summary: "the column of a user's company",
+    summary: "column of a user's company",
     otherwise: 'company_id',
     complete: 'columns',
     sets: 'companyId',
@@ -50,7 +50,7 @@ export const READING = {
   },
   maxCell: {
     ...engineNumber('maxCellBytes'),
-    summary: 'longest cell that is accepted; a CSV header may have 4MiB',
+    summary: 'longest cell to accept; a CSV header may be up to 4MiB',
     config: 'import.max_cell',
   },
 } as const satisfies Table;
@@ -116,10 +116,15 @@ export const SENDING = {
   },
   refreshAfter: {
     ...engineNumber('refreshAfterMs'),
-    summary: 'with --changed-only: send again what was completed longer ago',
+    summary: 'with --changed-only: also send rows completed longer ago than this',
     config: 'import.refresh_after',
   },
-  full: { type: FLAG, default: false, summary: 'forget what was sent, and send everything', sets: 'full' },
+  full: {
+    type: FLAG,
+    default: false,
+    summary: 'forget what was sent before, and send everything',
+    sets: 'full',
+  },
   resume: {
     type: FLAG,
     default: false,
@@ -138,7 +143,7 @@ export const SENDING = {
   },
   concurrency: {
     ...engineNumber('concurrency'),
-    summary: 'unfinished jobs at a time',
+    summary: 'how many jobs may be unfinished at a time',
     config: 'import.concurrency',
   },
 } as const satisfies Table;
@@ -155,7 +160,7 @@ export const WAITING = {
   },
   waitTimeout: {
     ...engineNumber('waitTimeoutMs'),
-    summary: 'stop waiting after this time; the jobs continue',
+    summary: 'stop waiting for jobs after this time; they continue',
     config: 'import.wait_timeout',
     commands: ['import', 'resume', 'job', 'identify user'],
   },
@@ -171,12 +176,12 @@ export const WAITING = {
 export const RETRYING = {
   retries: {
     ...engineNumber('retries'),
-    summary: 'further attempts of a request that failed',
+    summary: 'how often to retry a failed request',
     config: 'import.retries',
   },
   retryDelay: {
     ...engineNumber('retryDelayMs'),
-    summary: 'first delay before another attempt; it doubles each time',
+    summary: 'delay before the first retry; it doubles each time',
     config: 'import.retry_delay',
   },
   maxRetryAfter: {

@@ -5,7 +5,7 @@ import { createDisplay, lineWidth } from './display.js';
 import { ImportProgress } from './progress.js';
 import type { Reporter, ReporterOptions } from './reporter.js';
 import { safeLine } from './safe.js';
-import { type Styles, stylesFor, usesColour } from './style.js';
+import { type Styles, stylesFor, usesColor } from './style.js';
 import { failureLines, summaryLines } from './summary-text.js';
 import { type ProgressMode, terminalWidth } from './terminal.js';
 import { writeOut } from './write.js';
@@ -19,7 +19,7 @@ interface ConversationOptions extends ReporterOptions {
 /** With `--quiet`, only the plan of a dry run and what went wrong are left. */
 export function conversation(options: ConversationOptions): Reporter {
   const { stdout, stderr, env, flags, clock } = options;
-  const styles = stylesFor(usesColour(stderr, env, flags));
+  const styles = stylesFor(usesColor(stderr, env, flags));
   const progress = new ImportProgress(clock, styles);
   const display = createDisplay(progress, {
     stream: stderr,
@@ -32,7 +32,7 @@ export function conversation(options: ConversationOptions): Reporter {
     const { mode, stdoutLost } = options;
     if (mode === 'text' && summary.plan && !stdoutLost()) {
       const { planText } = await import('./plan-text.js'); // tables are drawn for a dry run alone
-      const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
+      const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
       await writeOut(stdout, planText(summary.plan, form));
     }
     const whole = (mode === 'text' || stdoutLost()) && !flags.quiet;
@@ -60,5 +60,5 @@ function noticeOf(event: ImportEvent, styles: Styles): string | undefined {
   if (event.type !== 'retry') return undefined;
   const again = event.maybe_sent_twice ? '; its rows may be sent twice' : '';
   const wait = formatDuration(event.delay_ms);
-  return `${styles.yellow('retry:')} request ${event.request} again in ${wait}: ${safeLine(event.reason)}${again}`;
+  return `${styles.yellow('retry:')} sending request ${event.request} again in ${wait}: ${safeLine(event.reason)}${again}`;
 }

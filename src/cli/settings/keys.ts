@@ -51,9 +51,7 @@ export function parseKey(name: string): Key {
   }
   const like = nearestKey(path);
   throw new ConfigError(`unknown key "${name}"`, {
-    hint: like
-      ? `did you mean "${like}"?`
-      : 'keys are token, region, regions.<name>.base_url, import.chunk_size and more: profiles help config',
+    hint: like ? `did you mean "${like}"?` : 'profiles help config lists the keys',
   });
 }
 

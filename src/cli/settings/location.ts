@@ -73,8 +73,8 @@ function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Fou
   const home = variable(world, 'HOME') ?? variable(world, 'USERPROFILE');
   if (!home) {
     const flag = spelled(places.name);
-    throw new ConfigError(`no home folder is known, so there is no place for ${flag}`, {
-      hint: `set HOME, or give ${flag} (or ${GLOBAL[places.name].env})`,
+    throw new ConfigError(`no home folder found, so there is no default for ${flag}`, {
+      hint: `set HOME, or use ${flag} (or ${GLOBAL[places.name].env})`,
     });
   }
   return { value: path.join(home, ...places.home, ...places.below), origin: 'default' };

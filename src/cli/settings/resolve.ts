@@ -33,11 +33,7 @@ export async function readTokenFile(world: SettingsWorld, name: string): Promise
     const found = await stat(path);
     // A pipe, as `<(…)` makes, has no mode that matters.
     if (world.platform !== 'win32' && found.isFile()) {
-      refuseExposed(
-        path,
-        found.mode & 0o777,
-        ', or where that cannot be, put its content into PROFILES_TOKEN',
-      );
+      refuseExposed(path, found.mode & 0o777, '; if that is not possible, set PROFILES_TOKEN instead');
     }
     text = await readFile(path, 'utf8');
   } catch (error) {

@@ -9,7 +9,7 @@ import { KEYS, type Key, NAME, type Scalar, sentence } from './keys.js';
 
 const name = z
   .string()
-  .regex(NAME, 'a name is letters, digits, "-" and "_", and begins with a letter or digit');
+  .regex(NAME, 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit');
 const SIZE_FORM = `a size is written like ${SIZE_EXAMPLES}`;
 const BOUND_FORM = 'must be a number of rows or a percentage, like 10 or 2%';
 const POSITIVE = 'must be greater than zero';

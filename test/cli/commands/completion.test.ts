@@ -130,7 +130,7 @@ describe('scripts', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'profiles: there is no completion for "zhs"\n  did you mean "zsh"?\n',
+      stderr: 'profiles: unknown shell "zhs"\n  did you mean "zsh"?\n',
     });
   });
 });

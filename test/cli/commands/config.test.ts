@@ -158,7 +158,7 @@ describe('set', () => {
     [
       'a name with a space in it',
       'region eu/west',
-      'region: "eu/west": a name is letters, digits, "-" and "_", and begins with a letter or digit',
+      'region: "eu/west": a name consists of letters, digits, "-" and "_", and starts with a letter or digit',
     ],
     ['text for a number', 'import.chunk_size many', 'import.chunk_size: "many": must be a whole number'],
     ['nothing for a number', 'import.chunk_size 0', 'import.chunk_size: "0": must be at least 1'],
@@ -182,15 +182,11 @@ describe('set', () => {
       'regions.eu.base_url http://eu.example.com',
       'regions.eu.base_url: http:// would send the token to eu.example.com in the clear',
     ],
-    [
-      'a key like no other',
-      'qqqqqqqq 1',
-      'unknown key "qqqqqqqq"\n  keys are token, region, regions.<name>.base_url, import.chunk_size and more: profiles help config\n',
-    ],
+    ['a key like no other', 'qqqqqqqq 1', 'unknown key "qqqqqqqq"\n  profiles help config lists the keys\n'],
     [
       'an account that is not there',
       'account prod',
-      'there is no account "prod"\n  profiles config init --account prod makes it',
+      'unknown account "prod"\n  profiles config init --account prod makes it',
     ],
   ];
   it.each(refusals)('refuses %s', async (_, words, message) => {
@@ -211,7 +207,9 @@ describe('set token', () => {
     ]) {
       const { code, stdout, stderr } = await run(words, { cwd: scratch() });
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain('a token on the command line would show in ps and in the shell history');
+      expect(stderr).toContain(
+        'a token on the command line would be visible in ps and in your shell history',
+      );
       expect(stderr).not.toContain(TOKEN);
     }
   });
@@ -229,7 +227,7 @@ describe('set token', () => {
       env: { PROFILES_ACCOUNT: 'prod' },
     });
     expect(stderr).toContain(
-      'account "prod" is in use and does not take it: profiles config set accounts.prod.token',
+      'account "prod" is in use and has its own token: profiles config set accounts.prod.token',
     );
   });
   it.each([
@@ -250,7 +248,7 @@ describe('set token', () => {
 });
 
 describe('at a terminal', () => {
-  const ASK = 'API key (not shown): ';
+  const ASK = 'API key (hidden): ';
   const typing: [string, string, string][] = [
     ['typed', `${TOKEN}\r`, TOKEN],
     [
@@ -294,7 +292,7 @@ describe('at a terminal', () => {
     const session = await atTerminal(['config', 'set', 'token'], [{ at: ASK, type: '\u0004' }]);
     expect(session).toMatchObject({ code: 2, raw: false });
     expect(session.screen).toContain(
-      'the input ended before the question was answered\n  type an answer, or give the value by a flag or on stdin\n',
+      'the input ended before the question was answered\n  type an answer, or pass the value with a flag or on stdin\n',
     );
   });
   it('--no-input never asks', async () => {
@@ -303,7 +301,7 @@ describe('at a terminal', () => {
     expect(session.screen).toContain('must be asked for, and --no-input forbids it');
   });
 
-  const REGION = 'Region: default, eu, sandbox, or a name of yours [default]: ';
+  const REGION = 'Region (default, eu, sandbox, or your own) [default]: ';
   const BASE = 'Host of bulk and job operations (https://…): ';
   const LOOKUP = 'Host of lookup lists (https://…): ';
   const KEY = 'API key, not shown as you type (Enter: none): ';
@@ -360,7 +358,7 @@ describe('at a terminal', () => {
     expect(session).toMatchObject({ code: 0 });
     expect(read(cwd)).toEqual({ region: 'sandbox' });
     expect(session.screen.replaceAll(cwd, '~')).toBe(
-      `Writing ${FILE}. Enter keeps what stands in [brackets].\nwrote ${FILE}\ncheck it: profiles doctor\n`,
+      `Writing ${FILE}. Press Enter to keep the value in [brackets].\nwrote ${FILE}\ncheck it with: profiles doctor\n`,
     );
   });
 });
@@ -370,7 +368,11 @@ describe('init without a terminal', () => {
     const cwd = scratch();
     const words = `config init --region eu --base-url ${EU.base_url} --lookup-base-url ${EU.lookup_base_url}`;
     const result = await run(words, { cwd, stdin: TOKEN });
-    expect(result).toEqual({ code: 0, stdout: '', stderr: `wrote ${FILE}\ncheck it: profiles doctor\n` });
+    expect(result).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `wrote ${FILE}\ncheck it with: profiles doctor\n`,
+    });
     expect(read(cwd)).toEqual({ region: 'eu', regions: { eu: EU }, token: TOKEN });
   });
   it('reads --token-file, and writes an account', async () => {
@@ -391,22 +393,22 @@ describe('init without a terminal', () => {
       token: '…abcd',
     });
     expect(stderr).toContain('region "eu" has no lookup host yet');
-    expect(stderr).toContain('check it: profiles doctor --account prod');
+    expect(stderr).toContain('check it with: profiles doctor --account prod');
   });
   it('names what is still missing', async () => {
     const { code, stderr } = await run('config init', { cwd: scratch() });
     expect(code).toBe(0);
     expect(stderr.match(/^warning: .*/gm)).toEqual([
-      'warning: region "default" has no host yet; type: profiles config set regions.default.base_url https://…',
-      'warning: region "default" has no lookup host yet; type: profiles config set regions.default.lookup_base_url https://…',
-      'warning: there is no token yet; type: profiles config set token',
+      'warning: region "default" has no host yet; run: profiles config set regions.default.base_url https://…',
+      'warning: region "default" has no lookup host yet; run: profiles config set regions.default.lookup_base_url https://…',
+      'warning: no token is set yet; run: profiles config set token',
     ]);
   });
   it('refuses a host for the sandbox', async () => {
     const cwd = scratch();
     const { code, stderr } = await run(`config init --region sandbox --base-url ${EU.base_url}`, { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain('region sandbox is embedded and has hosts of its own');
+    expect(stderr).toContain('region sandbox is embedded and has its own hosts');
     expect(existsSync(below(cwd))).toBe(false);
   });
 });

@@ -81,7 +81,7 @@ describe('import', () => {
     expect(sandbox.show('users', 'u1')).toMatchObject({ companyId: 'c1', metadata: { plan: 'gold' } });
   });
 
-  test('one invalid row: nothing is sent, and the rejects file works once it is mended', async ({
+  test('one invalid row: nothing is sent, and the rejects file works once it is fixed', async ({
     sandbox,
   }) => {
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n,B\n3,C,D\n' });

@@ -109,7 +109,7 @@ describe('job', () => {
     [['x', '--wait-timeout', '1s'], 'add --watch'],
     [['x', '--watch', '--interval', 'soon'], 'write 500ms, 30s, 5m or 2h'],
     [['x', '--watch', '--interval', '0s'], 'write 30s, for example'],
-  ] as const)('a mistake is exit 2 with the mend: %s', async ([words, hint], { sandbox }) => {
+  ] as const)('a mistake is exit 2 with the hint: %s', async ([words, hint], { sandbox }) => {
     const { code, stderr } = await job([...words], sandbox);
     expect(code).toBe(2);
     expect(stderr).toContain(hint);

@@ -34,7 +34,7 @@ describe('lookups', () => {
     });
   });
 
-  test('at a terminal: drawn within its width, with colour', async ({ sandbox }) => {
+  test('at a terminal: drawn within its width, with color', async ({ sandbox }) => {
     const { stdout } = await lookups('embeds', environmentOf(sandbox), { columns: 30 });
     expect(stdout).toContain('\u001b[1m');
     expect(bare(stdout).split('\n')[0]).toBe('┌────┬──────────────┬────────┐');

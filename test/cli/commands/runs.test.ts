@@ -125,6 +125,6 @@ describe('resume', () => {
 
   test('nothing to resume is exit 2', async () => {
     const { code, stderr } = await cli(['resume']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('there is no unfinished import to resume')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('no unfinished import to resume')]);
   });
 });

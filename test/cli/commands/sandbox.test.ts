@@ -85,7 +85,7 @@ describe('sandbox', () => {
       /^export PROFILES_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_LOOKUP_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_TOKEN=[\w-]{20,}\n$/,
     );
     expect(stderr).toMatch(
-      /^sandbox: EU region http:\/\/127\.0\.0\.1:\d+; data in .*\.state; Ctrl-C stops it\n$/,
+      /^sandbox: EU region http:\/\/127\.0\.0\.1:\d+; data in .*\.state; press Ctrl-C to stop\n$/,
     );
     expect((await cli(['sandbox', 'show', 'company', 'c'], { cwd })).code).toBe(0);
   });
@@ -150,7 +150,7 @@ describe('sandbox', () => {
     ['--lookups nowhere.json', 'nowhere.json', 'embeds'],
     ['nonsense', 'no subcommand "nonsense"', 'show and reset'],
     ['rest', 'no subcommand "rest"', 'did you mean "profiles sandbox reset"?'],
-  ])('%s is refused with its mend', async (flags, says, hint) => {
+  ])('%s is refused with its hint', async (flags, says, hint) => {
     const { code, stdout, stderr } = await cli(['sandbox', ...FREE, ...flags.split(' ')]);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(says);
@@ -177,7 +177,7 @@ describe('sandbox', () => {
     expect(stderr).not.toContain('two words');
   });
 
-  it('a port that is taken is refused with its mend', async () => {
+  it('a port that is taken is refused with its hint', async () => {
     const taken = await startSandbox();
     const { port } = new URL(taken.url);
     const { code, stderr } = await cli(['sandbox', ...FREE, '--memory', '--port', port]);

@@ -99,7 +99,7 @@ describe('text', () => {
     ['TERM=dumb', { env: { TERM: 'dumb' } }],
     ['PROFILES_PROGRESS=plain', { env: { PROFILES_PROGRESS: 'plain' } }],
     ['a terminal of no width', { stderr: { columns: 0 }, env: { NO_COLOR: '1' } }],
-    ['CI without colour', { env: { CI: 'true', NO_COLOR: '1' } }],
+    ['CI without color', { env: { CI: 'true', NO_COLOR: '1' } }],
   ])('%s: no control sequence at all', async (_name, given) => {
     const { stderr } = await told(course, { stderr: { columns: 80 }, ...given });
     expect(stderr).toContain('sending companies');
@@ -121,14 +121,14 @@ describe('text', () => {
     const { stderr } = await told([...course.slice(0, -1), ended(withRejections(2))], {
       flags: { quiet: true },
     });
-    expect(stderr).toMatch(/^profiles: completed in part: .*companies\.rejects\.csv\n$/);
+    expect(stderr).toMatch(/^profiles: partially completed: .*companies\.rejects\.csv\n$/);
   });
 
   test('--dry-run: the plan is the result, so it is on stdout, also when quiet', async () => {
     const planned = ended(aSummary({ status: 'planned', plan: aPlan(), jobs: [], requests: 0 }));
     const loud = await told([planned]);
     expect(loud.stdout).toMatch(/^Files\n/);
-    expect(loud.stderr).toMatch(/^✓ planned, nothing was sent/);
+    expect(loud.stderr).toMatch(/^✓ planned; nothing was sent/);
     expect(await told([planned], { flags: { quiet: true } })).toEqual({ stdout: loud.stdout, stderr: '' });
   });
 });

@@ -24,7 +24,7 @@ describe('summaryLines', () => {
   });
 
   test.each([
-    ['planned', '✓ planned, nothing was sent'],
+    ['planned', '✓ planned; nothing was sent'],
     ['rejected', '✗ nothing was sent: rows are invalid'],
   ] as const)('%s: a time after "nothing was sent" would read as its reason', (status, first) => {
     expect(lines({ status })[0]).toBe(first);
@@ -52,7 +52,7 @@ describe('summaryLines', () => {
     const where = { file: 'companies.csv', first_line: 2, last_line: 501 };
     const entry = { ...where, rows: 500, reason: 'connection reset', job_id: 'job-1' };
     expect(lines({ retries: 1, maybe_sent_twice: [entry, { ...entry, job_id: null }] }).slice(-3)).toEqual([
-      '  sent again because the answer was lost (an upsert makes that safe):',
+      '  sent again because the reply was lost (an upsert makes that safe):',
       '    lines 2-501 (500 rows, job job-1): connection reset',
       '    lines 2-501 (500 rows): connection reset',
     ]);
@@ -163,14 +163,14 @@ describe('failureLines', () => {
 
   test('otherwise one sentence with where to look', () => {
     expect(failureLines(withRejections(2), plain)).toEqual([
-      'profiles: completed in part: 999 read = 2 rejected + 997 submitted (997 completed), see companies.rejects.csv',
+      'profiles: partially completed: 999 read = 2 rejected + 997 submitted (997 completed), see companies.rejects.csv',
     ]);
   });
 });
 
 describe('planText', () => {
   test('piped', () => {
-    expect(planText(aPlan(), { width: null, colour: false })).toBe(`Files
+    expect(planText(aPlan(), { width: null, color: false })).toBe(`Files
 file           kind       format   encoding    rows  rejected
 companies.csv  companies  csv (;)  utf-8     50,000         2
 
@@ -200,26 +200,26 @@ First item of companies.csv
   test('without a past there is no estimate, without rows no sample', () => {
     const plan = aPlan({ estimated_seconds: null, duplicates: 0 });
     plan.files[0]!.sample = null;
-    const text = planText(plan, { width: null, colour: false });
-    expect(text).toContain('  time        not known: this account has no past jobs here\n');
+    const text = planText(plan, { width: null, color: false });
+    expect(text).toContain('  time        unknown: this account has no past jobs to estimate from\n');
     expect(text).not.toContain('First item');
   });
 
   test('keys held against the service', () => {
     const properties = {
-      new: ['colour', 'size'],
+      new: ['color', 'size'],
       near: [{ key: 'plan_teir', like: 'plan_tier' }],
       types: [{ key: 'seats', here: 'string', service: 'integer' }],
     };
     const tail = (plan = aPlan({ properties })): string[] =>
-      planText(plan, { width: null, colour: false })
-        .split('Keys against the service\n')[1]!
+      planText(plan, { width: null, color: false })
+        .split('Keys compared with the service\n')[1]!
         .trimEnd()
         .split('\n');
     expect(tail()).toEqual([
-      '  plan_teir: not known; did you mean plan_tier?',
+      '  plan_teir: unknown; did you mean plan_tier?',
       '  seats: string here, integer in the service',
-      '  new: colour, size',
+      '  new: color, size',
     ]);
     expect(tail(aPlan({ properties: { new: [], near: [], types: [] } }))).toEqual([
       '  all keys are known, with the same types',

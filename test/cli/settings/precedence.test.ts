@@ -226,7 +226,7 @@ describe('region sandbox has its own hosts and no token, however it was chosen',
       token: null,
     });
     expect(settings.warnings[0]).toBe(
-      'PROFILES_BASE_URL is ignored: region sandbox is embedded and has hosts of its own',
+      'PROFILES_BASE_URL is ignored: region sandbox is embedded and has its own hosts',
     );
   });
   it.each(rows)('%s: a host flag is a usage error', async (_, given) => {
@@ -244,15 +244,15 @@ describe('region sandbox has its own hosts and no token, however it was chosen',
     writeFileSync(join(world.cwd, 'token'), 'key-0123456789', { mode: 0o600 });
     const settings = await resolveSettings(world, { region: 'sandbox', tokenFile: 'token' });
     expect(settings.token).toBeNull();
-    expect(settings.warnings).toEqual(['--token-file is ignored: region sandbox has a token of its own']);
+    expect(settings.warnings).toEqual(['--token-file is ignored: region sandbox has its own token']);
   });
   it('an account for rehearsals is not taken elsewhere by the environment', async () => {
     const file = { accounts: { test: { region: 'sandbox' } }, regions: { eu: EU } };
     const given = { file, flags: { account: 'test' }, env: { PROFILES_REGION: 'eu' } };
     expect(await refusal(given)).toEqual({
       name: 'UsageError',
-      message: 'account "test" is of region sandbox, but PROFILES_REGION is eu',
-      hint: 'unset PROFILES_REGION, or give --region sandbox or --region eu',
+      message: 'account "test" uses region sandbox, but PROFILES_REGION is eu',
+      hint: 'unset PROFILES_REGION, or use --region sandbox or --region eu',
     });
     expect(await settle({ ...given, flags: { account: 'test', region: 'eu' } })).toMatchObject({
       baseUrl: EU.base_url,

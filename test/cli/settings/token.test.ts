@@ -76,7 +76,7 @@ describe('--token-file', () => {
     const folder = await refusal({ flags: { tokenFile: '.' } });
     expect(folder).toMatchObject({
       name: 'UsageError',
-      message: '--token-file .: this is a folder, a file is expected',
+      message: '--token-file .: this is a folder, not a file',
     });
   });
   it.skipIf(process.platform === 'win32')('may be a pipe, whose mode does not matter', async () => {

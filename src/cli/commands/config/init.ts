@@ -15,7 +15,7 @@ export async function init(context: Context): Promise<ExitCode> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? openPrompt(context) : null;
   const dialogue = new Dialogue(config.content, prompt, context);
-  if (prompt) say(context, `Writing ${config.path}. Enter keeps what stands in [brackets].`);
+  if (prompt) say(context, `Writing ${config.path}. Press Enter to keep the value in [brackets].`);
   const region = await askAll(dialogue, context);
   const content = await change(config, dialogue.answers);
   await report(config.path, region, new Dialogue(content, null, context), context);
@@ -29,18 +29,18 @@ async function askAll(dialogue: Dialogue, context: Context): Promise<string> {
     (await dialogue.settle({
       name: 'region',
       given: flags.region,
-      question: 'Region: default, eu, sandbox, or a name of yours',
+      question: 'Region (default, eu, sandbox, or your own)',
       fallback: 'default',
       check: (text) => parseValue(parseKey('region'), text),
     })) ?? 'default';
   const hosts = [
-    { key: 'base_url', given: flags.baseUrl, question: 'Host of bulk and job operations' },
-    { key: 'lookup_base_url', given: flags.lookupBaseUrl, question: 'Host of lookup lists' },
+    { key: 'base_url', given: flags.baseUrl, question: 'Host for imports and jobs' },
+    { key: 'lookup_base_url', given: flags.lookupBaseUrl, question: 'Host for lookup lists' },
   ];
   if (region === 'sandbox') {
     if (hosts.every(({ given }) => given === undefined)) return region;
-    throw new UsageError('region sandbox is embedded and has hosts of its own', {
-      hint: 'leave the host flags out',
+    throw new UsageError('region sandbox is embedded and has its own hosts', {
+      hint: 'leave out --base-url and --lookup-base-url',
     });
   }
   for (const { key, given, question } of hosts) {
@@ -74,10 +74,10 @@ async function report(path: string, region: string, written: Dialogue, context: 
   say(context, `wrote ${path}`);
   if (region !== 'sandbox') {
     const [base, lookup] = hostLines(region);
-    if (!result.base_url) context.warn(`region "${region}" has no host yet; type: ${base}`);
-    if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; type: ${lookup}`);
-    if (!result.token) context.warn(`there is no token yet; type: profiles config set ${tokenKey}`);
+    if (!result.base_url) context.warn(`region "${region}" has no host yet; run: ${base}`);
+    if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; run: ${lookup}`);
+    if (!result.token) context.warn(`no token is set yet; run: profiles config set ${tokenKey}`);
   }
-  say(context, `check it: profiles doctor${account === undefined ? '' : ` --account ${account}`}`);
+  say(context, `check it with: profiles doctor${account === undefined ? '' : ` --account ${account}`}`);
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));
 }

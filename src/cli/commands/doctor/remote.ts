@@ -42,8 +42,8 @@ export async function* checkService(context: Context, settings: Settings): Async
       yield lookups.finding;
       outcomes.push(lookups);
     }
-    const verdict = authorisation(outcomes);
-    if (verdict) yield verdict;
+    const finding = authorization(outcomes);
+    if (finding) yield finding;
     const skew = dates.skew();
     if (skew !== null) yield checkClock(skew);
   } finally {
@@ -72,16 +72,16 @@ async function outcome(check: string, ask: () => Promise<string>): Promise<Outco
     return { finding: ok(check, await ask()), token: 'accepted' };
   } catch (error) {
     if (error instanceof AuthError) {
-      return { finding: ok(check, 'answers, and refuses the token'), token: error };
+      return { finding: ok(check, 'answers, but refuses the token'), token: error };
     }
     return { finding: fail(check, error), token: 'unknown' };
   }
 }
 
-function authorisation(outcomes: readonly Outcome[]): Finding | null {
-  for (const { token } of outcomes) if (token instanceof AuthError) return fail('authorisation', token);
+function authorization(outcomes: readonly Outcome[]): Finding | null {
+  for (const { token } of outcomes) if (token instanceof AuthError) return fail('authorization', token);
   const accepted = outcomes.some(({ token }) => token === 'accepted');
-  return accepted ? ok('authorisation', 'the token is accepted') : null;
+  return accepted ? ok('authorization', 'the token is accepted') : null;
 }
 
 /** @param skewMs how far this machine is ahead of the service; negative: behind */

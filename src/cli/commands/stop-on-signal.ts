@@ -4,7 +4,7 @@ import { InterruptedError, ProfilesError } from '../../engine/errors.js';
 import type { Context } from '../context.js';
 
 /** Does the work under the stop signal. @throws InterruptedError with the hint, when a signal ended it */
-export async function interruptible<T>(
+export async function stopOnSignal<T>(
   { stop }: Pick<Context, 'stop'>,
   work: (signal: AbortSignal) => Promise<T>,
   hint?: string,

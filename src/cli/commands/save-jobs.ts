@@ -5,7 +5,7 @@ import type { Job } from '../../engine/service/contract.js';
 import type { Context } from '../context.js';
 
 /** Notes jobs in this machine's state. A state that cannot be written must not hide the record: it is a warning. */
-export async function remember(context: Context, jobs: readonly Job[]): Promise<void> {
+export async function saveJobs(context: Context, jobs: readonly Job[]): Promise<void> {
   try {
     const state = await context.state();
     const scope = await context.scope();
