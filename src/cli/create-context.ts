@@ -16,7 +16,7 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
     if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
   };
 
-  /** Polls and lookups; what becomes of requests is told by the import's own events. */
+  /** For polls and lookups; an import's own events report its requests. */
   const onRetry = ({ delayMs, reason }: ReadRetry): void => {
     if (!flags.quiet)
       world.stderr.write(`retry: trying again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
@@ -92,12 +92,12 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
 
 /**
  * The client's HTTP parser is one large function of WebAssembly. Node 20 optimizes it in the first replies, which
- * takes 100 ms of processor time and 40 MB, and a short command waits for that at its end. Here it must earn it first.
+ * takes 100 ms of processor time and 40 MB, and a short command waits for that at its end. Here it starts later.
  */
 async function deferParserOptimization(nodeVersion: string): Promise<void> {
   if (!nodeVersion.startsWith('20.')) return;
   const { setFlagsFromString } = await import('node:v8');
-  setFlagsFromString('--wasm-tiering-budget=100000000'); // 1,800,000 else
+  setFlagsFromString('--wasm-tiering-budget=100000000'); // default: 1,800,000
 }
 
 interface Service {

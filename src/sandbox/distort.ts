@@ -1,4 +1,4 @@
-/** What a fault makes of an answer, as far as that is a matter of what is said and not of how it is sent. */
+/** How a fault changes what an answer says; `deliver.ts` changes how it is sent. */
 import { type Answer, htmlPage, refuse } from './answer.js';
 import type { Fault, FaultOptions } from './fault-spec.js';
 
@@ -29,7 +29,7 @@ export function distort(fault: Fault, truth: Answer | undefined, now: number): A
   if (kind === 'job-404') return refuse(404, { message: 'job not found' });
   if (kind === 'no-job-id' && accepted) return { ...truth, body: withoutJobId(truth.body) };
   if (kind === 'broken-json' && accepted) return { ...truth, body: truth.body.slice(0, -2) };
-  // The rest spoil how the answer is sent, not what it says; a hang sends none.
+  // The rest change how the answer is sent, not what it says; a hang sends none.
   return truth ?? { status: 500, headers, body: '' };
 }
 

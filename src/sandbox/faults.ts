@@ -16,9 +16,9 @@ export interface Faults {
 }
 
 export interface FaultPlan extends Faults {
-  /** Counts a request; gives the fault that strikes it: the first that was added. */
+  /** Counts a request; returns the fault that strikes it: the first that was added. */
   strike(operation: Exclude<Target, 'any'>): Fault | undefined;
-  /** Counts an accepted job of `rows` rows; gives what becomes of it. */
+  /** Counts an accepted job of `rows` rows; returns how it will end. */
   outcome(rows: number): SimulatedOutcome;
   /** Counts from one again. */
   restart(): void;

@@ -8,9 +8,9 @@ import { UsageError } from '../engine/errors.js';
 const GRACE_MS = 2_000;
 
 /**
- * Starts a server; gives its URL.
- * @param flag the command's flag for this port, for the mend
- * @throws UsageError when the port or the address cannot be had
+ * Starts a server; returns its URL.
+ * @param flag the command's flag for this port, for the hint
+ * @throws UsageError when the port or the address is not available
  */
 export async function listen(server: Server, host: string, port: number, flag: string): Promise<string> {
   try {

@@ -1,4 +1,4 @@
-/** What the seven operations answer: from a whole request to a whole answer, without a socket. */
+/** The seven operations: from a whole request to a whole answer, without a socket. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Answer, json, refuse } from './answer.js';
 import { type Reading, readBulk, readCompany } from './body.js';

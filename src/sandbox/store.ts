@@ -51,7 +51,7 @@ export interface Store {
   readonly instance: string;
   /** Runs `work` as one transaction that no other process interrupts; it is on disk when this returns. */
   transaction<T>(work: () => T): T;
-  /** Appends; gives its number, which is never used again, not even after `clear`. */
+  /** Appends; returns its number, which is never used again, not even after `clear`. */
   add(submission: Submission, items: readonly Item[]): number;
   get(n: number): Submission | undefined;
   /** How many jobs of a region have not ended at `now`. */

@@ -3,7 +3,7 @@
  * and its state is a function of that and the clock (contract §8).
  */
 
-/** What becomes of a job, decided when it is accepted. */
+/** How a job will end, decided when it is accepted. */
 export type SimulatedOutcome =
   | { type: 'completed' }
   /** Ends in `failed` when processing is over; nothing of it is applied. */

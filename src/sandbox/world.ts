@@ -75,7 +75,7 @@ export interface World {
   profileCounts(): Record<Region, Record<Kind, number>>;
   /** Grows with every change of the list of profiles. */
   readonly revision: number;
-  /** Erases all profiles and jobs; gives what there was. */
+  /** Erases all profiles and jobs; returns what there was. */
   reset(): Counts;
   close(): void;
 }

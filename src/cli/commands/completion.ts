@@ -1,4 +1,4 @@
-/** `profiles completion <shell>`: a script for the shell, and the hidden command that it asks at each Tab. */
+/** `profiles completion <shell>`: a script for the shell, and the hidden command that it calls at each Tab. */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -63,7 +63,7 @@ async function print(shell: Shell, { stdout, flags }: Context): Promise<ExitCode
 /** Bits of a directive, as cobra's and tab's scripts read them. */
 const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
 
-/** Never fails: at a Tab there is nobody to tell. */
+/** Never fails: completion has nowhere to report an error. */
 async function answer(root: Command, words: readonly string[], context: Context): Promise<ExitCode> {
   let found: Suggestions = { values: [], files: true, open: false, ordered: false };
   try {
@@ -87,7 +87,7 @@ async function complete(root: Command, words: readonly string[], context: Contex
     // The command that runs has been declared already.
     if (entry && command.name() !== 'completion') await declare(entry, command, unwired);
   });
-  // What the line says about places holds for what is looked up too.
+  // `--config` and `--state-dir` on the line apply to the lookup too.
   for (const name of ['config', 'stateDir'] as const) {
     const value = at.flags.get(spelled(name))?.at(-1);
     if (value !== undefined) context.flags[name] = value;

@@ -5,14 +5,14 @@ import { Exit, type ExitCode } from '../../engine/errors.js';
 import type { Context } from '../context.js';
 import { writeJson, writeLine } from '../output/write.js';
 import { configLocation } from '../settings/index.js';
-import { examples, headOnly, type Wire } from './command.js';
+import { examples, requireSubcommand, type Wire } from './command.js';
 import { init } from './config/init.js';
 import { list } from './config/list.js';
 import { get, set, setOptions, unset } from './config/values.js';
 import { readListing } from './listing.js';
 
 export function define(command: Command, wire: Wire): void {
-  examples(headOnly(command, wire), [
+  examples(requireSubcommand(command, wire), [
     'profiles config init',
     'profiles config list',
     'profiles config set region eu',

@@ -32,7 +32,7 @@ async function run(_: object, context: Context): Promise<ExitCode> {
   return worst(findings);
 }
 
-/** From what needs nothing to what needs the rest: a check that cannot be made is left out. */
+/** In order of dependency: a check whose prerequisites failed is skipped. */
 async function* diagnose(context: Context): AsyncGenerator<Finding> {
   yield checkNode(context.nodeVersion);
   const config = await checkConfig(context);

@@ -1,4 +1,4 @@
-/** `profiles help [command or topic]`: the same as `--help`, and texts about what no command owns. */
+/** `profiles help [command or topic]`: the same as `--help`, and topics that belong to no single command. */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -29,7 +29,7 @@ async function run(root: Command, words: readonly string[], context: Context): P
   return Exit.done;
 }
 
-/** A topic goes before a command of its name: `profiles config --help` shows the command. @throws UsageError */
+/** A topic wins over a command with its name: `profiles config --help` shows the command. @throws UsageError */
 async function textAbout(root: Command, words: readonly string[]): Promise<string> {
   const topic = words.length === 1 ? TOPICS.find(({ name }) => name === words[0]) : undefined;
   if (topic) return topic.text();

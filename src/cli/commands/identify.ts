@@ -10,7 +10,7 @@ import { fieldsText } from '../output/record-text.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { examples, type Flags, headOnly, type Wire } from './command.js';
+import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
 import { stopOnSignal } from './stop-on-signal.js';
 
 interface Options {
@@ -20,7 +20,7 @@ interface Options {
 }
 
 export function define(command: Command, wire: Wire): void {
-  examples(headOnly(command, wire), [
+  examples(requireSubcommand(command, wire), [
     'profiles identify company c-100 --set plan=gold --region sandbox',
     'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
   ]);

@@ -32,7 +32,7 @@ export function formOf(flags: Flags): Form {
   return flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
 }
 
-/** What an import is told, flags over the config file's `import.*`. @throws UsageError ConfigError */
+/** The options of an import: flags over the config file's `import.*`. @throws UsageError ConfigError */
 export async function importOptions(
   paths: readonly string[],
   flags: Flags,
@@ -92,7 +92,7 @@ export async function runAndReport(
   earlier: StoredRun | null,
   form: Form,
   context: Context,
-  /** Of a resumed run: its own, which another token may stand in for. */
+  /** Of a resumed run: its own, even if another token is used now. */
   scope: Scope | null = null,
 ): Promise<ExitCode | Ending> {
   const output = new AbortController();
@@ -110,7 +110,7 @@ export async function runAndReport(
         continue;
       }
       const { failure, exit } = next.value;
-      // A failed job outranks a wait that timed out (contract §7); the summary has told of both.
+      // A failed job outranks a wait that timed out (contract §7); the summary shows both.
       if (failure && exit !== Exit.jobFailed) throw failure;
       const lost = reporter.lost();
       if (lost) throw lost;
@@ -128,7 +128,7 @@ async function importDeps(
 ): Promise<ImportDeps> {
   const settings = await context.settings();
   if (!options.dryRun && !settings.embedded) {
-    requireToken(settings); // told before a long plan, not after it
+    requireToken(settings); // fails before a long plan, not after it
     requireBaseUrl(settings);
   }
   const known =

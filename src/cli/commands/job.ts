@@ -64,7 +64,7 @@ const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
  * as it is). Any other text is an id, for the spec lets ids be URIs. @throws UsageError for an id that would name another path
  */
 export function readJobName(word: string): JobName {
-  // Read from the text, not from a parsed path: a URL parser has climbed the dots before we could refuse them.
+  // Read from the text, not from a parsed path: a URL parser resolves `..` before we could refuse it.
   const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
   const id = encoded === undefined ? word : decoded(encoded, word);
   if (id === '' || id === '.' || id === '..') {
@@ -115,10 +115,10 @@ async function follow(
   const deadlineMs = waitTimeoutMs === null ? null : clock.monotonic() + waitTimeoutMs;
   const watching = async (signal: AbortSignal): Promise<void> => {
     for await (const seen of watchJobs(client, ids, { clock, signal, intervalMs, deadlineMs })) {
-      if (seen.missing) continue; // without a grace a missing job is an error
+      if (seen.missing) continue; // without a grace period a missing job is an error
       records.set(seen.job_id, seen.job);
       await saveJobs(context, [seen.job]);
-      const ended = board.see(seen.job, lineWidth(stderr));
+      const ended = board.update(seen.job, lineWidth(stderr));
       if (ended !== undefined) display.finished(ended);
       // The first round comes in one by one; a plain line about one of many would say little, and be the only one for 5 s.
       if (records.size === ids.length) await display.changed();

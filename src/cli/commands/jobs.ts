@@ -84,7 +84,7 @@ function recordOf(job: KnownJob): ListRecord {
   };
 }
 
-/** Asks about unfinished jobs of the account and host in use; no token may be shown to another. */
+/** Asks about unfinished jobs of the account and host in use; a token is never sent to another host. */
 async function look(known: readonly KnownJob[], context: Context): Promise<void> {
   const unfinished = known.filter((job) => !isFinal(job.status));
   if (unfinished.length === 0) return;

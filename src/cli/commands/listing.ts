@@ -102,7 +102,7 @@ async function printTable(
   );
 }
 
-/** A pipe gets the data as they are; a terminal gets nothing that it could obey. */
+/** A pipe gets the data unchanged; a terminal gets no control sequences. */
 function forTerminal(text: string, { stdout }: Context): string {
   return stdout.isTTY ? text.split('\n').map(safeLine).join('\n') : text;
 }

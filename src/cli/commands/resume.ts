@@ -43,7 +43,7 @@ async function run(
   const { importDefaults } = await there.settings();
   const options = {
     ...kept,
-    // How long to wait is of a session, not of the run: one that waited too briefly must be able to go on.
+    // The wait timeout belongs to the session, not to the run: a run whose wait timed out must be able to continue.
     waitTimeoutMs: waitTimeoutMs ?? engineValues(TIMING, importDefaults).waitTimeoutMs,
     intervalMs: intervalMs ?? kept.intervalMs,
     resume: false,
@@ -76,7 +76,7 @@ function choose(runs: readonly StoredRun[], id: string | undefined): StoredRun {
   });
 }
 
-/** A run goes on where it began: its region and account stand in for flags that were not given. */
+/** A run continues where it started: its region and account replace flags that were not given. */
 async function contextOf(run: StoredRun, context: Context): Promise<Context> {
   const settings = await context.settings();
   const { region, account } = context.flags;

@@ -8,7 +8,7 @@ import { serve, serveOptions } from './sandbox/serve.js';
 import { show, showOptions } from './sandbox/show.js';
 
 export function define(command: Command, wire: Wire): void {
-  command.allowExcessArguments(); // a mistyped subcommand is told apart by its action
+  command.allowExcessArguments(); // the action reports a mistyped subcommand
   examples(command, [
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0',
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0 --memory --fault 503:first=3,retry-after=2 --fault reset-after:p=0.1',

@@ -1,13 +1,13 @@
-/** `profiles state`: what is remembered, whether it is whole, and a copy of it. Each subcommand's work is in `state/`. */
+/** `profiles state`: what it holds, whether it is damaged, and a backup of it. Each subcommand's work is in `state/`. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { examples, headOnly, type Wire } from './command.js';
+import { examples, requireSubcommand, type Wire } from './command.js';
 import { backup } from './state/backup.js';
 import { check } from './state/check.js';
 import { info } from './state/info.js';
 
 export function define(command: Command, wire: Wire): void {
-  examples(headOnly(command, wire), [
+  examples(requireSubcommand(command, wire), [
     'profiles state info',
     'profiles state check',
     'profiles state backup state-backup.db',

@@ -1,4 +1,4 @@
-/** Commands that only read end at the first signal: there is nothing in flight that should be let finish. */
+/** Commands that only read stop at the first signal: they have nothing in flight that must finish. */
 
 import { InterruptedError, ProfilesError } from '../../engine/errors.js';
 import type { Context } from '../context.js';

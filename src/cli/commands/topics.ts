@@ -1,4 +1,4 @@
-/** Help about what no single command owns: exit codes, environment, config file (contract §2, §7). */
+/** Help topics that belong to no single command: exit codes, environment, config file (contract §2, §7). */
 import { Exit } from '../../engine/errors.js';
 import { OPTIONS } from '../options/index.js';
 import { KEYS, sentence } from '../settings/keys.js';
@@ -106,7 +106,7 @@ const WIDTH = 80;
 /** A text as lines; the line breaks that it has count as spaces. */
 const paragraph = (text: string): string => wrap(text.replace(/\s+/g, ' ').trim(), WIDTH).join('\n');
 
-/** Terms on the left, padded to the longest; a long description goes on below itself. */
+/** Terms on the left, padded to the longest; a long description wraps below itself. */
 export function twoColumns(rows: readonly (readonly [term: string, text: string])[]): string {
   const left = Math.max(...rows.map(([term]) => term.length)) + 2;
   const indent = `\n${' '.repeat(left + 2)}`;

@@ -53,13 +53,13 @@ export const GLOBAL = {
   input: { type: FLAG, negated: true, summary: 'never prompt' },
 } as const satisfies Table;
 
-/** Commander has these of its own: it is told their names and texts. */
+/** Built into commander, which gets their names and texts from here. */
 export const BUILT_IN = {
   version: { type: FLAG, summary: 'print the version' },
   help: { type: FLAG, short: 'h', summary: 'show help' },
 } as const satisfies Table;
 
-/** What no flag says: a token on a command line would show in `ps` and in the shell history. */
+/** Settings without a flag: a token on a command line would be visible in `ps` and in the shell history. */
 export const FLAGLESS = {
   token: { type: text('token'), summary: 'API key', env: 'PROFILES_TOKEN', config: 'token', flag: false },
   progress: {

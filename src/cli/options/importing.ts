@@ -55,7 +55,7 @@ export const READING = {
   },
 } as const satisfies Table;
 
-/** What becomes of columns and values. */
+/** How columns and values are mapped. */
 export const COLUMNS = {
   map: {
     type: pair('column=key'),
@@ -97,7 +97,7 @@ export const COLUMNS = {
   mapping: { type: path('file'), summary: 'read these options from a JSON file' },
 } as const satisfies Table;
 
-/** What is sent, and in which portions. */
+/** What is sent, and how it is split into requests. */
 export const SENDING = {
   dryRun: { type: FLAG, default: false, summary: 'show the plan, send nothing', sets: 'dryRun' },
   checkProperties: {
@@ -196,7 +196,7 @@ export const RETRYING = {
   },
 } as const satisfies Table;
 
-/** What becomes of rows that are invalid or refused. */
+/** What to do with rows that are invalid or refused. */
 export const REJECTING = {
   skipInvalid: {
     type: FLAG,

@@ -12,11 +12,11 @@ import { writeOut } from './write.js';
 
 interface ConversationOptions extends ReporterOptions {
   progress: ProgressMode;
-  /** Whether stdout has failed: then the summary is said here, whoever was to print it. */
+  /** Whether stdout has failed: then the summary is printed here instead. */
   stdoutLost: () => boolean;
 }
 
-/** With `--quiet`, only the plan of a dry run and what went wrong are left. */
+/** With `--quiet`, only the plan of a dry run and what went wrong are printed. */
 export function conversation(options: ConversationOptions): Reporter {
   const { stdout, stderr, env, flags, clock } = options;
   const styles = stylesFor(usesColor(stderr, env, flags));

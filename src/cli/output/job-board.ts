@@ -1,4 +1,4 @@
-/** Several jobs at once, as lines: what each is doing now, and a line that stays when it has ended. */
+/** Several jobs at once, as lines: what each is doing now, and a line that stays on screen when it has ended. */
 
 import { formatDuration } from '../../engine/duration.js';
 import { count, grouped } from '../../engine/numbers.js';
@@ -16,7 +16,7 @@ export type JobSnapshot = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'comple
 
 interface Entry {
   job: JobSnapshot;
-  /** Monotonic, of its first sight. */
+  /** When it was first seen, monotonic. */
   since: number;
 }
 
@@ -36,8 +36,8 @@ export class JobBoard implements DisplayView {
     this.#styles = styles;
   }
 
-  /** Notes a record. Gives the line that stays behind, when this sight is the one in which the job has ended. */
-  see(job: JobSnapshot, columns: number): string | undefined {
+  /** Takes in a job's record. Returns the line that stays on screen, if the job has just ended. */
+  update(job: JobSnapshot, columns: number): string | undefined {
     if (this.#ended.has(job.job_id)) return undefined;
     const entry = { job, since: this.#open.get(job.job_id)?.since ?? this.#clock.monotonic() };
     this.#open.set(job.job_id, entry);

@@ -4,7 +4,7 @@ import type { Reporter } from './reporter.js';
 import type { TextStream } from './terminal.js';
 import { writeJson } from './write.js';
 
-/** `--json`: the summary as one document, indented by two spaces whether or not anyone looks: it is short, and logs are read. */
+/** `--json`: the summary as one document, always indented by two spaces: it is short, and people read logs. */
 export function documentResult(stdout: TextStream): Reporter {
   return {
     report: (event) =>

@@ -101,7 +101,7 @@ function linesOf(
   return `${files.length > 1 ? `${safeLine(file)} ` : ''}${lineRange(first_line, last_line, '-')}`;
 }
 
-/** Jobs that did not complete come first and are all named: they are what one has to look after. */
+/** Jobs that did not complete come first and are all named: they need attention. */
 function jobLines({ jobs, files }: Summary, styles: Styles): string[] {
   const open = jobs.filter((job) => job.status !== 'completed');
   const done = jobs.filter((job) => job.status === 'completed');

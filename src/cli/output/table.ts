@@ -23,7 +23,7 @@ export interface TableForm {
 const MAX_DRAWN = 1_000;
 /** A column that is cut below this shows too little of its values to tell them apart. */
 const LEGIBLE = 12;
-/** Marks that cli-table3 takes for cells of their own, as in Hindi or Thai: it would cut such a name short. */
+/** Marks that cli-table3 counts as cells, as in Hindi or Thai: it would cut such a name short. */
 const MISCOUNTED = /(?![\u0300-\u036f\ufe0f])[\p{Mn}\p{Me}]/u;
 const GAP = '  ';
 
@@ -44,7 +44,7 @@ interface Sheet {
 
 /**
  * A table as text, each line ended. At a terminal it has borders and is cut to the width; in a pipe, or with more
- * than 1,000 rows, or where borders would take the room that values need, it is columns parted by two spaces. Cells
+ * than 1,000 rows, or where borders would take the room that values need, it is columns separated by two spaces. Cells
  * are made safe and put on one line first. With no rows there is only the header.
  */
 export function renderTable(
@@ -97,7 +97,7 @@ function render(sheet: Sheet, width: number | null): string {
   return aligned(sheet, plainWidths(sheet, width));
 }
 
-/** Of the first columns, parted by two spaces. */
+/** Of the first columns, separated by two spaces. */
 const plainWidths = ({ columns, natural }: Sheet, width: number, count = columns.length): number[] =>
   share(natural.slice(0, count), width - GAP.length * (count - 1), columns.slice(0, count).map(isWhole));
 

@@ -65,8 +65,8 @@ interface Choice {
 }
 
 /**
- * `PROFILES_REGION` goes before the region that the account of `--account` has. That is said; and where the account
- * is for rehearsals, it is not done.
+ * `PROFILES_REGION` overrides the region of the account of `--account`, with a warning. If that region is the sandbox,
+ * it is an error instead.
  */
 function compareRegions(account: string, own: string | undefined, { region, warn }: Choice): void {
   if (own === undefined || own === region.value || !region.origin.startsWith('environment ')) return;
@@ -123,7 +123,7 @@ function findHost(
 }
 
 function findToken({ world, flags, config, tokenFile }: Sources, choice: Choice): Found<Secret | null> {
-  // The sandbox takes a token made for this process; a real one is not even held.
+  // The sandbox takes a token made for this process; a real one is not even read.
   if (choice.region.value === 'sandbox') {
     if (tokenFile) choice.warn('--token-file is ignored: region sandbox has its own token');
     return { value: null, origin: 'embedded' };

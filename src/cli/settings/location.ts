@@ -68,7 +68,7 @@ function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Fou
     if (folder) return { value: path.join(folder, ...below), origin: 'default' };
   }
   const xdg = variable(world, places.xdg);
-  // A relative path there is to be ignored (XDG Base Directory Specification).
+  // Relative paths are ignored (XDG Base Directory Specification).
   if (xdg && path.isAbsolute(xdg)) return { value: path.join(xdg, ...places.below), origin: 'default' };
   const home = variable(world, 'HOME') ?? variable(world, 'USERPROFILE');
   if (!home) {

@@ -1,4 +1,4 @@
-/** What a command cannot do without. No service host is built in (contract §2), so each may be missing. */
+/** What a command needs. No service host is built in (contract §2), so each may be missing. */
 import { AuthError, ConfigError } from '../../engine/errors.js';
 import type { Secret } from './secret.js';
 import type { Settings } from './types.js';

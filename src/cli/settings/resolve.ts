@@ -1,4 +1,4 @@
-/** Reads what settings are made of, and has them decided. */
+/** Reads the sources of settings, and decides them. */
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';

@@ -44,13 +44,13 @@ complete -o default -F _profiles_complete profiles`;
 export function scriptFor(shell: Shell): string {
   if (shell === 'bash') return BASH;
   const text = printed(() => script(shell, 'profiles', CALL)).trimEnd();
-  return shell === 'zsh' ? text.replace(ZSH_COLON.theirs, ZSH_COLON.mended) : text;
+  return shell === 'zsh' ? text.replace(ZSH_COLON.theirs, ZSH_COLON.fixed) : text;
 }
 
-/** A colon in a value parts it from its description, unless it is escaped; tab's script loses the backslash. */
-const ZSH_COLON = { theirs: '{comp//:/\\:}', mended: '{comp//:/\\\\:}' };
+/** A colon in a value separates it from its description, unless it is escaped; tab's script loses the backslash. */
+const ZSH_COLON = { theirs: '{comp//:/\\:}', fixed: '{comp//:/\\\\:}' };
 
-/** What a function prints: tab has no other way to give its scripts. It is synchronous, so nobody else is heard. */
+/** What a function prints: tab has no other way to give its scripts. It is synchronous, so no other output is captured. */
 function printed(print: () => void): string {
   const { log } = console;
   const lines: string[] = [];

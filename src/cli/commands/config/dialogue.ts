@@ -1,4 +1,4 @@
-/** Values for `config init`: each from its flag, else from a question at a terminal, else as it stands. */
+/** Values for `config init`: each from its flag, else from a question at a terminal, else unchanged. */
 
 import { ConfigError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
@@ -16,7 +16,7 @@ export interface Wanted {
   /** The flag's value. */
   given: string | undefined;
   question: string;
-  /** What Enter stands for when the file has no value. */
+  /** What Enter means when the file has no value. */
   fallback?: string;
   /** The value as it is stored. @throws ConfigError */
   check(text: string): Scalar;
@@ -26,7 +26,7 @@ export class Dialogue {
   /** What was given or answered, by the path in the file. */
   readonly answers = new Map<readonly string[], Scalar>();
   readonly #content: ConfigFile;
-  /** Null where nothing may be asked. */
+  /** Null where prompting is off. */
   readonly #prompt: Prompter | null;
   readonly #context: Context;
 
@@ -36,7 +36,7 @@ export class Dialogue {
     this.#context = context;
   }
 
-  /** One value; undefined where none is given and none stands. A wrong answer is asked again, a wrong flag throws. */
+  /** One value; undefined where there is none. Asks again after an invalid answer; throws for an invalid flag. */
   async settle({ name, given, question, fallback, check }: Wanted): Promise<string | undefined> {
     const { path } = givenKey(name, this.#context.flags);
     const current = this.current(name) ?? fallback;
@@ -54,7 +54,7 @@ export class Dialogue {
     });
   }
 
-  /** The token: from `--token-file`, a hidden answer, or stdin where that is no terminal. */
+  /** The token: from `--token-file`, a hidden answer, or stdin where that is not a terminal. */
   async settleToken(): Promise<void> {
     const { flags, stdin } = this.#context;
     const { path } = givenKey('token', flags);

@@ -10,7 +10,7 @@ import { Dialogue } from './dialogue.js';
 import { openPrompt } from './prompt.js';
 import { canAsk, change, hostValue, openConfig, say, shown } from './store.js';
 
-/** What stands already is kept, unless a flag or an answer replaces it. */
+/** Existing values are kept, unless a flag or an answer replaces them. */
 export async function init(context: Context): Promise<ExitCode> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? openPrompt(context) : null;
@@ -22,7 +22,7 @@ export async function init(context: Context): Promise<ExitCode> {
   return Exit.done;
 }
 
-/** Gives the region. */
+/** Returns the region. */
 async function askAll(dialogue: Dialogue, context: Context): Promise<string> {
   const { flags } = context;
   const region =
@@ -56,7 +56,7 @@ async function askAll(dialogue: Dialogue, context: Context): Promise<string> {
   return region;
 }
 
-/** Says what the file now holds, and what is missing yet. */
+/** Says what the file now holds, and what is still missing. */
 async function report(path: string, region: string, written: Dialogue, context: Context): Promise<void> {
   const { account } = context.flags;
   const tokenKey = account === undefined ? 'token' : `accounts.${account}.token`;

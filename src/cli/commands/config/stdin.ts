@@ -1,4 +1,4 @@
-/** What a script writes to stdin: a value that must not stand on a command line. */
+/** Reads stdin: a value that must not appear on a command line. */
 import { addAbortSignal } from 'node:stream';
 import { UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
@@ -8,7 +8,7 @@ import { stopOnSignal } from '../stop-on-signal.js';
 const PATIENCE_S = 30;
 
 /**
- * Everything on stdin. It is of no use afterwards.
+ * Everything on stdin. stdin cannot be used afterwards.
  * @throws UsageError when it has not ended within 30 s; InterruptedError
  */
 export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' | 'clock'>): Promise<string> {

@@ -1,4 +1,4 @@
-/** `profiles sandbox show`: what a rehearsal left of one profile. */
+/** `profiles sandbox show`: shows one profile of the sandbox. */
 
 import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { type Kind, openSandboxData, type Profile, type Region } from '../../../sandbox/index.js';
@@ -36,7 +36,7 @@ export function showOptions(words: readonly string[], flags: Flags, context: Con
   };
 }
 
-/** An identifier that it does not hold is a mistake in the command line, and exits so. */
+/** An unknown identifier is a usage error. */
 export async function show(options: ShowOptions, context: Context): Promise<ExitCode> {
   const { data, kind, id, region } = options;
   const held = openSandboxData(data, context.clock);
