@@ -135,7 +135,7 @@ export async function bundle() {
       main: 'src/cli/main.ts',
       index: 'src/engine/index.ts',
       sandbox: 'src/sandbox/index.ts',
-      'batch-worker': 'src/engine/read/workers/batch-worker.ts',
+      worker: 'src/engine/read/workers/worker.ts',
     },
     outdir: 'dist',
     bundle: true,

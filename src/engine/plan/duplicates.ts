@@ -1,4 +1,4 @@
-/** Identifiers that stand more than once, found among keyed hashes in at most 32 bytes a row. */
+/** Identifiers that appear more than once, found among keyed hashes in at most 32 bytes a row. */
 
 /** Sorted hashes: a set in eight bytes a member. */
 export class HashSet {

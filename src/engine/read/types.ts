@@ -1,11 +1,34 @@
-/** What the stages of an input hand to each other. All of it can be posted to a worker thread. */
+/** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 import type { ColumnPlan, ColumnType, Format, Kind, RejectedRow } from '../model.js';
 import type { MappingRules } from './mapping/rules.js';
-import type { SiftedPart } from './sifter.js';
+import type { Target } from './mapping/targets.js';
+
+export interface InputOptions {
+  /** As the user wrote it; `-` for stdin. */
+  path: string;
+  /** Where the bytes are; relative to `cwd`. For stdin, what `spoolStdin` gave. */
+  location: string;
+  cwd: string;
+  /** Default: users where there is a `user_id`, otherwise companies where there is a `company_id` (contract §3). */
+  kind?: Kind | undefined;
+  /** Column or field of the identifier. Default: the kind's own, `company_id` or `user_id` (spec: Company, User). */
+  id?: string | undefined;
+  /** Column or field of a user's company. Default `company_id`, where there is one (spec: User). */
+  companyId?: string | undefined;
+  /** Default: detected from the first bytes, then from the name. */
+  format?: Format | undefined;
+  /** One ASCII character, or `tab`. Default: found among `,` `;` tab `|`. */
+  delimiter?: string | undefined;
+  /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
+  encoding?: string | undefined;
+  /** Bytes of UTF-8 that a cell may have (`--max-cell`). Default 1 MiB. */
+  maxCellBytes: number;
+  rules: MappingRules;
+}
 
 export type Compression = 'gzip' | 'zstd';
 
-/** An input whose form is known. Plain data: a later process can go on with it. */
+/** An input whose form is known. Plain data. */
 export interface OpenedInput {
   /** As the user wrote it, `-` for stdin: what messages and reports show. */
   path: string;
@@ -20,10 +43,14 @@ export interface OpenedInput {
   delimiter: string | null;
   /** CSV: the header, trimmed. JSON: fields of the first items, those of `metadata` included. */
   columns: string[];
-  /** Where the identifier and a user's company stand; the company may be absent. */
+  /** Where each column goes, by position. JSON: empty, since fields are met one by one. */
+  targets: Target[];
+  /** Where the identifier and a user's company are; the company may be absent. */
   idColumn: string;
   companyIdColumn: string | null;
   rules: MappingRules;
+  /** Metadata that every item gets: keys and JSON texts. */
+  constants: [key: string, json: string][];
   /** Bytes of UTF-8 that a cell may have. */
   maxCellBytes: number;
   /** JSON: the array is a member of an object, as in the service's bodies. */
@@ -31,6 +58,12 @@ export interface OpenedInput {
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
 }
+
+/** What is known of an input before its format looks at the text. */
+export type InputFile = Omit<
+  OpenedInput,
+  'kind' | 'delimiter' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn' | 'body'
+>;
 
 /** What the plan decided and the build pass needs, beside the input. */
 export interface Schema {
@@ -40,7 +73,7 @@ export interface Schema {
   itemLimitBytes: number;
 }
 
-/** Whole records, cut from the input and not yet parsed. */
+/** Whole records, split from the input and not yet parsed. */
 export interface RecordBatch {
   /** UTF-8, in an ArrayBuffer of its own. */
   bytes: Uint8Array<ArrayBuffer>;
@@ -50,41 +83,18 @@ export interface RecordBatch {
   spans: Uint32Array<ArrayBuffer>;
   /** JSON: the line of the file on which each record begins. */
   fileLines: Uint32Array<ArrayBuffer> | null;
-  /** How many records of the input stand before this batch. */
+  /** How many records of the input come before this batch. */
   first: number;
 }
 
 /** A rejected row and its number among all records of the file, from 0. */
 export interface RejectedRecord extends RejectedRow {
-  ordinal: number;
-}
-
-/** Items ready to be sent, back to back. */
-export interface ItemBatch {
-  /** JSON texts of the items, without separators. */
-  items: Uint8Array<ArrayBuffer>;
-  /** End of each item in `items`. */
-  ends: Uint32Array<ArrayBuffer>;
-  /** Line on which each item's record begins (item number in a JSON array). */
-  lines: Uint32Array<ArrayBuffer>;
-  /** Number of each item's record among all records of the file, rejected ones included, from 0. */
-  ordinals: Float64Array<ArrayBuffer>;
-  /** Keyed hash of the identifier. */
-  ids: BigUint64Array<ArrayBuffer>;
-  /** Keyed hash of the whole item. */
-  contents: BigUint64Array<ArrayBuffer>;
-  /** Keyed hash of the record, and of how the item was made of it. */
-  records: BigUint64Array<ArrayBuffer>;
-  /** For an entry without bytes: how many rows in a row it stands for, which the service holds. Null: all are items. */
-  held: Uint32Array<ArrayBuffer> | null;
-  /** Records read for this batch, rejected ones included. */
-  read: number;
-  rejected: RejectedRecord[];
+  row: number;
 }
 
 /** What one pass over the whole input found. Nothing has been sent. */
 export interface Scan {
-  /** SHA-256 of the file's bytes as they stand on disk, hex. */
+  /** SHA-256 of the file's bytes as they are on disk, hex. */
   digest: string;
   size: number;
   rows: { read: number; rejected: number };
@@ -97,8 +107,6 @@ export interface Scan {
   /** First item as it would be sent, or null. */
   sample: unknown;
   warnings: string[];
-  /** Type of each metadata key, for holding against the last run and the service's properties. */
+  /** Type of each metadata key, to compare with the last run and the service's properties. */
   types: [key: string, type: ColumnPlan['type']][];
-  /** What is left to send of what the service did not hold; null where all rows must be built to tell. */
-  changed: SiftedPart[] | null;
 }

@@ -6,12 +6,12 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { FingerprintIndex, Prints } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import { Commits } from './commits.js';
 import { closeDatabase, openDatabase, privateFolder, stateError, transaction } from './database.js';
-import type { FingerprintIndex, Prints } from './fingerprint-index.js';
 import { BATCH, Fingerprints } from './fingerprints.js';
 import { Jobs } from './jobs.js';
 import { lockHolder, takeLock } from './lock.js';

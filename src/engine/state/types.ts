@@ -1,8 +1,8 @@
 /** What can be asked of the state, and its nouns. */
 
+import type { FingerprintIndex, Prints } from '../fingerprint-index.js';
 import type { Kind, RunStatus, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
-import type { FingerprintIndex, Prints } from './fingerprint-index.js';
 import type { RequestRecord } from './requests.js';
 import type { StoredRun } from './runs.js';
 

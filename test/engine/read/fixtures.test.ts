@@ -312,7 +312,7 @@ const CASES: Record<string, Case | Case[]> = {
   'trailing-comma-in-item.json': {
     error:
       'trailing-comma-in-item.json:4: item 2 is not valid JSON: a comma stands before a closing brace, or a name without quotes',
-    hint: 'mend the item, or export the file again',
+    hint: 'fix the item, or export the file again',
   },
   'missing-comma.json': {
     error: 'missing-comma.json:3: a comma is missing after item 1',

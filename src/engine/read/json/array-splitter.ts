@@ -1,9 +1,19 @@
-/** Cuts JSON arrays into batches of items, in constant memory whatever their size. */
+/** Splits JSON arrays into batches of items, in constant memory whatever their size. */
 import { InputError } from '../../errors.js';
 import type { Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './bytes.js';
-import { Items, isSpace, LF } from './items.js';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  isSpace,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './bytes.js';
+import { Items } from './items.js';
 
 enum At {
   /** Before the array's opening bracket. */

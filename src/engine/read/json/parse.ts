@@ -44,8 +44,8 @@ function notJson(
     line,
     hint:
       input.format === 'json'
-        ? 'mend the item, or export the file again'
-        : 'each line holds one whole item; items over several lines belong into an array, [ … ]',
+        ? 'fix the item, or export the file again'
+        : 'each line holds one whole item; items over several lines belong in an array, [ … ]',
   });
 }
 
@@ -61,7 +61,7 @@ function faultOf(message: string): string {
     .replace(/, (?:\.{3})?".*is not valid JSON$/s, '');
 }
 
-/** An item that is out, with its text as it stood. */
+/** A rejected item, with its text as it is in the file. */
 export function rejectedItem(
   file: string,
   batch: RecordBatch,
@@ -71,7 +71,7 @@ export function rejectedItem(
   return {
     file,
     line: batch.lines[number]!,
-    ordinal: batch.first + number,
+    row: batch.first + number,
     reason,
     original: { item: text },
   };

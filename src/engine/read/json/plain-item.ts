@@ -1,18 +1,15 @@
 /**
- * Items laid out without being parsed: their values are copied as they stand. Equal, byte for byte, to what
- * the layout makes of the parsed item; whatever is not plain is left to it, so only it knows reasons.
+ * The fast path: items laid out without being parsed, whose values are copied as they are in the file. Equal, byte for
+ * byte, to what the layout makes of the parsed item; whatever is not plain is left to it, so only it knows reasons.
  */
-
-import * as form from '../item-form.js';
-import type { WritesItself } from '../item-writer.js';
-import { membersText } from '../mapping/members.js';
-import { constantsOf } from '../mapping/targets.js';
+import type { RawItem } from '../item-writer.js';
+import * as form from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
 import { CLOSE_BRACE, COMMA, Is, skipSpace } from './bytes.js';
-import { type JsonType, jsonTypeOf } from './field-stats.js';
-import { Fields, Keys } from './fields.js';
 import { isOfType, targetsOfItems } from './layout.js';
-import { Members } from './members.js';
+import { Fields, Keys, Members } from './members.js';
+import { membersText } from './text.js';
+import { type JsonType, jsonTypeOf } from './totals.js';
 
 const METADATA_OPEN = Buffer.from(form.METADATA_OPEN);
 const COMPANY = Buffer.from(form.COMPANY);
@@ -34,7 +31,7 @@ export function typeOf(members: Members, index: number): JsonType {
 }
 
 /** One item after another, in the same memory. */
-export class PlainItem implements WritesItself {
+export class PlainItem implements RawItem {
   /** Of the item that was read last: its bytes as it would be sent. */
   size = 0;
   /** Where the identifier stands, without quotes, and a user's company; both 0 where there is none. */
@@ -54,7 +51,7 @@ export class PlainItem implements WritesItself {
   #body = 0;
 
   constructor(input: OpenedInput) {
-    const constants = constantsOf(input.rules);
+    const { constants } = input;
     const keys = new Keys(new Set(constants.map(([key]) => key)));
     const targets = targetsOfItems(input);
     const [flat, nested] = [new Fields(targets.flat, keys), new Fields(targets.nested, keys)];

@@ -4,7 +4,7 @@
  */
 import type { ColumnType } from '../../model.js';
 import { isExactNumber } from '../json/text.js';
-import { quoted } from './quoted.js';
+import { quoted } from '../wording.js';
 
 /** A cell that rules a type out, and where it stands. */
 export interface Evidence {

@@ -15,6 +15,8 @@ export interface SourceFile {
   /** As the user wrote it. */
   path: string;
   location: string;
+  /** Of the file when it was first opened: another one is refused. */
+  stamp?: FileStamp;
 }
 
 /** Digest and size of the bytes that went by, as they stand on disk. */
@@ -59,6 +61,15 @@ export interface FileStamp {
   size: number;
   mtimeMs: number;
 }
+
+const sameStamp = (a: FileStamp, b: FileStamp): boolean => a.size === b.size && a.mtimeMs === b.mtimeMs;
+
+/** A plan holds for the file that was planned. */
+const changedSince = (path: string): InputError =>
+  new InputError('changed while it was being imported', {
+    file: path,
+    hint: 'run the import again when nothing writes to the file',
+  });
 
 const REASONS: Record<string, string> = {
   ENOENT: 'no such file',
@@ -136,8 +147,9 @@ function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
 }
 
 async function* blocks(file: SourceFile, signal?: AbortSignal, tally?: Tally): AsyncGenerator<Buffer> {
-  const { handle } = await openFile(file);
+  const { handle, stamp } = await openFile(file);
   try {
+    if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedSince(file.path);
     const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
     for (;;) {
       signal?.throwIfAborted();

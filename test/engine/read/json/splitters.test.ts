@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ArraySplitter } from '../../../../src/engine/read/json/array-splitter.js';
-import { NdjsonSplitter } from '../../../../src/engine/read/json/ndjson-splitter.js';
+import { NdjsonSplitter } from '../../../../src/engine/read/json/items.js';
 import type { Splitter } from '../../../../src/engine/read/text/splitter.js';
 import type { RecordBatch } from '../../../../src/engine/read/types.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Channel, tap } from '../../../src/engine/send/channel.js';
+import { Channel, tap } from '../../src/engine/channel.js';
 
 async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
   const values: T[] = [];
