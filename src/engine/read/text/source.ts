@@ -17,6 +17,13 @@ export interface SourceFile {
   location: string;
   /** Of the file when it was first opened: another one is refused. */
   stamp?: FileStamp;
+  /** The file, where it is open already: it is read from its beginning and closed. */
+  opened?: OpenFile;
+}
+
+export interface OpenFile {
+  handle: FileHandle;
+  stamp: FileStamp;
 }
 
 /** Digest and size of the bytes that went by, as they stand on disk. */
@@ -36,7 +43,7 @@ export class Tally {
  * Opens a regular file for reading.
  * @throws InputError for a missing or unreadable file, a folder, and a pipe (an input is read twice)
  */
-export async function openFile(file: SourceFile): Promise<{ handle: FileHandle; stamp: FileStamp }> {
+export async function openFile(file: SourceFile): Promise<OpenFile> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(file.location);
@@ -147,7 +154,7 @@ function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
 }
 
 async function* blocks(file: SourceFile, signal?: AbortSignal, tally?: Tally): AsyncGenerator<Buffer> {
-  const { handle, stamp } = await openFile(file);
+  const { handle, stamp } = file.opened ?? (await openFile(file));
   try {
     if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedSince(file.path);
     const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
