@@ -56,7 +56,7 @@ export async function* scanAll(
     const finder = finders.get(input.kind) ?? new DuplicateFinder();
     finders.set(input.kind, finder);
     const events = new Channel<ImportEvent>();
-    /** Ends the reading when nobody takes its events any more. */
+    /** Ends the reading when its events are no longer taken. */
     const left = new AbortController();
     const scan = scanChanges(input, {
       hashKey: deps.hashKey,

@@ -124,7 +124,7 @@ class Columns {
     if (spread !== '') members += Buffer.byteLength(spread);
     let bytes = head.length + jsonStringBytes(row[id]!) + '}'.length;
     if (company >= 0 && row[company] !== '') bytes += COMPANY.length + jsonStringBytes(row[company]!);
-    // A comma stands before each member but the first.
+    // There is a comma before each member but the first.
     if (members > 0) bytes += METADATA_OPEN.length + members - 1 + METADATA_CLOSE.length;
     return bytes;
   }

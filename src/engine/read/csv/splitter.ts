@@ -126,7 +126,7 @@ export class CsvSplitter implements Splitter {
       if (what === Meaning.text) {
         if (state === In.start) state = In.plain;
         else if (state === In.closed) throw this.#textAfterQuote(line);
-        // Text goes on as text, in and out of quotes: most bytes are passed here.
+        // Text is followed by text, in and out of quotes: most bytes are passed here.
         while (at + 1 < length && meaning[chunk[at + 1]!] === Meaning.text) at++;
         continue;
       }

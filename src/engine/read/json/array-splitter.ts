@@ -119,7 +119,7 @@ export class ArraySplitter implements Splitter {
     return at;
   }
 
-  /** A byte that stands in no string and no container. */
+  /** A byte in no string and no container. */
   #between(byte: number, index: number): void {
     if (byte === LF) this.line++;
     switch (this.#at) {
@@ -172,7 +172,7 @@ export class ArraySplitter implements Splitter {
         this.#at = At.epilogue;
         return;
       }
-      throw this.#error(`a comma stands after the last item, item ${next - 1}`, 'remove the comma before ]');
+      throw this.#error(`a comma follows the last item, item ${next - 1}`, 'remove the comma before ]');
     }
     if (byte === COMMA) throw this.#error(`item ${next} is missing before a comma`, 'remove the comma');
     this.#start = index;
@@ -222,7 +222,7 @@ export class ArraySplitter implements Splitter {
 
   #notAnArray(): InputError {
     return this.#error(
-      'is no JSON array and no {"companies": […]} or {"users": […]}',
+      'is not a JSON array, and not {"companies": […]} or {"users": […]}',
       'name the format with --format',
     );
   }
@@ -232,5 +232,5 @@ export class ArraySplitter implements Splitter {
   }
 }
 
-/** What stands before the array in the service's own bodies. */
+/** What comes before the array in the service's own bodies. */
 export const BODY = /^\s*\{\s*"(companies|users)"\s*:\s*$/;

@@ -82,7 +82,7 @@ const EXACT_DIGITS = 15;
 /** Smaller fractions than this are written with an exponent. */
 const MOST_ZEROS = 6;
 
-/** Reads a value that is no string into `token`. False when it has no end before `end`. */
+/** Reads a value that is not a string into `token`. False when it has no end before `end`. */
 export function readOther(bytes: Uint8Array, start: number, end: number): boolean {
   const first = bytes[start]!;
   if (first === OPEN_BRACE || first === OPEN_BRACKET) return readContainer(bytes, start, end);

@@ -51,10 +51,10 @@ function notJson(
 
 /** The parser's message as a sentence, without positions that count from somewhere else. */
 function faultOf(message: string): string {
-  if (/after JSON/.test(message)) return 'more than one value stands in it';
+  if (/after JSON/.test(message)) return 'it holds more than one value';
   if (/end of JSON|Unterminated string/.test(message)) return 'it ends in the middle of a value';
   if (/double-quoted property name/.test(message)) {
-    return 'a comma stands before a closing brace, or a name without quotes';
+    return 'there is a comma before a closing brace, or a name without quotes';
   }
   return message
     .replace(/(?: in JSON)? at position.*/s, '')

@@ -11,7 +11,7 @@ export const MAX_FIELDS = 10_000;
 
 export type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'object';
 
-/** A value, and where it stands. */
+/** A value, and where it is. */
 type Seen = Evidence & { type: JsonType };
 
 export interface FieldStats {
@@ -42,7 +42,7 @@ export function jsonTypeOf(value: unknown): JsonType {
   }
 }
 
-/** An integer among decimals is no other type. */
+/** An integer among decimals is not another type. */
 const kindOf = (type: JsonType): JsonType => (type === 'integer' ? 'number' : type);
 
 export function addValue(stats: FieldStats, value: unknown, line: number): void {
@@ -64,7 +64,7 @@ export function note(stats: FieldStats, type: JsonType, value: unknown, line: nu
   else stats.other = seen;
 }
 
-/** `a` stands before `b`. */
+/** `a` comes before `b`. */
 export function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
   const counts = { ...a.counts };
   for (const type of Object.keys(counts) as JsonType[]) counts[type] += b.counts[type];

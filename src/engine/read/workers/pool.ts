@@ -30,7 +30,7 @@ const builtWorker = (): URL | null => (existsSync(fileURLToPath(WORKER)) ? WORKE
 /** Starting threads costs some 100 ms: a file that is read in less is read here. */
 const leastBytesOf = ({ compression }: OpenedInput): number => (compression ? 1 : 8) * 1024 * 1024;
 
-/** Batches that a worker has at once: one to work on, one to go on with. */
+/** Batches that a worker has at once: one to work on and one that waits. */
 const PER_WORKER = 2;
 
 /**
