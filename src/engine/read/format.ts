@@ -32,6 +32,9 @@ export interface FormatReader {
     text: () => AsyncIterable<Buffer>,
   ): OpenedInput | Promise<OpenedInput>;
 
+  /** The columns alone: a header, or the fields of the first items. @throws InputError */
+  columns(file: InputFile, head: Head, text: () => AsyncIterable<Buffer>): Promise<string[]>;
+
   /** A new splitter of text into whole records, in constant memory. */
   split(input: OpenedInput): Splitter;
 

@@ -23,7 +23,11 @@ export const readerOf = ({ format }: { format: Format }): FormatReader => READER
 export function formatOf({ path, format }: Pick<InputOptions, 'path' | 'format'>, text: Buffer): Format {
   if (format) return format;
   const named = formatOfName(path);
-  const start = text.subarray(0, 4096).toString().trimStart();
+  const begin = Math.max(
+    text.findIndex((byte) => byte > 0x20),
+    0,
+  );
+  const start = text.subarray(begin, begin + 4096).toString();
   for (const reader of READERS) {
     const found = reader.recognize(start, named, path);
     if (found) return found;

@@ -12,7 +12,7 @@ export {
   slice,
   startOf,
 } from './batch.js';
-export { parseBytes } from './bytes.js';
+export { ITEM_FORMAT_VERSION } from './csv/build.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
@@ -22,9 +22,10 @@ export { mappingDraft } from './mapping/mapping-draft.js';
 export type { Mapping } from './mapping/mapping-file.js';
 export { type MappingRules, mergeRules, NO_RULES, type SomeRules } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
-export { MAX_CELL_BYTES, openInput } from './open.js';
+export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';
 export { scanInput } from './scan.js';
+export { changedMeanwhile } from './text/source.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
-export type { InputOptions, OpenedInput, RejectedRecord, Scan, Schema } from './types.js';
+export type { InputOptions, Marks, OpenedInput, RejectedRecord, Scan, Schema } from './types.js';
 export { Pool } from './workers/pool.js';

@@ -1,14 +1,12 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
+import { NO_RULES, NUMBERS } from '../options.js';
 import { formatOf, readerOf } from './formats.js';
 import { constantsOf } from './mapping/targets.js';
 import { toUtf8 } from './text/encoding.js';
 import { readHead } from './text/head.js';
-import { readBytes } from './text/source.js';
+import { readBytes, type SourceFile } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from './types.js';
-
-/** Default of `--max-cell`. */
-export const MAX_CELL_BYTES = 1024 * 1024;
 
 /**
  * Looks at the beginning of an input.
@@ -18,7 +16,7 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
   const location = resolve(options.cwd, options.location);
   const head = await readHead({ path: options.path, location }, options.encoding, signal);
   const { encoding, compression, stamp } = head;
-  const { path, maxCellBytes, rules } = options;
+  const { path, maxCellBytes, rules, decidedTypes } = options;
   const constants = constantsOf(rules);
   const format = formatOf(options, head.text);
   const file: InputFile = {
@@ -30,7 +28,20 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
     rules,
     constants,
     maxCellBytes,
+    decidedTypes,
     stamp,
   };
   return readerOf(file).open(file, options, head, () => toUtf8(readBytes(file, signal), encoding));
+}
+
+/** The columns alone, before it is known what the rows are: a header, or the fields of the first JSON items. @throws InputError */
+export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promise<string[]> {
+  const head = await readHead(source, undefined, signal);
+  const { encoding, compression, stamp } = head;
+  const format = formatOf(source, head.text);
+  const maxCellBytes = NUMBERS.maxCellBytes.default;
+  const { path, location } = source;
+  const file = { path, location, format, encoding, compression, stamp, maxCellBytes };
+  const text = () => toUtf8(readBytes(file, signal), encoding);
+  return readerOf(file).columns({ ...file, rules: NO_RULES, constants: [] }, head, text);
 }

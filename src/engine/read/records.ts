@@ -4,9 +4,9 @@ import { type ItemBatch, rangesOf, select } from './batch.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
 import { toUtf8 } from './text/encoding.js';
-import { readBytes, type Tally } from './text/source.js';
+import { readBytes, Tally } from './text/source.js';
 import { splitText } from './text/splitter.js';
-import type { OpenedInput, RecordBatch, Schema } from './types.js';
+import type { Marks, OpenedInput, RecordBatch, Schema } from './types.js';
 import type { Pool } from './workers/pool.js';
 import { createTask } from './workers/protocol.js';
 
@@ -25,6 +25,8 @@ export function readRecords(
 
 export interface BuildOptions extends HashOptions {
   pool: Pool;
+  /** Of the scan: bytes that are not the scanned ones are refused before an item is made of them. */
+  planned?: Marks | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -38,9 +40,10 @@ export async function* buildItems(
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const { hashKey, records } = options;
+  const { hashKey, records, signal } = options;
+  const tally = new Tally(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  yield* options.pool.run(spec, readRecords(input, options));
+  yield* options.pool.run(spec, readRecords(input, { signal, tally }), signal);
 }
 
 /** Items of some rows, by their numbers in ascending order, and their rejections. */
@@ -48,10 +51,10 @@ export async function* buildRows(
   input: OpenedInput,
   schema: Schema,
   rows: readonly number[],
-  options: Pick<BuildOptions, 'hashKey' | 'signal'>,
+  options: Pick<BuildOptions, 'hashKey' | 'planned' | 'signal'>,
 ): AsyncGenerator<ItemBatch> {
   const task = createTask({ pass: 'build', input, schema, hashKey: options.hashKey, records: false });
-  for await (const { batch, wanted } of batchesWith(input, rows, options.signal)) {
+  for await (const { batch, wanted } of batchesWith(input, rows, options)) {
     const built = task(batch);
     const numbers = new Set(wanted);
     const places = [...built.rows.keys()].filter((at) => numbers.has(built.rows[at]!));
@@ -73,9 +76,9 @@ export interface OriginalRow extends Pick<RejectedRow, 'line' | 'original'> {
 export async function* readRows(
   input: OpenedInput,
   rows: readonly number[],
-  signal?: AbortSignal,
+  options: Pick<BuildOptions, 'signal' | 'planned'> = {},
 ): AsyncGenerator<OriginalRow> {
-  for await (const { batch, wanted } of batchesWith(input, rows, signal)) {
+  for await (const { batch, wanted } of batchesWith(input, rows, options)) {
     const originals = readerOf(input).original(batch, input);
     for (const row of wanted) {
       const number = row - batch.first;
@@ -88,11 +91,11 @@ export async function* readRows(
 async function* batchesWith(
   input: OpenedInput,
   rows: readonly number[],
-  signal: AbortSignal | undefined,
+  { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'>,
 ): AsyncGenerator<{ batch: RecordBatch; wanted: number[] }> {
   let next = 0;
   if (rows.length === 0) return;
-  for await (const batch of readRecords(input, { signal })) {
+  for await (const batch of readRecords(input, { signal, tally: new Tally(planned) })) {
     const end = batch.first + batch.lines.length;
     const from = next;
     while (next < rows.length && rows[next]! < end) next++;

@@ -51,7 +51,7 @@ export async function scanInput(
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
-  for await (const part of options.pool.run(spec, readRecords(input, { signal, tally }))) {
+  for await (const part of options.pool.run(spec, readRecords(input, { signal, tally }), signal)) {
     totals.add(part);
     changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);
@@ -61,7 +61,10 @@ export async function scanInput(
   }
   const schema = totals.schema();
   if (totals.unsettled.length > 0) {
-    for await (const batch of buildRows(input, schema, totals.unsettled, options)) {
+    for await (const batch of buildRows(input, schema, totals.unsettled, {
+      ...options,
+      planned: tally.marks,
+    })) {
       totals.settle(batch);
       options.collectIds?.(batch.ids);
       for (const row of batch.rejected) await options.onRejected?.(row);
@@ -130,6 +133,7 @@ class ScanTotals {
   finish(tally: Tally): Scan {
     return {
       digest: tally.digest(),
+      marks: tally.marks,
       size: tally.size,
       rows: this.rows,
       bytes: this.#bytes,

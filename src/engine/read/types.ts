@@ -1,32 +1,25 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 import type { ColumnPlan, ColumnType, Format, Kind, RejectedRow } from '../model.js';
-import type { MappingRules } from './mapping/rules.js';
+import type { MappingRules, ReadOptions } from '../options.js';
 import type { Target } from './mapping/targets.js';
 
-export interface InputOptions {
+export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** As the user wrote it; `-` for stdin. */
   path: string;
   /** Where the bytes are; relative to `cwd`. For stdin, what `spoolStdin` gave. */
   location: string;
   cwd: string;
-  /** Default: users where there is a `user_id`, otherwise companies where there is a `company_id` (contract §3). */
-  kind?: Kind | undefined;
-  /** Column or field of the identifier. Default: the kind's own, `company_id` or `user_id` (spec: Company, User). */
-  id?: string | undefined;
-  /** Column or field of a user's company. Default `company_id`, where there is one (spec: User). */
-  companyId?: string | undefined;
-  /** Default: detected from the first bytes, then from the name. */
-  format?: Format | undefined;
-  /** One ASCII character, or `tab`. Default: found among `,` `;` tab `|`. */
-  delimiter?: string | undefined;
-  /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
-  encoding?: string | undefined;
-  /** Bytes of UTF-8 that a cell may have (`--max-cell`). Default 1 MiB. */
-  maxCellBytes: number;
-  rules: MappingRules;
+  /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
+  decidedTypes?: readonly ColumnType[] | undefined;
 }
 
 export type Compression = 'gzip' | 'zstd';
+
+/**
+ * Digests of a file's beginnings, one at the end of each block that was read: eight bytes of it for 128 KiB of file.
+ * A later pass that comes to the same digests has read the same bytes.
+ */
+export type Marks = readonly string[];
 
 /** An input whose form is known. Plain data. */
 export interface OpenedInput {
@@ -55,6 +48,8 @@ export interface OpenedInput {
   maxCellBytes: number;
   /** JSON: the array is a member of an object, as in the service's bodies. */
   body: Kind | null;
+  /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
+  decidedTypes?: readonly ColumnType[] | undefined;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
 }
@@ -96,6 +91,8 @@ export interface RejectedRecord extends RejectedRow {
 export interface Scan {
   /** SHA-256 of the file's bytes as they are on disk, hex. */
   digest: string;
+  /** Of its beginnings: a later pass is compared with them. */
+  marks: Marks;
   size: number;
   rows: { read: number; rejected: number };
   /** UTF-8 bytes of all items, without separators. */

@@ -1,9 +1,11 @@
 /** CSV and TSV: delimiter, header, kind and identifier are told by the beginning. */
 import { InputError, UsageError } from '../../errors.js';
+import type { Format } from '../../model.js';
+import { formatSize } from '../../size.js';
 import type { FormatReader } from '../format.js';
 import { identify } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
-import type { Head } from '../text/head.js';
+import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { buildCsv, itemText } from './build.js';
 import { findDelimiter } from './delimiter.js';
@@ -17,6 +19,7 @@ export const csvReader: FormatReader = {
   extensions: { csv: 'csv', tsv: 'tsv', tab: 'tsv' },
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open,
+  columns: async (file, head) => (await headerOf(file, head, file.format)).columns,
   split: (input) => new CsvSplitter({ ...input, delimiter: input.delimiter! }, { header: true }),
   scan: scanCsv,
   totals: (input) => new CsvTotals(input),
@@ -26,25 +29,66 @@ export const csvReader: FormatReader = {
   placeOf: () => 'line',
 };
 
-/** @throws InputError for a header that is missing or wrong; UsageError for flags that do not fit it */
-function open(file: InputFile, options: InputOptions, head: Head): OpenedInput {
+/** @throws InputError for a header that is missing, too long or wrong; UsageError for flags that do not fit it */
+async function open(file: InputFile, options: InputOptions, head: Head): Promise<OpenedInput> {
+  const { delimiter, columns } = await headerOf(options, head, file.format);
+  const form = { ...file, delimiter, columns, body: null, ...identify(columns, options) };
+  return { ...form, targets: targetsOf(form) };
+}
+
+type HeaderOptions = Pick<InputOptions, 'path' | 'id' | 'companyId' | 'delimiter' | 'maxCellBytes'>;
+
+/** Delimiter and columns, before it is known what the rows are. @throws InputError UsageError */
+async function headerOf(
+  options: HeaderOptions,
+  head: Head,
+  format: Format,
+): Promise<{ delimiter: string; columns: string[] }> {
+  const found =
+    headerIn(head, options, format) ??
+    headerIn(head.whole ? head : await head.longer(), options, format) ??
+    endless(head, options.path);
+  return { delimiter: found.delimiter, columns: namesIn(found.cells, options.path, found.line) };
+}
+
+interface Header {
+  delimiter: string;
+  cells: string[];
+  line: number;
+}
+
+/** Null where the text ends before the header does. @throws InputError for a whole text without a header */
+function headerIn(head: Pick<Head, 'text' | 'whole'>, options: HeaderOptions, format: Format): Header | null {
   const names = [options.id ?? 'user_id', options.companyId ?? 'company_id'];
   // The last line of a whole file counts even without a line end.
   const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
   const delimiter =
     options.delimiter !== undefined
       ? delimiterOf(options.delimiter)
-      : file.format === 'tsv'
+      : format === 'tsv'
         ? '\t'
         : findDelimiter(text, names);
-  const { cells, line } = firstRow(text, delimiter, options);
-  const columns = headerOf(cells, options.path, line);
-  const form = { ...file, delimiter, columns, body: null, ...identify(columns, options) };
-  return { ...form, targets: targetsOf(form) };
+  const row = firstRow({ text, whole: head.whole }, delimiter, options);
+  if (row) return { delimiter, ...row };
+  if (head.whole)
+    throw new InputError('has no header', { file: options.path, hint: 'its first line names the columns' });
+  return null;
 }
 
-/** The header, trimmed. @throws InputError for a column without name, and for two with one name */
-function headerOf(cells: readonly string[], path: string, line: number): string[] {
+function endless({ text }: Head, path: string): never {
+  const start = text.findIndex((byte) => byte !== LF && byte !== CR);
+  throw new InputError(`the header does not end within the first ${formatSize(HEADER_BYTES)}`, {
+    file: path,
+    line: lineEnds(text.subarray(0, start)) + 1,
+    hint: 'check the line ends and the quotes; a header may not be longer',
+  });
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** The names in a header, trimmed. @throws InputError for a column without name, and for two with one name */
+function namesIn(cells: readonly string[], path: string, line: number): string[] {
   const seen = new Map<string, number>();
   return cells.map((cell, index) => {
     const name = cell.trim();
@@ -79,17 +123,21 @@ function delimiterOf(text: string): string {
   return delimiter;
 }
 
-function firstRow(text: Buffer, delimiter: string, options: InputOptions): { cells: string[]; line: number } {
+/** Null where no row ends in the text. @throws InputError for a quote or a cell that does not end within its limit */
+function firstRow(
+  { text, whole }: Pick<Head, 'text' | 'whole'>,
+  delimiter: string,
+  options: HeaderOptions,
+): { cells: string[]; line: number } | null {
   const { path, maxCellBytes } = options;
-  const splitterOf = (): CsvSplitter => new CsvSplitter({ path, delimiter, maxCellBytes }, { header: false });
+  const splitter = (): CsvSplitter => new CsvSplitter({ path, delimiter, maxCellBytes }, { header: false });
   // Most headers end within the first bytes: the parser need not read all of the text for it.
-  let splitter = splitterOf();
-  let batch = splitter.push(text.subarray(0, 4096));
+  let batch = splitter().push(text.subarray(0, 4096));
   if (!batch) {
-    splitter = splitterOf();
-    batch = splitter.push(text) ?? splitter.end();
+    const all = splitter();
+    batch = all.push(text) ?? (whole ? all.end() : null);
   }
-  if (!batch) throw new InputError('has no header', { file: path, hint: 'its first line names the columns' });
+  if (!batch) return null;
   const [cells] = csvRows(batch.bytes, delimiter);
   return { cells: cells!, line: batch.lines[0]! };
 }

@@ -1,18 +1,20 @@
 /** What the columns of a CSV turned out to be over all batches. */
 import type { ColumnPlan, ColumnType } from '../../model.js';
 import type { ColumnTotals } from '../format.js';
-import { type Decision, decide, emptyStats, mergeStats } from '../mapping/stats.js';
+import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
 import type { ColumnPart } from './scan.js';
 
 export class CsvTotals implements ColumnTotals {
   readonly #targets: Target[];
+  readonly #before: OpenedInput['decidedTypes'];
   #columns: ColumnPart[];
   #decisions: Decision[] = [];
 
   constructor(input: OpenedInput) {
     this.#targets = input.targets;
+    this.#before = input.decidedTypes;
     this.#columns = this.#targets.map(() => ({ stats: emptyStats(), outside: 0 }));
   }
 
@@ -25,9 +27,11 @@ export class CsvTotals implements ColumnTotals {
   }
 
   decide(): { types: ColumnType[]; surplus: number } {
-    this.#decisions = this.#targets.map(({ pinned, because }, index) =>
-      pinned ? { type: pinned, reason: because!, warning: null } : decide(this.#columns[index]!.stats),
-    );
+    this.#decisions = this.#targets.map(({ pinned, because }, index) => {
+      if (pinned) return { type: pinned, reason: because!, warning: null };
+      const { stats } = this.#columns[index]!;
+      return decidedBefore(decide(stats), stats, this.#before?.[index]);
+    });
     let surplus = 0;
     this.#decisions.forEach(({ type }, index) => {
       const { stats, outside } = this.#columns[index]!;

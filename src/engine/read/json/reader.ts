@@ -34,6 +34,10 @@ export const jsonReader: FormatReader = {
     return named === 'ndjson' ? named : null;
   },
   open,
+  async columns(file, head, text) {
+    const fields = await firstFields({ ...file, ...UNKNOWN, body: bodyOf(head.text) }, head, text);
+    return [...(fields?.flat ?? [])];
+  },
   split,
   scan: scanJson,
   totals: (input) => new JsonTotals(input),
@@ -70,9 +74,9 @@ async function open(
   }
   const kind = options.kind ?? body ?? undefined;
   const opened: OpenedInput = { ...file, ...UNKNOWN, body };
-  const batch = await firstItems(opened, head, text);
-  if (batch) {
-    const { flat, nested } = fieldsOf(batch, opened);
+  const fields = await firstFields(opened, head, text);
+  if (fields) {
+    const { flat, nested } = fields;
     const columns = [...flat, ...[...nested].filter((field) => !flat.has(field))];
     return { ...opened, columns, ...identify([...flat], { ...options, kind }) };
   }
@@ -117,8 +121,18 @@ function bodyOf(text: Buffer): Kind | null {
   return (match?.[1] as Kind | undefined) ?? null;
 }
 
-/** Fields of the items themselves, and of their metadata. */
-function fieldsOf(batch: RecordBatch, opened: OpenedInput): { flat: Set<string>; nested: Set<string> } {
+/** Fields of the first items, and of their metadata; null where there are no items. */
+async function firstFields(...where: Parameters<typeof firstItems>): Promise<ItemFields | null> {
+  const batch = await firstItems(...where);
+  return batch && fieldsOf(batch, where[0]);
+}
+
+interface ItemFields {
+  flat: Set<string>;
+  nested: Set<string>;
+}
+
+function fieldsOf(batch: RecordBatch, opened: OpenedInput): ItemFields {
   const flat = new Set<string>();
   const nested = new Set<string>();
   for (const { value } of jsonRecords(batch, opened)) {

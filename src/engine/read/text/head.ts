@@ -14,6 +14,8 @@ import {
 
 /** Text that is looked at. */
 const HEAD_BYTES = 256 * 1024;
+/** A header must end within so much text. */
+export const HEADER_BYTES = 4 * 1024 * 1024;
 
 export interface Head {
   stamp: FileStamp;
@@ -23,6 +25,8 @@ export interface Head {
   text: Buffer;
   /** `text` is all there is. */
   whole: boolean;
+  /** As much text as a header may take. */
+  longer(): Promise<Pick<Head, 'text' | 'whole'>>;
 }
 
 /**
@@ -53,13 +57,16 @@ async function headOf(
   const magic = await firstBytes(handle);
   refuseSpreadsheet(file, magic);
   const compression = compressionOf(magic);
+  const { path, location } = file;
   const chunks = readBytes({ ...file, compression }, signal);
   const first = await chunks.next();
   // A byte order mark is sure, where an encoding may have been set for other files: a rejects file has one.
   const encoding = encodingOfBom(first.done ? NOTHING : first.value) ?? wanted ?? 'utf-8';
-  const { text, whole } = await firstText(file, toUtf8(resumed(first, chunks), encoding));
+  const { text, whole } = await firstText(file, toUtf8(resumed(first, chunks), encoding), HEAD_BYTES);
   if (whole && text.length === 0) throw empty(file);
-  return { stamp, compression, encoding, text, whole };
+  const again = () => toUtf8(readBytes({ path, location, stamp, compression }, signal), encoding);
+  const longer = () => firstText(file, again(), HEADER_BYTES);
+  return { stamp, compression, encoding, text, whole, longer };
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -104,6 +111,7 @@ const spreadsheet = (file: SourceFile): InputError =>
 async function firstText(
   file: SourceFile,
   chunks: AsyncIterable<Buffer>,
+  bytes: number,
 ): Promise<{ text: Buffer; whole: boolean }> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -111,7 +119,7 @@ async function firstText(
     for await (const part of chunks) {
       parts.push(Buffer.from(part));
       length += part.length;
-      if (length >= HEAD_BYTES) return { text: Buffer.concat(parts), whole: false };
+      if (length >= bytes) return { text: Buffer.concat(parts), whole: false };
     }
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
@@ -121,7 +129,7 @@ async function firstText(
   return { text: Buffer.concat(parts), whole: true };
 }
 
-/** CR LF, LF and CR, also mixed. */
-function lineEnds(text: Buffer): number {
+/** How many there are: CR LF, LF and CR, also mixed. */
+export function lineEnds(text: Buffer): number {
   return text.toString('latin1').match(/\r\n|\n|\r/g)?.length ?? 0;
 }

@@ -14,11 +14,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { NUMBERS } from '../../../../src/engine/options.js';
 import { findDelimiter } from '../../../../src/engine/read/csv/delimiter.js';
 import {
   buildItems,
   expandGlobs,
-  MAX_CELL_BYTES,
   NO_RULES,
   type OpenedInput,
   openInput,
@@ -29,6 +29,8 @@ import {
 import { readBytes, Tally } from '../../../../src/engine/read/text/source.js';
 import { scratch } from '../../../support/cli.js';
 import { file, HERE, KEY, open, read, readText } from '../reading.js';
+
+const MAX_CELL_BYTES = NUMBERS.maxCellBytes.default;
 
 describe('a file that cannot be read', () => {
   it('is missing: the nearest name is told', async () => {
