@@ -178,7 +178,7 @@ describe('for any two files and whatever was said of them', () => {
           expect(kept(scan.changed)).toEqual(expected(rows, known));
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
     expect(told).toBeGreaterThan(30);
   });
