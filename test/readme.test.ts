@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../src/cli/commands/index.js';
 import type { World } from '../src/cli/context.js';
 import { commandTree } from '../src/cli/main.js';
 import { BUILT_IN, OPTIONS } from '../src/cli/options/index.js';
