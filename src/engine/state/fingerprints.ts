@@ -9,8 +9,8 @@
  * So a request of 5,000 rows costs one insert and one update, not 10,000 changes to a tree.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import { FingerprintIndex, type Prints } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
-import { FingerprintIndex, type Prints } from './fingerprint-index.js';
 
 /** Where a batch stands, as it is stored. */
 export const BATCH = { pending: 0, completed: 1, dead: 2 } as const;
