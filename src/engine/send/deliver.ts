@@ -16,6 +16,7 @@ import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { serialise } from './body.js';
 import { type Chunk, halve } from './chunk.js';
+import { MISSING_GRACE_MS } from './other-jobs.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
 import { watchJobs } from './watch.js';
 
@@ -43,9 +44,6 @@ export interface DeliverDeps {
   reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void): Promise<void>;
 }
 
-/** How long a job may answer 404 in an import before it counts as unknown (contract §4). */
-const MISSING_GRACE_MS = 60_000;
-
 /** Sends a chunk and follows its job. @throws ProfilesError when the run cannot go on */
 export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
   const { body, items, merged } = serialise(chunk);
@@ -54,7 +52,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
   const commit = async (): Promise<void> => {
     const prints = intent;
     intent = null;
-    const written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
+    const written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared);
     if (!isAccepted(record)) return written;
     // All that depends on an acknowledgement is the next intent, which goes to disk with it or after it: waiting for
     // it here would cost a second wait for each request. Should it fail, so does that intent.
@@ -149,6 +147,8 @@ function recordOf(
     rows,
     merged,
     unchanged: chunk.unchanged,
+    left_out: chunk.leftOut.length,
+    left_out_by: [...new Set(chunk.leftOut.map(({ by }) => by))].join(', ') || null,
     bytes: body.length,
     digest: createHash('sha256').update(body).digest('hex'),
   };
@@ -163,8 +163,8 @@ function recordOf(
     input: chunk.input,
     first_row: chunk.first_row,
     end_row: chunk.end_row,
-    first_line: chunk.lines[0] ?? 0,
-    last_line: chunk.lines.at(-1) ?? 0,
+    first_line: chunk.lines[0] ?? chunk.leftOut[0]?.line ?? 0,
+    last_line: chunk.lines.at(-1) ?? chunk.leftOut.at(-1)?.line ?? 0,
     ...UNSENT,
   };
   records.push(record);
