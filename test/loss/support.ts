@@ -61,8 +61,8 @@ export class Machine {
   readonly clock = fastClock();
   env: Record<string, string>;
 
-  constructor(baseUrl: string) {
-    this.env = { PROFILES_BASE_URL: baseUrl, PROFILES_TOKEN: 'tok_0123456789' };
+  constructor(baseUrl: string, token = 'tok_0123456789') {
+    this.env = { PROFILES_BASE_URL: baseUrl, PROFILES_TOKEN: token };
   }
 
   write(path: string, text: string, mode = 0o644): void {

@@ -85,6 +85,7 @@ class SqliteState implements State {
   }
 
   reopenRun(run: string): void {
+    this.#overlaps = null; // what an earlier session sent is another's
     this.#write(() => this.#runs.reopen(run));
   }
 

@@ -136,6 +136,7 @@ class Account {
     const job = aJob(`${this.name}-${this.#run(request)}`);
     switch (step.do) {
       case 'send':
+        state.reopenRun(this.#run(request));
         return this.#record(request, aRequest(), printsOf(...step.pairs));
       case 'acknowledge':
         return this.#record(request, acknowledged(job));
