@@ -1,6 +1,6 @@
 /**
  * Several imports, single profiles and resumes over the same ids, in seeded random sequences: jobs that end in any
- * order, lost replies, jobs that are gone, both ends seen in one poll, kills anywhere. Whatever `--changed-only` then
+ * order, lost replies, jobs that are gone, both ends seen in one poll, interrupts, kills anywhere. Whatever `--changed-only` then
  * calls unchanged is what the service holds, as it is read from the sandbox (contract §4 "Across runs").
  *
  * `LOSS_SEED=17` runs one of them; `ACROSS_SEEDS=2000` so many, `ACROSS_FROM=2001` from there on.
@@ -48,7 +48,7 @@ class Scenario {
     this.#middle.trouble = () => null;
     if (this.#random() < 0.5) await this.#holds();
     // What is under way by then has ended, whoever knows of it.
-    await this.clock.sleep(3_600_000);
+    this.clock.pass(3_600_000);
     if (this.#random() < 0.8) await this.#run(['jobs', '--refresh']);
     await this.#holds();
   }
@@ -71,7 +71,7 @@ class Scenario {
     if (chance < 0.8) return this.#onRun((run) => ['runs', '--forget', run]);
     if (chance < 0.87) return this.#gone();
     if (chance < 0.94) return this.#run(['jobs', '--refresh']);
-    await this.clock.sleep(this.#one([500, 20_000, 120_000, 25 * 3_600_000]));
+    this.clock.pass(this.#one([500, 20_000, 120_000, 25 * 3_600_000]));
   }
 
   /** Jobs answer 404 for as long as a command asks for them, and go on. */
@@ -117,17 +117,20 @@ class Scenario {
     if (open.length > 0) await this.#run(argv(this.#one(open).run));
   }
 
-  /** A command; now and then its process dies at a moment when a request arrives or has been carried out. */
+  /** A command; now and then it is interrupted, or its process dies, as a request arrives or has been carried out. */
   async #run(argv: string[]): Promise<void> {
-    let left = this.#random() < 0.2 ? 1 + Math.floor(this.#random() * 8) : 0;
+    let left = this.#random() < 0.4 ? 1 + Math.floor(this.#random() * 8) : 0;
+    const kill = this.#random() < 0.5;
     let killed = false;
+    const stop = new AbortController();
     this.#middle.moment = () => {
       if (left === 0 || --left > 0) return;
+      if (!kill) return stop.abort('SIGINT');
       killed = true;
       this.#middle.dead = true;
       this.#copy('.state', 'killed');
     };
-    const outcome = await this.#command(argv);
+    const outcome = await this.#command(argv, stop.signal);
     if (killed) this.#copy('killed', '.state');
     this.#middle.dead = false;
     this.#middle.moment = () => {};
@@ -135,8 +138,8 @@ class Scenario {
     if (!killed) expect(outcome.code, outcome.stderr).not.toBe(1);
   }
 
-  #command(argv: string[]): Promise<Outcome> {
-    return this.#machine.run(argv, { clock: this.clock });
+  #command(argv: string[], stop = new AbortController().signal): Promise<Outcome> {
+    return this.#machine.run(argv, { clock: this.clock, stop });
   }
 
   #copy(from: string, to: string): void {
