@@ -58,7 +58,6 @@ const TOGETHER = {
     'cli/commands/usage',
     'engine/duration',
     'engine/errors',
-    'engine/options',
     'engine/nearest',
     'engine/numbers',
     'cli/output/result',
@@ -84,8 +83,7 @@ const TOGETHER = {
   ],
   // What an import loads.
   import: [
-    'cli/commands/flag-reader',
-    'cli/commands/import-options',
+    'cli/commands/reading',
     'cli/commands/import-run',
     'engine/import',
     'engine/send/request',
@@ -99,7 +97,19 @@ const TOGETHER = {
     'cli/output/progress',
     'cli/output/reporter',
   ],
-  flags: ['cli/commands/import-flags', 'cli/commands/reading-flags'],
+  // What every command but --version loads.
+  options: [
+    'cli/options/index',
+    'cli/options/option',
+    'cli/options/types',
+    'cli/options/global',
+    'cli/options/importing',
+    'cli/options/others',
+    'engine/model',
+    'engine/options',
+    'engine/size',
+    'sandbox/limits',
+  ],
 };
 
 /** @type {import('esbuild').Plugin} */
@@ -159,5 +169,35 @@ export async function bundle() {
     write: false,
     logLevel: 'warning',
   });
-  return { files: new Map(outputFiles.map(({ path, text }) => [basename(path), text])), metafile };
+  const page = await bundlePage();
+  const files = [...outputFiles, ...page.outputFiles].map(({ path, text }) => [basename(path), text]);
+  return {
+    files: new Map(files),
+    metafile: {
+      inputs: { ...metafile.inputs, ...page.metafile.inputs },
+      outputs: { ...metafile.outputs, ...page.metafile.outputs },
+    },
+  };
+}
+
+/** The sandbox's page: one module and one style sheet for a browser, beside the rest. */
+function bundlePage() {
+  return build({
+    entryPoints: ['src/sandbox/page/client/page.tsx', 'src/sandbox/page/client/page.css'],
+    entryNames: '[name]',
+    outdir: 'dist',
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    // What knows light-dark().
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    minify: true,
+    charset: 'utf8',
+    legalComments: 'none',
+    metafile: true,
+    write: false,
+    logLevel: 'warning',
+  });
 }

@@ -47,6 +47,11 @@ export class FingerprintIndex {
     return this.#size;
   }
 
+  /** Rows that were set so far, those that say nothing any more included. */
+  get rows(): number {
+    return this.#rows;
+  }
+
   /** Whether this id's last completed content is this one. `at` counts rows of the arrays given. */
   matches(prints: Pick<Prints, 'ids' | 'contents'>, at: number): boolean {
     const { byId, ids, contents } = this.#tables;
@@ -96,6 +101,12 @@ export class FingerprintIndex {
       if (isSet(records, row)) byRecord[freePlace(byRecord, records[2 * row - 2]!)] = row;
       this.#size++;
     }
+  }
+
+  /** Whether one of the rows from `from` on, counted from 0 in the order they were set, still says something. */
+  holds(from: number, to: number): boolean {
+    for (let row = from + 1; row <= to; row++) if (isSet(this.#tables.contents, row)) return true;
+    return false;
   }
 
   /** Takes the rows in, not yet to be found. */

@@ -10,7 +10,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
 import { FingerprintIndex, type Prints } from './fingerprint-index.js';
 import { IdTable } from './id-table.js';
-import { SEND } from './sends.js';
+import { SEND, type StateAge } from './sends.js';
 
 interface StoredPrints {
   send: number;
@@ -57,20 +57,50 @@ export class Fingerprints {
     return rows;
   }
 
-  load(scope: number, kind: Kind): FingerprintIndex {
+  /** @param since ISO 8601: what was completed earlier, or nobody knows when, is not in it */
+  load(scope: number, kind: Kind, since: string | null = null): FingerprintIndex {
+    const { index } = this.#read(scope, kind, since);
+    this.#loaded = { scope, kind, ids: index.size };
+    return index;
+  }
+
+  /** How many ids have a fingerprint, and when the first and the last of them were completed. */
+  extent(scope: number, kind: Kind): StateAge & { profiles: number } {
+    const { index, completed } = this.#read(scope, kind, null);
+    const times: string[] = [];
+    let from = 0;
+    for (const { to, at } of completed) {
+      if (at !== null && index.holds(from, to)) times.push(at);
+      from = to;
+    }
+    times.sort();
+    return {
+      profiles: index.size,
+      oldest_completed_at: times[0] ?? null,
+      newest_completed_at: times.at(-1) ?? null,
+    };
+  }
+
+  /** `completed`: up to which row of the index each completed send goes, and when that was. */
+  #read(
+    scope: number,
+    kind: Kind,
+    since: string | null,
+  ): { index: FingerprintIndex; completed: { to: number; at: string | null }[] } {
     const index = new FingerprintIndex(this.#stored(scope, kind));
+    const completed: { to: number; at: string | null }[] = [];
     const statement = this.db.prepare(
-      `SELECT state, ids, contents, records FROM sends JOIN fingerprints USING (send)
+      `SELECT state, completed_at AS at, ids, contents, records FROM sends JOIN fingerprints USING (send)
        WHERE scope = ? AND kind = ? ORDER BY send`,
     );
     for (const row of statement.iterate(scope, kind)) {
-      index.apply(
-        printsOf(row as unknown as StoredPrints),
-        (row as { state: number }).state === SEND.completed,
-      );
+      const send = row as unknown as StoredPrints & { state: number; at: string | null };
+      const isCompleted = send.state === SEND.completed;
+      const isOld = since !== null && (send.at === null || send.at < since);
+      index.apply(printsOf(send), isCompleted && !isOld);
+      if (isCompleted) completed.push({ to: index.rows, at: send.at });
     }
-    this.#loaded = { scope, kind, ids: index.size };
-    return index;
+    return { index, completed };
   }
 
   /**

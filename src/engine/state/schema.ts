@@ -100,6 +100,20 @@ export const MIGRATIONS: readonly string[] = [
   'ALTER TABLE fingerprints RENAME COLUMN completed TO state',
   // Null in rows of before: what they were made of is not known.
   'ALTER TABLE fingerprints ADD COLUMN records BLOB',
+  // When its completion was seen. A batch of before has the earliest time it can be, or null where nothing tells.
+  `
+  ALTER TABLE fingerprints ADD COLUMN completed_at TEXT;
+  UPDATE fingerprints SET completed_at = (
+    SELECT jobs.submitted_at FROM requests JOIN runs USING (run)
+      JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
+      WHERE requests.request = fingerprints.request)
+    WHERE state = 1;
+  `,
+  // How the rows of a run became items. Null in runs of before: format 1, and types as its rules infer them.
+  `
+  ALTER TABLE runs ADD COLUMN item_format INTEGER;
+  ALTER TABLE inputs ADD COLUMN types TEXT;
+  `,
   // What was sent and what became of it, in order and in small rows; the hashes of its rows lie beside. A number is
   // never given out twice, so that "sent later" stays true when rows are dropped.
   `
@@ -111,12 +125,13 @@ export const MIGRATIONS: readonly string[] = [
     request INTEGER,
     began INTEGER NOT NULL,
     state INTEGER NOT NULL,
+    completed_at TEXT,
     job_id TEXT,
     doubt INTEGER
   );
   INSERT INTO sqlite_sequence (name, seq) VALUES ('sends', 0);
-  INSERT INTO sends (send, scope, kind, run, request, began, state, job_id, doubt)
-    SELECT batch, f.scope, f.kind, r.run, f.request, 0, f.state,
+  INSERT INTO sends (send, scope, kind, run, request, began, state, completed_at, job_id, doubt)
+    SELECT batch, f.scope, f.kind, r.run, f.request, 0, f.state, f.completed_at,
       CASE WHEN f.state = 0 AND r.state = 'acknowledged' THEN r.job_id END,
       CASE WHEN r.state IN ('intent', 'unknown') OR r.twice IS NOT NULL
           OR (r.state = 'settled' AND (j.job_id IS NULL OR j.status NOT IN ('completed', 'failed')))

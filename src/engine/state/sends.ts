@@ -22,6 +22,12 @@ const DOUBT_MS = 24 * 60 * 60 * 1_000;
 /** How profiles that went out by themselves are named where a run would be. */
 export const IDENTIFY = 'identify';
 
+/** When the first and the last send that still counts were completed: ISO 8601, null where there is none. */
+export interface StateAge {
+  oldest_completed_at: string | null;
+  newest_completed_at: string | null;
+}
+
 export interface NewSend {
   scope: number;
   kind: Kind;
@@ -95,18 +101,33 @@ export class Sends {
 
   /**
    * A job has ended, or is gone: then what it did is in doubt.
+   * @param end `at`: when what it completed counts as completed, ISO 8601
    * @param request the one that it belongs to. An earlier one of the same job id has an end that nobody will see.
    */
-  end(scope: number, job: string, request: number | null, how: 'completed' | 'dead' | 'gone'): void {
-    const state = how === 'completed' ? SEND.completed : SEND.dead;
+  end(
+    scope: number,
+    job: string,
+    request: number | null,
+    end: { how: 'completed'; at: string | null } | { how: 'dead' | 'gone' },
+  ): void {
+    const completed = end.how === 'completed';
     this.db
       .prepare(
         `UPDATE sends SET job_id = NULL,
            state = CASE WHEN request IS NULL OR request = ?3 THEN ?4 ELSE ${SEND.dead} END,
+           completed_at = CASE WHEN request IS NULL OR request = ?3 THEN ?7 END,
            doubt = CASE WHEN (request IS NULL OR request = ?3) AND ?5 THEN doubt ELSE ?6 END
          WHERE scope = ?1 AND job_id = ?2`,
       )
-      .run(scope, job, request, state, how === 'gone' ? 0 : 1, this.now());
+      .run(
+        scope,
+        job,
+        request,
+        completed ? SEND.completed : SEND.dead,
+        end.how === 'gone' ? 0 : 1,
+        this.now(),
+        completed ? end.at : null,
+      );
   }
 
   /** A request goes out again, or is forgotten. A job that has it may still complete. */
@@ -124,6 +145,17 @@ export class Sends {
     this.db
       .prepare('UPDATE sends SET state = ? WHERE scope = ? AND kind = ? AND state = ?')
       .run(SEND.dead, scope, kind, SEND.completed);
+  }
+
+  /** Of all scopes and kinds, as stored: one whose ids were all sent since counts until compaction drops it. */
+  age(): StateAge {
+    const row = this.db
+      .prepare(
+        `SELECT min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at
+         FROM sends WHERE state = ?`,
+      )
+      .get(SEND.completed);
+    return row as unknown as StateAge;
   }
 
   /** The number of the last one; 0 where there is none. */

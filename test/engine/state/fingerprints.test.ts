@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
@@ -252,6 +254,82 @@ describe('fingerprints', () => {
         [251, 1],
       ]),
     );
+  });
+
+  const SCOPE = { account: 'a', region: 'r', base_url: 'h' };
+
+  /** Sends these rows and sees them completed; their age counts from the moment at which they were accepted. */
+  async function complete(state: State, clock: Calendar, pairs: Pairs, at: string): Promise<void> {
+    const run = `run of ${at}`;
+    clock.time = Date.parse(at);
+    state.startRun(aRun({ run, scope: SCOPE }));
+    await state.record(run, SCOPE, 'users', acknowledged(aJob(run)), printsOf(...pairs));
+    clock.pass(5 * 3_600_000);
+    state.sawJob(SCOPE, aJob(run, { status: 'completed' }));
+  }
+
+  /** One that was recorded before its age was. */
+  function undate(folder: string, at: string): void {
+    const db = new DatabaseSync(join(folder, 'state.db'));
+    db.prepare('UPDATE sends SET completed_at = NULL WHERE completed_at = ?').run(at);
+    db.close();
+  }
+
+  test('what was completed before a moment counts as unknown, and so does what nobody dated', async ({
+    state,
+    clock,
+    folder,
+  }) => {
+    const [first, second, third] = ['14', '15', '16'].map((day) => `2026-01-${day}T12:00:00.000Z`);
+    await complete(state, clock, [[1, 1]], first!);
+    await complete(state, clock, [[2, 1]], second!);
+    await complete(state, clock, [[3, 1]], third!);
+    undate(folder, first!);
+    const known = (since: string | null) => [
+      ...contentsOf(state.fingerprints(SCOPE, 'users', since), IDS, [1]).keys(),
+    ];
+    expect(known(null)).toEqual([1, 2, 3]);
+    expect(known(second!)).toEqual([2, 3]);
+    expect(known('2026-01-15T12:00:00.001Z')).toEqual([3]);
+    // Sent again and not completed since: what was completed earlier does not come back.
+    state.startProfile(SCOPE, 'users', BigUint64Array.of(3n));
+    expect(known('2026-01-15T12:00:00.001Z')).toEqual([]);
+  });
+
+  test('keep their age when they are compacted', async ({ state, clock, folder, disk }) => {
+    const pairs = (from: number, to: number, content: number): Pairs =>
+      Array.from({ length: to - from }, (_, i) => [from + i, content] as const);
+    await complete(state, clock, pairs(1, 1_001, 1), '2026-01-15T12:10:00.000Z');
+    await complete(state, clock, pairs(1, 501, 2), '2026-01-15T12:50:00.000Z');
+    await complete(state, clock, pairs(301, 401, 3), '2026-01-16T09:00:00.000Z');
+    await complete(state, clock, pairs(1, 301, 4), '2026-01-17T08:00:00.000Z');
+    await complete(state, clock, pairs(1, 301, 5), '2026-01-17T09:00:00.000Z');
+    undate(folder, '2026-01-17T08:00:00.000Z');
+    const counts = (): number[] =>
+      [null, '2026-01-15T12:10:00.000Z', '2026-01-15T12:10:00.001Z', '2026-01-16T09:00:00.001Z'].map(
+        (since) => state.fingerprints(SCOPE, 'users', since).size,
+      );
+    expect(counts()).toEqual([1_000, 1_000, 500, 300]);
+    state.compactFingerprints(SCOPE, 'users');
+    expect(counts()).toEqual([1_000, 1_000, 500, 300]);
+    expect(state.overview().known).toMatchObject([
+      {
+        profiles: 1_000,
+        oldest_completed_at: '2026-01-15T12:10:00.000Z',
+        newest_completed_at: '2026-01-17T09:00:00.000Z',
+      },
+    ]);
+    const rows = disk
+      .prepare(
+        'SELECT completed_at, length(ids) / 8 AS rows FROM sends JOIN fingerprints USING (send) ORDER BY send',
+      )
+      .all();
+    expect(rows).toEqual([
+      { completed_at: '2026-01-15T12:10:00.000Z', rows: 500 },
+      { completed_at: '2026-01-15T12:50:00.000Z', rows: 100 },
+      { completed_at: '2026-01-16T09:00:00.000Z', rows: 100 },
+      { completed_at: '2026-01-17T09:00:00.000Z', rows: 300 },
+    ]);
   });
 
   let accounts = 0;
