@@ -82,7 +82,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/settings',
     'cli/output',
   ],
-  'cli/world': ['engine/clock'],
+  'cli/world': ['engine/clock', 'engine/errors', 'cli/output'],
   'cli/create-context': [
     ...BASE,
     'contract',

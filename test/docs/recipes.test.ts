@@ -163,9 +163,7 @@ describe.each(Object.entries(RECIPES))('%s', (name, recipeOf) => {
     const recipe = recipeOf(environmentOf(sandbox), folder);
     const killed = start(recipe, folder);
     // Once it asks for the job it has noted that the request was accepted.
-    while (!sandbox.ledger().some(({ operation }) => operation === 'job')) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await expect.poll(() => sandbox.ledger().map(({ operation }) => operation)).toContain('job');
     process.kill(-killed.child.pid!, 'SIGKILL');
     await killed.ended;
     expect(posts(sandbox)).toEqual(['12 companies']);

@@ -80,7 +80,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
   // becomes idle and the other way round: each one that was not killed tells it anew.
   const began = performance.now();
   const first = sit(importing('first.csv', 1), null);
-  while (arrivals.length === 0) await wait(1);
+  await expect.poll(() => arrivals.length, { interval: 1 }).toBeGreaterThan(0);
   let start = performance.now() - began;
   expect(await first).toMatchObject({ code: 0 });
   let sending = performance.now() - began - start;

@@ -31,6 +31,7 @@ import { openState, type State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
 import { type Arrival, type Fate, type Move, type Script, ScriptedService } from './scripted.js';
+import { seeded } from './support.js';
 
 interface Row {
   /** Empty: an invalid row. */
@@ -82,6 +83,7 @@ class Machine {
   readonly folder = scratch();
   readonly service = new ScriptedService();
   readonly clock = new IdleClock();
+  readonly #random = seeded(1);
 
   #deps(state: State, script: Script): ImportDeps {
     const [stop, abort] = [new AbortController(), new AbortController()];
@@ -92,7 +94,7 @@ class Machine {
       client: async () => client,
       service: { account: 'a', region: 'test', base_url: 'http://service.test' },
       clock: this.clock,
-      random: Math.random,
+      random: this.#random,
       cwd: this.folder,
       platform: 'linux',
       stdin: Readable.from([]),

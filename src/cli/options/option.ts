@@ -1,6 +1,6 @@
 /** What the table says of an option, and how values are read by it. */
 import { NUMBERS, type NumberOption } from '../../engine/options.js';
-import { count, duration, SIZE_TYPE, type Type } from './types.js';
+import { countType, duration, SIZE_TYPE, type Type } from './types.js';
 
 /** Flags as commander gives them, by their camelCase names. */
 export type Flags = Record<string, unknown>;
@@ -91,7 +91,7 @@ export function engineNumber<K extends keyof typeof NUMBERS>(sets: K, placeholde
   const types = {
     ms: () => duration(least),
     bytes: () => SIZE_TYPE,
-    count: () => count(least, placeholder === undefined ? {} : { placeholder }),
+    count: () => countType(least, placeholder === undefined ? {} : { placeholder }),
   };
   return { type: types[unit](), sets, default: value as (typeof NUMBERS)[K]['default'] };
 }

@@ -1,7 +1,7 @@
 /** Options of single commands, and of those that list records. */
 import { DEFAULT_LIMITS } from '../../sandbox/limits.js';
 import type { Table } from './option.js';
-import { count, duration, FLAG, NAMES_TYPE, pair, path, RATE_TYPE, SIZE_TYPE, text } from './types.js';
+import { countType, duration, FLAG, NAMES_TYPE, pair, path, RATE_TYPE, SIZE_TYPE, text } from './types.js';
 
 /** The form of a result. */
 export const RESULT = {
@@ -23,7 +23,7 @@ export const LISTING = {
   },
   search: { type: text('text'), summary: 'records with this text in any field' },
   sort: { type: text('[-]key'), summary: 'sort by a field; - for descending' },
-  limit: { type: count(), summary: 'at most n records' },
+  limit: { type: countType(), summary: 'at most n records' },
 } as const satisfies Table;
 
 export const JOB = {
@@ -66,8 +66,8 @@ export const COMPLETION = {
   },
 } as const satisfies Table;
 
-const PORT = count(0, { most: 65_535 });
-const NUMBER = count(1);
+const PORT = countType(0, { most: 65_535 });
+const NUMBER = countType(1);
 
 export const SANDBOX = {
   data: { type: path('folder'), summary: 'where it keeps its data', otherwise: 'the state directory' },
@@ -92,6 +92,6 @@ export const SANDBOX = {
     summary: 'simulate a fault, such as 503:first=3 or reset-after:p=0.1',
     repeatable: true,
   },
-  seed: { type: count(), default: 1, summary: 'seed of everything that is random' },
+  seed: { type: countType(), default: 1, summary: 'seed of everything that is random' },
   lookups: { type: path('file'), summary: 'lookup lists of your own, as a JSON file' },
 } as const satisfies Table;

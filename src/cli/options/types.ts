@@ -60,7 +60,7 @@ export const word = <T extends string>(placeholder: string, words: readonly T[])
   write: String,
 });
 
-export const count = (
+export const countType = (
   least = 0,
   { placeholder = 'n', most }: { placeholder?: string; most?: number } = {},
 ): Type<number> => ({

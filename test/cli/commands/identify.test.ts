@@ -105,7 +105,7 @@ describe('what identify cannot vouch for', () => {
     sandbox.faults.add('hang:every=1,on=any');
     const signal = new AbortController();
     const meanwhile = identify({ stop: signal.signal, abort: signal.signal });
-    while (sandbox.ledger().length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(() => sandbox.ledger()).toHaveLength(1);
     signal.abort('SIGINT');
     const { code, stderr } = await meanwhile;
     expect([code, stderr]).toEqual([130, expect.stringContaining('it may have been sent')]);

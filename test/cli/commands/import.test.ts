@@ -256,12 +256,12 @@ describe('import', () => {
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
     const sent = await cli(['import', 'c.csv', '--no-wait', '--json'], { cwd, env });
     expect([sent.code, summaryOf(sent.stdout).status]).toEqual([0, 'submitted']);
-    let status = '';
     // The sandbox's hurried clock ends the job within milliseconds.
-    while (status !== 'completed') {
+    const status = async (): Promise<string> => {
       const jobs = await cli(['jobs', '--refresh', '--json'], { cwd, env });
-      status = (JSON.parse(jobs.stdout) as { status: string }[])[0]!.status;
-    }
+      return (JSON.parse(jobs.stdout) as { status: string }[])[0]!.status;
+    };
+    await expect.poll(status).toBe('completed');
     const again = await cli(['import', 'c.csv', '--changed-only', '--json'], { cwd, env });
     expect(summaryOf(again.stdout).rows).toMatchObject({ unchanged: 2, submitted: 0 });
   });

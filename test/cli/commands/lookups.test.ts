@@ -123,7 +123,7 @@ describe('lookups', () => {
     const sandbox = await start({ faults: ['hang:p=1,on=lookup'] });
     const stop = new AbortController();
     const ended = lookups('embeds', environmentOf(sandbox), { stop: stop.signal });
-    while (sandbox.ledger().length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await expect.poll(() => sandbox.ledger()).toHaveLength(1);
     stop.abort('SIGTERM');
     expect(await ended).toMatchObject({ code: 143, stdout: '' });
   });

@@ -40,7 +40,7 @@ async function served(
       () => true,
       () => false,
     );
-  while (!ended && !(await answers())) await new Promise((resolve) => setImmediate(resolve));
+  await expect.poll(async () => ended || (await answers())).toBe(true);
   if (!ended) await act(url);
   stop.abort('SIGINT');
   return running;

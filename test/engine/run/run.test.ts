@@ -54,11 +54,17 @@ describe('newRunId', () => {
 
   test('sorts by time, and holds no letter that reads as another', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 1_000, max: 1e9 }), (time, later) => {
-        const ids = [newRunId(time, Math.random), newRunId(time + later, Math.random)];
-        expect([...ids].sort()).toEqual(ids);
-        for (const id of ids) expect(id).toMatch(/^\d{8}-\d{6}-[a-hjkmnp-z2-9]{4}$/);
-      }),
+      fc.property(
+        fc.integer({ min: 0, max: 4e12 }),
+        fc.integer({ min: 1_000, max: 1e9 }),
+        fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })),
+        (time, later, chance) => {
+          const random = (): number => chance.next().value;
+          const ids = [newRunId(time, random), newRunId(time + later, random)];
+          expect([...ids].sort()).toEqual(ids);
+          for (const id of ids) expect(id).toMatch(/^\d{8}-\d{6}-[a-hjkmnp-z2-9]{4}$/);
+        },
+      ),
     );
   });
 });
