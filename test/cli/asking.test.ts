@@ -41,7 +41,7 @@ describe('stdin that stays open and silent', () => {
     const { code, stderr } = await cli(argv, { stdin: new PassThrough(), clock });
     expect([code, stderr]).toEqual([
       2,
-      'profiles: stdin is read for the token, and has not ended after 30s\n  redirect a file (< token.txt) or nothing (< /dev/null)\n',
+      'profiles: no token after 30s: stdin is still open\n  redirect a file (< token.txt) or nothing (< /dev/null)\n',
     ]);
   });
 

@@ -58,8 +58,8 @@ describe('a token that is typed', () => {
     [
       ['config', 'init', '--region', 'eu', '--base-url', 'https://api.example.com'],
       [
-        { at: 'Host of lookup lists (https://…): ', type: 'https://lookups.example.com\n' },
-        { at: 'API key, not shown as you type (Enter: none): ', type: `${TOKEN}\n` },
+        { at: 'Host for lookup lists (https://…): ', type: 'https://lookups.example.com\n' },
+        { at: 'API key, hidden as you type [none]: ', type: `${TOKEN}\n` },
       ],
     ],
   ])('%j', async (argv, turns) => {

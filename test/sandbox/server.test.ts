@@ -53,22 +53,22 @@ describe('refusals, all with the spec’s error body', () => {
   }
   const cases: Case[] = [
     { name: 'no Authorization', status: 401, headers: { authorization: '' }, says: 'Authorization' },
-    { name: 'Bearer', status: 401, headers: { authorization: 'Bearer KEY' }, says: 'the word Token' },
-    { name: 'the bare key', status: 401, headers: { authorization: 'KEY' }, says: 'the word Token' },
+    { name: 'Bearer', status: 401, headers: { authorization: 'Bearer KEY' }, says: 'must be "Token"' },
+    { name: 'the bare key', status: 401, headers: { authorization: 'KEY' }, says: 'must be "Token"' },
     {
       name: 'token in small letters',
       status: 401,
       headers: { authorization: 'token KEY' },
-      says: 'the word Token',
+      says: 'must be "Token"',
     },
-    { name: 'two spaces', status: 401, headers: { authorization: 'Token  KEY' }, says: 'the word Token' },
-    { name: 'no key', status: 401, headers: { authorization: 'Token ' }, says: 'the word Token' },
-    { name: 'another key', status: 401, headers: { authorization: 'Token KEZ' }, says: 'not known' },
+    { name: 'two spaces', status: 401, headers: { authorization: 'Token  KEY' }, says: 'must be "Token"' },
+    { name: 'no key', status: 401, headers: { authorization: 'Token ' }, says: 'must be "Token"' },
+    { name: 'another key', status: 401, headers: { authorization: 'Token KEZ' }, says: 'unknown API key' },
     {
       name: 'a key that begins like ours',
       status: 401,
       headers: { authorization: 'Token KEYS' },
-      says: 'not known',
+      says: 'unknown API key',
     },
     {
       name: 'a wrong key at a job',
@@ -76,9 +76,9 @@ describe('refusals, all with the spec’s error body', () => {
       path: JOB,
       method: 'GET',
       headers: { authorization: 'Token K' },
-      says: 'not known',
+      says: 'unknown API key',
     },
-    { name: 'a job that is not there', status: 404, path: JOB, method: 'GET', says: 'no job has the id x' },
+    { name: 'a job that is not there', status: 404, path: JOB, method: 'GET', says: 'job x not found' },
     { name: 'a path that is not there', status: 404, path: '/v1/users/identify', says: 'no operation' },
     { name: 'GET for POST', status: 405, method: 'GET', says: 'takes POST' },
     {

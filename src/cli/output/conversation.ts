@@ -60,5 +60,5 @@ function noticeOf(event: ImportEvent, styles: Styles): string | undefined {
   if (event.type !== 'retry') return undefined;
   const again = event.maybe_sent_twice ? '; its rows may be sent twice' : '';
   const wait = formatDuration(event.delay_ms);
-  return `${styles.yellow('retry:')} sending request ${event.request} again in ${wait}: ${safeLine(event.reason)}${again}`;
+  return `${styles.yellow('retry:')} request ${event.request} in ${wait}: ${safeLine(event.reason)}${again}`;
 }

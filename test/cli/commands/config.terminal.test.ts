@@ -45,7 +45,7 @@ it.skipIf(missing.length > 0)(
     const screen = (await terminal.scrollback()).join('\n');
     expect(screen).toContain('[default]: eu\n');
     expect(screen).toContain(
-      'https://lookups.example.com\nAPI key, not shown as you type (Enter: none):\nwrote ',
+      'https://lookups.example.com\nAPI key, hidden as you type [none]:\nwrote ',
     );
     expect(screen).not.toMatch(/key-|wrong/);
   },

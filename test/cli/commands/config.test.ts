@@ -108,7 +108,7 @@ describe('set', () => {
     expect(stderr).toBe(
       [
         `region = eu in ${FILE}`,
-        'warning: region "eu" has no hosts yet; type:',
+        'warning: region "eu" has no hosts yet; run:',
         '  profiles config set regions.eu.base_url https://…',
         '  profiles config set regions.eu.lookup_base_url https://…',
         '',
@@ -186,7 +186,7 @@ describe('set', () => {
     [
       'an account that is not there',
       'account prod',
-      'unknown account "prod"\n  profiles config init --account prod makes it',
+      'unknown account "prod"\n  create it with: profiles config init --account prod',
     ],
   ];
   it.each(refusals)('refuses %s', async (_, words, message) => {
@@ -231,13 +231,13 @@ describe('set token', () => {
     );
   });
   it.each([
-    ['nothing', '', 'token: nothing was given'],
-    ['two words', 'Token key-0123', 'the token from stdin has white space inside'],
-    ['a line break', 'key\n0123', 'the token from stdin has white space inside'],
+    ['nothing', '', 'token: the token is empty'],
+    ['two words', 'Token key-0123', 'the token from stdin contains white space'],
+    ['a line break', 'key\n0123', 'the token from stdin contains white space'],
     [
       'an escape sequence',
       'key\u001b[2J0123',
-      'the token from stdin has a control or non-ASCII character inside',
+      'the token from stdin contains a control or non-ASCII character',
     ],
   ])('refuses %s', async (_, stdin, message) => {
     const { code, stderr } = await run('config set token', { cwd: scratch(), stdin });
@@ -298,13 +298,13 @@ describe('at a terminal', () => {
   it('--no-input never asks', async () => {
     const session = await atTerminal(['config', 'set', 'token', '--no-input'], []);
     expect(session.code).toBe(2);
-    expect(session.screen).toContain('must be asked for, and --no-input forbids it');
+    expect(session.screen).toContain('--no-input turns off the prompt for it');
   });
 
   const REGION = 'Region (default, eu, sandbox, or your own) [default]: ';
-  const BASE = 'Host of bulk and job operations (https://…): ';
-  const LOOKUP = 'Host of lookup lists (https://…): ';
-  const KEY = 'API key, not shown as you type (Enter: none): ';
+  const BASE = 'Host for imports and jobs (https://…): ';
+  const LOOKUP = 'Host for lookup lists (https://…): ';
+  const KEY = 'API key, hidden as you type [none]: ';
 
   it('init asks for everything, and asks again what is wrong', async () => {
     const cwd = scratch();
@@ -338,7 +338,7 @@ describe('at a terminal', () => {
       { at: '[eu]: ', type: '\n' },
       { at: '[https://eu.example.com]: ', type: '\n' },
       { at: '[https://eu-lookups.example.com]: ', type: '\n' },
-      { at: '(Enter: …abcd): ', type: '\r' },
+      { at: '[…abcd]: ', type: '\r' },
     ];
     const session = await atTerminal(['config', 'init'], turns, { cwd });
     expect(session.code).toBe(0);
@@ -440,7 +440,7 @@ describe('get, unset and path', () => {
       {
         code: 2,
         stdout: '',
-        stderr: `profiles: import.retries is not set in ${FILE}\n  profiles config set import.retries sets it; profiles config list shows what is in effect\n`,
+        stderr: `profiles: import.retries is not set in ${FILE}\n  profiles config set import.retries sets it; profiles config list shows the values in effect\n`,
       },
     ],
     ['the place of the file', 'path', { code: 0, stdout: `${FILE}\n`, stderr: '' }],
@@ -488,9 +488,9 @@ describe('get, unset and path', () => {
 });
 
 it.each([
-  ['config', 'config needs a subcommand\n  one of init, list, get, set, unset, path'],
+  ['config', 'config needs a subcommand\n  available subcommands: init, list, get, set, unset, path'],
   ['config lst', 'unknown command "config lst"\n  did you mean "profiles config list"?'],
-  ['config wibble', 'unknown command "config wibble"\n  one of init, list, get, set, unset, path'],
+  ['config wibble', 'unknown command "config wibble"\n  available subcommands: init, list, get, set, unset, path'],
 ])('%s', async (words, message) => {
   expect(await run(words, { cwd: scratch() })).toEqual({
     code: 2,

@@ -148,7 +148,7 @@ describe('what is wrong is named, with its hint and its exit code', () => {
       status: 'warn',
       hint: 'profiles config set regions.default.lookup_base_url https://…',
     });
-    expect(of('token')).toMatchObject({ status: 'fail', message: 'there is no token' });
+    expect(of('token')).toMatchObject({ status: 'fail', message: 'no token is set' });
     expect(of('service')).toBeUndefined();
   });
   it('no token: exit 4', async () => {

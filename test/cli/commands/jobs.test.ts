@@ -42,7 +42,7 @@ describe('jobs', () => {
     const narrow = await cli(['jobs', '--no-color'], { cwd, columns: 60 });
     expect([narrow.stdout.split('\n')[0], narrow.stderr]).toEqual([
       'job_id                               status     kind',
-      'no room for rows, completed_rows, region, submitted_at; --columns chooses\n',
+      'hidden to fit the terminal: rows, completed_rows, region, submitted_at; choose with --columns\n',
     ]);
     const chosen = await cli(['jobs', '--no-color', '--columns', 'job_id,region,kind'], { cwd, columns: 60 });
     expect(chosen.stdout).toMatch(/ job_id .* region .* kind /);

@@ -100,7 +100,7 @@ describe('lookups', () => {
 
   test('nothing found is said', async ({ sandbox }) => {
     const { code, stdout, stderr } = await lookups('embeds --search nowhere', environmentOf(sandbox));
-    expect([code, stdout, stderr]).toEqual([0, '', 'none of 3 records matches\n']);
+    expect([code, stdout, stderr]).toEqual([0, '', 'no matches among 3 records\n']);
   });
 
   test.for([

@@ -113,7 +113,7 @@ describe('sandbox', () => {
 
   it('says so when it listens beyond loopback', async () => {
     const { stdout, stderr } = await served(['--memory', '--host', '0.0.0.0']);
-    expect(stderr).toContain('warning: it listens on 0.0.0.0, not on loopback: whoever reaches this machine');
+    expect(stderr).toContain('warning: listening on 0.0.0.0, which is not loopback: anyone who can reach this machine');
     expect(stdout).toContain('PROFILES_BASE_URL=http://127.0.0.1:');
   });
 
@@ -148,8 +148,8 @@ describe('sandbox', () => {
     ['--rows-per-second 0', '--rows-per-second', ''],
     ['--latency 5', '--latency: "5" is not a duration', '500ms'],
     ['--lookups nowhere.json', 'nowhere.json', 'embeds'],
-    ['nonsense', 'no subcommand "nonsense"', 'show and reset'],
-    ['rest', 'no subcommand "rest"', 'did you mean "profiles sandbox reset"?'],
+    ['nonsense', 'unknown command "sandbox nonsense"', 'available subcommands: show, reset'],
+    ['rest', 'unknown command "sandbox rest"', 'did you mean "profiles sandbox reset"?'],
   ])('%s is refused with its hint', async (flags, says, hint) => {
     const { code, stdout, stderr } = await cli(['sandbox', ...FREE, ...flags.split(' ')]);
     expect([code, stdout]).toEqual([2, '']);
@@ -231,14 +231,14 @@ describe('sandbox show', () => {
   it.each<[string, string, string]>([
     [
       'company nobody',
-      'holds no company "nobody" in region default',
+      'no company "nobody" in the sandbox (region default)',
       'import it with --region sandbox first',
     ],
-    ['user u-1', 'holds no user "u-1" in region default', 'add --region eu'],
-    ['user u-2', 'holds no user "u-2"', 'has not completed yet'],
-    ['user 00042', 'holds no user "00042"', 'import it'],
-    ['companies 00042', 'not "companies"', 'show company <id>'],
-    ['company 00042 --region mars', 'no region "mars"', 'default and eu'],
+    ['user u-1', 'no user "u-1" in the sandbox (region default)', 'use --region eu'],
+    ['user u-2', 'no user "u-2"', 'has not completed yet'],
+    ['user 00042', 'no user "00042"', 'import it'],
+    ['companies 00042', 'unknown kind "companies"', 'show company <id>'],
+    ['company 00042 --region mars', 'no region "mars"', 'available regions: default, eu'],
     ['company', 'missing required argument "id"', 'profiles sandbox show <kind> <id>'],
   ])('%s exits 2 and says what to do', async (words, says, hint) => {
     const { code, stdout, stderr } = await cli(['sandbox', 'show', ...words.split(' ')], {
@@ -272,7 +272,7 @@ describe('sandbox reset', () => {
       'erased 1 company, 0 users and 0 jobs',
     );
     const { stdout } = await cli(['sandbox', 'reset'], { cwd });
-    expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs in ${join(cwd, '.state')}\n`);
+    expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs from ${join(cwd, '.state')}\n`);
     expect((await cli('sandbox show company 00042'.split(' '), { cwd })).code).toBe(2);
   });
 

@@ -120,7 +120,7 @@ describe('state info', () => {
     ]);
     for (const line of ['state check --json', 'state backup b.db --json']) {
       const none = await run(line);
-      expect([none.code, none.error().message]).toEqual([2, expect.stringContaining('there is no state in')]);
+      expect([none.code, none.error().message]).toEqual([2, expect.stringContaining('no state found in')]);
     }
     expect(existsSync(join(cwd, '.state'))).toBe(false);
   });
@@ -205,7 +205,7 @@ describe('state check', () => {
     expect(json().problems).toContainEqual({ check, message: expect.stringMatching(message) });
     const text = await run('state check');
     expect([text.code, text.stdout]).toEqual([1, expect.stringContaining(`${check.padEnd(12)}  `)]);
-    expect(text.stderr).toMatch(/^profiles: \d+ problems? in the state in /);
+    expect(text.stderr).toMatch(/^profiles: found \d+ problems? in the state /);
   });
 
   test('names a damaged database: exit 1', async () => {

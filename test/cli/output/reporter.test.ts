@@ -73,7 +73,7 @@ describe('text', () => {
     expect(stderr.split('\n').slice(0, 6)).toEqual([
       '12:03:05 planning companies 997 rows',
       '12:03:07 warning: column zip was an integer last time',
-      '12:03:10 retry: request 1 again in 1.5s: connection \\x1b[2Jreset; its rows may be sent twice',
+      '12:03:10 retry: request 1 in 1.5s: connection \\x1b[2Jreset; its rows may be sent twice',
       '12:03:10 sending companies 0 of 50,000 rows',
       '12:03:11 the older run is superseded',
       expect.stringMatching(/^12:03:15 sending companies 5,000 of 50,000 rows completed, 1 of 1 job ended$/),

@@ -52,7 +52,7 @@ describe('summaryLines', () => {
     const where = { file: 'companies.csv', first_line: 2, last_line: 501 };
     const entry = { ...where, rows: 500, reason: 'connection reset', job_id: 'job-1' };
     expect(lines({ retries: 1, maybe_sent_twice: [entry, { ...entry, job_id: null }] }).slice(-3)).toEqual([
-      '  sent again because the reply was lost (an upsert makes that safe):',
+      '  sent again because the reply was lost (safe, because requests are upserts):',
       '    lines 2-501 (500 rows, job job-1): connection reset',
       '    lines 2-501 (500 rows): connection reset',
     ]);
@@ -126,7 +126,7 @@ describe('summaryLines', () => {
     [
       'rows refused',
       { status: 'rejected', jobs: [] },
-      '  mend the rows and import again, or send the valid ones with --skip-invalid',
+      '  fix the rows and import again, or send the valid rows now with --skip-invalid',
     ],
   ])('what to do next: %s', (_name, over, last) => {
     expect(lines(over).at(-1)).toBe(last);
@@ -202,7 +202,7 @@ note        (left out)              0  --exclude
 To send
   requests    10
   bytes       4 MiB
-  duplicates  3 rows whose identifier stood earlier
+  duplicates  3 rows
   time        about 25s
 
 First item of companies.csv

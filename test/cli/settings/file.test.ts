@@ -27,13 +27,13 @@ describe('a file that cannot be used says where and what to do', () => {
     [
       'not JSON',
       { file: '{\n  "region": eu\n}\n' },
-      '~/.config/profiles/config.json:2:13: not JSON: expected a value',
+      '~/.config/profiles/config.json:2:13: invalid JSON: expected a value',
       'fix it, or move the file away and run: profiles config init',
     ],
     [
       'empty',
       { file: '' },
-      '~/.config/profiles/config.json:1:1: not JSON: unexpected end of file',
+      '~/.config/profiles/config.json:1:1: invalid JSON: unexpected end of file',
       'fix it, or move the file away and run: profiles config init',
     ],
     [
@@ -159,8 +159,8 @@ describe('a file that cannot be used says where and what to do', () => {
     [
       'a file that a flag names and that is not there',
       { flags: { config: 'nowhere.json' } },
-      '~/nowhere.json: there is no such file (flag --config names it)',
-      'profiles config init makes one',
+      '~/nowhere.json: no such file (from flag --config)',
+      'create it with: profiles config init',
     ],
     ['a folder', { flags: { config: '.' } }, '~: this is a folder, not a file', undefined],
   ];
@@ -247,7 +247,7 @@ describe('writing', () => {
     const folder = scratch();
     mkdirSync(join(folder, 'config.json'));
     await expect(writeConfig(join(folder, 'config.json'), {})).rejects.toThrow(
-      /config\.json: not written: this is a folder/,
+      /config\.json: cannot be written: this is a folder/,
     );
     expect(readdirSync(folder)).toEqual(['config.json']);
     await expect(writeConfig(join(folder, 'config.json', 'x\0y'), {})).rejects.toThrow(/not written/);

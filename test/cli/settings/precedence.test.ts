@@ -181,7 +181,7 @@ describe('each value comes from the first place that has it', () => {
     [
       'an account flag says when the environment overrides its region',
       { file: FILE, env: { PROFILES_REGION: 'eu' }, flags: { account: 'prod' } },
-      { region: 'eu', warnings: ['PROFILES_REGION=eu is used, not default, the region of account prod'] },
+      { region: 'eu', warnings: ['PROFILES_REGION=eu overrides default, the region of account prod'] },
     ],
     [
       'a duration as the deadline of a request',
@@ -289,7 +289,7 @@ describe('what is not known is refused, with the nearest that is', () => {
       {
         name: 'UsageError',
         message: 'unknown region "apac" (flag --region)',
-        hint: 'regions: default, eu, sandbox; profiles config set regions.<name>.base_url makes another',
+        hint: 'available regions: default, eu, sandbox; add one with: profiles config set regions.<name>.base_url',
       },
     ],
     [
@@ -303,7 +303,7 @@ describe('what is not known is refused, with the nearest that is', () => {
       {
         name: 'ConfigError',
         message: 'unknown account "prod" (environment PROFILES_ACCOUNT)',
-        hint: 'profiles config init --account prod makes it',
+        hint: 'create it with: profiles config init --account prod',
       },
     ],
     [
@@ -312,7 +312,7 @@ describe('what is not known is refused, with the nearest that is', () => {
       {
         name: 'UsageError',
         message: 'unknown account "toString" (flag --account)',
-        hint: 'profiles config init --account toString makes it',
+        hint: 'create it with: profiles config init --account toString',
       },
     ],
     [

@@ -47,9 +47,9 @@ export class Dialogue {
     if (given !== undefined) return keep(check(given));
     if (!this.#prompt)
       return fallback === undefined || current === undefined ? current : keep(check(current));
-    const standing = current === undefined ? '' : ` [${safeLine(current)}]`;
+    const shownDefault = current === undefined ? '' : ` [${safeLine(current)}]`;
     return this.#untilRight(async (prompt) => {
-      const text = (await prompt.ask(`${question}${standing}: `)).trim() || current;
+      const text = (await prompt.ask(`${question}${shownDefault}: `)).trim() || current;
       return text === undefined ? undefined : keep(check(text));
     });
   }
@@ -59,11 +59,11 @@ export class Dialogue {
     const { flags, stdin } = this.#context;
     const { path } = givenKey('token', flags);
     const current = this.own('token');
-    const standing = current === undefined ? 'Enter: none' : `Enter: ${new Secret(current)}`;
+    const shownDefault = current === undefined ? 'none' : `${new Secret(current)}`;
     let token: Secret | null | undefined = null;
     if (flags.tokenFile !== undefined) token = await readTokenFile(this.#context, flags.tokenFile);
     else if (this.#prompt) {
-      const question = `API key, not shown as you type (${standing}): `;
+      const question = `API key, hidden as you type [${shownDefault}]: `;
       token = await this.#untilRight(async (prompt) =>
         readToken(await prompt.askHidden(question), 'the prompt'),
       );
