@@ -76,7 +76,7 @@ it.each([
   ['exitcodes', 'no help for "exitcodes"\n  did you mean "profiles help exit-codes"?'],
   ['imprt', 'no help for "imprt"\n  did you mean "profiles help import"?'],
   ['config lst', 'no help for "config lst"\n  did you mean "profiles help config list"?'],
-  ['doctor now', 'no help for "doctor now"\n  profiles help doctor tells all there is'],
+  ['doctor now', 'no help for "doctor now"\n  see profiles help doctor'],
 ])('%s is not known', async (words, message) => {
   const { code, stdout, stderr } = await cli(['help', ...words.split(' ')]);
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `profiles: ${message}\n` });
