@@ -22,7 +22,7 @@ interface Options {
 const TIMING = { interval: WAITING.interval, waitTimeout: WAITING.waitTimeout };
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('[run]', 'run id; default: the newest unfinished run');
+  command.argument('[run]', 'run id (default: the newest unfinished run)');
   examples(command, ['profiles resume', 'profiles resume 20261120-101500-x7k2 --json']);
   command.action(wire(options, run));
 }

@@ -67,25 +67,25 @@ Standard variables that are supported:
 
 ${twoColumns(USUAL)}
 
-${paragraph(`A flag goes before the environment, the environment before the config file. A variable that is
-set to nothing counts as absent. A region or account chosen by a flag brings its own hosts:
-PROFILES_BASE_URL and PROFILES_LOOKUP_BASE_URL are then ignored, with a warning; with --account
-PROFILES_TOKEN too. profiles config list shows what is in effect, and from where.`)}`;
+${paragraph(`A flag overrides the environment, and the environment overrides the config file. An empty variable
+counts as not set. A region or account chosen by a flag brings its own hosts: PROFILES_BASE_URL and
+PROFILES_LOOKUP_BASE_URL are then ignored, with a warning; with --account, PROFILES_TOKEN is ignored
+too. profiles config list shows each value and where it came from.`)}`;
 }
 
 function config(): string {
   const rows = KEYS.map((option) => [option.config, sentence(option)] as const);
   return `Config file
 
-${paragraph(`It is JSON, at --config, else $PROFILES_CONFIG, else $XDG_CONFIG_HOME/profiles/config.json
+${paragraph(`A JSON file: --config, else $PROFILES_CONFIG, else $XDG_CONFIG_HOME/profiles/config.json
 (~/.config/profiles/config.json; on Windows %APPDATA%\\profiles\\config.json). It is written with
-mode 0600; one that holds a token and that others can read is refused.`)}
+mode 0600. A file that holds a token and that other users can read is refused.`)}
 
 ${twoColumns([...rows, ['accounts.<name>.<key>', 'Any of these for one account, chosen by --account, PROFILES_ACCOUNT or the key account.']])}
 
-${paragraph(`A flag goes before the environment, the environment before the file, an account's key before
-the one at the top. The token at the top is not used for a named account. The region sandbox
-needs no key at all.`)}
+${paragraph(`A flag overrides the environment, the environment overrides the file, and an account's key
+overrides the one at the top. The token at the top is not used for a named account. The region
+sandbox needs no keys.`)}
 
   profiles config init                 create it by answering questions
   profiles config list                 each value, and where it came from

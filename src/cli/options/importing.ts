@@ -36,7 +36,7 @@ export const READING = {
   delimiter: {
     // One printable ASCII character but the quote; or a tab, in one of three ways.
     type: text('char', { pattern: /^([ !#-~\t]|tab|\\t)$/, form: 'must be one ASCII character, or tab' }),
-    summary: 'what separates the cells of a CSV: one character, or tab',
+    summary: 'delimiter of a CSV: one character, or tab',
     otherwise: 'detected',
     config: 'import.delimiter',
     sets: 'delimiter',
@@ -154,7 +154,7 @@ export const WAITING = {
     type: FLAG,
     negated: true,
     default: true,
-    summary: 'return as soon as everything is accepted',
+    summary: 'return when every request is accepted; do not wait for jobs',
     commands: ['import', 'identify user'],
     sets: 'wait',
   },

@@ -70,8 +70,8 @@ const PORT = countType(0, { most: 65_535 });
 const NUMBER = countType(1);
 
 export const SANDBOX = {
-  data: { type: path('folder'), summary: 'where it keeps its data', otherwise: 'the state directory' },
-  memory: { type: FLAG, default: false, summary: 'keep nothing on disk' },
+  data: { type: path('folder'), summary: 'folder for its data', otherwise: 'the state directory' },
+  memory: { type: FLAG, default: false, summary: 'keep its data in memory only' },
   port: { type: PORT, default: 4100, summary: 'port of the default region; 0 picks a free one' },
   lookupPort: { type: PORT, default: 4101, summary: 'port of the lookup lists' },
   euPort: { type: PORT, default: 4102, summary: 'port of the EU region' },
@@ -79,14 +79,14 @@ export const SANDBOX = {
   page: { type: FLAG, negated: true, summary: 'do not serve the page' },
   controlPort: { type: PORT, summary: 'serve the control API on this port' },
   host: { type: text('address'), default: '127.0.0.1', summary: 'address to listen on' },
-  expectToken: { type: text('token'), summary: 'accept this API key only', otherwise: 'any' },
+  expectToken: { type: text('token'), summary: 'accept only this API key', otherwise: 'any' },
   latency: { type: duration(), summary: 'wait before each answer' },
-  rowsPerSecond: { type: NUMBER, summary: 'speed of jobs', default: DEFAULT_LIMITS.rowsPerSecond },
+  rowsPerSecond: { type: NUMBER, summary: 'rows that a job processes per second', default: DEFAULT_LIMITS.rowsPerSecond },
   oneJobAtATime: { type: FLAG, summary: 'refuse a second job with 409' },
   maxItems: { type: NUMBER, summary: 'refuse larger requests with 413' },
   maxBytes: { type: SIZE_TYPE, summary: 'refuse larger bodies with 413' },
   rateLimit: { type: NUMBER, summary: 'requests per second; more are refused with 429' },
-  failJobs: { type: RATE_TYPE, summary: 'share of jobs that fail' },
+  failJobs: { type: RATE_TYPE, summary: 'share of jobs that fail, such as 0.1' },
   fault: {
     type: text('spec'),
     summary: 'simulate a fault, such as 503:first=3 or reset-after:p=0.1',

@@ -41,10 +41,10 @@ const isCompletedShort = ({ status, completed_rows, total_rows }: Summary['jobs'
 
 /** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, the next command. */
 export function summaryLines(summary: Summary, styles: Styles): string[] {
-  const { mark, words: usual, style } = OUTCOME[summary.status];
-  const words = summary.status === 'partial' ? `${usual}: ${partialWords(summary)}` : usual;
+  const { mark, words, style } = OUTCOME[summary.status];
+  const why = summary.status === 'partial' ? `: ${partialWords(summary)}` : '';
   return [
-    styles[style](`${mark} ${words}`) + tookText(summary, styles.dim),
+    styles[style](`${mark} ${words}`) + tookText(summary, styles.dim) + why,
     `  to        ${whereTo(summary)}`,
     `  rows      ${rowsLine(summary)}`,
     ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
