@@ -90,7 +90,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const called = commandWord(argv, program);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary);
-    if (entry.name === called) (await entry.load()).define(command, wire);
+    if (entry.name === called) (await entry.load()).define(command, wire, COMMANDS);
   }
   for (const command of [program, ...descendants(program)]) {
     command

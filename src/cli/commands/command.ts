@@ -15,9 +15,19 @@ export type Wire = <O>(
   run: (options: O, context: Context) => Promise<ExitCode>,
 ) => (...commanderArguments: unknown[]) => Promise<void>;
 
-/** A command's file exports `define`: it declares arguments, flags, examples and subcommands, and wires its actions. */
+/**
+ * A command's file exports `define`: it declares arguments, flags, examples and subcommands, and wires its actions.
+ * `commands` are all there are, for one that tells of the others.
+ */
 export interface CommandModule {
-  define(command: Command, wire: Wire): void;
+  define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void;
+}
+
+export interface CommandEntry {
+  name: string;
+  summary: string;
+  /** Loads the command's file. */
+  load(): Promise<CommandModule>;
 }
 
 /** Adds the `Examples:` section that every command has. Each line is run by a test. */
