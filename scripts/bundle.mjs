@@ -143,5 +143,35 @@ export async function bundle() {
     ...options,
     plugins: [...options.plugins, together(first.metafile)],
   });
-  return { files: new Map(outputFiles.map(({ path, text }) => [basename(path), text])), metafile };
+  const page = await bundlePage();
+  const files = [...outputFiles, ...page.outputFiles].map(({ path, text }) => [basename(path), text]);
+  return {
+    files: new Map(files),
+    metafile: {
+      inputs: { ...metafile.inputs, ...page.metafile.inputs },
+      outputs: { ...metafile.outputs, ...page.metafile.outputs },
+    },
+  };
+}
+
+/** The sandbox's page: one module and one style sheet for a browser, beside the rest. */
+function bundlePage() {
+  return build({
+    entryPoints: ['src/sandbox/page/client/page.tsx', 'src/sandbox/page/client/page.css'],
+    entryNames: '[name]',
+    outdir: 'dist',
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    // What knows light-dark().
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    minify: true,
+    charset: 'utf8',
+    legalComments: 'none',
+    metafile: true,
+    write: false,
+    logLevel: 'warning',
+  });
 }

@@ -7,7 +7,7 @@ import { openStore } from './store.js';
 import type { SandboxClock } from './types.js';
 import { createWorld, type World } from './world.js';
 
-export type SandboxData = Pick<World, 'profile' | 'pending' | 'reset' | 'close'>;
+export type SandboxData = Pick<World, 'profile' | 'profiles' | 'pending' | 'reset' | 'close'>;
 
 /**
  * Opens the data in a folder, also while a sandbox or a command uses it.

@@ -9,6 +9,8 @@ export interface Faults {
   add(spec: string): void;
   /** The specs that are set, as they were written, in order. */
   list(): string[];
+  /** Removes the first one that is written so; false when there is none. */
+  remove(spec: string): boolean;
   /** Removes all of them. */
   clear(): void;
 }
@@ -58,6 +60,11 @@ export function createFaultPlan(seed: number, failJobs: () => number): FaultPlan
   return {
     add: (spec) => void set.push({ fault: parseFault(spec), seen: 0 }),
     list: () => set.map((one) => one.fault.spec),
+    remove: (spec) => {
+      const at = set.findIndex((one) => one.fault.spec === spec);
+      if (at >= 0) set.splice(at, 1);
+      return at >= 0;
+    },
     clear: () => {
       set = [];
     },

@@ -17,8 +17,12 @@ export interface LedgerEntry {
   request_id: string;
   /** Status of the reply; null while there is none, or when it was never completed. */
   status: number | null;
+  /** Milliseconds from its headers to the end of its reply, by the sandbox's clock; null before that. */
+  duration_ms: number | null;
   /** The fault that struck, as it was written. */
   fault: string | null;
+  /** What the reply's first error says. */
+  error: string | null;
   /** Set when the request was carried out: it is in the store, whatever the client was told. */
   accepted: Accepted | null;
 }
@@ -36,11 +40,24 @@ export interface Accepted {
   job_id: string | null;
 }
 
+/** Which entries a page shows: `problems` were not answered with 2xx, or a fault struck them. */
+export const REQUEST_FILTERS = ['all', 'writes', 'polls', 'lookups', 'problems'] as const;
+export type RequestFilter = (typeof REQUEST_FILTERS)[number];
+
 export interface Ledger {
-  /** A new entry, for the exchange to fill in. */
+  /** Grows with every change of an entry. */
+  readonly revision: number;
+  readonly count: number;
+  /** A new entry, for the exchange to fill in; it says so with `changed` when it has. */
   open(entry: Omit<LedgerEntry, 'n'>): LedgerEntry;
+  changed(): void;
   /** Copies, oldest first, of those after ordinal `after`. */
   list(after?: number): LedgerEntry[];
+  /** Newest first, without the identifiers; `total` is how many the filter finds. */
+  page(filter: RequestFilter, offset: number, limit: number): { total: number; entries: LedgerEntry[] };
+  get(n: number): LedgerEntry | undefined;
+  /** The request that a job came of. */
+  ofJob(jobId: string): LedgerEntry | undefined;
   clear(): void;
 }
 
@@ -48,17 +65,63 @@ export interface Ledger {
 export function createLedger(most = 100_000): Ledger {
   let entries: LedgerEntry[] = [];
   let n = 0;
+  let revision = 0;
   return {
+    get revision() {
+      return revision;
+    },
+    get count() {
+      return entries.length;
+    },
     open(entry) {
       n++;
+      revision++;
       const opened = { n, ...entry };
       entries.push(opened);
       if (entries.length > most * 1.1) entries = entries.slice(-most);
       return opened;
     },
+    changed() {
+      revision++;
+    },
     list: (after = 0) => entries.filter((entry) => entry.n > after).map((entry) => structuredClone(entry)),
+    page(filter, offset, limit) {
+      const found = filter === 'all' ? entries : entries.filter((entry) => isOf(filter, entry));
+      const end = Math.max(0, found.length - offset);
+      const slice = found.slice(Math.max(0, end - limit), end).reverse();
+      return { total: found.length, entries: slice.map(withoutIds) };
+    },
+    get(wanted) {
+      // Ordinals have no gaps, and only the oldest are forgotten.
+      const entry = entries[wanted - (entries[0]?.n ?? 0)];
+      return entry && withoutIds(entry);
+    },
+    ofJob(jobId) {
+      const entry = entries.findLast(({ accepted }) => accepted?.job_id === jobId);
+      return entry && withoutIds(entry);
+    },
     clear() {
       entries = [];
+      revision++;
     },
   };
+}
+
+function isOf(filter: RequestFilter, { operation, status, fault, duration_ms }: LedgerEntry): boolean {
+  switch (filter) {
+    case 'writes':
+      return operation === 'submit' || operation === 'identify';
+    case 'polls':
+      return operation === 'job';
+    case 'lookups':
+      return operation === 'lookup';
+    case 'problems':
+      return fault !== null || (status === null ? duration_ms !== null : status >= 300);
+    default:
+      return true;
+  }
+}
+
+function withoutIds(entry: LedgerEntry): LedgerEntry {
+  return { ...entry, accepted: entry.accepted && { ...entry.accepted, ids: null } };
 }

@@ -8,6 +8,7 @@ import { deliver } from './deliver.js';
 import { carriesOut, distort } from './distort.js';
 import type { Fault } from './fault-spec.js';
 import type { FaultPlan } from './faults.js';
+import { answersTo } from './host.js';
 import type { Ledger } from './ledger.js';
 import { countRequest, type Limits, type RateWindow } from './limits.js';
 import { type Role, type Route, routeOf } from './routes.js';
@@ -16,6 +17,8 @@ import type { SandboxClock } from './types.js';
 
 /** What all listeners of a sandbox share. */
 export interface Shared {
+  /** The address that they listen on. */
+  host: string;
   service: Service;
   faults: FaultPlan;
   limits: Readonly<Limits>;
@@ -32,6 +35,9 @@ const SERVICE_HEADERS = {
   'cache-control': 'max-age=0, private, must-revalidate',
   server: 'profiles-sandbox',
 };
+
+/** Characters of an error that the ledger keeps. */
+const LONGEST_ERROR = 300;
 
 /** @param urlOf gives the listener's own URL once it listens */
 export function createListener(role: Role, urlOf: () => string, shared: Shared): Server {
@@ -54,7 +60,12 @@ async function exchange(
   const requestId = randomUUID();
   for (const [name, value] of Object.entries(SERVICE_HEADERS)) reply.setHeader(name, value);
   reply.setHeader('x-request-id', requestId);
-  const route = routeOf(role, method, url);
+  const route = answersTo(request.headers.host, shared.host)
+    ? routeOf(role, method, url)
+    : refuse(403, {
+        where: 'Host',
+        message: `this sandbox is for programs on this machine, not for ${request.headers.host}; --host lets others reach it`,
+      });
   const operation = 'operation' in route ? route.operation : null;
   const fault = operation === null || operation === 'openapi' ? undefined : faults.strike(operation);
   const entry = shared.ledger.open({
@@ -65,22 +76,34 @@ async function exchange(
     operation,
     request_id: requestId,
     status: null,
+    duration_ms: null,
     fault: fault?.spec ?? null,
+    error: null,
     accepted: null,
   });
-  if (limits.latencyMs > 0) await sleep(limits.latencyMs, undefined, { signal: stop }).catch(() => {});
+  const arrived = clock.now();
+  try {
+    if (limits.latencyMs > 0) await sleep(limits.latencyMs, undefined, { signal: stop }).catch(() => {});
+    const body = await readBody(request, limits.maxBytes, fault);
+    if (body === 'reset') return void request.socket.resetAndDestroy();
+    const incoming = { headers: request.headers, body, baseUrl };
+    const { answer, accepted } = await decide(route, incoming, fault, shared);
+    entry.accepted = accepted;
+    entry.error = answer.status >= 400 ? firstError(answer) : null;
+    if (stop.aborted) reply.shouldKeepAlive = false;
+    if (await deliver(reply, answer, fault, stop)) entry.status = answer.status;
+  } finally {
+    entry.duration_ms = Math.max(0, clock.now() - arrived);
+    shared.ledger.changed();
+  }
+}
 
-  const body = await readBody(request, limits.maxBytes, fault);
-  if (body === 'reset') return void request.socket.resetAndDestroy();
-  const { answer, accepted } = await decide(
-    route,
-    { headers: request.headers, body, baseUrl },
-    fault,
-    shared,
-  );
-  entry.accepted = accepted;
-  if (stop.aborted) reply.shouldKeepAlive = false;
-  if (await deliver(reply, answer, fault, stop)) entry.status = answer.status;
+/** What the reply says is wrong, first of all; null for a page of HTML. */
+function firstError({ body }: Answer): string | null {
+  if (!body.startsWith('{"errors":[')) return null;
+  const { errors } = JSON.parse(body) as { errors: { details: string; message: string }[] };
+  const [{ details, message } = { details: '', message: '' }] = errors;
+  return (details === '' ? message : `${details}: ${message}`).slice(0, LONGEST_ERROR);
 }
 
 /** What is answered, and what was carried out: these differ when a fault strikes. */

@@ -3,13 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
+import { type Api, createApi } from './api.js';
 import { createControl } from './control.js';
+import { createEvents } from './events.js';
 import { createFaultPlan, type Faults } from './faults.js';
 import { createLedger, type LedgerEntry } from './ledger.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { listen, stopServer } from './listen.js';
 import { createListener, type Shared } from './listener.js';
 import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, readLookups } from './lookups.js';
+import { createPage } from './page/server.js';
 import { createService } from './service.js';
 import { openStore } from './store.js';
 import type { Kind, Region, SandboxClock } from './types.js';
@@ -18,10 +21,17 @@ import { createWorld, type Profile } from './world.js';
 export interface SandboxOptions {
   /** Folder of `sandbox.db` and, where it exists, `sandbox-lookups.json`. Absent: memory. */
   dataDir?: string;
-  /** Default 127.0.0.1. The control listener is on loopback whatever this is. */
+  /** Default 127.0.0.1; then only requests for a name of this machine are answered. Control and page are on loopback whatever this is. */
   host?: string;
-  /** 0 (the default) picks a free port; null leaves the listener out. Control is left out unless asked for. */
-  ports?: { base?: number; lookup?: number; eu?: number | null; control?: number | null };
+  /** 0 (the default) picks a free port; null leaves the listener out. Control and page are left out unless asked for. */
+  ports?: {
+    base?: number;
+    lookup?: number;
+    eu?: number | null;
+    control?: number | null;
+    /** `4103 or free`: another port where that one is taken. */
+    page?: number | '4103 or free' | null;
+  };
   /** The only API key that is accepted; null accepts any well-formed one. Default: a random one of its own. */
   expectToken?: string | null;
   /** Default: the system's clock. */
@@ -47,6 +57,8 @@ export interface Sandbox {
   readonly lookupUrl: string;
   /** Listener of the control route; null unless `ports.control` asked for it. */
   readonly controlUrl: string | null;
+  /** Address of its page, with the key; null unless `ports.page` asked for it. */
+  readonly pageUrl: string | null;
   /** An API key that it accepts. */
   readonly token: string;
   /** Faults can be set and cleared while it runs. */
@@ -63,6 +75,9 @@ export interface Sandbox {
   stop(): Promise<void>;
 }
 
+const LOOPBACK = '127.0.0.1';
+const PAGE_PORT = 4103;
+
 /**
  * Starts the service.
  * @throws UsageError for a port that is taken or a fault spec that cannot be read; StateError for its data;
@@ -74,13 +89,17 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const faults = createFaultPlan(options.seed ?? 1, () => limits.failJobs);
   for (const spec of options.faults ?? []) faults.add(spec);
   const lookups = options.lookups ? { ...DEFAULT_LOOKUPS, ...options.lookups } : lookupsOf(dataDir);
-  const world = createWorld(openStore(dataDir), clock, lookups);
+  const addresses: { base: string; eu: string | null; lookup: string } = { base: '', eu: null, lookup: '' };
+  const world = createWorld(openStore(dataDir), clock, lookups, (region) =>
+    region === 'eu' ? (addresses.eu ?? '') : addresses.base,
+  );
   const ledger = createLedger();
   const { expectToken = randomBytes(24).toString('base64url') } = options;
   const stopping = new AbortController();
   const servers: Server[] = [];
 
   const shared: Shared = {
+    host,
     service: createService({
       world,
       limits,
@@ -102,8 +121,20 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     ledger.clear();
     faults.restart();
   };
+  const api: Api = createApi({
+    world,
+    faults,
+    limits,
+    ledger,
+    clock,
+    anyToken: expectToken === null,
+    addresses: () => addresses,
+    reset,
+  });
+  const events = createEvents(api.overview);
   const stop = async (): Promise<void> => {
     stopping.abort();
+    events.stop();
     await Promise.all(servers.map(stopServer));
     world.close();
   };
@@ -121,6 +152,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return url;
   };
 
+  const openPage = async (port: number | '4103 or free'): Promise<string> => {
+    const { server, path } = createPage(api, events);
+    const at = (wanted: number): Promise<string> => open(LOOPBACK, wanted, '--page-port', () => server);
+    if (typeof port === 'number') return (await at(port)) + path;
+    return (await at(PAGE_PORT).catch(() => at(0))) + path;
+  };
+
   try {
     const base = (region: Region, port: number, flag: string): Promise<string> =>
       open(host, port, flag, (url) => createListener({ type: 'base', region }, url, shared));
@@ -129,17 +167,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       createListener({ type: 'lookup' }, own, shared),
     );
     const euUrl = ports.eu === null ? null : await base('eu', ports.eu ?? 0, '--eu-port');
+    Object.assign(addresses, { base: url, eu: euUrl, lookup: lookupUrl });
+    const { control = null, page = null } = ports;
     const controlUrl =
-      ports.control === undefined || ports.control === null
+      control === null
         ? null
-        : await open('127.0.0.1', ports.control, '--control-port', () =>
-            createControl({ faults, limits, ledger, reset }),
-          );
+        : await open(LOOPBACK, control, '--control-port', () => createControl(api, events));
+    const pageUrl = page === null ? null : await openPage(page);
     return {
       url,
       euUrl,
       lookupUrl,
       controlUrl,
+      pageUrl,
       token: expectToken ?? randomBytes(24).toString('base64url'),
       faults,
       limits,

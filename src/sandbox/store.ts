@@ -6,8 +6,9 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Item } from './body.js';
 import { openDatabase } from './database.js';
-import type { Piece } from './profile.js';
+import { ProfileIndex } from './profile-index.js';
 import type { DataType } from './properties.js';
+import type { Upsert } from './story.js';
 import { appliedRows, type JobPlan, jobEnd } from './timeline.js';
 import type { Kind, Region } from './types.js';
 
@@ -33,6 +34,18 @@ export interface Counts {
   jobs: number;
 }
 
+/** A submission and its number. */
+export interface NumberedSubmission extends Submission {
+  n: number;
+}
+
+export interface JobCounts {
+  total: number;
+  unfinished: number;
+  /** Of those that ended. */
+  failed: number;
+}
+
 export interface Store {
   /** Random, made with the data: keeps its job ids apart from another sandbox's. */
   readonly instance: string;
@@ -44,7 +57,14 @@ export interface Store {
   /** How many jobs of a region have not ended at `now`. */
   unfinished(region: Region, now: number): number;
   /** What completed jobs said about a profile, in order of completion. */
-  pieces(region: Region, kind: Kind, id: string, now: number): Piece[];
+  upserts(region: Region, kind: Kind, id: string, now: number): Upsert[];
+  /** All profiles as they are now. */
+  readonly profiles: ProfileIndex;
+  /** Jobs of both regions, newest first. */
+  jobs(offset: number, limit: number): NumberedSubmission[];
+  jobCounts(now: number): JobCounts;
+  /** Identifiers that a submission holds; none where they were dropped as repeated. */
+  idsOf(n: number, limit: number): string[];
   /** Whether a job that has not completed at `now` holds the profile. */
   pending(region: Region, kind: Kind, id: string, now: number): boolean;
   /** Of users' imports that completed, in all regions, in order of completion. */
@@ -62,17 +82,19 @@ export interface Store {
  * @throws StateError
  */
 export function openStore(dataDir: string | null): Store {
-  return new SqliteStore(openDatabase(dataDir));
+  return new SqliteStore(openDatabase(dataDir), dataDir === null);
 }
 
 class SqliteStore implements Store {
   readonly instance: string;
+  readonly profiles: ProfileIndex;
   readonly #db: DatabaseSyncInstance;
   readonly #submission;
   readonly #entry;
 
-  constructor(db: DatabaseSyncInstance) {
+  constructor(db: DatabaseSyncInstance, inMemory: boolean) {
     this.#db = db;
+    this.profiles = new ProfileIndex(db, inMemory);
     this.instance = this.#one<{ value: string }>("SELECT value FROM meta WHERE key = 'instance'").value;
     this.#submission = db.prepare(
       `INSERT INTO submission (bulk, region, kind, rows, bytes, sha256, accepted_at, duration_ms, fate, ends_at, applies_at, properties)
@@ -141,20 +163,35 @@ class SqliteStore implements Store {
 
   get(n: number): Submission | undefined {
     const [row] = this.#all<SubmissionRow>('SELECT * FROM submission WHERE n = ?', n);
-    return (
-      row && {
-        bulk: row.bulk === 1,
-        region: row.region,
-        kind: row.kind,
-        rows: row.rows,
-        bytes: row.bytes,
-        sha256: row.sha256,
-        acceptedAt: row.accepted_at,
-        durationMs: row.duration_ms,
-        fate: JSON.parse(row.fate) as Submission['fate'],
-        properties: JSON.parse(row.properties) as Submission['properties'],
-      }
+    return row && submissionOf(row);
+  }
+
+  jobs(offset: number, limit: number): NumberedSubmission[] {
+    const rows = this.#all<SubmissionRow>(
+      'SELECT * FROM submission WHERE bulk ORDER BY n DESC LIMIT ? OFFSET ?',
+      limit,
+      offset,
     );
+    return rows.map((row) => ({ n: row.n, ...submissionOf(row) }));
+  }
+
+  jobCounts(now: number): JobCounts {
+    return this.#one<JobCounts>(
+      `SELECT count(*) AS total,
+         count(*) FILTER (WHERE ends_at IS NULL OR ends_at > ?1) AS unfinished,
+         count(*) FILTER (WHERE ends_at <= ?1 AND fate = '{"type":"failed"}') AS failed
+       FROM submission WHERE bulk`,
+      now,
+    );
+  }
+
+  idsOf(n: number, limit: number): string[] {
+    const rows = this.#all<{ id: string }>(
+      'SELECT DISTINCT id FROM entry WHERE submission = ? LIMIT ?',
+      n,
+      limit,
+    );
+    return rows.map(({ id }) => id);
   }
 
   unfinished(region: Region, now: number): number {
@@ -165,9 +202,9 @@ class SqliteStore implements Store {
     ).n;
   }
 
-  pieces(region: Region, kind: Kind, id: string, now: number): Piece[] {
-    return this.#all<Piece>(
-      `SELECT e.company_id AS companyId, e.metadata
+  upserts(region: Region, kind: Kind, id: string, now: number): Upsert[] {
+    const rows = this.#all<Omit<Upsert, 'bulk'> & { bulk: number }>(
+      `SELECT s.n, s.bulk, s.applies_at AS at, e.company_id AS companyId, e.metadata
        FROM submission s CROSS JOIN entry e ON e.submission = s.n AND e.id = ?
        WHERE s.region = ? AND s.kind = ? AND s.applies_at <= ?
        ORDER BY s.applies_at, s.n, e.ordinal`,
@@ -176,6 +213,7 @@ class SqliteStore implements Store {
       kind,
       now,
     );
+    return rows.map((row) => ({ ...row, bulk: row.bulk === 1 }));
   }
 
   pending(region: Region, kind: Kind, id: string, now: number): boolean {
@@ -227,7 +265,23 @@ class SqliteStore implements Store {
   }
 }
 
+function submissionOf(row: SubmissionRow): Submission {
+  return {
+    bulk: row.bulk === 1,
+    region: row.region,
+    kind: row.kind,
+    rows: row.rows,
+    bytes: row.bytes,
+    sha256: row.sha256,
+    acceptedAt: row.accepted_at,
+    durationMs: row.duration_ms,
+    fate: JSON.parse(row.fate) as Submission['fate'],
+    properties: JSON.parse(row.properties) as Submission['properties'],
+  };
+}
+
 interface SubmissionRow {
+  n: number;
   bulk: number;
   region: Region;
   kind: Kind;

@@ -73,6 +73,31 @@ export function jobAt(plan: JobPlan, now: number): JobState {
   return { ...underWay(plan, elapsedMs / plan.durationMs), elapsedMs, endedAt: null };
 }
 
+/** One state of a job, and when it began and ends, milliseconds since the epoch; `until` is null for one without end. */
+export interface JobPhase {
+  status: string;
+  from: number;
+  until: number | null;
+}
+
+/** All states that the job passes through, past and to come; the last one is where it ends, or stays. */
+export function jobPhases(plan: JobPlan): JobPhase[] {
+  const { acceptedAt, durationMs, fate } = plan;
+  const at = (share: number): number => acceptedAt + Math.round(durationMs * share);
+  const named = 'status' in fate ? fate.status : undefined;
+  const known = PHASES.some((phase) => phase.status === named);
+  const phases: JobPhase[] = [];
+  for (const phase of PHASES) {
+    const status = phase === PROCESSING && named !== undefined && !known ? named : phase.status;
+    const stays = fate.type === 'stuck' && status === named;
+    phases.push({ status, from: at(phase.from), until: stays ? null : at(phase.until) });
+    if (stays) return phases;
+    if (fate.type === 'failed' && phase === PROCESSING) break;
+  }
+  const status = fate.type === 'failed' ? 'failed' : 'completed';
+  return [...phases, { status, from: jobEnd(plan) ?? at(1), until: null }];
+}
+
 /** For a stuck job time stands still in the middle of its state. A state that no job passes through is shown for `processing`. */
 function underWay({ rows, fate }: JobPlan, share: number): { status: string; completedRows: number } {
   const named = 'status' in fate ? fate.status : undefined;

@@ -4,13 +4,15 @@
  */
 import type { LookupList } from '../engine/service/names.js';
 import type { Bulk, Item } from './body.js';
-import { parseJobId } from './job-id.js';
+import { formatJobId, parseJobId } from './job-id.js';
 import { type JobRecord, jobRecord } from './job-record.js';
 import type { Lookups } from './lookups.js';
 import { mergePieces } from './profile.js';
+import type { ProfilePage, ProfileQuery } from './profile-index.js';
 import { userProperties } from './properties.js';
-import type { Counts, Store, Submission } from './store.js';
-import { type Fate, jobDuration } from './timeline.js';
+import type { Counts, JobCounts, NumberedSubmission, Store, Submission } from './store.js';
+import { type Chapter, storyOf } from './story.js';
+import { type Fate, type JobPhase, jobDuration, jobPhases } from './timeline.js';
 import { ID_FIELD, type Kind, type Region, type SandboxClock } from './types.js';
 
 /** Where a request arrived and what its body was. */
@@ -35,6 +37,17 @@ export interface Profile {
   json: string;
 }
 
+/** A job as its owner sees it: the record, and what was decided about it when it was accepted. */
+export interface JobView {
+  n: number;
+  region: Region;
+  record: JobRecord;
+  phases: JobPhase[];
+}
+
+/** Entries that are taken into the list of profiles at once, while others wait for an answer. */
+const SLICE = 500;
+
 export interface World {
   /** Endpoints 1 and 3. `busy`: a job of the region has not ended, and only one may run. `fate` is asked once it is accepted. */
   submit(arrival: Arrival, kind: Kind, bulk: Bulk, rules: JobRules): JobRecord | 'busy';
@@ -47,6 +60,21 @@ export interface World {
   profile(kind: Kind, id: string, region: Region): Profile | undefined;
   /** Whether a job under way will touch the profile when it completes. */
   pending(kind: Kind, id: string, region: Region): boolean;
+  /** How the profile became what it is, oldest first; empty where there is none. */
+  story(kind: Kind, id: string, region: Region): (Chapter & { jobId: string | null })[];
+  /** Profiles as they are now. @param patient lets others work in between; else it is done at once */
+  profiles(query: ProfileQuery, patient?: boolean): Promise<ProfilePage>;
+  /** Takes a slice of what was applied into the list of profiles; true when nothing is left. */
+  catchUp(): boolean;
+  /** Jobs of all regions, newest first. */
+  jobs(offset: number, limit: number): JobView[];
+  jobView(jobId: string): JobView | undefined;
+  /** Identifiers that a completed job upserted, up to so many. */
+  idsOf(n: number, limit: number): string[];
+  jobCounts(): JobCounts;
+  profileCounts(): Record<Region, Record<Kind, number>>;
+  /** Grows with every change of the list of profiles. */
+  readonly revision: number;
   /** Erases all profiles and jobs; gives what there was. */
   reset(): Counts;
   close(): void;
@@ -58,9 +86,22 @@ export interface JobRules {
   fate(): Fate;
 }
 
-/** @param lookups the lists that no import changes */
-export function createWorld(store: Store, clock: SandboxClock, lookups: Lookups): World {
+/**
+ * @param lookups the lists that no import changes
+ * @param baseUrl of the listener of a region, for links; empty where there is none
+ */
+export function createWorld(
+  store: Store,
+  clock: SandboxClock,
+  lookups: Lookups,
+  baseUrl: (region: Region) => string = () => '',
+): World {
   const { instance } = store;
+  const view = (submission: NumberedSubmission): JobView => {
+    const { n, region } = submission;
+    const at = { now: clock.now(), instance, baseUrl: baseUrl(region) };
+    return { n, region, record: jobRecord('status', n, submission, at), phases: jobPhases(submission) };
+  };
 
   return {
     submit(arrival, kind, bulk, rules) {
@@ -118,7 +159,7 @@ export function createWorld(store: Store, clock: SandboxClock, lookups: Lookups)
     },
 
     profile(kind, id, region) {
-      const pieces = store.pieces(region, kind, id, clock.now());
+      const pieces = store.upserts(region, kind, id, clock.now());
       if (pieces.length === 0) return undefined;
       const { companyId, metadata } = mergePieces(pieces);
       const parts = [`${JSON.stringify(ID_FIELD[kind])}:${JSON.stringify(id)}`];
@@ -132,6 +173,49 @@ export function createWorld(store: Store, clock: SandboxClock, lookups: Lookups)
         metadata: JSON.parse(metadata) as Record<string, unknown>,
         json: `{${parts.join(',')}}`,
       };
+    },
+
+    story: (kind, id, region) =>
+      storyOf(store.upserts(region, kind, id, clock.now())).map((chapter) => ({
+        ...chapter,
+        jobId: chapter.bulk ? formatJobId(region, instance, chapter.n) : null,
+      })),
+
+    async profiles(query, patient = false) {
+      const { profiles } = store;
+      while (!profiles.advance(clock.now(), patient ? SLICE : Number.MAX_SAFE_INTEGER))
+        await new Promise((resolve) => setImmediate(resolve));
+      return profiles.list(query);
+    },
+
+    catchUp: () => store.profiles.advance(clock.now(), SLICE),
+
+    jobs: (offset, limit) => store.jobs(offset, limit).map(view),
+
+    jobView(jobId) {
+      for (const region of ['default', 'eu'] as const) {
+        const n = parseJobId(jobId, region, instance);
+        const submission = n === undefined ? undefined : store.get(n);
+        if (n !== undefined && submission?.bulk && submission.region === region)
+          return view({ n, ...submission });
+      }
+      return undefined;
+    },
+
+    idsOf: (n, limit) => store.idsOf(n, limit),
+
+    jobCounts: () => store.jobCounts(clock.now()),
+
+    profileCounts() {
+      const count = (region: Region) => ({
+        companies: store.profiles.count('companies', region),
+        users: store.profiles.count('users', region),
+      });
+      return { default: count('default'), eu: count('eu') };
+    },
+
+    get revision() {
+      return store.profiles.revision;
     },
 
     pending: (kind, id, region) => store.pending(region, kind, id, clock.now()),

@@ -24,8 +24,8 @@ import {
   type RowCounts,
   type Summary,
 } from '../../src/engine/model.js';
-import { DEFAULTS, type ImportOptions } from '../../src/engine/options.js';
-import { MAX_CELL_BYTES, NO_RULES } from '../../src/engine/read/index.js';
+import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
+import { NO_RULES } from '../../src/engine/read/index.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import { openState, type State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
@@ -199,15 +199,15 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
   if (one.users) writeFileSync(join(machine.folder, 'users.csv'), csv('users', one.users));
   const { chunkSize, concurrency, retries, continueOnError, changedOnly, wait } = one;
   return {
-    ...DEFAULTS,
+    ...importNumbers({}),
     paths: one.users ? ['companies.csv', 'users.csv'] : ['companies.csv'],
-    maxCellBytes: MAX_CELL_BYTES,
     rules: NO_RULES,
     chunkSize,
     concurrency,
     retries,
     continueOnError,
     changedOnly,
+    refreshAfterMs: null,
     wait,
     waitTimeoutMs: null,
     intervalMs: null,

@@ -51,7 +51,7 @@ describe('a start loads', () => {
     const inputs = filesOf('src/engine/service/client.ts').flatMap((file) =>
       Object.keys(outputs[file]!.inputs),
     );
-    expect(inputs).toContain('node_modules/undici/lib/dispatcher/agent.js');
+    expect(inputs).toContain('node_modules/undici/lib/dispatcher/pool.js');
     expect(inputs.filter((input) => /undici\/lib\/(?:web\/fetch|dispatcher\/client-h2)/.test(input))).toEqual(
       [],
     );

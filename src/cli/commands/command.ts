@@ -1,10 +1,17 @@
-/** What a command file is made of: flags, options, run, print (house rule 1). */
+/** What a command file is made of: options, run, print; its flags are in the table (`cli/options`). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
+import type { Flags } from '../options/index.js';
 
-export type Flags = Record<string, unknown>;
+export type { Flags };
+
+/** An exit code that stands for several things, and which of them it is. */
+export interface Ending {
+  exit: ExitCode;
+  message: string;
+}
 
 /**
  * Makes a commander action of two parts: `options` turns words and flags into a validated object (throws
@@ -12,11 +19,11 @@ export type Flags = Record<string, unknown>;
  */
 export type Wire = <O>(
   options: (args: readonly string[], flags: Flags, context: Context) => O | Promise<O>,
-  run: (options: O, context: Context) => Promise<ExitCode>,
+  run: (options: O, context: Context) => Promise<ExitCode | Ending>,
 ) => (...commanderArguments: unknown[]) => Promise<void>;
 
 /**
- * A command's file exports `define`: it declares arguments, flags, examples and subcommands, and wires its actions.
+ * A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions.
  * `commands` are all there are, for one that tells of the others.
  */
 export interface CommandModule {
@@ -28,6 +35,18 @@ export interface CommandEntry {
   summary: string;
   /** Loads the command's file. */
   load(): Promise<CommandModule>;
+}
+
+/** Declares a command: its arguments, examples and subcommands, and the options that the table gives each of them. */
+export async function declare(
+  entry: CommandEntry,
+  command: Command,
+  wire: Wire,
+  commands: readonly CommandEntry[],
+): Promise<void> {
+  const [{ define }, { declareOptions }] = await Promise.all([entry.load(), import('../options/index.js')]);
+  define(command, wire, commands);
+  declareOptions(command);
 }
 
 /** Adds the `Examples:` section that every command has. Each line is run by a test. */

@@ -4,9 +4,8 @@ import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { type CommandEntry, examples, type Wire } from './command.js';
-import { TOPICS } from './topics/index.js';
-import { twoColumns } from './topics/layout.js';
+import { type CommandEntry, declare, examples, type Wire } from './command.js';
+import { TOPICS, twoColumns } from './topics.js';
 
 export function define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void {
   // Words are not declared as arguments: the root's list of commands would show them for this one alone.
@@ -41,35 +40,35 @@ async function textAbout(
   words: readonly string[],
 ): Promise<string> {
   const topic = words.length === 1 ? TOPICS.find(({ name }) => name === words[0]) : undefined;
-  if (topic) return topic.load();
+  if (topic) return topic.text();
   let command = root;
   for (const word of words) {
     const child = command.commands.find((candidate) => candidate.name() === word);
     if (!child) throw unknown(command, word, words);
-    await declare(root, child, commands);
+    await known(root, child, commands);
     command = child;
   }
   return helpOf(command);
 }
 
 /** The root knows its commands by name only, until one is asked for. */
-async function declare(root: Command, command: Command, commands: readonly CommandEntry[]): Promise<void> {
+async function known(root: Command, command: Command, commands: readonly CommandEntry[]): Promise<void> {
   const entry = commands.find(({ name }) => name === command.name());
   const unwired: Wire = () => async () => {};
   if (command.parent !== root || !entry || entry.name === 'help') return;
-  (await entry.load()).define(command, unwired, commands);
+  await declare(entry, command, unwired, commands);
 }
 
 function unknown(command: Command, word: string, words: readonly string[]): UsageError {
   const before = words.slice(0, words.indexOf(word));
   const names = command.commands.map((child) => child.name());
-  const known = before.length === 0 ? [...names, ...TOPICS.map(({ name }) => name)] : names;
-  const like = nearest(word, known);
+  const all = before.length === 0 ? [...names, ...TOPICS.map(({ name }) => name)] : names;
+  const like = nearest(word, all);
   return new UsageError(`there is no help about "${[...before, word].join(' ')}"`, {
     hint: like
       ? `did you mean "${['profiles help', ...before, like].join(' ')}"?`
-      : known.length > 0
-        ? `known: ${known.join(', ')}`
+      : all.length > 0
+        ? `known: ${all.join(', ')}`
         : `profiles help ${before.join(' ')} tells all there is`,
   });
 }

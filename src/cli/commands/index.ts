@@ -25,8 +25,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'config', summary: 'read and write the config file', load: () => import('./config.js') },
   {
     name: 'doctor',
-    summary: 'check config, state, reachability, authorisation and clock',
+    summary: 'check config, state, reachability, authorization and clock',
     load: () => import('./doctor.js'),
+  },
+  {
+    name: 'state',
+    summary: 'show, check or back up what is remembered of imports',
+    load: () => import('./state.js'),
   },
   {
     name: 'sandbox',

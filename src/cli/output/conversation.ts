@@ -17,14 +17,15 @@ export interface Reporter {
 }
 
 interface ConversationOptions {
+  mode: 'text' | 'json' | 'ndjson';
   stdout: TextStream;
   stderr: TextStream;
   env: Env;
   flags: OutputFlags;
   clock: { now(): number; monotonic(): number };
   progress: ProgressMode;
-  /** Whether it ends with the summary (and, after `--dry-run`, the plan on stdout), or leaves that to another and only says what went wrong. */
-  summary: boolean;
+  /** Whether stdout has failed: then the summary is said here, whoever was to print it. */
+  stdoutLost: () => boolean;
 }
 
 /** With `--quiet`, only the plan of a dry run and what went wrong are left. */
@@ -40,12 +41,13 @@ export function conversation(options: ConversationOptions): Reporter {
 
   const conclude = async (summary: Summary): Promise<void> => {
     display.close();
-    if (options.summary && summary.plan) {
+    const { mode, stdoutLost } = options;
+    if (mode === 'text' && summary.plan && !stdoutLost()) {
       const { planText } = await import('./plan-text.js'); // tables are drawn for a dry run alone
       const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
       await writeOut(stdout, planText(summary.plan, form));
     }
-    const whole = options.summary && !flags.quiet;
+    const whole = (mode === 'text' || stdoutLost()) && !flags.quiet;
     const lines = whole ? summaryLines(summary, styles) : failureLines(summary, styles);
     await writeOut(stderr, lines.map((line) => `${line}\n`).join(''));
   };

@@ -1,6 +1,7 @@
 /** The progress of an import: a fold over its events, shown as a live region or as one plain line. */
 import type { ImportEvent } from '../../engine/model.js';
-import { byteSize, count, grouped, roughly } from '../../engine/numbers.js';
+import { count, grouped, roughly } from '../../engine/numbers.js';
+import { formatSize } from '../../engine/size.js';
 import type { DisplayView } from './display.js';
 import { JobBoard } from './job-board.js';
 import { layout } from './layout.js';
@@ -38,7 +39,7 @@ export class ImportProgress implements DisplayView {
         [
           { text: `planned ${count(read, 'row')}`, rank: 0 },
           { text: requests, rank: 1 },
-          { text: byteSize(event.plan.bytes), rank: 2, style: this.#styles.dim },
+          { text: formatSize(event.plan.bytes), rank: 2, style: this.#styles.dim },
         ],
         columns,
         `${this.#styles.green('✓')} `,

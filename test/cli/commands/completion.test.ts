@@ -120,7 +120,7 @@ describe('scripts', () => {
   it('zsh: colons in values are escaped', async () => {
     const { stdout } = await cli(['completion', 'zsh']);
     expect(stdout.split('\n').filter((line) => line.includes('comp//:/'))).toEqual([
-      expect.stringContaining('comp=${comp//:/\\\\:}'),
+      expect.stringContaining('{comp//:/\\\\:}'),
     ]);
   });
   it.each(['bash', 'zsh', 'fish', 'powershell'])('%s', async (shell) => {

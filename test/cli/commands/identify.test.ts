@@ -58,7 +58,7 @@ describe('identify', () => {
 
   test.for([
     { args: ['company', ''], says: 'the identifier is empty' },
-    { args: ['company', 'c', '--set', 'novalue'], says: '--set: "novalue" is not of the form name=value' },
+    { args: ['company', 'c', '--set', 'novalue'], says: '--set: "novalue" is not of the form key=value' },
     { args: ['company', 'c', '--metadata', '[1]'], says: '--metadata: this is not a JSON object' },
     { args: ['company', 'c', '--metadata', '{'], says: '--metadata: this is not JSON' },
     { args: ['company', 'c', '--company', 'x'], says: 'unknown option --company' },

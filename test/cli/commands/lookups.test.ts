@@ -109,12 +109,11 @@ describe('lookups', () => {
     ['embeds --columns titel', 'did you mean "title"?'],
     ['embeds --filter titel=x', 'did you mean "title"?'],
     ['embeds --sort -ids', 'did you mean "id"?'],
-    ['embeds --filter title', 'write --filter type=card'],
-    ['embeds --limit ten', 'write --limit 20'],
+    ['embeds --filter title', 'write --filter key=value'],
     ['embeds --columns ,', 'write --columns a,b'],
     ['embeds --csv --ndjson', 'choose one of them'],
     ['embeds --json --csv', 'choose one of them'],
-  ] as const)('a mistake is exit 2 with the mend: %s', async ([words, hint], { sandbox }) => {
+  ] as const)('a mistake is exit 2 with a hint: %s', async ([words, hint], { sandbox }) => {
     const { code, stdout, stderr } = await lookups(words, environmentOf(sandbox));
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(`  ${hint}\n`);

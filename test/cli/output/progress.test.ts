@@ -167,7 +167,7 @@ describe('ImportProgress', () => {
   test('jobs stand below, and a line stays for each that ended and for the plan', () => {
     const { progress } = importing();
     expect(progress.apply({ type: 'plan', plan: aPlan() }, 80)).toBe(
-      '✓ planned 50,000 rows  10 requests  4.2 MB',
+      '✓ planned 50,000 rows  10 requests  4 MiB',
     );
     progress.apply(aProgress('sending', 5_000), 80);
     expect(

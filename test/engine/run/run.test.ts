@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { test as base, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import type { Kind } from '../../../src/engine/model.js';
-import { DEFAULTS, type ImportOptions } from '../../../src/engine/options.js';
+import { type ImportOptions, importNumbers } from '../../../src/engine/options.js';
 import { NO_RULES } from '../../../src/engine/read/index.js';
 import { identityOf, newRunId, restoreOptions, storeOptions } from '../../../src/engine/run/run.js';
 import type { StoredRun } from '../../../src/engine/state/runs.js';
@@ -23,7 +23,7 @@ const test = base.extend<{ state: State }>({
 });
 
 const OPTIONS: ImportOptions = {
-  ...DEFAULTS,
+  ...importNumbers({}),
   maxCellBytes: 1_048_576,
   paths: ['companies.csv'],
   rules: NO_RULES,
@@ -33,6 +33,7 @@ const OPTIONS: ImportOptions = {
   invalid: 'none',
   rejects: null,
   changedOnly: false,
+  refreshAfterMs: null,
   continueOnError: false,
   dryRun: false,
   checkProperties: false,
@@ -155,6 +156,7 @@ describe('options of a run', () => {
       identity: 'i',
       status: 'running',
       finished: false,
+      item_format: 1,
       options: storeOptions(state, run, options),
       started_at: '2026-01-15T12:00:00.000Z',
       inputs: [],

@@ -1,0 +1,227 @@
+/**
+ * The sandbox's own API: what it holds and what it does, for its page and for tests in other processes and other
+ * languages (docs/sandbox-api.md). The control route and the page serve it, each with its own idea of who may ask.
+ */
+import * as z from 'zod';
+import { UsageError } from '../engine/errors.js';
+import { type Answer, json, refuse } from './answer.js';
+import type { Faults } from './faults.js';
+import { type Ledger, REQUEST_FILTERS } from './ledger.js';
+import type { Limits } from './limits.js';
+import type { JobDetail, JobList, Overview, ProfileList, PropertyList, RequestList } from './page/wire.js';
+import { limitsOf, settingsOf, settingsSchema } from './settings.js';
+import type { SandboxClock } from './types.js';
+import { jobLine, profileDetail, profileLine, requestLine } from './views.js';
+import type { World } from './world.js';
+
+export interface ApiParts {
+  world: World;
+  faults: Faults;
+  limits: Limits;
+  ledger: Ledger;
+  clock: SandboxClock;
+  /** Whether any well-formed API key is accepted. */
+  anyToken: boolean;
+  /** Known once they listen. */
+  addresses(): { base: string; eu: string | null; lookup: string };
+  reset(): void;
+}
+
+export interface Api {
+  /** @param target path and query, such as `/profiles?kind=users` */
+  answer(method: string, target: string, body: string): Promise<Answer>;
+  overview(): Overview;
+}
+
+/** Of lists: rows that are given unless more or fewer are asked for, and at most. */
+const PAGE_SIZE = 50;
+const LARGEST_PAGE = 1_000;
+/** Identifiers that a job lists. */
+const MOST_IDS = 20;
+
+const faultSchema = z.strictObject({ spec: z.string() });
+const pageQuery = {
+  offset: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(1).max(LARGEST_PAGE).default(PAGE_SIZE),
+};
+const profileQuery = {
+  kind: z.enum(['companies', 'users']),
+  region: z.enum(['default', 'eu']).default('default'),
+};
+const profilesQuery = z.strictObject({
+  ...profileQuery,
+  ...pageQuery,
+  search: z.string().default(''),
+  sort: z
+    .string()
+    .regex(/^-?(?!-)./s)
+    .default('-updated'),
+});
+const oneProfileQuery = z.strictObject({ ...profileQuery, id: z.string().min(1) });
+const requestsQuery = z.strictObject({ ...pageQuery, only: z.enum(REQUEST_FILTERS).default('all') });
+
+type Handler = (query: URLSearchParams, body: string) => Answer | Promise<Answer>;
+
+export function createApi(parts: ApiParts): Api {
+  const { world, faults, limits, ledger, clock } = parts;
+  const now = (): string => new Date(clock.now()).toISOString();
+
+  function overview(): Overview {
+    const upToDate = world.catchUp();
+    const { base, eu, lookup } = parts.addresses();
+    return {
+      now: now(),
+      profiles: world.profileCounts(),
+      up_to_date: upToDate,
+      jobs: world.jobCounts(),
+      requests: ledger.count,
+      settings: settingsOf(limits),
+      faults: faults.list(),
+      base_url: base,
+      eu_base_url: eu,
+      lookup_base_url: lookup,
+      any_token: parts.anyToken,
+      revisions: { profiles: world.revision, requests: ledger.revision },
+    };
+  }
+
+  const profile: Handler = (query) =>
+    withQuery(query, oneProfileQuery, ({ kind, region, id }) => {
+      const held = world.profile(kind, id, region);
+      const pending = world.pending(kind, id, region);
+      if (held === undefined)
+        return missing(pending ? 'no job that holds this profile has completed' : 'no such profile');
+      return json(200, profileDetail(held, world.story(kind, id, region), pending));
+    });
+
+  const routes: Record<string, Handler> = {
+    'GET /overview': () => json(200, overview()),
+    'GET /profiles': (query) =>
+      withQuery(query, profilesQuery, async ({ kind, region, search, sort, offset, limit }) => {
+        const by = { by: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
+        const page = await world.profiles({ kind, region, search, sort: by, offset, limit }, true);
+        const { total, found, rows } = page;
+        return json(200, {
+          kind,
+          region,
+          total,
+          found,
+          profiles: rows.map(profileLine),
+        } satisfies ProfileList);
+      }),
+    'GET /profile': profile,
+    'GET /profile.json': (query) =>
+      withQuery(query, oneProfileQuery, ({ kind, region, id }) => {
+        const held = world.profile(kind, id, region);
+        // As text: numbers stay as they were sent.
+        return held ? { ...json(200, null), body: held.json } : missing('no such profile');
+      }),
+    'GET /jobs': (query) =>
+      withQuery(query, z.strictObject(pageQuery), ({ offset, limit }) => {
+        const jobs = world.jobs(offset, limit).map(jobLine);
+        return json(200, { now: now(), total: world.jobCounts().total, jobs } satisfies JobList);
+      }),
+    'GET /job': (query) =>
+      withQuery(query, z.strictObject({ id: z.string() }), ({ id }) => {
+        const job = world.jobView(id);
+        if (job === undefined) return missing('no such job');
+        const request = ledger.ofJob(id);
+        return json(200, {
+          now: now(),
+          job: jobLine(job),
+          ids: job.record.status === 'completed' ? world.idsOf(job.n, MOST_IDS) : [],
+          request: request ? requestLine(request) : null,
+        } satisfies JobDetail);
+      }),
+    'GET /requests': (query) =>
+      withQuery(query, requestsQuery, ({ only, offset, limit }) => {
+        const { total, entries } = ledger.page(only, offset, limit);
+        return json(200, { total, requests: entries.map(requestLine) } satisfies RequestList);
+      }),
+    'GET /request': (query) =>
+      withQuery(query, z.strictObject({ n: z.coerce.number().int().min(1) }), ({ n }) => {
+        const entry = ledger.get(n);
+        return entry
+          ? json(200, requestLine(entry))
+          : missing('no such request since it started or was reset');
+      }),
+    'GET /properties': () => json(200, { properties: world.lookup('user_properties') } as PropertyList),
+    'GET /faults': () => json(200, { faults: faults.list() }),
+    'POST /faults': (_, body) =>
+      withBody(body, faultSchema, ({ spec }) => {
+        faults.add(spec);
+        return json(201, { faults: faults.list() });
+      }),
+    'DELETE /faults': (query) => {
+      const spec = query.get('spec');
+      if (spec === null) faults.clear();
+      else if (!faults.remove(spec)) return missing(`no fault is written ${spec}`);
+      return json(200, { faults: faults.list() });
+    },
+    'GET /ledger': (query) => json(200, { ledger: ledger.list(Number(query.get('after') ?? 0)) }),
+    'GET /settings': () => json(200, settingsOf(limits)),
+    'PATCH /settings': (_, body) =>
+      withBody(body, settingsSchema, (change) => {
+        Object.assign(limits, limitsOf(change));
+        return json(200, settingsOf(limits));
+      }),
+    'POST /reset': () => {
+      parts.reset();
+      return json(200, { reset: true });
+    },
+  };
+
+  return {
+    overview,
+    async answer(method, target, body) {
+      const { pathname, searchParams } = new URL(target, 'http://localhost');
+      const line = `${method} ${pathname}`;
+      if (!Object.hasOwn(routes, line)) {
+        return missing(`there are ${[...Object.keys(routes), 'GET /events'].join(', ')}`);
+      }
+      try {
+        return await routes[line]!(searchParams, body);
+      } catch (error) {
+        return refuse(500, {
+          message: `the sandbox failed: ${error instanceof Error ? error.message : error}`,
+        });
+      }
+    },
+  };
+}
+
+const missing = (message: string): Answer => refuse(404, { message });
+
+function withQuery<T>(
+  query: URLSearchParams,
+  schema: z.ZodType<T>,
+  act: (value: T) => Answer | Promise<Answer>,
+): Answer | Promise<Answer> {
+  const read = schema.safeParse(Object.fromEntries(query));
+  return read.success ? act(read.data) : invalid(read.error, 'query');
+}
+
+function withBody<T>(body: string, schema: z.ZodType<T>, act: (value: T) => Answer): Answer {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch (error) {
+    return refuse(400, { where: 'body', message: `not JSON: ${(error as Error).message}` });
+  }
+  const read = schema.safeParse(value);
+  if (!read.success) return invalid(read.error, 'body');
+  try {
+    return act(read.data);
+  } catch (error) {
+    if (error instanceof UsageError)
+      return refuse(422, { where: error.hint ?? 'spec', message: error.message });
+    throw error;
+  }
+}
+
+function invalid({ issues }: z.ZodError, otherwise: string): Answer {
+  return refuse(
+    422,
+    issues.map(({ path, message }) => ({ where: path.join('.') || otherwise, message })),
+  );
+}

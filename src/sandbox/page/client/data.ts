@@ -1,0 +1,112 @@
+/** What the server says: its answers, and the overview as it changes. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Overview } from '../wire.js';
+
+/** Path of the page, with its key. */
+export const BASE = document.body.dataset.base ?? '/';
+
+/** Time between two readings of one view while things change, milliseconds. */
+const REST_MS = 400;
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** @throws ApiError with what the sandbox says is wrong */
+export async function call<T>(path: string, method = 'GET', body?: unknown): Promise<T> {
+  const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
+  const reply = await fetch(`${BASE}api/${path}`, init);
+  const value = (await reply.json()) as T & { errors?: { details: string; message: string }[] };
+  if (reply.ok) return value;
+  const [first] = value.errors ?? [];
+  throw new ApiError(reply.status, first?.message ?? `status ${reply.status}`);
+}
+
+export interface Live<T> {
+  data: T | undefined;
+  error: ApiError | undefined;
+  /** The data are of an earlier path. */
+  stale: boolean;
+}
+
+/**
+ * Reads `path` now and whenever `revision` changes, one reading at a time. A new path is read at once, a new
+ * revision not sooner than a rest after the last one.
+ */
+export function useLive<T>(path: string, revision: unknown): Live<T> {
+  const [state, setState] = useState<{ path: string; data?: T; error?: ApiError }>({ path });
+  const wanted = useRef({ path, revision });
+  const busy = useRef(false);
+  wanted.current = { path, revision };
+
+  useEffect(() => {
+    if (busy.current) return; // who is reading looks again when it is done
+    busy.current = true;
+    void (async () => {
+      for (;;) {
+        const reading = wanted.current;
+        try {
+          const data = await call<T>(reading.path);
+          setState({ path: reading.path, data });
+        } catch (error) {
+          if (error instanceof ApiError) setState({ path: reading.path, error });
+          // Else the sandbox cannot be reached: the header says so, and what was there stays.
+        }
+        const moved = (): boolean => wanted.current.path !== reading.path;
+        if (!moved()) await rest(REST_MS, moved);
+        if (!moved() && wanted.current.revision === reading.revision) break;
+      }
+      busy.current = false;
+    })();
+  }, [path, revision]);
+
+  return {
+    data: state.data,
+    error: state.path === path ? state.error : undefined,
+    stale: state.path !== path,
+  };
+}
+
+/** Ends early when `over` says so. */
+async function rest(ms: number, over: () => boolean): Promise<void> {
+  const until = performance.now() + ms;
+  while (performance.now() < until && !over()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+export type Connection = 'connecting' | 'live' | 'lost';
+
+/** The overview, pushed by the sandbox while this window is to be seen. */
+export function useOverview(): { overview: Overview | undefined; connection: Connection } {
+  const [overview, setOverview] = useState<Overview>();
+  const [connection, setConnection] = useState<Connection>('connecting');
+  useEffect(() => {
+    let source: EventSource | undefined;
+    const open = (): void => {
+      if (source !== undefined) return;
+      source = new EventSource(`${BASE}api/events`);
+      source.onmessage = ({ data }: MessageEvent<string>) => {
+        setOverview(JSON.parse(data) as Overview);
+        setConnection('live');
+      };
+      source.onerror = () => setConnection('lost'); // the browser tries again by itself
+    };
+    const close = (): void => {
+      source?.close();
+      source = undefined;
+    };
+    // Browsers open few connections to one host: windows in the background leave theirs.
+    const onVisibility = (): void => (document.hidden ? close() : open());
+    onVisibility();
+    document.addEventListener('visibilitychange', onVisibility);
+    return () => {
+      document.removeEventListener('visibilitychange', onVisibility);
+      close();
+    };
+  }, []);
+  return { overview, connection };
+}

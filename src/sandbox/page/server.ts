@@ -1,0 +1,118 @@
+/**
+ * The page's own server: the shell, the module and the style sheet, and the sandbox's API behind them. Everything
+ * lies below a key that is made when it starts, so that only who was given the address finds anything.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import { type Answer, refuse } from '../answer.js';
+import type { Api } from '../api.js';
+import { readBody } from '../control.js';
+import type { Events } from '../events.js';
+import { answersTo } from '../host.js';
+import { ICON, readAsset } from './assets.js';
+import { shell, stranger } from './shell.js';
+
+/** Nothing from elsewhere, no script in the text, no way for data to become script, no frame around it. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  'cache-control': 'no-store',
+};
+
+const TYPES = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+} as const;
+
+export interface Page {
+  server: Server;
+  /** Path of the page: its key between slashes. */
+  path: string;
+}
+
+export function createPage(api: Api, events: Events): Page {
+  const key = randomBytes(18).toString('base64url');
+  const assets: Readonly<Record<string, () => Answer>> = {
+    'page.js': () => file('js', readAsset('page.js')),
+    'page.css': () => file('css', readAsset('page.css')),
+    'icon.svg': () => file('svg', ICON),
+  };
+  const server = createServer((request, reply) => {
+    const { method = '', url = '/', headers } = request;
+    const refusal = refusalOf(method, headers);
+    if (refusal !== undefined) return send(reply, refusal);
+    const [, given = '', rest = '/'] = /^\/([^/?#]*)(\/.*)?$/s.exec(url) ?? [];
+    if (!sameText(given, key)) return send(reply, { ...file('html', stranger()), status: 403 });
+    const [, target] = /^\/api(\/.*)$/s.exec(rest) ?? [];
+    if (target === undefined) {
+      if (method !== 'GET' && method !== 'HEAD')
+        return send(reply, refuse(405, { message: 'only GET' }, { allow: 'GET' }));
+      const [path = ''] = rest.split('?', 1);
+      const name = path.slice(1);
+      return send(reply, Object.hasOwn(assets, name) ? assets[name]!() : file('html', shell(`/${key}/`)));
+    }
+    if (!mayAsk(headers)) return send(reply, refuse(403, { message: 'the page itself may ask this' }));
+    if (method === 'GET' && target === '/events') return events.attach(reply, HEADERS);
+    void readBody(request).then(
+      async (body) =>
+        send(
+          reply,
+          body === undefined ? refuse(413, { message: 'too long' }) : await api.answer(method, target, body),
+        ),
+      () => reply.destroy(),
+    );
+  });
+  return { server, path: `/${key}/` };
+}
+
+/** What comes from another origin, or by another name than this machine's (DNS rebinding). */
+function refusalOf(method: string, { host, origin }: IncomingHttpHeaders): Answer | undefined {
+  if (host === undefined || !answersTo(host, '127.0.0.1'))
+    return refuse(403, { where: 'Host', message: 'this page is for this machine only' });
+  if (origin !== undefined && origin !== `http://${host}`)
+    return refuse(403, { where: 'Origin', message: 'this page is not for other pages' });
+  if (!['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'].includes(method))
+    return refuse(405, { message: `${method} is not taken` }, { allow: 'GET, HEAD, POST, PATCH, DELETE' });
+  return undefined;
+}
+
+/** Browsers say where a request was made; a program with the key says nothing, and may ask. */
+function mayAsk(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site'];
+  return site === undefined || site === 'same-origin' || site === 'none';
+}
+
+function file(type: keyof typeof TYPES, body: string): Answer {
+  return { status: 200, headers: { 'content-type': TYPES[type] }, body };
+}
+
+function send(reply: ServerResponse, { status, headers, body }: Answer): void {
+  reply
+    .writeHead(status, { ...HEADERS, ...headers, 'content-length': String(Buffer.byteLength(body)) })
+    .end(body);
+}
+
+/** Takes the same time wherever the texts differ. */
+function sameText(a: string, b: string): boolean {
+  const [digestA, digestB] = [a, b].map((text) => createHash('sha256').update(text).digest());
+  return timingSafeEqual(digestA!, digestB!);
+}

@@ -1,0 +1,270 @@
+/**
+ * All profiles as they are now, to be searched, sorted and paged. The store is a log that is cheap to append to and
+ * to read one profile from; this is what makes a list of it. It is kept in a temporary table of this connection, brought up to date by who
+ * asks, and thrown away with the process: accepting a request costs nothing more, and no other process sees it.
+ */
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import { mergePieces } from './profile.js';
+import { eachMember, space } from './raw-json.js';
+import type { Kind, Region } from './types.js';
+
+/** `updated` is when a job last wrote to the profile. Any other word is a metadata key. */
+export type ProfileSort = 'id' | 'company_id' | 'updated' | (string & {});
+
+export interface ProfileQuery {
+  kind: Kind;
+  region: Region;
+  /** Text in the identifier, the company or any value, whatever the case. */
+  search?: string;
+  /** Default: identifiers, ascending. */
+  sort?: { by: ProfileSort; descending: boolean };
+  offset?: number;
+  limit?: number;
+}
+
+export interface ProfileRow {
+  id: string;
+  companyId: string | null;
+  /** JSON text, numbers as they were sent. */
+  metadata: string;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  updatedAt: number;
+  /** How often something was upserted into it. */
+  upserts: number;
+}
+
+export interface ProfilePage {
+  /** Profiles of this kind in this region. */
+  total: number;
+  /** Those that the search finds. */
+  found: number;
+  rows: ProfileRow[];
+}
+
+/** Characters of a profile that are searched. */
+export const SEARCHED_CHARACTERS = 20_000;
+
+const TABLES = `
+  CREATE TEMP TABLE profile (
+    region TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    companyId TEXT,
+    createdAt INTEGER NOT NULL,
+    updatedAt INTEGER NOT NULL,
+    upserts INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    metadata TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX temp.profile_id ON profile (kind, region, id);
+  CREATE INDEX temp.profile_updated ON profile (kind, region, updatedAt DESC, id);
+  CREATE TEMP TABLE indexed (submission INTEGER PRIMARY KEY);
+`;
+
+interface Pending {
+  n: number;
+  region: Region;
+  kind: Kind;
+  at: number;
+}
+
+interface EntryRow {
+  id: string;
+  ordinal: number;
+  companyId: string | null;
+  metadata: string | null;
+}
+
+export class ProfileIndex {
+  readonly #db: DatabaseSyncInstance;
+  readonly #inMemory: boolean;
+  #made = false;
+  /** The submission that is being read, and the entry to go on after. */
+  #current: (Pending & { afterId: string; afterOrdinal: number }) | undefined;
+  /** The last submission that was begun: while it is there, nothing was erased. */
+  #last: { n: number; at: number } | undefined;
+  #revision = 0;
+
+  /** @param inMemory whether the temporary table may not touch the disk either */
+  constructor(db: DatabaseSyncInstance, inMemory: boolean) {
+    this.#db = db;
+    this.#inMemory = inMemory;
+  }
+
+  /** Grows with every change. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /**
+   * Takes in what was applied by `now`, up to so many entries, so that a server can answer others in between.
+   * @returns whether it is up to date
+   */
+  advance(now: number, entries: number): boolean {
+    if (!this.#made) this.#make();
+    if (this.#erased()) this.#clear();
+    let left = entries;
+    this.#db.exec('BEGIN');
+    try {
+      while (left > 0) {
+        this.#current ??= this.#next(now);
+        if (this.#current === undefined) return true;
+        left -= this.#takeIn(this.#current, left);
+      }
+      return this.#current === undefined && this.#next(now) === undefined;
+    } finally {
+      this.#db.exec('COMMIT');
+    }
+  }
+
+  list({ kind, region, search = '', sort, offset = 0, limit = -1 }: ProfileQuery): ProfilePage {
+    if (!this.#made) this.#make();
+    const total = this.count(kind, region);
+    const needle = search.trim().toLowerCase();
+    const where = `kind = ? AND region = ?${needle === '' ? '' : ' AND instr(text, ?) > 0'}`;
+    const values = needle === '' ? [kind, region] : [kind, region, needle];
+    const found =
+      needle === ''
+        ? total
+        : (
+            this.#db.prepare(`SELECT count(*) AS n FROM temp.profile WHERE ${where}`).get(...values) as {
+              n: number;
+            }
+          ).n;
+    const { by = 'id', descending = false } = sort ?? {};
+    const way = descending ? 'DESC' : 'ASC';
+    const order =
+      by === 'id'
+        ? `id ${way}`
+        : by === 'updated'
+          ? `updatedAt ${way}, id ${descending ? 'ASC' : 'DESC'}`
+          : by === 'company_id'
+            ? `companyId IS NULL, companyId ${way}, id`
+            : `sort_value(metadata, ?) IS NULL, sort_value(metadata, ?) ${way}, id`;
+    const keys = ['id', 'updated', 'company_id'].includes(by) ? [] : [by, by];
+    const rows = this.#db
+      .prepare(
+        `SELECT id, companyId, createdAt, updatedAt, upserts, metadata FROM temp.profile
+         WHERE ${where} ORDER BY ${order} LIMIT ? OFFSET ?`,
+      )
+      .all(...values, ...keys, limit, offset) as unknown as ProfileRow[];
+    return { total, found, rows };
+  }
+
+  count(kind: Kind, region: Region): number {
+    if (!this.#made) this.#make();
+    const counted = this.#db
+      .prepare('SELECT count(*) AS n FROM temp.profile WHERE kind = ? AND region = ?')
+      .get(kind, region) as { n: number };
+    return counted.n;
+  }
+
+  #make(): void {
+    this.#db.exec(
+      `PRAGMA temp_store = ${this.#inMemory ? 'MEMORY' : 'FILE'}; PRAGMA temp.journal_mode = MEMORY; PRAGMA temp.cache_size = -16000; ${TABLES}`,
+    );
+    this.#db.function('sort_value', { deterministic: true }, (metadata: unknown, key: unknown) =>
+      sortValue(String(metadata), String(key)),
+    );
+    this.#made = true;
+  }
+
+  #erased(): boolean {
+    return (
+      this.#last !== undefined &&
+      this.#db.prepare('SELECT 1 FROM submission WHERE n = ?').get(this.#last.n) === undefined
+    );
+  }
+
+  #clear(): void {
+    this.#db.exec('DELETE FROM temp.profile; DELETE FROM temp.indexed;');
+    this.#current = undefined;
+    this.#last = undefined;
+    this.#revision++;
+  }
+
+  /** The next submission to take in, in the order in which they took effect. */
+  #next(now: number): (Pending & { afterId: string; afterOrdinal: number }) | undefined {
+    const found = this.#db
+      .prepare(
+        `SELECT n, region, kind, applies_at AS at FROM submission s
+         WHERE applies_at <= ? AND NOT EXISTS (SELECT 1 FROM temp.indexed i WHERE i.submission = s.n)
+         ORDER BY applies_at, n LIMIT 1`,
+      )
+      .get(now) as Pending | undefined;
+    if (found === undefined) return undefined;
+    // A clock that was set back: what was taken in already would be in the wrong order.
+    if (this.#last !== undefined && found.at < this.#last.at) {
+      this.#clear();
+      return this.#next(now);
+    }
+    this.#last = found;
+    return { ...found, afterId: '', afterOrdinal: -1 };
+  }
+
+  /** Takes in entries of one submission; gives how many. */
+  #takeIn(from: Pending & { afterId: string; afterOrdinal: number }, most: number): number {
+    const { n, region, kind, at } = from;
+    const entries = this.#db
+      .prepare(
+        `SELECT id, ordinal, company_id AS companyId, metadata FROM entry
+         WHERE submission = ? AND (id, ordinal) > (?, ?) ORDER BY id, ordinal LIMIT ?`,
+      )
+      .all(n, from.afterId, from.afterOrdinal, most) as unknown as EntryRow[];
+    const held = this.#db.prepare(
+      'SELECT companyId, metadata FROM temp.profile WHERE kind = ? AND region = ? AND id = ?',
+    );
+    const insert = this.#db.prepare('INSERT INTO temp.profile VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)');
+    const update = this.#db.prepare(
+      `UPDATE temp.profile SET companyId = ?, updatedAt = ?, upserts = upserts + 1, text = ?, metadata = ?
+       WHERE kind = ? AND region = ? AND id = ?`,
+    );
+    for (const entry of entries) {
+      const before = held.get(kind, region, entry.id) as
+        | Pick<ProfileRow, 'companyId' | 'metadata'>
+        | undefined;
+      const { companyId, metadata } = mergePieces(before ? [before, entry] : [entry]);
+      const text = searchedText(entry.id, companyId, metadata);
+      if (before) update.run(companyId, at, text, metadata, kind, region, entry.id);
+      else insert.run(region, kind, entry.id, companyId, at, at, text, metadata);
+    }
+    const last = entries.at(-1);
+    if (last !== undefined) {
+      from.afterId = last.id;
+      from.afterOrdinal = last.ordinal;
+      this.#revision++;
+    }
+    if (entries.length < most) {
+      this.#db.prepare('INSERT INTO temp.indexed VALUES (?)').run(n);
+      this.#current = undefined;
+    }
+    // A submission whose entries were dropped as repeated still takes a step, or a loop over many would not end a slice.
+    return Math.max(1, entries.length);
+  }
+}
+
+/** What is searched: the identifier, the company and each value, a line each, in small letters. */
+function searchedText(id: string, companyId: string | null, metadata: string): string {
+  const lines = companyId === null ? [id] : [id, companyId];
+  eachMember(metadata, space(metadata, 0), (_key, start, end) =>
+    lines.push(plain(metadata.slice(start, end))),
+  );
+  return lines.join('\n').slice(0, SEARCHED_CHARACTERS).toLowerCase();
+}
+
+/** A JSON value as it is read: a string without its quotes and escapes. */
+export function plain(json: string): string {
+  if (!json.startsWith('"')) return json;
+  return json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
+}
+
+/** Numbers by size, before texts; null where there is none. */
+function sortValue(metadata: string, key: string): number | string | null {
+  let found: string | undefined;
+  eachMember(metadata, space(metadata, 0), (name, start, end) => {
+    if (name === key) found = metadata.slice(start, end);
+  });
+  if (found === undefined) return null;
+  return /^-?\d/.test(found) ? Number(found) : plain(found).toLowerCase();
+}

@@ -1,0 +1,41 @@
+/** The limits as the control route and the page write them. */
+import * as z from 'zod';
+import type { Limits } from './limits.js';
+import type { Settings } from './page/wire.js';
+
+export const settingsSchema = z
+  .strictObject({
+    latency_ms: z.number().min(0).max(86_400_000),
+    rows_per_second: z.number().positive(),
+    one_job_at_a_time: z.boolean(),
+    max_items: z.int().positive().nullable(),
+    max_bytes: z.int().positive(),
+    rate_limit: z.number().positive().nullable(),
+    fail_jobs: z.number().min(0).max(1),
+  })
+  .partial();
+
+export function settingsOf(limits: Readonly<Limits>): Settings {
+  return {
+    latency_ms: limits.latencyMs,
+    rows_per_second: limits.rowsPerSecond,
+    one_job_at_a_time: limits.oneJobAtATime,
+    max_items: limits.maxItems,
+    max_bytes: limits.maxBytes,
+    rate_limit: limits.rateLimit,
+    fail_jobs: limits.failJobs,
+  };
+}
+
+export function limitsOf(change: z.infer<typeof settingsSchema>): Partial<Limits> {
+  const all: { [K in keyof Limits]: Limits[K] | undefined } = {
+    latencyMs: change.latency_ms,
+    rowsPerSecond: change.rows_per_second,
+    oneJobAtATime: change.one_job_at_a_time,
+    maxItems: change.max_items,
+    maxBytes: change.max_bytes,
+    rateLimit: change.rate_limit,
+    failJobs: change.fail_jobs,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}

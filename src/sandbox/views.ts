@@ -1,0 +1,112 @@
+/** What the sandbox holds, in the words of its own API. */
+import type { LedgerEntry } from './ledger.js';
+import type { JobLine, ProfileDetail, ProfileLine, RequestLine, Shown, StoryEntry } from './page/wire.js';
+import { type ProfileRow, plain } from './profile-index.js';
+import { dataType } from './properties.js';
+import { eachMember, space } from './raw-json.js';
+import type { Chapter } from './story.js';
+import type { JobView, Profile } from './world.js';
+
+/** Characters of a value that are shown of a profile, and of what changed. */
+const LONGEST_VALUE = 2_000;
+const LONGEST_CHANGE = 300;
+/** Characters of a profile's line in a list, and of one value there. */
+const LONGEST_PREVIEW = 160;
+const LONGEST_PREVIEW_VALUE = 60;
+/** Upserts, and changed keys of one, that a story tells. */
+const LONGEST_STORY = 100;
+const MOST_CHANGES = 200;
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+export function shown(json: string, most: number): Shown {
+  const text = plain(json);
+  return { type: typeOf(json), text: cut(text, most), characters: text.length };
+}
+
+/** Not in the middle of a pair of code units. */
+function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? most - 1 : most;
+  return `${text.slice(0, end)}…`;
+}
+
+/** As the lookup lists name types; the text may be long, so only its beginning is looked at where that is enough. */
+function typeOf(json: string): string {
+  const first = json.charAt(0);
+  if (first === '"') return 'string';
+  if (first === '[') return 'list';
+  return first === '{' ? 'object' : (dataType(JSON.parse(json)) ?? 'null');
+}
+
+export function profileLine(row: ProfileRow): ProfileLine {
+  const parts: string[] = [];
+  let length = 0;
+  eachMember(row.metadata, space(row.metadata, 0), (key, start, end) => {
+    if (length > LONGEST_PREVIEW) return;
+    const value = cut(plain(row.metadata.slice(start, end)), LONGEST_PREVIEW_VALUE);
+    parts.push(`${cut(key, LONGEST_PREVIEW_VALUE)}: ${value}`);
+    length += key.length + value.length;
+  });
+  return {
+    id: row.id,
+    company_id: row.companyId,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+    upserts: row.upserts,
+    preview: cut(parts.join(' · '), LONGEST_PREVIEW),
+  };
+}
+
+/** @param chapters oldest first */
+export function profileDetail(
+  { kind, region, id, companyId, json }: Profile,
+  chapters: readonly (Chapter & { jobId: string | null })[],
+  pending: boolean,
+): ProfileDetail {
+  const fields: ProfileDetail['fields'] = [];
+  eachMember(json, 0, (name, from) => {
+    if (name !== 'metadata') return;
+    eachMember(json, from, (key, start, end) => {
+      fields.push({ key, ...shown(json.slice(start, end), LONGEST_VALUE) });
+    });
+  });
+  const story = chapters
+    .slice(-LONGEST_STORY)
+    .reverse()
+    .map(
+      (chapter): StoryEntry => ({
+        at: iso(chapter.at),
+        job_id: chapter.jobId,
+        company_id: chapter.company,
+        changes: chapter.changes.slice(0, MOST_CHANGES).map(({ key, before, after }) => ({
+          key,
+          before: before === null ? null : shown(before, LONGEST_CHANGE),
+          after: after === null ? null : shown(after, LONGEST_CHANGE),
+        })),
+        more_changes: Math.max(0, chapter.changes.length - MOST_CHANGES),
+        unchanged: chapter.unchanged,
+      }),
+    );
+  return { kind, region, id, company_id: companyId, pending, fields, upserts: chapters.length, story };
+}
+
+export function jobLine({ region, record, phases }: JobView): JobLine {
+  return {
+    ...record,
+    completed_rows: record.completed_rows ?? 0,
+    elapsed_time: record.elapsed_time ?? 0,
+    region,
+    phases: phases.map(({ status, from, until }) => ({
+      status,
+      from: iso(from),
+      until: until === null ? null : iso(until),
+    })),
+  };
+}
+
+export function requestLine({ accepted, ...entry }: LedgerEntry): RequestLine {
+  if (accepted === null) return { ...entry, accepted };
+  const { ids: _, ...rest } = accepted;
+  return { ...entry, path: cut(entry.path, LONGEST_VALUE), accepted: rest };
+}
