@@ -114,7 +114,7 @@ export async function bundle() {
       main: MAIN,
       index: 'src/engine/index.ts',
       sandbox: 'src/sandbox/index.ts',
-      'batch-worker': 'src/engine/read/workers/batch-worker.ts',
+      worker: 'src/engine/read/workers/worker.ts',
     },
     outdir: 'dist',
     bundle: true,

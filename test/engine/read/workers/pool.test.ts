@@ -10,7 +10,7 @@ import { InputError } from '../../../../src/engine/errors.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
 import type { OpenedInput, RecordBatch } from '../../../../src/engine/read/types.js';
 import { Pool, type PoolOptions } from '../../../../src/engine/read/workers/pool.js';
-import type { TaskSpec } from '../../../../src/engine/read/workers/task.js';
+import type { TaskSpec } from '../../../../src/engine/read/workers/protocol.js';
 import { file, KEY, open } from '../reading.js';
 
 let threads: PoolOptions;
@@ -18,9 +18,9 @@ let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'profiles-worker-'));
-  const outfile = join(folder, 'batch-worker.mjs');
+  const outfile = join(folder, 'worker.mjs');
   await build({
-    entryPoints: ['src/engine/read/workers/batch-worker.ts'],
+    entryPoints: ['src/engine/read/workers/worker.ts'],
     outfile,
     bundle: true,
     format: 'esm',
@@ -52,7 +52,7 @@ const scanning = (input: OpenedInput): TaskSpec & { pass: 'scan' } => ({
   hashKey: KEY,
   itemLimitBytes: 1 << 22,
   companies: true,
-  held: null,
+  known: null,
 });
 const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
   pass: 'build',
