@@ -61,6 +61,16 @@ export function startLiveRegion(stream: TextStream, render: (size: RegionSize) =
     spinner.text = text();
     return spinner;
   };
+  // All that makes a frame goes out in one write, or it flickers where a terminal draws in between.
+  const drawFrame = spinner.render.bind(spinner);
+  spinner.render = () => {
+    stream.cork();
+    try {
+      return drawFrame();
+    } finally {
+      stream.uncork();
+    }
+  };
   const redraw = (): unknown => spinner.render();
   stream.write(HIDE_CURSOR);
   spinner.start();
