@@ -21,6 +21,8 @@ export const EVIL = 'evil.example';
 interface Fixtures {
   sandboxOptions: SandboxOptions;
   sandbox: Sandbox;
+  /** Starts another one, which stops with the test. */
+  start: (options: SandboxOptions) => Promise<Sandbox>;
   /** Opens a window at a path below the page's address. What goes wrong in it fails the test. */
   open: (path?: string, options?: BrowserContextOptions) => Promise<Page>;
   /** Kept by the windows that were opened: errors of the console, of scripts, of the security policy. */
@@ -41,14 +43,18 @@ export const test = base.extend<Fixtures & { browser: Browser }>({
     { scope: 'worker' },
   ],
   sandboxOptions: {},
-  sandbox: async ({ sandboxOptions }, use) => {
-    const sandbox = await startSandbox({
-      expectToken: null,
-      ...sandboxOptions,
-      ports: { page: 0, ...sandboxOptions.ports },
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
+  start: async ({}, use) => {
+    const started: Sandbox[] = [];
+    await use(async (options) => {
+      const sandbox = await startSandbox({ expectToken: null, ...options });
+      started.push(sandbox);
+      return sandbox;
     });
-    await use(sandbox);
-    await sandbox.stop();
+    await Promise.all(started.map((sandbox) => sandbox.stop()));
+  },
+  sandbox: async ({ start, sandboxOptions }, use) => {
+    await use(await start({ ...sandboxOptions, ports: { page: 0, ...sandboxOptions.ports } }));
   },
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
   complaints: async ({}, use) => {
