@@ -16,6 +16,7 @@ const SECTIONS = [
   'json',
   'latency',
   'memory',
+  'identifiers',
   'changed-only',
   'recording',
   'lookups',

@@ -64,7 +64,8 @@ export async function changedInput(rows, every) {
   return file;
 }
 
-async function room(bytes) {
+/** @throws NoRoom when the disk has not twice the room */
+export async function room(bytes) {
   await mkdir(DATA, { recursive: true });
   const { bavail, bsize } = await statfs(DATA);
   if (bavail * bsize < 2 * bytes)

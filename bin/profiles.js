@@ -6,5 +6,17 @@ import { fileURLToPath } from 'node:url';
 // could not change the program itself; where that folder cannot be written, nothing is kept.
 module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache', import.meta.url)));
 
-const { main } = await import('../dist/main.js');
-process.exitCode = await main(process);
+try {
+  const { main } = await import('../dist/main.js');
+  process.exitCode = await main(process);
+} catch (error) {
+  // Where no file can be opened, neither can the part of the program that says so.
+  if (error?.code !== 'EMFILE' && error?.code !== 'ENFILE') throw error;
+  const [message, hint] = [`too many open files (${error.code})`, 'allow more of them: ulimit -n 1024'];
+  process.stderr.write(`profiles: ${message}\n  ${hint}\n`);
+  if (process.argv.includes('--json')) {
+    const details = { code: 'unexpected', message, hint, status: null, request_id: null };
+    process.stderr.write(`${JSON.stringify({ error: details })}\n`);
+  }
+  process.exitCode = 1;
+}

@@ -46,83 +46,61 @@ const lateStringWidth = {
   },
 };
 
-/**
- * Modules that are loaded together stand in one file: each file more costs a start half a millisecond, and
- * splitting alone makes one of every few modules that two commands share.
- */
-const TOGETHER = {
-  // What every command loads.
-  base: [
-    'cli/commands/command',
-    'cli/commands/index',
-    'cli/commands/usage',
-    'engine/duration',
-    'engine/errors',
-    'engine/options',
-    'engine/nearest',
-    'engine/numbers',
-    'cli/output/result',
-    'cli/output/safe',
-    'cli/output/style',
-    'cli/output/terminal',
-    'cli/output/waiting',
-    'cli/output/write',
-    'engine/service/names',
-    'engine/service/proxy',
-    'engine/service/retry',
-    'engine/shell',
-    'cli/world',
-    'engine/clock',
-  ],
-  // What a listing loads: lookups, jobs, runs.
-  lists: [
-    'cli/commands/interruptible',
-    'cli/commands/listing',
-    'cli/output/cell',
-    'cli/output/csv',
-    'cli/output/select',
-  ],
-  // What an import loads.
-  import: [
-    'cli/commands/flag-reader',
-    'cli/commands/import-options',
-    'cli/commands/import-run',
-    'engine/import',
-    'engine/send/request',
-    'engine/run/run',
-    'engine/run/summary',
-    'engine/send/watch',
-    'cli/output/annotations',
-    'cli/output/conversation',
-    'cli/output/display',
-    'cli/output/job-board',
-    'cli/output/progress',
-    'cli/output/reporter',
-  ],
-  flags: ['cli/commands/import-flags', 'cli/commands/reading-flags'],
-};
+const MAIN = 'src/cli/main.ts';
+/** Entries that load a module, for it to be worth a place in the file that every command loads. */
+const SHARED_BY = 5;
 
-/** @type {import('esbuild').Plugin} */
-const together = {
-  name: 'together',
-  setup({ onResolve, onLoad }) {
-    const src = resolve('src');
-    const groupOf = new Map(
-      Object.entries(TOGETHER).flatMap(([group, modules]) =>
-        modules.map((module) => [join(src, `${module}.ts`), group]),
-      ),
-    );
-    onResolve({ filter: /^\.{1,2}\/.*\.js$/ }, ({ path, importer, kind, namespace }) => {
-      if (kind !== 'import-statement' || namespace !== 'file') return undefined;
-      const group = groupOf.get(join(dirname(importer), path).replace(/\.js$/, '.ts'));
-      return group && group !== groupOf.get(importer) ? { path: group, namespace: 'together' } : undefined;
-    });
-    onLoad({ filter: /.*/, namespace: 'together' }, ({ path }) => ({
-      contents: TOGETHER[path].map((module) => `export * from './${module}.ts';`).join('\n'),
-      resolveDir: src,
-    }));
-  },
-};
+/**
+ * Modules that many entries load stand in one file: each file more costs a start half a millisecond, and splitting
+ * alone makes one of every few modules that two commands share (figures: bench/README.md). Which those are is taken
+ * from a first bundling. A module that brings a package with it stays where splitting puts it.
+ * @param {import('esbuild').Metafile} metafile
+ * @returns {import('esbuild').Plugin}
+ */
+function together({ inputs, outputs }) {
+  const loadedBy = new Map();
+  for (const [file, { entryPoint }] of Object.entries(outputs)) {
+    if (entryPoint === undefined) continue;
+    const modules = [...staticClosure(file, outputs)].flatMap((chunk) => Object.keys(outputs[chunk].inputs));
+    for (const module of modules) loadedBy.set(module, (loadedBy.get(module) ?? 0) + 1);
+  }
+  const isOurs = (module) => module.startsWith('src/');
+  const always = staticClosure(MAIN, inputs);
+  const groupOf = new Map();
+  for (const [module, entries] of loadedBy) {
+    const group = always.has(module) ? 'base' : entries >= SHARED_BY ? 'shared' : undefined;
+    const isLight = [...staticClosure(module, inputs)].every(isOurs);
+    if (group && isLight && module !== MAIN) groupOf.set(resolve(module), group);
+  }
+  return {
+    name: 'together',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^\.{1,2}\/.*\.js$/ }, ({ path, importer, kind, namespace }) => {
+        if (kind !== 'import-statement' || namespace !== 'file') return undefined;
+        const group = groupOf.get(join(dirname(importer), path).replace(/\.js$/, '.ts'));
+        return group && group !== groupOf.get(importer) ? { path: group, namespace: 'together' } : undefined;
+      });
+      onLoad({ filter: /.*/, namespace: 'together' }, ({ path }) => ({
+        contents: [...groupOf]
+          .filter(([, group]) => group === path)
+          .map(([module]) => `export * from ${JSON.stringify(module)};`)
+          .join('\n'),
+        resolveDir: process.cwd(),
+      }));
+    },
+  };
+}
+
+/** What is loaded with a file (or a module) by plain imports, itself included. */
+function staticClosure(start, imports) {
+  const found = new Set([start]);
+  for (const file of found) {
+    for (const { path, kind, external } of imports[file]?.imports ?? []) {
+      if (kind === 'import-statement' && !external) found.add(path);
+    }
+  }
+  return found;
+}
 
 /**
  * Bundles src/ in memory.
@@ -130,9 +108,10 @@ const together = {
  */
 export async function bundle() {
   const { version, dependencies } = JSON.parse(await readFile('package.json', 'utf8'));
-  const { outputFiles, metafile } = await build({
+  /** @type {import('esbuild').BuildOptions} */
+  const options = {
     entryPoints: {
-      main: 'src/cli/main.ts',
+      main: MAIN,
       index: 'src/engine/index.ts',
       sandbox: 'src/sandbox/index.ts',
       'batch-worker': 'src/engine/read/workers/batch-worker.ts',
@@ -154,10 +133,15 @@ export async function bundle() {
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
-    plugins: [withoutUnused, lateStringWidth, together],
+    plugins: [withoutUnused, lateStringWidth],
     metafile: true,
     write: false,
     logLevel: 'warning',
+  };
+  const first = await build(options);
+  const { outputFiles, metafile } = await build({
+    ...options,
+    plugins: [...options.plugins, together(first.metafile)],
   });
   const page = await bundlePage();
   const files = [...outputFiles, ...page.outputFiles].map(({ path, text }) => [basename(path), text]);

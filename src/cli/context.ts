@@ -7,21 +7,14 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../engine/clock.js';
 import type { ClientOptions, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
+import type { GLOBAL, RawFlags } from './options/index.js';
 import type { TextStream } from './output/terminal.js';
-import type { Settings, SettingsFlags } from './settings/index.js';
+import type { Settings } from './settings/index.js';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 
-/** Flags that every command takes (contract §2), as commander names them. Durations are still text. */
-export interface GlobalFlags extends SettingsFlags {
-  json?: boolean;
-  quiet?: boolean;
-  debug?: boolean;
-  /** commander's form of `--no-color`: false when given. */
-  color?: boolean;
-  /** commander's form of `--no-input`: false when given. */
-  input?: boolean;
-}
+/** Flags that every command takes (contract §2), as commander names them: false for a `--no-` flag. Durations are still text. */
+export type GlobalFlags = RawFlags<typeof GLOBAL>;
 
 /** The world as `bin/profiles.js` has it, or as a test makes it. */
 export interface World {
@@ -36,7 +29,10 @@ export interface World {
   nodeVersion: string;
   /** Processors that this process may use. */
   cores: number;
-  /** First Ctrl-C or a SIGTERM: stop taking in, let requests in flight finish. */
+  /**
+   * Stop taking in, let requests in flight finish: the first Ctrl-C or SIGTERM, whose name is its reason, or output that
+   * cannot be written, whose `OutputError` is.
+   */
   stop: AbortSignal;
   /** Second Ctrl-C: end now. */
   abort: AbortSignal;

@@ -5,12 +5,13 @@
  * What a call may do without is loaded when it is needed: a module costs every start that loads it.
  */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, UsageError } from '../engine/errors.js';
+import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
 import { nearest } from '../engine/nearest.js';
 import { examples, type Flags, type Wire } from './commands/command.js';
-import { COMMANDS } from './commands/index.js';
+import { COMMANDS, declare } from './commands/index.js';
 import { usageError } from './commands/usage.js';
 import type { Context, GlobalFlags, World } from './context.js';
+import { writeOut } from './output/write.js';
 import { worldOf } from './world.js';
 
 declare const PROFILES_VERSION: string | undefined;
@@ -30,10 +31,6 @@ export async function runCommand(argv: readonly string[], world: World): Promise
     debug: argv.includes('--debug'),
     color: !argv.includes('--no-color'),
   };
-  if (argv.length === 1 && argv[0] === '--version') {
-    world.stdout.write(`${VERSION}\n`);
-    return Exit.done;
-  }
   let context: Context | undefined;
   let code: ExitCode = Exit.done;
   const wire: Wire = (options, run) => {
@@ -42,46 +39,52 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       const command = all.at(-1) as Command;
       const flags = command.optsWithGlobals<Flags>();
       context = createContext(world, flags as GlobalFlags);
-      code = await run(await options(command.args, flags, context), context);
+      const ended = await run(await options(command.args, flags, context), context);
+      const { exit, message } = typeof ended === 'object' ? ended : { exit: ended, message: undefined };
+      code = exit;
       if (code === Exit.done || !context.flags.json) return;
-      world.stderr.write((await import('./output/error.js')).endingLine(code));
+      world.stderr.write((await import('./output/error.js')).endingLine(code, message));
     };
   };
+  let failed = false;
   try {
-    const program = await commandTree(argv, world, wire);
-    await program.parseAsync([...argv], { from: 'user' });
+    if (argv.length === 1 && argv[0] === '--version') await writeOut(world.stdout, `${VERSION}\n`);
+    else {
+      const program = await commandTree(argv, world, wire);
+      await program.parseAsync([...argv], { from: 'user' });
+    }
   } catch (error) {
     code = await report(error, world, context?.flags ?? early);
+    failed = code !== Exit.done;
   } finally {
     await context?.close();
   }
-  return code;
+  const lost = failed ? null : await outputLost(world);
+  return lost ? report(lost, world, context?.flags ?? early) : code;
+}
+
+/** What could not be written of the texts that nobody waited for, such as help and warnings; else null. */
+async function outputLost({ stop }: World): Promise<OutputError | null> {
+  await new Promise((resolve) => setImmediate(resolve)); // a stream tells of its failure in a later turn
+  return stop.reason instanceof OutputError ? stop.reason : null;
 }
 
 /** The program with all names and summaries, and the flags of the one command that argv calls. */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
-  const { Command } = await import('commander');
+  const [{ Command }, { builtIn, declareOptions }] = await Promise.all([
+    import('commander'),
+    import('./options/index.js'),
+  ]);
+  const [version, help] = [builtIn('version'), builtIn('help')];
   const program: Command = new Command('profiles')
     .description('Import company and user profiles in bulk: planned, resumable, rehearsable, nothing lost.')
-    .version(VERSION, '--version', 'print the version')
-    .helpOption('-h, --help', 'show help')
+    .version(VERSION, version.flags, version.summary)
+    .helpOption(help.flags, help.summary)
     .helpCommand(false)
     // No command is a question, not a mistake. As an action, it leaves an unknown flag an error.
     .action(() => program.outputHelp())
-    .configureHelp({ showGlobalOptions: true })
-    .option('--config <file>', 'config file')
-    .option('--account <name>', 'a configured account')
-    .option('--region <name>', 'default, eu, sandbox, or a configured region')
-    .option('--base-url <url>', 'host of bulk and job operations')
-    .option('--lookup-base-url <url>', 'host of lookup lists')
-    .option('--token-file <path>', 'read the API key from a file')
-    .option('--state-dir <folder>', 'where runs, jobs and the sandbox are kept')
-    .option('--timeout <duration>', 'deadline of one request, such as 30s')
-    .option('--json', 'print the result as JSON')
-    .option('--quiet', 'print errors and requested data only')
-    .option('--debug', 'log requests to stderr, without token or body')
-    .option('--no-color', 'no colour')
-    .option('--no-input', 'never ask');
+    .configureHelp({ showGlobalOptions: true });
+  declareOptions(program);
   examples(program, [
     'profiles import companies.csv --region sandbox',
     'profiles lookups embeds --json --region sandbox',
@@ -90,7 +93,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const called = commandWord(argv, program);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary);
-    if (entry.name === called) (await entry.load()).define(command, wire);
+    if (entry.name === called) await declare(entry, command, wire);
   }
   for (const command of [program, ...descendants(program)]) {
     command
@@ -144,6 +147,6 @@ async function report(error: unknown, world: World, flags: GlobalFlags): Promise
   if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version
   const { errorLines } = await import('./output/error.js');
   const { text, exit } = errorLines(error, flags);
-  world.stderr.write(text);
+  await writeOut(world.stderr, text).catch(() => {}); // there is nowhere left to say it
   return exit;
 }

@@ -1,24 +1,28 @@
 /** The one module that reads `process`: it makes the `World` that all others are handed. */
+import { fstatSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { Writable } from 'node:stream';
 import { systemClock } from '../engine/clock.js';
+import { OutputError } from '../engine/errors.js';
 import type { World } from './context.js';
-
-/** What writing to a reader that has left says: of a pipe, of a terminal. */
-const GONE = new Set(['EPIPE', 'EIO', 'ENXIO']);
+import type { TextStream } from './output/terminal.js';
+import { isReaderGone } from './output/write.js';
 
 /** Signals: the first stops intake, the second ends the work in flight (contract §4). */
 export function worldOf(host: NodeJS.Process): World {
   const stop = new AbortController();
   const abort = new AbortController();
+  let signals = 0;
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (stop.signal.aborted) abort.abort(signal);
+    if (signals++ > 0) abort.abort(signal);
     else stop.abort(signal);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) host.on(signal, onSignal);
-  // A closed pipe (`| head -1`) or terminal is the reader's choice, not a failure.
-  for (const stream of [host.stdout, host.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (!GONE.has(error.code ?? '')) throw error;
+  const outputs = { stdout: whole(host.stdout), stderr: whole(host.stderr) };
+  for (const name of ['stdout', 'stderr'] as const) {
+    // A closed pipe (`| head -1`) or terminal is the reader's choice. Anything else ends the work in good order.
+    outputs[name].on('error', (error: NodeJS.ErrnoException) => {
+      if (!isReaderGone(error)) stop.abort(new OutputError(name, error));
     });
   }
   return {
@@ -26,12 +30,29 @@ export function worldOf(host: NodeJS.Process): World {
     platform: host.platform,
     cwd: host.cwd(),
     stdin: host.stdin,
-    stdout: host.stdout,
-    stderr: host.stderr,
+    ...outputs,
     clock: systemClock,
     nodeVersion: host.versions.node,
     cores: availableParallelism(),
     stop: stop.signal,
     abort: abort.signal,
   };
+}
+
+/** Node writes once to a file, and does not look whether all of it was taken: a disk that fills up takes a part. */
+function whole(stream: NodeJS.WriteStream & { fd: 1 | 2 }): TextStream {
+  const { fd } = stream;
+  if (stream.isTTY || !fstatSync(fd).isFile()) return stream;
+  const toFile = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      try {
+        writeFileSync(fd, chunk);
+      } catch (error) {
+        done(error as Error);
+        return;
+      }
+      done();
+    },
+  });
+  return Object.assign(toFile, { fd });
 }

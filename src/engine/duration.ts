@@ -2,20 +2,33 @@ import { UsageError } from './errors.js';
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
+/** The form of a duration. */
+export const DURATION = /^\d+(\.\d+)?(ms|s|m|h)$/;
+export const DURATION_EXAMPLES = '500ms, 30s, 5m or 2h';
+
 /**
  * Reads `500ms`, `30s`, `5m`, `2h` (contract §2) as milliseconds. Decimals are accepted, a bare number is not:
- * nobody can tell what `--timeout 30` means.
- * @param least 1 where nothing is no duration
+ * nobody can tell what a timeout of 30 means.
+ * @param least 1 where zero is not a duration
  * @throws UsageError naming the setting
  */
-export function parseDuration(text: string, setting: string, least: 0 | 1 = 0): number {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim());
-  if (!match) {
-    throw new UsageError(`${setting}: "${text}" is not a duration`, { hint: 'write 500ms, 30s, 5m or 2h' });
+export function parseDuration(text: string, setting: string, least = 0): number {
+  const trimmed = text.trim();
+  const unit = DURATION.exec(trimmed)?.[2];
+  if (unit === undefined) {
+    throw new UsageError(`${setting}: "${text}" is not a duration`, { hint: `write ${DURATION_EXAMPLES}` });
   }
-  const ms = Math.round(Number(match[1]) * UNITS[match[2] as keyof typeof UNITS]);
+  const ms = Math.round(Number.parseFloat(trimmed) * UNITS[unit as keyof typeof UNITS]);
   if (ms >= least) return ms;
-  throw new UsageError(`${setting} must be more than nothing`, { hint: 'write 30s, for example' });
+  throw new UsageError(`${setting} must be greater than zero`, { hint: 'write 30s, for example' });
+}
+
+/** Milliseconds as they could be typed: `90s`, `5m`. `parseDuration` reads it. */
+export function writeDuration(ms: number): string {
+  const [unit, size] = Object.entries(UNITS)
+    .reverse()
+    .find(([, size]) => ms > 0 && ms % size === 0) ?? ['ms', 1];
+  return `${ms / size}${unit}`;
 }
 
 /** Milliseconds for people: `320ms`, `4.2s`, `3m 05s`, `2h 07m`. */

@@ -111,6 +111,26 @@ export class StateError extends ProfilesError {
   readonly exit = Exit.unexpected;
 }
 
+/** What the command prints cannot be written, as on a full disk. A reader that has left is no error. */
+export class OutputError extends ProfilesError {
+  readonly code = 'output';
+  readonly exit = Exit.unexpected;
+  constructor(
+    readonly stream: 'stdout' | 'stderr',
+    error: Error,
+  ) {
+    // `ENOSPC: no space left on device, write` becomes `no space left on device (ENOSPC)`.
+    const reason = error.message.replace(/^([A-Z]+): (.*?)(?:, \w+)?$/, '$2 ($1)');
+    super(`${stream} cannot be written: ${reason}`, {
+      hint: 'make room on the disk, or send the output elsewhere',
+      cause: error,
+    });
+  }
+}
+
+/** The database in use is not on disk any more: what this run recorded is lost with it. */
+export class StateLostError extends StateError {}
+
 /** A signal ended the command. */
 export class InterruptedError extends ProfilesError {
   readonly code = 'interrupted';
@@ -120,8 +140,9 @@ export class InterruptedError extends ProfilesError {
     this.exit = signal === 'SIGINT' ? Exit.interrupted : Exit.terminated;
   }
 
-  /** Of a stop signal, whose reason names what came (`World.stop`). */
-  static of({ reason }: AbortSignal, details: ErrorDetails = {}): InterruptedError {
+  /** Of a stop signal, whose reason names what came, or is itself the error that ends the work (`World.stop`). */
+  static of({ reason }: AbortSignal, details: ErrorDetails = {}): ProfilesError {
+    if (reason instanceof ProfilesError) return reason;
     return new InterruptedError(reason === 'SIGTERM' || reason === 'SIGHUP' ? reason : 'SIGINT', details);
   }
 }

@@ -71,6 +71,7 @@ export async function identify(
   const outcome = await sendRequest(record, options, {
     submit: (signal) =>
       kind === 'users' ? client.submit('users', body, signal) : client.identifyCompany(body, signal),
+    expected: kind === 'users' ? 'job' : 'anything',
     commit: async () => {},
     emit: () => {},
     clock,

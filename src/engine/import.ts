@@ -24,7 +24,7 @@ export interface ImportDeps {
   stdin: Readable;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
-  /** First Ctrl-C: intake and waiting end. Its reason names the signal. */
+  /** First Ctrl-C: intake and waiting end. Its reason names the signal, or is the error that ends the import. */
   stop: AbortSignal;
   /** Second Ctrl-C: requests in flight end. */
   abort: AbortSignal;

@@ -2,7 +2,9 @@
 import type { Job } from './service/contract.js';
 
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
-export type Kind = 'companies' | 'users';
+/** In the order in which they are sent. */
+export const KINDS = ['companies', 'users'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** The identifier's field for each kind (spec: Company, User). */
 export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;
@@ -14,7 +16,8 @@ export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
 /** What an empty cell becomes: no key at all, `null` (which removes the stored value), or `""`. */
-export type EmptyCell = 'omit' | 'null' | 'string';
+export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
+export type EmptyCell = (typeof EMPTY_CELLS)[number];
 
 /** A row that was refused, as it is reported. `line` counts from 1; in a JSON array it is the item's number. */
 export interface Rejection {

@@ -1,5 +1,6 @@
 /** Numbers for people. Grouping is written by hand: the first `toLocaleString` of a process costs 10 ms. */
 import { formatDuration } from './duration.js';
+import { UsageError } from './errors.js';
 
 /** `1234567` as `1,234,567`. */
 export function grouped(n: number): string {
@@ -16,19 +17,24 @@ export function lineRange(first: number, last: number, to = ' to '): string {
   return first === last ? `line ${first}` : `lines ${first}${to}${last}`;
 }
 
-/** Bytes in decimal units, one digit after the point: `512 B`, `4.2 MB`. */
-export function byteSize(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let unit = 0;
-  let size = bytes;
-  while (size >= 999.95 && unit < units.length - 1) {
-    size /= 1000;
-    unit++;
-  }
-  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
-}
-
 /** Milliseconds that are an estimate, to the second: tenths would only flicker. */
 export function roughly(ms: number): string {
   return formatDuration(Math.ceil(ms / 1_000) * 1_000).replace('.0s', 's');
+}
+
+/**
+ * A whole number, as a program or a command line gave it.
+ * @throws UsageError naming what it was given for
+ */
+export function wholeNumber(
+  value: number | string,
+  name: string,
+  { least, most = Number.MAX_SAFE_INTEGER }: { least: number; most?: number },
+): number {
+  const number = typeof value === 'number' ? value : /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (Number.isSafeInteger(number) && number >= least && number <= most) return number;
+  const given = typeof value === 'number' ? value : `"${value}"`;
+  const bounds =
+    most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : least > 0 ? ` of at least ${least}` : '';
+  throw new UsageError(`${name}: ${given} is not a whole number${bounds}`);
 }

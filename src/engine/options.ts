@@ -1,10 +1,152 @@
-/** What an import is told, validated and in units: bytes, milliseconds, rows. */
-import type { InputOptions } from './read/index.js';
+/**
+ * What an import is told, validated and in units: bytes, milliseconds, rows. Names, units, bounds and defaults of the
+ * options stand here once; the command line's table refers to them.
+ */
+import { UsageError } from './errors.js';
+import {
+  COLUMN_TYPES,
+  type ColumnType,
+  EMPTY_CELLS,
+  type EmptyCell,
+  FORMATS,
+  type Format,
+  KINDS,
+  type Kind,
+} from './model.js';
+import { nearest } from './nearest.js';
+import { wholeNumber } from './numbers.js';
+
+/** A number: its unit, its bounds, and what holds where nothing is said. `most` is no bound where it is left out. */
+export interface NumberOption {
+  unit: 'count' | 'bytes' | 'ms';
+  least: number;
+  most?: number;
+  default: number | null;
+}
+
+const MIB = 1024 ** 2;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+/** Options of an import that are whole numbers, by their name in the library. */
+const IMPORT_NUMBERS = {
+  chunkSize: { unit: 'count', least: 1, default: 5_000 },
+  chunkBytes: { unit: 'bytes', least: 1, default: 4 * MIB },
+  concurrency: { unit: 'count', least: 1, default: 1 },
+  maxCellBytes: { unit: 'bytes', least: 1, default: MIB },
+  retries: { unit: 'count', least: 0, default: 5 },
+  retryDelayMs: { unit: 'ms', least: 0, default: SECOND },
+  maxRetryAfterMs: { unit: 'ms', least: 0, default: 5 * MINUTE },
+  busyTimeoutMs: { unit: 'ms', least: 0, default: 30 * MINUTE },
+  waitTimeoutMs: { unit: 'ms', least: 0, default: null },
+  intervalMs: { unit: 'ms', least: 1, default: null },
+  refreshAfterMs: { unit: 'ms', least: 1, default: null },
+} as const satisfies Record<string, NumberOption>;
+
+/** All options that are whole numbers. */
+export const NUMBERS = {
+  ...IMPORT_NUMBERS,
+  timeoutMs: { unit: 'ms', least: 1, default: 2 * MINUTE },
+  threads: { unit: 'count', least: 0, default: 2 },
+} as const satisfies Record<string, NumberOption>;
+
+/** Options that are one of a few words. */
+export const WORDS = {
+  kind: KINDS,
+  format: FORMATS,
+  empty: EMPTY_CELLS,
+  type: [...COLUMN_TYPES, 'auto'],
+  types: ['auto', 'strings'],
+} as const;
+
+type NumberName = keyof typeof NUMBERS;
+type NumberValue<K extends NumberName> = number | (typeof NUMBERS)[K]['default'];
+
+/**
+ * A number as a program gave it, or the option's default.
+ * @param called what the program knows it as, where that is another name
+ * @throws UsageError naming it: further in, a wait of NaN or a negative number of threads would never end
+ */
+export function numberOption<K extends NumberName>(
+  name: K,
+  value: number | null | undefined,
+  called: string = name,
+): NumberValue<K> {
+  const option: NumberOption = NUMBERS[name];
+  const given = value ?? option.default;
+  return given === null ? (given as NumberValue<K>) : wholeNumber(given, called, option);
+}
+
+type ImportNumbers = { -readonly [K in keyof typeof IMPORT_NUMBERS]: NumberValue<K> };
+
+/** All numbers of an import, each as it was given or its default. @throws UsageError */
+export function importNumbers(
+  given: { [K in keyof ImportNumbers]?: number | null | undefined },
+): ImportNumbers {
+  const names = Object.keys(IMPORT_NUMBERS) as (keyof ImportNumbers)[];
+  return Object.fromEntries(
+    names.map((name) => [name, numberOption(name, given[name])]),
+  ) as unknown as ImportNumbers;
+}
+
+/** One of the words of an option. @throws UsageError naming the nearest */
+export function wordOption<T extends string>(name: string, value: string, words: readonly T[]): T {
+  const found = words.find((word) => word === value);
+  if (found !== undefined) return found;
+  const like = nearest(value, words);
+  throw new UsageError(`${name}: "${value}" is not one of ${words.join(', ')}`, {
+    hint: like ? `did you mean ${like}?` : undefined,
+  });
+}
+
+/** What the user said about columns. Pairs, not objects: a column may be called `__proto__`. */
+export interface MappingRules {
+  /** Send a column under another key. */
+  map: readonly (readonly [column: string, key: string])[];
+  /** Only these columns become metadata; empty means all. */
+  include: readonly string[];
+  /** Columns that are left out. */
+  exclude: readonly string[];
+  /** The same metadata in every item, typed as a CSV cell is. */
+  set: readonly (readonly [key: string, value: string])[];
+  /** Types of single columns. */
+  types: readonly (readonly [column: string, type: ColumnType | 'auto'])[];
+  /** False: every column without a type of its own is text. */
+  infer: boolean;
+  /** What an empty cell of a CSV becomes. Default `omit`. */
+  empty: EmptyCell;
+}
+
+/** No mapping: every column under its own name, types inferred, empty cells left out. */
+export const NO_RULES: MappingRules = {
+  map: [],
+  include: [],
+  exclude: [],
+  set: [],
+  types: [],
+  infer: true,
+  empty: 'omit',
+};
 
 /** How the inputs are read and what becomes of their columns. A run keeps these for its resume. */
-export interface ReadOptions extends Omit<InputOptions, 'path' | 'location' | 'cwd'> {
+export interface ReadOptions {
   /** As the user wrote them; `-` is stdin. */
   paths: string[];
+  /** Default: users where there is a `user_id`, else companies where there is a `company_id` (contract §3). */
+  kind?: Kind | undefined;
+  /** Column or field of the identifier. Default: the kind's own, `company_id` or `user_id` (spec: Company, User). */
+  id?: string | undefined;
+  /** Column or field of a user's company. Default `company_id`, where there is one (spec: User). */
+  companyId?: string | undefined;
+  /** Default: by the first bytes, else by the name. */
+  format?: Format | undefined;
+  /** One ASCII character, or `tab`. Default: found among `,` `;` tab `|`. */
+  delimiter?: string | undefined;
+  /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
+  encoding?: string | undefined;
+  /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
+  maxCellBytes: number;
+  rules: MappingRules;
 }
 
 /**
@@ -44,6 +186,11 @@ export interface SendOptions {
   rejects: string | null;
   /** Leave out rows that the service completed as they are, as far as the state knows (contract §3). Default false. */
   changedOnly: boolean;
+  /**
+   * With `changedOnly`, milliseconds, at least 1: what was completed longer ago counts as unknown, so that every row
+   * goes out at least that often (contract §4). Null, the default: no matter how long ago.
+   */
+  refreshAfterMs: number | null;
   /** Where the service refuses a request (400, 415, 422): reject its rows and go on. Default false: the run ends. */
   continueOnError: boolean;
 }
@@ -58,14 +205,3 @@ export interface ImportOptions extends ReadOptions, SendOptions {
   /** Continue the unfinished run of the same content, if there is one (contract §4). Default false. */
   resume: boolean;
 }
-
-/** What holds where nothing is said, in the same units. */
-export const DEFAULTS = {
-  chunkSize: 5_000,
-  chunkBytes: 4 * 1024 * 1024,
-  concurrency: 1,
-  retries: 5,
-  retryDelayMs: 1_000,
-  maxRetryAfterMs: 5 * 60_000,
-  busyTimeoutMs: 30 * 60_000,
-} as const;

@@ -3,7 +3,7 @@
  * and state; what it yields are the events, and its result is worked out from what was recorded. Read `run`: each
  * step is a method below it. What is on disk of the run is in `open-run.ts`.
  */
-import { InterruptedError, WaitTimeoutError } from './errors.js';
+import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
 import type { ImportDeps, ImportResult } from './import.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
@@ -11,7 +11,7 @@ import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from '
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import { type OpenedInput, Pool } from './read/index.js';
-import { checkUnchanged, stillUnfinished, unfinished } from './run/earlier.js';
+import { checkItemFormat, checkTypes, checkUnchanged, stillUnfinished, unfinished } from './run/earlier.js';
 import { KnownProfiles } from './run/known.js';
 import { openInputs, reopenInputs } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
@@ -56,14 +56,17 @@ export class Session {
     this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
-    this.#known = new KnownProfiles(deps.state, () =>
-      options.changedOnly && deps.scope ? this.#run.scope : null,
+    this.#known = new KnownProfiles(
+      deps.state,
+      () => (options.changedOnly && deps.scope ? this.#run.scope : null),
+      oldestKnown(options, deps.clock.now()),
     );
   }
 
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
     const { options, deps } = this;
     const { earlier } = this.#run;
+    if (earlier) checkItemFormat(earlier);
     this.#opened = earlier
       ? await reopenInputs(earlier, options, deps)
       : await openInputs(options, this.#run.id, deps);
@@ -151,6 +154,11 @@ export class Session {
     const identity = identityOf(here, contentOf(scanned), this.options);
     const found = unfinished(identity, here, service.account, state);
     if (!found) return;
+    checkItemFormat(found);
+    checkTypes(
+      found,
+      scanned.inputs.map(({ scan }) => scan.schema.types),
+    );
     if (!sameScope(found.scope, here)) {
       if (!this.options.dryRun) this.#run.lock(found.scope, this.#opened);
       this.#known.forget();
@@ -203,8 +211,10 @@ export class Session {
         inputs: this.#opened,
         totalRows: rows.read - rows.rejected,
         stop,
-        reject: async (chunk, reason, emit) =>
-          this.#run.nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, deps.abort)),
+        reject: async (chunk, reason, emit) => {
+          const pass = { planned: scanned.inputs[chunk.input]!.scan.marks, signal: deps.abort };
+          this.#run.nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, pass));
+        },
       });
       const failure = yield* tap(sending, (event) => {
         if (event.type === 'warning') this.#warnings.push(event.message);
@@ -240,7 +250,10 @@ export class Session {
       })),
       rejected: this.#rejecting!.first,
       warnings: this.#warnings,
-      resume: recorded && !finished ? `profiles resume ${this.#run.id}` : null,
+      resume:
+        recorded && !finished && !(ending.failure instanceof StateLostError)
+          ? `profiles resume ${this.#run.id}`
+          : null,
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
     });
@@ -257,4 +270,10 @@ export class Session {
   #kinds(): Kind[] {
     return [...new Set(this.#opened.map((input) => input.kind))];
   }
+}
+
+/** What was completed before this moment counts as unknown; null where age does not matter. */
+function oldestKnown({ refreshAfterMs }: ImportOptions, now: number): string | null {
+  // Runs of version 0.1.0 do not have the option.
+  return refreshAfterMs ? new Date(Math.max(0, now - refreshAfterMs)).toISOString() : null;
 }

@@ -70,9 +70,9 @@ describe('Ctrl-C while stdin is waited for', () => {
 
 /** Resolves once the process has its handlers (Node itself has one for SIGINT, and none for SIGHUP). */
 async function catchesSignals(pid: number): Promise<void> {
-  for (;;) {
+  const catchesHup = (): boolean => {
     const mask = /^SigCgt:\s*([0-9a-f]+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-    if (BigInt(`0x${mask}`) & 1n) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+    return (BigInt(`0x${mask}`) & 1n) === 1n;
+  };
+  await expect.poll(catchesHup).toBe(true);
 }

@@ -8,8 +8,8 @@ import { COMMANDS } from '../../src/cli/commands/index.js';
 import type { World } from '../../src/cli/context.js';
 import { commandTree } from '../../src/cli/main.js';
 import { cli, scratch } from '../support/cli.js';
+import { shellWords } from '../support/shell-words.js';
 import { hurried } from './place.js';
-import { shellWords } from './shell-words.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../../fixtures');
 const TOKEN = 'key-7f3b91c2d4e8a6054';

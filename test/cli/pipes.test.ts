@@ -1,11 +1,12 @@
 /** The built program in real pipes: readers that are slow, that leave, or that never look. Lookups have a test of their own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.js';
 import { built } from '../support/child.js';
+import { scratch } from '../support/cli.js';
 import { INVOCATIONS, type Invocation } from './invocations.js';
 import { makePlace, type Place, TOKEN } from './place.js';
 
@@ -92,6 +93,19 @@ describe('a reader that has left before the first byte', () => {
   });
 });
 
+describe.skipIf(!existsSync('/dev/full'))('a full disk under stdout is one sentence and exit code 1', () => {
+  it.each(one)('%s', async (line) => {
+    const words = place.words(line).join(' ');
+    const prints = (await bash(`profiles ${words}`, place.folder())).stdout !== '';
+    const { codes, stderr } = await bash(`profiles ${words} > /dev/full`, place.folder());
+    expect(codes, stderr).toBe(prints ? '1' : '0');
+    expect(stderr.match(/^profiles: .*$/gm) ?? []).toEqual(
+      prints ? ['profiles: stdout cannot be written: no space left on device (ENOSPC)'] : [],
+    );
+    expect(stderr).not.toMatch(/^\s+at |node:/m);
+  });
+});
+
 describe('nothing is cut at the 64 KiB of a pipe, however slow the reader', () => {
   /** Takes nothing until the program has had time to fill the pipe. */
   const slowly = '(sleep 0.4; cat)';
@@ -120,4 +134,14 @@ describe('nothing is cut at the 64 KiB of a pipe, however slow the reader', () =
       expect(stdout.match(/a{1000,}/)?.[0]).toHaveLength(300_000);
     }
   });
+});
+
+it.each([20, 24])('with %i files to open it says so in one sentence', async (files) => {
+  const { codes, stderr } = await bash(`ulimit -n ${files}; profiles runs --json`, scratch());
+  expect(codes).toBe('1');
+  const hint = 'allow more of them: ulimit -n 1024';
+  const error = { code: 'unexpected', message: 'too many open files (EMFILE)', hint };
+  const [sentence, next, json, ...rest] = stderr.trimEnd().split('\n');
+  expect([sentence, next, rest]).toEqual([`profiles: ${error.message}`, `  ${hint}`, []]);
+  expect(JSON.parse(json!)).toMatchObject({ error });
 });

@@ -1,6 +1,6 @@
 /** A disk that is full, and one that cannot be written to: sending stops at once, and a resume loses nothing (contract §4). */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { built, type Ended, profiles } from '../support/child.js';
@@ -32,21 +32,28 @@ afterEach(() => service.stop());
  */
 function smallDisk(kib: number): {
   folder: string;
-  run(argv: string[], stdin?: string): Promise<Ended>;
+  run(argv: string[], stdin?: string, env?: Record<string, string>): Promise<Ended>;
   grow(): void;
 } {
   const folder = join(machine.folder, 'disk');
   mkdirSync(folder);
-  const env = { ...machine.env, PROFILES_STATE_DIR: folder };
-  const start = (argv: string[], more: { stdin: string; fileKib?: number }): Promise<Ended> =>
-    profiles(argv, { cwd: machine.folder, env, ...more }).ended;
+  const start = (
+    argv: string[],
+    { env, ...more }: { stdin: string; fileKib?: number; env: Record<string, string> | undefined },
+  ): Promise<Ended> => {
+    const all = { ...machine.env, PROFILES_STATE_DIR: folder, ...env };
+    return profiles(argv, { cwd: machine.folder, env: all, ...more }).ended;
+  };
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', folder], { stdio: 'ignore' });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=700`, 'tmpfs', folder], {
+      stdio: 'ignore',
+    });
   } catch {
     let limit: number | null = kib;
     return {
       folder,
-      run: (argv, stdin = '') => start(argv, limit === null ? { stdin } : { stdin, fileKib: limit }),
+      run: (argv, stdin = '', env) =>
+        start(argv, limit === null ? { stdin, env } : { stdin, env, fileKib: limit }),
       grow: () => {
         limit = null;
       },
@@ -55,7 +62,7 @@ function smallDisk(kib: number): {
   onTestFinished(() => void execFileSync('umount', ['--lazy', folder]));
   return {
     folder,
-    run: (argv, stdin = '') => start(argv, { stdin }),
+    run: (argv, stdin = '', env) => start(argv, { stdin, env }),
     grow: () => void execFileSync('mount', ['-o', 'remount,size=50m', folder]),
   };
 }
@@ -101,6 +108,66 @@ test('a disk on which stdin has no room: nothing is sent, and nothing of it is l
   expect(service.connections).toBe(0);
   const left = readdirSync(disk.folder, { recursive: true, encoding: 'utf8' });
   expect(left.filter((name) => name.endsWith('stdin'))).toEqual([]);
+});
+
+test('a disk that has no room for rejected rows: what was sent is reported, and a resume adds the rest', async () => {
+  const disk = smallDisk(240);
+  const long = 'x'.repeat(300);
+  machine.write(file.path, `company_id,name\n${rows.map(([id]) => `${id},${long}\n`).join('')}`);
+  const refused = JSON.stringify({ errors: [{ error_code: 'invalid', message: 'no such company' }] });
+  service.trouble = {
+    submit: () => async (exchange) => {
+      await exchange.read();
+      exchange.reply(422, refused);
+    },
+  };
+  const rejects = join(disk.folder, 'rejects.csv');
+  const env = { PROFILES_STATE_DIR: join(machine.folder, '.state') };
+  const full = await disk.run(
+    [...SEND, '--chunk-size', '200', '--continue-on-error', '--rejects', rejects],
+    '',
+    env,
+  );
+  expect(full.code, full.stderr).toBe(1);
+  const { error } = JSON.parse(full.stderr.trimEnd().split('\n').at(-1)!);
+  expect(error.code).toBe('state');
+  expect(error.message).toMatch(/rejects\.csv: rejected rows cannot be written: E(NOSPC|FBIG)\b/);
+  const summary = JSON.parse(full.stdout);
+  expect(summary).toMatchObject({ status: 'stopped', resume: `profiles resume ${summary.run}` });
+  expect(summary.files[0].rejects_file).toBe(rejects);
+  const { submit } = service.seen;
+  expect(submit).toBeGreaterThan(1);
+  expect(submit).toBeLessThan(10);
+  // It ends with a whole row, and holds those that are reported as rejected.
+  const inFile = (): string[] =>
+    readFileSync(rejects, 'utf8')
+      .split('\r\n')
+      .slice(1, -1)
+      .map((line) => {
+        expect(line).toMatch(/^c-\d+,x{300},\d+,.*no such company.*,$/);
+        return line.split(',')[0]!;
+      });
+  expect(inFile()).toHaveLength(summary.rows.rejected);
+  expect(summary.rows.rejected).toBe((submit - 1) * 200);
+  expect((await machine.runs())[0]).toMatchObject({ run: summary.run, status: 'stopped' });
+
+  disk.grow();
+  const last = await disk.run(['resume', '--json'], '', env);
+  expect(last.code, last.stderr).toBe(5);
+  expect(JSON.parse(last.stdout).rows).toMatchObject({ read: 2_000, rejected: 2_000 });
+  expect(inFile()).toEqual(rows.map(([id]) => id));
+  expect(readdirSync(disk.folder)).toEqual(['rejects.csv']);
+});
+
+test('a disk that has no room for a single rejected row keeps nothing of it', async () => {
+  const disk = smallDisk(600);
+  const rejects = join(disk.folder, 'rejects.csv');
+  machine.write(file.path, `company_id,name\n${`,${'x'.repeat(900_000)}\n`.repeat(2)}`);
+  const env = { PROFILES_STATE_DIR: join(machine.folder, '.state') };
+  const ended = await disk.run([...SEND, '--rejects', rejects], '', env);
+  const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
+  expect([ended.code, error.code, service.connections], ended.stderr).toEqual([1, 'state', 0]);
+  expect(readdirSync(disk.folder)).toEqual([]);
 });
 
 test('a state directory that may not be written to: nothing is sent', async () => {

@@ -33,12 +33,12 @@ const acceptedBut =
     exchange.reply(code, ERROR('the answer got lost behind the proxy'));
   };
 
-/** A complete 2xx that names no job. */
+/** A complete 2xx that names no job. Only JSON confirms anything. */
 const acceptedWith =
   (code: number, body: string, type = 'application/json'): Strike =>
   async (exchange) => {
     await exchange.accept();
-    exchange.confirm();
+    if (body.endsWith('}')) exchange.confirm();
     exchange.reply(code, body, { 'content-type': type });
   };
 

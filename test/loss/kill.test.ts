@@ -20,6 +20,13 @@ const ROWS = 100;
 
 beforeAll(built);
 
+/** Lines that a session said were submitted, however it ended. */
+function submitted({ stdout }: Ended): { file: string; first_line: number; last_line: number }[] {
+  const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1);
+  const events = whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  return events.filter(({ type }) => type === 'submitted');
+}
+
 /** What the state directory holds, read from a copy: the log is left for the command to recover. */
 function recorded(folder: string, path: string): { run: StoredRun | undefined; done: Set<string> } {
   const copy = scratch();
@@ -56,7 +63,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
 
   /** Starts a session and kills it after so many milliseconds, if it has not ended by then. */
   const sit = async (argv: string[], killAfter: number | null): Promise<Ended> => {
-    const child = profiles([...argv, '--json'], { cwd: machine.folder, env: machine.env });
+    const child = profiles([...argv, '--ndjson'], { cwd: machine.folder, env: machine.env });
     // Real time: another process is to be hit at its work.
     const timer = killAfter === null ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfter);
     const ended = await child.ended;
@@ -73,12 +80,13 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
   // becomes idle and the other way round: each one that was not killed tells it anew.
   const began = performance.now();
   const first = sit(importing('first.csv', 1), null);
-  while (arrivals.length === 0) await wait(1);
+  await expect.poll(() => arrivals.length, { interval: 1 }).toBeGreaterThan(0);
   let start = performance.now() - began;
   expect(await first).toMatchObject({ code: 0 });
   let sending = performance.now() - began - start;
 
   let kills = 0;
+  let announced = 0;
   /** Bodies that were recorded as acknowledged, and how many requests had arrived by then. */
   const acknowledged = new Map<string, number>();
   for (let round = 1; kills < KILLS; round++) {
@@ -87,12 +95,21 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
     const begin = importing(path, concurrency);
     const from = arrivals.length;
     const before = kills;
+    /** Ids that a `submitted` event has named, and how many requests had arrived when its session was over. */
+    const told = new Map<string, number>();
     let argv = begin;
     for (;;) {
       const early = random() < 0.2;
       const instant = early ? random() * start : start + random() * sending;
       const began = performance.now();
       const ended = await sit(argv, kills < KILLS ? instant : null);
+      for (const event of submitted(ended)) {
+        announced++;
+        for (let line = event.first_line; line <= event.last_line; line++) {
+          const id = `${path}-${line - 2}`;
+          told.set(id, told.get(id) ?? arrivals.length);
+        }
+      }
       if (ended.signal !== 'SIGKILL') {
         expect(ended, ended.stderr).toMatchObject({ code: 0 });
         if (argv === begin) {
@@ -109,6 +126,8 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
     }
     const again = arrivals.filter(({ sha256 }, at) => at >= (acknowledged.get(sha256) ?? Infinity));
     expect(again, `sent again after it was recorded as acknowledged, seed ${SEED}`).toEqual([]);
+    const untrue = arrivals.filter(({ ids }, at) => ids.some((id) => at >= (told.get(id) ?? Infinity)));
+    expect(untrue, `sent again after it was reported as submitted, seed ${SEED}`).toEqual([]);
     const summary = recorded(join(machine.folder, '.state'), path).run!.summary!;
     expect(summary).toMatchObject({
       status: 'completed',
@@ -125,4 +144,5 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
     }
   }
   expect(kills).toBe(KILLS);
+  expect(announced, 'requests that were reported as submitted').toBeGreaterThan(KILLS);
 });

@@ -24,13 +24,14 @@ import {
   type RowCounts,
   type Summary,
 } from '../../src/engine/model.js';
-import { DEFAULTS, type ImportOptions } from '../../src/engine/options.js';
-import { MAX_CELL_BYTES, NO_RULES } from '../../src/engine/read/index.js';
+import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
+import { NO_RULES } from '../../src/engine/read/index.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import { openState, type State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
 import { type Arrival, type Fate, type Move, type Script, ScriptedService } from './scripted.js';
+import { seeded } from './support.js';
 
 interface Row {
   /** Empty: an invalid row. */
@@ -82,6 +83,7 @@ class Machine {
   readonly folder = scratch();
   readonly service = new ScriptedService();
   readonly clock = new IdleClock();
+  readonly #random = seeded(1);
 
   #deps(state: State, script: Script): ImportDeps {
     const [stop, abort] = [new AbortController(), new AbortController()];
@@ -92,7 +94,7 @@ class Machine {
       client: async () => client,
       service: { account: 'a', region: 'test', base_url: 'http://service.test' },
       clock: this.clock,
-      random: Math.random,
+      random: this.#random,
       cwd: this.folder,
       platform: 'linux',
       stdin: Readable.from([]),
@@ -197,15 +199,15 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
   if (one.users) writeFileSync(join(machine.folder, 'users.csv'), csv('users', one.users));
   const { chunkSize, concurrency, retries, continueOnError, changedOnly, wait } = one;
   return {
-    ...DEFAULTS,
+    ...importNumbers({}),
     paths: one.users ? ['companies.csv', 'users.csv'] : ['companies.csv'],
-    maxCellBytes: MAX_CELL_BYTES,
     rules: NO_RULES,
     chunkSize,
     concurrency,
     retries,
     continueOnError,
     changedOnly,
+    refreshAfterMs: null,
     wait,
     waitTimeoutMs: null,
     intervalMs: null,

@@ -1,5 +1,5 @@
 /** What a resume may and may not do (contract §4 "State"), and how it fares with everything else that an import can do. Long because each case is a run, its interruption and its resume. */
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FaultServer, type Strike } from '../support/fault-server.js';
@@ -222,6 +222,30 @@ test('a file that is written to while it is imported ends the import, and is no 
   expect(outcome.error?.message).toMatch(/companies\.csv: changed while it was being imported/);
   const { read, submitted, unsent } = outcome.summary!.rows;
   expect([read, submitted + unsent!]).toEqual([60_000, 60_000]);
+});
+
+test('so does one that is written to without a change of size and time: nothing of that is sent', async () => {
+  const rows = Array.from({ length: 60_000 }, (_, i) => `c-${i},${'x'.repeat(20)}\n`);
+  machine.write(file.path, `company_id,name\n${rows.join('')}`);
+  const path = join(machine.folder, file.path);
+  const { atime, mtime } = statSync(path);
+  utimesSync(path, atime, mtime); // to the precision that can be set again
+  service.trouble = {
+    submit: (nth) =>
+      nth === 1
+        ? async (exchange) => {
+            writeFileSync(path, `company_id,name\n${rows.join('').replaceAll('x', 'y')}`);
+            utimesSync(path, atime, mtime);
+            await exchange.acknowledge();
+          }
+        : undefined,
+  };
+  const outcome = await run(['import', file.path, '--chunk-size', '2000']);
+  expect([outcome.code, outcome.summary?.status], outcome.stderr).toEqual([2, 'stopped']);
+  expect(outcome.error?.message).toMatch(/companies\.csv: changed while it was being imported/);
+  expect(JSON.stringify([...service.ledger.profiles.companies.values()])).not.toContain('yyy');
+  const { submitted, unsent } = outcome.summary!.rows;
+  expect([unsent! > 0, submitted + unsent!]).toEqual([true, 60_000]);
 });
 
 test('the ids of a job that an earlier session left unfinished are waited for', async () => {

@@ -1,7 +1,10 @@
 /** Signals, pipes and terminals that go away, in real processes (contract §4 "Ctrl-C"). */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BIN, built, type Child, profiles } from '../support/child.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
@@ -152,6 +155,48 @@ describe('Ctrl-C at once ends', () => {
     expect(ended.code, ended.stderr).toBe(130);
     expect(service.connections).toBe(0);
     expect(await machine.runs()).toEqual([]);
+  });
+});
+
+describe('while the input is read', () => {
+  /** Rows of three bytes: 16 MiB of them for each 16 KiB of the file. */
+  const rows = gzipSync('c1\n'.repeat((16 * 2 ** 20) / 3));
+  test.each([
+    ['on this thread', 30],
+    ['by workers', 80],
+  ])('a file that unpacks to a thousand times its size, %s', async (_, members) => {
+    const packed = [gzipSync('company_id\n'), ...Array.from({ length: members }, () => rows)];
+    writeFileSync(join(machine.folder, 'large.csv.gz'), Buffer.concat(packed));
+    const child = start(['import', 'large.csv.gz']);
+    await child.says('planning');
+    child.kill('SIGTERM');
+    await expect.poll(() => child.process.exitCode, { timeout: 8_000 }).toBe(143);
+    expect(service.connections).toBe(0);
+    expect(await machine.runs()).toEqual([]);
+  });
+
+  describe.skipIf(process.platform === 'win32')('a FIFO that nobody writes to', () => {
+    beforeEach(() => void execFileSync('mkfifo', [join(machine.folder, 'fifo')]));
+
+    test.each(['import', 'inspect'])('as the file of %s is refused at once', async (command) => {
+      const child = start([command, 'fifo']);
+      await expect.poll(() => child.process.exitCode, { timeout: 8_000 }).toBe(2);
+      expect((await child.ended).stderr).toContain('fifo: is not a regular file');
+    });
+
+    test('as stdin ends with the signal', async () => {
+      const line = 'exec "$NODE" "$BIN" import - --id company_id <> fifo';
+      const child = spawn('bash', ['-c', line], {
+        cwd: machine.folder,
+        env: { ...environment(), NODE: process.execPath, BIN },
+        stdio: 'ignore',
+      });
+      await expect
+        .poll(() => existsSync(join(machine.folder, '.state/spool')), { timeout: 8_000 })
+        .toBe(true);
+      child.kill('SIGINT');
+      await expect.poll(() => child.exitCode, { timeout: 8_000 }).toBe(130);
+    });
   });
 });
 

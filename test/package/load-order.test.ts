@@ -35,8 +35,13 @@ describe('a start loads', () => {
 
   it('few files for --version', () => expect(filesOf('src/cli/main.ts').length).toBeLessThanOrEqual(3));
 
-  it.each(['zod', 'undici', 'cli-table3', 'commander'])('an import without %s, until it is needed', (name) =>
-    expect(packagesOf('src/cli/commands/import-run.ts')).not.toContain(name),
+  it.each(['zod', 'undici', 'cli-table3', 'commander', 'ora'])(
+    'an import without %s, until it is needed',
+    (name) => expect(packagesOf('src/cli/commands/import-run.ts')).not.toContain(name),
+  );
+
+  it.each(['import-run', 'job', 'lookups', 'doctor', 'identify', 'inspect'])('no spinner with %s', (name) =>
+    expect(packagesOf(`src/cli/commands/${name}.ts`)).not.toContain('ora'),
   );
 
   it('a client with undici alone: schemas wait for the first reply, a proxy for its setting', () =>
@@ -46,7 +51,7 @@ describe('a start loads', () => {
     const inputs = filesOf('src/engine/service/client.ts').flatMap((file) =>
       Object.keys(outputs[file]!.inputs),
     );
-    expect(inputs).toContain('node_modules/undici/lib/dispatcher/agent.js');
+    expect(inputs).toContain('node_modules/undici/lib/dispatcher/pool.js');
     expect(inputs.filter((input) => /undici\/lib\/(?:web\/fetch|dispatcher\/client-h2)/.test(input))).toEqual(
       [],
     );

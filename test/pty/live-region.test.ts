@@ -86,7 +86,7 @@ describe.skipIf(missing.length > 0)('the live region', () => {
       lines.some((line) => line.startsWith('✓ 株式会社')),
     );
     expect(screen.slice(0, 3)).toEqual([
-      '✓ planned 50,000 rows  10 requests  4.2 MB',
+      '✓ planned 50,000 rows  10 requests  4 MiB',
       'warning: column zip was an integer last time',
       expect.stringMatching(/^✓ 株式会社-👍🏽-1 {2}completed +5,000 rows/),
     ]);
@@ -121,7 +121,7 @@ describe.skipIf(missing.length > 0)('the live region', () => {
       const all = await terminal.scrollback();
       expect(all.slice(0, 16)).toEqual([
         ...Array.from({ length: 15 }, (_, i) => `line ${i + 1}`),
-        '✓ planned 50,000 rows  10 requests  4.2 MB',
+        '✓ planned 50,000 rows  10 requests  4 MiB',
       ]);
       expect(all.slice(16)).toEqual([
         expect.stringMatching(head),
@@ -147,7 +147,7 @@ describe.skipIf(missing.length > 0)('the live region', () => {
     await terminal.press('C-c');
     expect(await terminal.exitCode()).toBe(130);
     expect(await terminal.cursorShown()).toBe(true);
-    expect(await terminal.screen()).toEqual(['✓ planned 50,000 rows  10 requests  4.2 MB']);
+    expect(await terminal.screen()).toEqual(['✓ planned 50,000 rows  10 requests  4 MiB']);
   });
 });
 

@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { expect } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** The command as npm links it. */
@@ -70,7 +71,7 @@ export function node(argv: readonly string[], { cwd, env, stdin, uid, fileKib }:
     kill: (signal) => void child.kill(signal),
     ended,
     has: async (path) => {
-      while (!existsSync(join(cwd, path)) && child.exitCode === null) await wait(5);
+      await expect.poll(() => existsSync(join(cwd, path)) || child.exitCode !== null).toBe(true);
     },
     says: (text) =>
       new Promise((settle, reject) => {
@@ -88,7 +89,10 @@ export function node(argv: readonly string[], { cwd, env, stdin, uid, fileKib }:
 export async function built(): Promise<void> {
   const lock = join(ROOT, 'node_modules/.building');
   // Test files run side by side, and a build removes the one before it.
-  while (!taken(lock)) await wait(20);
+  for (let waited = 0; !taken(lock); waited += 20) {
+    if (waited > 60_000) throw new Error(`another build has not ended: ${lock}`);
+    await wait(20);
+  }
   try {
     if (!isFresh()) execFileSync(process.execPath, ['build.mjs'], { cwd: ROOT, stdio: 'inherit' });
   } finally {

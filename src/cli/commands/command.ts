@@ -1,10 +1,17 @@
-/** What a command file is made of: flags, options, run, print (house rule 1). */
+/** What a command file is made of: options, run, print; its flags are in the table (`cli/options`). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
+import type { Flags } from '../options/index.js';
 
-export type Flags = Record<string, unknown>;
+export type { Flags };
+
+/** An exit code that stands for several things, and which of them it is. */
+export interface Ending {
+  exit: ExitCode;
+  message: string;
+}
 
 /**
  * Makes a commander action of two parts: `options` turns words and flags into a validated object (throws
@@ -12,10 +19,10 @@ export type Flags = Record<string, unknown>;
  */
 export type Wire = <O>(
   options: (args: readonly string[], flags: Flags, context: Context) => O | Promise<O>,
-  run: (options: O, context: Context) => Promise<ExitCode>,
+  run: (options: O, context: Context) => Promise<ExitCode | Ending>,
 ) => (...commanderArguments: unknown[]) => Promise<void>;
 
-/** A command's file exports `define`: it declares arguments, flags, examples and subcommands, and wires its actions. */
+/** A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions. */
 export interface CommandModule {
   define(command: Command, wire: Wire): void;
 }

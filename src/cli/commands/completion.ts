@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
+import { spelled } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Wire } from './command.js';
@@ -10,7 +11,7 @@ import { splitLine } from './completion/line.js';
 import { locate } from './completion/position.js';
 import { machineSources } from './completion/sources.js';
 import { SHELLS, type Shell, type Suggestion, type Suggestions, suggest } from './completion/suggest.js';
-import { COMMANDS } from './index.js';
+import { COMMANDS, declare } from './index.js';
 
 export function define(command: Command, wire: Wire): void {
   command.argument('<shell>', SHELLS.join(', '));
@@ -32,10 +33,7 @@ Load it in the shell's start file:
   const complete = command
     .command('complete', { hidden: true })
     .description('what could be typed next: a value, a tab, its description; then : and a directive')
-    .argument('[words...]', 'after --: the words typed so far, the last one unfinished')
-    .addOption(
-      command.createOption('--line <text>', 'the same as one line, the program included').hideHelp(),
-    );
+    .argument('[words...]', 'after --: the words typed so far, the last one unfinished');
   complete.action(
     wire(
       (words, { line }) => (typeof line === 'string' ? splitLine(line).slice(1) : [...words]),
@@ -87,15 +85,12 @@ async function complete(root: Command, words: readonly string[], context: Contex
   const at = await locate(root, words, async (command) => {
     const entry = COMMANDS.find(({ name }) => name === command.name());
     // The command that runs has been declared already.
-    if (entry && command.name() !== 'completion') (await entry.load()).define(command, unwired);
+    if (entry && command.name() !== 'completion') await declare(entry, command, unwired);
   });
   // What the line says about places holds for what is looked up too.
-  for (const [flag, key] of [
-    ['--config', 'config'],
-    ['--state-dir', 'stateDir'],
-  ] as const) {
-    const value = at.flags.get(flag)?.at(-1);
-    if (value !== undefined) context.flags[key] = value;
+  for (const name of ['config', 'stateDir'] as const) {
+    const value = at.flags.get(spelled(name))?.at(-1);
+    if (value !== undefined) context.flags[name] = value;
   }
   return suggest(
     at,
@@ -105,7 +100,7 @@ async function complete(root: Command, words: readonly string[], context: Contex
 
 /** What `profiles help` can be asked about. */
 async function topics(root: Command): Promise<Suggestion[]> {
-  const { TOPICS } = await import('./topics/index.js');
+  const { TOPICS } = await import('./topics.js');
   const commands = root.commands.map((command) => ({
     value: command.name(),
     description: command.description(),

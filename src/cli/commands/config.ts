@@ -9,7 +9,7 @@ import { examples, headOnly, type Wire } from './command.js';
 import { init } from './config/init.js';
 import { list } from './config/list.js';
 import { get, set, setOptions, unset } from './config/values.js';
-import { listingFlags, readListing } from './listing.js';
+import { readListing } from './listing.js';
 
 export function define(command: Command, wire: Wire): void {
   examples(headOnly(command, wire), [
@@ -34,7 +34,7 @@ export function define(command: Command, wire: Wire): void {
     ),
   );
 
-  examples(listingFlags(command.command('list').description('show each value and where it came from')), [
+  examples(command.command('list').description('show each value and where it came from'), [
     'profiles config list',
     'profiles config list --json',
   ]).action(wire((_, flags) => readListing(flags), list));

@@ -5,9 +5,8 @@ import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Wire } from './command.js';
-import { COMMANDS } from './index.js';
-import { TOPICS } from './topics/index.js';
-import { twoColumns } from './topics/layout.js';
+import { COMMANDS, declare } from './index.js';
+import { TOPICS, twoColumns } from './topics.js';
 
 export function define(command: Command, wire: Wire): void {
   // Words are not declared as arguments: the root's list of commands would show them for this one alone.
@@ -33,35 +32,35 @@ async function run(root: Command, words: readonly string[], context: Context): P
 /** A topic goes before a command of its name: `profiles config --help` shows the command. @throws UsageError */
 async function textAbout(root: Command, words: readonly string[]): Promise<string> {
   const topic = words.length === 1 ? TOPICS.find(({ name }) => name === words[0]) : undefined;
-  if (topic) return topic.load();
+  if (topic) return topic.text();
   let command = root;
   for (const word of words) {
     const child = command.commands.find((candidate) => candidate.name() === word);
     if (!child) throw unknown(command, word, words);
-    await declare(root, child);
+    await known(root, child);
     command = child;
   }
   return helpOf(command);
 }
 
 /** The root knows its commands by name only, until one is asked for. */
-async function declare(root: Command, command: Command): Promise<void> {
+async function known(root: Command, command: Command): Promise<void> {
   const entry = COMMANDS.find(({ name }) => name === command.name());
   const unwired: Wire = () => async () => {};
   if (command.parent !== root || !entry || entry.name === 'help') return;
-  (await entry.load()).define(command, unwired);
+  await declare(entry, command, unwired);
 }
 
 function unknown(command: Command, word: string, words: readonly string[]): UsageError {
   const before = words.slice(0, words.indexOf(word));
   const names = command.commands.map((child) => child.name());
-  const known = before.length === 0 ? [...names, ...TOPICS.map(({ name }) => name)] : names;
-  const like = nearest(word, known);
+  const all = before.length === 0 ? [...names, ...TOPICS.map(({ name }) => name)] : names;
+  const like = nearest(word, all);
   return new UsageError(`there is no help about "${[...before, word].join(' ')}"`, {
     hint: like
       ? `did you mean "${['profiles help', ...before, like].join(' ')}"?`
-      : known.length > 0
-        ? `known: ${known.join(', ')}`
+      : all.length > 0
+        ? `known: ${all.join(', ')}`
         : `profiles help ${before.join(' ')} tells all there is`,
   });
 }

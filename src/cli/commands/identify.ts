@@ -3,15 +3,14 @@ import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
 import type { Kind } from '../../engine/model.js';
-import { DEFAULTS } from '../../engine/options.js';
 import { inexactNumber, jsonOfCell, writtenAgain } from '../../engine/read/index.js';
 import type { Context } from '../context.js';
+import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING, WAITING } from '../options/index.js';
 import { fieldsText } from '../output/record-text.js';
 import { stylesFor, usesColour } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, headOnly, type Wire } from './command.js';
-import { type FlagReader, flagReader } from './flag-reader.js';
 import { interruptible } from './interruptible.js';
 
 interface Options {
@@ -25,16 +24,8 @@ export function define(command: Command, wire: Wire): void {
     'profiles identify company c-100 --set plan=gold --region sandbox',
     'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
   ]);
-  const again = (value: string, before: string[] = []): string[] => [...before, value];
-  const metadata = (child: Command): Command =>
-    child
-      .option('--set <key=value>', 'a metadata key; its value is typed as a CSV cell is (repeatable)', again)
-      .option('--metadata <json>', "a JSON object of metadata; keeps JSON's types");
-
   examples(
-    metadata(
-      command.command('company').description('create or update one company').argument('<id>', 'company_id'),
-    ),
+    command.command('company').description('create or update one company').argument('<id>', 'company_id'),
     [
       'profiles identify company c-100 --set plan=gold --region sandbox',
       'profiles identify company c-100 --metadata \'{"employees":12}\' --json --region sandbox',
@@ -42,15 +33,10 @@ export function define(command: Command, wire: Wire): void {
   ).action(wire((words, flags) => options('companies', words, flags), run));
 
   examples(
-    metadata(
-      command
-        .command('user')
-        .description('create or update one user, and follow its job')
-        .argument('<id>', 'user_id'),
-    )
-      .option('--company <id>', "the user's company_id")
-      .option('--no-wait', 'do not follow the job')
-      .option('--wait-timeout <duration>', 'stop waiting after this; the job goes on'),
+    command
+      .command('user')
+      .description('create or update one user, and follow its job')
+      .argument('<id>', 'user_id'),
     [
       'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
       'profiles identify user u-7 --metadata \'{"vip":true}\' --no-wait --json --region sandbox',
@@ -63,24 +49,21 @@ function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Option
     throw new UsageError('the identifier is empty', {
       hint: `profiles identify ${kind === 'users' ? 'user' : 'company'} <id>`,
     });
-  const read = flagReader(flags);
-  const company = read.text('company');
+  const { company, ...metadata } = given({ ...IDENTIFY, set: COLUMNS.set }, flags);
   if (company === '') {
     throw new UsageError('--company: the identifier is empty', {
       hint: 'write --company <id>, or leave it out',
     });
   }
   return {
-    profile: { kind, id, company: company ?? null, metadata: metadataOf(read) },
-    wait: flags.wait !== false,
-    waitTimeoutMs: read.duration('waitTimeout') ?? null,
+    profile: { kind, id, company: company ?? null, metadata: metadataOf(metadata) },
+    ...engineValues({ wait: WAITING.wait, waitTimeout: WAITING.waitTimeout }, flags),
   };
 }
 
 /** Pairs of key and JSON text, `--set` after `--metadata`: the later wins. @throws UsageError */
-function metadataOf(read: FlagReader): Map<string, string> {
+function metadataOf({ metadata: json, set = [] }: Given<typeof IDENTIFY & Pick<typeof COLUMNS, 'set'>>) {
   const metadata = new Map<string, string>();
-  const json = read.text('metadata');
   if (json !== undefined)
     for (const [key, value] of Object.entries(jsonObject(json))) {
       const text = writtenAgain(value);
@@ -91,7 +74,7 @@ function metadataOf(read: FlagReader): Map<string, string> {
       }
       metadata.set(key, text);
     }
-  for (const [key, value] of read.pairs('set')) metadata.set(key, jsonOfCell(value));
+  for (const [key, value] of set) metadata.set(key, jsonOfCell(value));
   return metadata;
 }
 
@@ -125,17 +108,13 @@ async function run({ profile, wait, waitTimeoutMs }: Options, context: Context):
     abort: context.abort,
   };
   const { importDefaults } = await context.settings();
-  const read = flagReader({ ...importDefaults });
   const result = await whileWaiting(`sending ${profile.id}`, context, () =>
     interruptible(context, (stop) =>
       identify(profile, deps, {
         stop,
         wait,
         waitTimeoutMs,
-        retries: read.count('retries', 0) ?? DEFAULTS.retries,
-        retryDelayMs: read.duration('retryDelay') ?? DEFAULTS.retryDelayMs,
-        maxRetryAfterMs: read.duration('maxRetryAfter') ?? DEFAULTS.maxRetryAfterMs,
-        busyTimeoutMs: read.duration('busyTimeout') ?? DEFAULTS.busyTimeoutMs,
+        ...engineValues(RETRYING, importDefaults),
       }),
     ),
   );

@@ -2,16 +2,25 @@
 
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
-import type { ImportOptions } from '../../engine/options.js';
+import type { ImportOptions, InvalidBound } from '../../engine/options.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import {
+  engineValues,
+  REJECTING,
+  RETRYING,
+  SENDING,
+  type Values,
+  valuesOf,
+  WAITING,
+} from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
+import { partialWords } from '../output/summary-text.js';
 import { requireBaseUrl, requireToken } from '../settings/index.js';
-import type { Flags } from './command.js';
-
-export { importOptions } from './import-options.js';
+import type { Ending, Flags } from './command.js';
+import { readingOptions } from './reading.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
 
@@ -23,6 +32,60 @@ export function formOf(flags: Flags): Form {
   return flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
 }
 
+/** What an import is told, flags over the config file's `import.*`. @throws UsageError ConfigError */
+export async function importOptions(
+  paths: readonly string[],
+  flags: Flags,
+  context: Context,
+): Promise<ImportOptions> {
+  const { importDefaults } = await context.settings();
+  const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
+  const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
+  const options = engineValues(
+    { ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
+    { ...importDefaults, ...flags },
+  );
+  if (options.full && flags.resume) {
+    throw new UsageError('--full sends everything again, so there is nothing to --resume', {
+      hint: 'choose one of them',
+    });
+  }
+  if (flags.changedOnly && options.full) {
+    throw new UsageError('--changed-only and --full exclude each other', { hint: 'choose one of them' });
+  }
+  // A flag wins over the config file's import.changed_only.
+  const changedOnly = options.changedOnly && !options.full;
+  if (flags.refreshAfter !== undefined && !changedOnly) {
+    throw new UsageError('--refresh-after has no effect without --changed-only: every row is sent', {
+      hint: 'add --changed-only, or leave --refresh-after out',
+    });
+  }
+  return {
+    ...reading,
+    ...options,
+    changedOnly,
+    invalid: invalidBound(rejecting, flags),
+    rejects: rejectsPath(rejecting.rejects, paths),
+  };
+}
+
+/** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
+function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
+  // A flag wins over the config file, whichever of the two it is.
+  if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
+    return flags.skipInvalid ? 'any' : 'none';
+  return maxInvalid ?? (skipInvalid ? 'any' : 'none');
+}
+
+function rejectsPath(path: string | undefined, paths: readonly string[]): string | null {
+  if (path !== undefined && paths.length > 1) {
+    throw new UsageError('--rejects names one file, and there are several inputs', {
+      hint: 'leave it out: each input gets a rejects file of its own name',
+    });
+  }
+  return path ?? null;
+}
+
 /** @throws ProfilesError what ended the import early, after its summary was reported */
 export async function runAndReport(
   options: ImportOptions,
@@ -31,8 +94,10 @@ export async function runAndReport(
   context: Context,
   /** Of a resumed run: its own, which another token may stand in for. */
   scope: Scope | null = null,
-): Promise<ExitCode> {
-  const deps = await importDeps(options, context, scope);
+): Promise<ExitCode | Ending> {
+  const output = new AbortController();
+  const stop = AbortSignal.any([context.stop, output.signal]);
+  const deps = { ...(await importDeps(options, context, scope)), stop };
   const { stdout, stderr, env, cwd, flags, clock } = context;
   const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
   try {
@@ -41,12 +106,15 @@ export async function runAndReport(
       const next = await events.next();
       if (!next.done) {
         await reporter.report(next.value);
+        if (reporter.lost()) output.abort(reporter.lost());
         continue;
       }
       const { failure, exit } = next.value;
       // A failed job outranks a wait that timed out (contract §7); the summary has told of both.
       if (failure && exit !== Exit.jobFailed) throw failure;
-      return exit;
+      const lost = reporter.lost();
+      if (lost) throw lost;
+      return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;
     }
   } finally {
     await reporter.close();

@@ -3,15 +3,11 @@ import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Context } from '../context.js';
-import { examples, type Flags, type Wire } from './command.js';
-import { sendingFlags } from './import-flags.js';
+import { type Ending, examples, type Flags, type Wire } from './command.js';
 import type { Form } from './import-run.js';
-import { readingFlags } from './reading-flags.js';
 
 export function define(command: Command, wire: Wire): void {
   command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
-  readingFlags(command);
-  sendingFlags(command);
   examples(command, [
     'profiles import companies.csv --region sandbox',
     'profiles import companies.csv users.csv --dry-run --region sandbox',
@@ -20,7 +16,7 @@ export function define(command: Command, wire: Wire): void {
   command.action(wire(options, run));
 }
 
-/** The flags are enough for `--help`: all else is loaded by an import. */
+/** Help needs nothing of this: it is loaded by an import. */
 async function options(
   paths: readonly string[],
   flags: Flags,
@@ -30,7 +26,10 @@ async function options(
   return { import: await importOptions(paths, flags, context), form: formOf(flags) };
 }
 
-async function run(options: { import: ImportOptions; form: Form }, context: Context): Promise<ExitCode> {
+async function run(
+  options: { import: ImportOptions; form: Form },
+  context: Context,
+): Promise<ExitCode | Ending> {
   const { runAndReport } = await import('./import-run.js');
   return runAndReport(options.import, null, options.form, context);
 }

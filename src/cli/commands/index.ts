@@ -1,5 +1,6 @@
 /** All commands, in the order the help shows them. A file is loaded only when its command is called. */
-import type { CommandModule } from './command.js';
+import type { Command } from 'commander';
+import type { CommandModule, Wire } from './command.js';
 
 export interface CommandEntry {
   name: string;
@@ -31,8 +32,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'config', summary: 'read and write the config file', load: () => import('./config.js') },
   {
     name: 'doctor',
-    summary: 'check config, state, reachability, authorisation and clock',
+    summary: 'check config, state, reachability, authorization and clock',
     load: () => import('./doctor.js'),
+  },
+  {
+    name: 'state',
+    summary: 'show, check or back up what is remembered of imports',
+    load: () => import('./state.js'),
   },
   {
     name: 'sandbox',
@@ -46,3 +52,10 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   { name: 'help', summary: 'help about a command or a topic', load: () => import('./help.js') },
 ];
+
+/** Declares a command: its arguments, examples and subcommands, and the options that the table gives each of them. */
+export async function declare(entry: CommandEntry, command: Command, wire: Wire): Promise<void> {
+  const [{ define }, { declareOptions }] = await Promise.all([entry.load(), import('../options/index.js')]);
+  define(command, wire);
+  declareOptions(command);
+}

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import type { Rejection } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
-import { DEFAULTS, type ReadOptions } from '../../engine/options.js';
+import type { ReadOptions } from '../../engine/options.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
 import {
   DuplicateFinder,
@@ -21,15 +21,15 @@ import { keepFirst } from '../../engine/run/summary.js';
 import { envelopeBytes } from '../../engine/send/body.js';
 import { shellWord } from '../../engine/shell.js';
 import type { Context } from '../context.js';
+import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
 import { usesColour } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
-import { flagReader } from './flag-reader.js';
 import { interruptible } from './interruptible.js';
-import { readingFlags, readingOptions } from './reading-flags.js';
+import { readingOptions } from './reading.js';
 
 /** Rejected rows that are shown at a terminal (contract §3 "Result"). */
 const SHOWN = 10;
@@ -49,9 +49,6 @@ interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
 
 export function define(command: Command, wire: Wire): void {
   command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
-  readingFlags(command)
-    .optionsGroup('Result:')
-    .option('--write-mapping <file>', 'write a mapping file of what was found');
   examples(command, [
     'profiles inspect companies.csv',
     'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',
@@ -63,7 +60,7 @@ export function define(command: Command, wire: Wire): void {
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { importDefaults } = await context.settings();
   const files = context.platform === 'win32' ? await expandGlobs(paths, context.cwd) : paths;
-  const writeMapping = (flags.writeMapping as string | undefined) ?? null;
+  const writeMapping = given(INSPECT, flags).writeMapping ?? null;
   if (writeMapping !== null && files.length > 1) {
     throw new UsageError('--write-mapping is of one input, and there are several', {
       hint: 'inspect them one by one',
@@ -71,7 +68,7 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
   }
   return {
     reading: await readingOptions(files, flags, importDefaults, context.cwd),
-    chunkBytes: flagReader(importDefaults).bytes('chunkBytes') ?? DEFAULTS.chunkBytes,
+    chunkBytes: valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults).chunkBytes,
     writeMapping,
   };
 }
@@ -126,7 +123,7 @@ async function inspect(
       onRejected: ({ file, line, reason }) => keepFirst(rejected, { file, line, reason }),
       collectIds: (ids) => finder.add(ids),
     });
-    return { opened, scan, duplicates: finder.finish().count, rejected };
+    return { opened, scan, duplicates: finder.count, rejected };
   } finally {
     await pool.close();
     if (folder !== null) await rm(folder, { recursive: true, force: true });

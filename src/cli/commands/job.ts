@@ -1,12 +1,12 @@
 /** `profiles job <id...>`: background jobs as they are now, or followed to their end (contract §5; spec: Endpoint 4). */
 import type { Command } from 'commander';
-import { parseDuration } from '../../engine/duration.js';
 import { Exit, type ExitCode, UsageError, WaitTimeoutError } from '../../engine/errors.js';
 import { watchJobs } from '../../engine/send/watch.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { Job } from '../../engine/service/contract.js';
 import { shellWord } from '../../engine/shell.js';
 import type { Context } from '../context.js';
+import { engineValues, spelled, WAITING } from '../options/index.js';
 import { createDisplay, lineWidth } from '../output/display.js';
 import { JobBoard } from '../output/job-board.js';
 import { recordText } from '../output/record-text.js';
@@ -29,15 +29,13 @@ interface Options {
   jobs: JobName[];
   watch: boolean;
   intervalMs: number | null;
-  waitMs: number | null;
+  waitTimeoutMs: number | null;
 }
 
+const TIMING = { interval: WAITING.interval, waitTimeout: WAITING.waitTimeout };
+
 export function define(command: Command, wire: Wire): void {
-  command
-    .argument('<id...>', 'job ids, or full URLs of jobs')
-    .option('--watch', 'follow to the end')
-    .option('--interval <duration>', 'fixed time between two polls')
-    .option('--wait-timeout <duration>', 'stop waiting after this; the jobs go on');
+  command.argument('<id...>', 'job ids, or full URLs of jobs');
   examples(command, [
     'profiles job urn:profiles:job:default/712b5eea-1 --region sandbox',
     'profiles job urn:profiles:job:default/712b5eea-1 urn:profiles:job:default/712b5eea-2 --watch --region sandbox',
@@ -47,18 +45,15 @@ export function define(command: Command, wire: Wire): void {
 }
 
 function options(words: readonly string[], flags: Flags): Options {
-  const duration = (name: 'interval' | 'waitTimeout', flag: string, least: 0 | 1): number | null => {
-    const text = flags[name] as string | undefined;
-    if (text === undefined) return null;
-    if (!flags.watch) throw new UsageError(`${flag} has no meaning without --watch`, { hint: 'add --watch' });
-    return parseDuration(text, flag, least);
-  };
+  for (const name of Object.keys(TIMING)) {
+    if (flags[name] === undefined || flags.watch) continue;
+    throw new UsageError(`${spelled(name)} has no meaning without --watch`, { hint: 'add --watch' });
+  }
   const jobs = new Map(words.map(readJobName).map((job) => [job.id, job]));
   return {
     jobs: [...jobs.values()],
     watch: flags.watch === true,
-    intervalMs: duration('interval', '--interval', 1),
-    waitMs: duration('waitTimeout', '--wait-timeout', 0),
+    ...engineValues(TIMING, flags),
   };
 }
 
@@ -108,7 +103,7 @@ async function run({ jobs, watch, ...timing }: Options, context: Context): Promi
 
 async function follow(
   ids: readonly string[],
-  { intervalMs, waitMs }: { intervalMs: number | null; waitMs: number | null },
+  { intervalMs, waitTimeoutMs }: { intervalMs: number | null; waitTimeoutMs: number | null },
   client: ServiceClient,
   context: Context,
 ): Promise<ExitCode> {
@@ -117,7 +112,7 @@ async function follow(
   const board = new JobBoard(clock, styles);
   const display = createDisplay(board, { stream: stderr, mode: progressMode(stderr, env, flags), clock });
   const records = new Map<string, Job>();
-  const deadlineMs = waitMs === null ? null : clock.monotonic() + waitMs;
+  const deadlineMs = waitTimeoutMs === null ? null : clock.monotonic() + waitTimeoutMs;
   const watching = async (signal: AbortSignal): Promise<void> => {
     for await (const seen of watchJobs(client, ids, { clock, signal, intervalMs, deadlineMs })) {
       if (seen.missing) continue; // without a grace a missing job is an error
@@ -126,7 +121,7 @@ async function follow(
       const ended = board.see(seen.job, lineWidth(stderr));
       if (ended !== undefined) display.finished(ended);
       // The first round comes in one by one; a plain line about one of many would say little, and be the only one for 5 s.
-      if (records.size === ids.length) display.changed();
+      if (records.size === ids.length) await display.changed();
     }
   };
   try {

@@ -11,7 +11,7 @@ import type { ListRecord } from '../output/cell.js';
 import { whileWaiting } from '../output/waiting.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { interruptible } from './interruptible.js';
-import { type Listing, listingFlags, printListing, readListing } from './listing.js';
+import { type Listing, printListing, readListing } from './listing.js';
 import { remember } from './remember.js';
 
 const FIELDS = [
@@ -36,8 +36,6 @@ interface Options {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.option('--refresh', 'ask the service about those that are unfinished');
-  listingFlags(command);
   examples(command, [
     'profiles jobs',
     'profiles jobs --refresh --region sandbox',

@@ -1,7 +1,7 @@
-/** What every command that lists records has in common: its flags, and the four forms of its result. */
-import type { Command } from 'commander';
+/** What every command that lists records has in common: the records that are asked for, and the four forms of its result. */
 import { UsageError } from '../../engine/errors.js';
 import type { Context } from '../context.js';
+import { given, LISTING } from '../options/index.js';
 import { cellText, type ListRecord } from '../output/cell.js';
 import { toCsv, toNdjson } from '../output/csv.js';
 import { safeLine } from '../output/safe.js';
@@ -16,34 +16,12 @@ export interface Listing {
   selection: Selection;
 }
 
-/** Declares `--csv`, `--ndjson` and the flags of selection (contract §5); `--json` is every command's. */
-export function listingFlags(command: Command): Command {
-  const again = (value: string, before: string[] = []): string[] => [...before, value];
-  return command
-    .option('--csv', 'print CSV')
-    .option('--ndjson', 'print a JSON line per record')
-    .option('--columns <a,b>', 'show these fields, in this order')
-    .option(
-      '--filter <key=value>',
-      'records with this value (repeatable: all keys, any value of one key)',
-      again,
-    )
-    .option('--search <text>', 'records with this text in any field')
-    .option('--sort <[-]key>', 'order by a field; - for descending')
-    .option('--limit <n>', 'at most n records');
-}
-
-/** Reads those flags. @throws UsageError */
+/** Reads the flags that choose records, and their form. @throws UsageError */
 export function readListing(flags: Flags): Listing {
-  const { columns, filter, search, sort, limit } = flags as Partial<Record<string, string>> & {
-    filter?: string[];
-  };
-  const selection: Selection = {};
-  if (columns !== undefined) selection.columns = names(columns);
-  if (filter !== undefined) selection.filter = filter.map(keyAndValue);
-  if (search !== undefined) selection.search = search;
+  const { filter, sort, ...others } = given(LISTING, flags);
+  const selection: Selection = { ...others };
+  if (filter !== undefined) selection.filter = filter.map(([key, value]) => ({ key, value }));
   if (sort !== undefined) selection.sort = { key: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
-  if (limit !== undefined) selection.limit = wholeNumber(limit);
   const forms = (['json', 'csv', 'ndjson'] as const).filter((form) => flags[form] === true);
   if (forms.length > 1) {
     throw new UsageError(`${forms.map((form) => `--${form}`).join(' and ')} exclude each other`, {
@@ -123,27 +101,4 @@ async function printTable(
 /** A pipe gets the data as they are; a terminal gets nothing that it could obey. */
 function forTerminal(text: string, { stdout }: Context): string {
   return stdout.isTTY ? text.split('\n').map(safeLine).join('\n') : text;
-}
-
-function names(text: string): string[] {
-  const columns = text
-    .split(',')
-    .map((name) => name.trim())
-    .filter(Boolean);
-  if (columns.length === 0)
-    throw new UsageError('--columns: no field is named', { hint: 'write --columns a,b' });
-  return [...new Set(columns)];
-}
-
-function keyAndValue(text: string): { key: string; value: string } {
-  const at = text.indexOf('=');
-  if (at < 1)
-    throw new UsageError(`--filter: "${text}" is not key=value`, { hint: 'write --filter type=card' });
-  return { key: text.slice(0, at), value: text.slice(at + 1) };
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text))
-    throw new UsageError(`--limit: "${text}" is not a whole number`, { hint: 'write --limit 20' });
-  return Number(text);
 }

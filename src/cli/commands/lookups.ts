@@ -7,7 +7,7 @@ import type { Context } from '../context.js';
 import { whileWaiting } from '../output/waiting.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { interruptible } from './interruptible.js';
-import { type Listing, listingFlags, printListing, readListing } from './listing.js';
+import { type Listing, printListing, readListing } from './listing.js';
 
 /** Fields of each list's records, in the spec's order. */
 const FIELDS = {
@@ -26,7 +26,6 @@ interface Options {
 
 export function define(command: Command, wire: Wire): void {
   command.argument('<list>', NAMES.join(', '));
-  listingFlags(command);
   examples(command, [
     'profiles lookups user-properties --region sandbox',
     'profiles lookups embeds --filter type=card --json --region sandbox',

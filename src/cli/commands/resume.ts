@@ -8,8 +8,8 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope, sameService } from '../../engine/state/scopes.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { examples, type Flags, type Wire } from './command.js';
-import { flagReader } from './flag-reader.js';
+import { engineValues, WAITING } from '../options/index.js';
+import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { type Form, formOf, runAndReport } from './import-run.js';
 
 interface Options {
@@ -19,40 +19,32 @@ interface Options {
   intervalMs: number | null;
 }
 
+const TIMING = { interval: WAITING.interval, waitTimeout: WAITING.waitTimeout };
+
 export function define(command: Command, wire: Wire): void {
-  command
-    .argument('[run]', 'a run id; default: the newest unfinished one')
-    .option('--wait-timeout <duration>', 'stop waiting after this; the jobs go on')
-    .option('--interval <duration>', 'fixed time between two polls of a job')
-    .option('--ndjson', 'print events as they happen, one JSON line each');
+  command.argument('[run]', 'a run id; default: the newest unfinished one');
   examples(command, ['profiles resume', 'profiles resume 20261120-101500-x7k2 --json']);
   command.action(wire(options, run));
 }
 
 function options([run]: readonly string[], flags: Flags): Options {
-  const read = flagReader(flags);
-  return {
-    run,
-    form: formOf(flags),
-    waitTimeoutMs: read.duration('waitTimeout') ?? null,
-    intervalMs: read.duration('interval', 1) ?? null,
-  };
+  return { run, form: formOf(flags), ...engineValues(TIMING, flags) };
 }
 
 async function run(
   { run: id, form, waitTimeoutMs, intervalMs }: Options,
   context: Context,
-): Promise<ExitCode> {
+): Promise<ExitCode | Ending> {
   const state = await context.state();
   const stored = choose(state.knownRuns(), id);
   const there = await contextOf(stored, context);
   checkService(stored, await there.scope());
   const kept = restoreOptions(state, stored);
+  const { importDefaults } = await there.settings();
   const options = {
     ...kept,
     // How long to wait is of a session, not of the run: one that waited too briefly must be able to go on.
-    waitTimeoutMs:
-      waitTimeoutMs ?? flagReader((await there.settings()).importDefaults).duration('waitTimeout') ?? null,
+    waitTimeoutMs: waitTimeoutMs ?? engineValues(TIMING, importDefaults).waitTimeoutMs,
     intervalMs: intervalMs ?? kept.intervalMs,
     resume: false,
     full: false,

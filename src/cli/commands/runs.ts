@@ -6,12 +6,13 @@ import { jobsOf } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import { given, RUNS } from '../options/index.js';
 import type { ListRecord } from '../output/cell.js';
 import { fieldsText } from '../output/record-text.js';
 import { stylesFor, usesColour } from '../output/style.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
-import { type Listing, listingFlags, printListing, readListing } from './listing.js';
+import { type Listing, printListing, readListing } from './listing.js';
 
 const FIELDS = [
   'run',
@@ -33,10 +34,7 @@ const TABLE_FIELDS = ['run', 'status', 'files', 'read', 'submitted', 'region', '
 type Options = { do: 'list'; listing: Listing } | { do: 'show' | 'forget'; run: string };
 
 export function define(command: Command, wire: Wire): void {
-  command
-    .argument('[run]', 'a run id: show it in detail')
-    .option('--forget <run>', 'remove a run and its spooled input');
-  listingFlags(command);
+  command.argument('[run]', 'a run id: show it in detail');
   examples(command, [
     'profiles runs',
     'profiles runs --filter status=stopped --json',
@@ -47,7 +45,7 @@ export function define(command: Command, wire: Wire): void {
 }
 
 function options([run]: readonly string[], flags: Flags): Options {
-  const forget = flags.forget as string | undefined;
+  const { forget } = given(RUNS, flags);
   if (forget !== undefined && run !== undefined) {
     throw new UsageError('--forget names its run itself', { hint: `profiles runs --forget ${forget}` });
   }

@@ -12,30 +12,30 @@ import { writeOut } from './write.js';
 
 interface ConversationOptions extends ReporterOptions {
   progress: ProgressMode;
-  /** Whether it ends with the summary (and, after `--dry-run`, the plan on stdout), or leaves that to another and only says what went wrong. */
-  summary: boolean;
+  /** Whether stdout has failed: then the summary is said here, whoever was to print it. */
+  stdoutLost: () => boolean;
 }
 
 /** With `--quiet`, only the plan of a dry run and what went wrong are left. */
 export function conversation(options: ConversationOptions): Reporter {
-  const { stdout, stderr, env, flags, clock, schedule } = options;
+  const { stdout, stderr, env, flags, clock } = options;
   const styles = stylesFor(usesColour(stderr, env, flags));
   const progress = new ImportProgress(clock, styles);
   const display = createDisplay(progress, {
     stream: stderr,
     mode: options.progress,
     clock,
-    ...(schedule ? { schedule } : {}),
   });
 
   const conclude = async (summary: Summary): Promise<void> => {
     display.close();
-    if (options.summary && summary.plan) {
+    const { mode, stdoutLost } = options;
+    if (mode === 'text' && summary.plan && !stdoutLost()) {
       const { planText } = await import('./plan-text.js'); // tables are drawn for a dry run alone
       const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
       await writeOut(stdout, planText(summary.plan, form));
     }
-    const whole = options.summary && !flags.quiet;
+    const whole = (mode === 'text' || stdoutLost()) && !flags.quiet;
     const lines = whole ? summaryLines(summary, styles) : failureLines(summary, styles);
     await writeOut(stderr, lines.map((line) => `${line}\n`).join(''));
   };
@@ -48,8 +48,7 @@ export function conversation(options: ConversationOptions): Reporter {
       }
       const notice = flags.quiet ? undefined : noticeOf(event, styles);
       if (notice !== undefined) display.notice(notice);
-      display.changed();
-      return undefined;
+      return display.changed();
     },
     close: async () => display.close(),
   };

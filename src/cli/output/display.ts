@@ -1,5 +1,5 @@
 /** Progress on a stream, in whichever form the stream allows; the caller need not know which. */
-import { type RegionSize, type Schedule, startLiveRegion } from './live.js';
+import type { RegionSize } from './live.js';
 import { type ProgressMode, type TextStream, terminalWidth } from './terminal.js';
 
 /** Between two plain progress lines at least. */
@@ -7,14 +7,14 @@ const PLAIN_EVERY_MS = 5_000;
 
 export interface DisplayView {
   /** The live region's lines for a size, each within its width. */
-  live(size: RegionSize, frame: string): string[];
+  live(size: RegionSize): string[];
   /** The same in one line, without time; null while there is nothing to say. */
   plain(): string | null;
 }
 
 export interface Display {
-  /** The view has something new. */
-  changed(): void;
+  /** The view has something new. The first time at a terminal, what draws is loaded: resolves when it is drawn. */
+  changed(): void | Promise<void>;
   /** A line that stays above the live region. The plain form leaves it out: its own lines say as much. */
   finished(line: string): void;
   /** A line that is shown in every form. */
@@ -27,12 +27,12 @@ export interface DisplayOptions {
   stream: TextStream;
   mode: ProgressMode;
   clock: { now(): number; monotonic(): number };
-  schedule?: Schedule;
 }
 
-/** Opens the display at its first change, so a command that fails at once draws nothing. */
+/** Opens the display at its first change, so a command that fails at once draws nothing, and loads nothing to draw with. */
 export function createDisplay(view: DisplayView, options: DisplayOptions): Display {
   const { stream, mode, clock } = options;
+  let opening = false;
   let stopRegion: (() => void) | undefined;
   let closed = false;
   let lastText: string | null = null;
@@ -45,11 +45,16 @@ export function createDisplay(view: DisplayView, options: DisplayOptions): Displ
     [lastText, lastAt] = [text, at];
     stream.write(`${timeOfDay(clock.now())} ${text}\n`);
   };
+  const openRegion = async (): Promise<void> => {
+    opening = true;
+    const { startLiveRegion } = await import('./live.js'); // ora takes 50 ms to load
+    if (!closed) stopRegion = startLiveRegion(stream, (size) => view.live(size));
+  };
   return {
     changed: () => {
-      if (closed || mode === 'none') return;
-      if (mode === 'plain') sayPlainly();
-      else stopRegion ??= startLiveRegion(stream, (size, frame) => view.live(size, frame), options.schedule);
+      if (closed || mode === 'none') return undefined;
+      if (mode === 'plain') return sayPlainly();
+      return opening ? undefined : openRegion();
     },
     finished: (line) => {
       if (mode === 'live' && !closed) stream.write(`${line}\n`);

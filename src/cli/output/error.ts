@@ -12,7 +12,7 @@ export function errorLines(
 ): { text: string; exit: ExitCode } {
   const known = error instanceof ProfilesError ? error : undefined;
   const message = safeLine(error instanceof Error ? error.message : String(error));
-  const hint = known ? known.hint : 'this is a defect in profiles; --debug shows where';
+  const hint = known ? known.hint : unexpectedHint(error);
   const lines = [`profiles: ${message}`];
   // A hint may be lines to type, each its own.
   if (hint) lines.push(...hint.split('\n').map((line) => `  ${safeLine(line)}`));
@@ -24,6 +24,12 @@ export function errorLines(
     lines.push(jsonError(code, message, hint, { status, requestId }));
   }
   return { text: `${lines.join('\n')}\n`, exit: known?.exit ?? Exit.unexpected };
+}
+
+function unexpectedHint(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EMFILE' || code === 'ENFILE') return 'allow more open files: ulimit -n 1024';
+  return 'this is a defect in profiles; --debug shows where';
 }
 
 function jsonError(code: string, message: string, hint?: string, reply: ErrorDetails = {}): string {
@@ -40,8 +46,11 @@ const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]
   [Exit.jobFailed]: ['job_failed', 'a job failed'],
 };
 
-/** Stderr's last line with `--json` where nothing was thrown, and the exit code is a failure all the same. */
-export function endingLine(exit: ExitCode): string {
+/**
+ * Stderr's last line with `--json` where nothing was thrown, and the exit code is a failure all the same.
+ * @param says what it is, where the code stands for several things
+ */
+export function endingLine(exit: ExitCode, says?: string): string {
   const [code, message] = ENDINGS[exit] ?? ['unexpected', `exit code ${exit}`];
-  return `${jsonError(code, message, 'the result on stdout says more')}\n`;
+  return `${jsonError(code, says ?? message, 'the result on stdout says more')}\n`;
 }

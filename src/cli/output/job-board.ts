@@ -46,7 +46,8 @@ export class JobBoard implements DisplayView {
     this.#ended.set(job.job_id, job.status);
     this.#endedRows += completedOf(job);
     const done = job.status === 'completed';
-    return this.#line(entry, columns, done ? this.#styles.green('✓') : this.#styles.red('✗'));
+    const mark = done ? this.#styles.green('✓') : this.#styles.red('✗');
+    return `${mark} ${this.#line(entry, columns - 2)}`;
   }
 
   get size(): number {
@@ -63,12 +64,12 @@ export class JobBoard implements DisplayView {
   }
 
   /** The unfinished jobs, oldest first, in at most `rows` lines; more of them become `… and 4 more jobs`. */
-  live({ columns, rows }: RegionSize, frame: string): string[] {
+  live({ columns, rows }: RegionSize): string[] {
     const open = [...this.#open.values()];
     const shown = open.length <= rows ? open : open.slice(0, Math.max(0, rows - 1));
-    const lines = shown.map((entry) => this.#line(entry, columns, frame));
+    const lines = shown.map((entry) => this.#line(entry, columns));
     if (open.length > shown.length && rows > 0) {
-      lines.push(cutTo(`  … and ${count(open.length - shown.length, 'more job')}`, columns));
+      lines.push(cutTo(`… and ${count(open.length - shown.length, 'more job')}`, columns));
     }
     return lines;
   }
@@ -88,14 +89,14 @@ export class JobBoard implements DisplayView {
     return this.size === 0 ? null : `jobs: ${[...counts].map(([status, n]) => `${n} ${status}`).join(', ')}`;
   }
 
-  #line({ job, since }: Entry, columns: number, mark: string): string {
+  #line({ job, since }: Entry, columns: number): string {
     const total = job.total_rows ?? 0;
     const percent = total > 0 ? `${Math.floor((100 * completedOf(job)) / total)}%` : '';
     const status = safeLine(job.status);
     const parts: Part[] = [
-      { text: cutTo(safeLine(job.job_id), Math.max(8, columns - STATUS_WIDTH - 6)), rank: 1 },
+      { text: cutTo(safeLine(job.job_id), Math.max(8, columns - STATUS_WIDTH - 4)), rank: 1 },
       {
-        text: columns > 60 ? pad(status, STATUS_WIDTH) : status,
+        text: columns > 58 ? pad(status, STATUS_WIDTH) : status,
         rank: 0,
         style: statusStyle(job.status, this.#styles),
       },
@@ -103,7 +104,7 @@ export class JobBoard implements DisplayView {
       { text: isFinal(job.status) ? '' : percent, rank: 3 },
       { text: tenths(this.#clock.monotonic() - since), rank: 2, style: this.#styles.dim },
     ];
-    return layout(parts, columns, `${mark} `);
+    return layout(parts, columns);
   }
 }
 

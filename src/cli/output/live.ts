@@ -1,24 +1,27 @@
 /**
- * The live region: a few lines at the end of the terminal that are painted again and again.
+ * The live region: a spinner and a few lines at the end of the terminal, which ora draws again and again.
  *
- * Not ora: ora leaves the cursor below its lines and counts them at the width they were drawn with, so after a
- * narrower window has broken them it wipes too few and leaves ruins. Here the cursor waits at the
- * region's first cell, which every terminal keeps in place through a resize, and lines are cut by the terminal itself
- * (no wrapping while painting) should it have become narrower than it has told us yet.
+ * ora by itself leaves the cursor behind its last line and goes up as many lines as it has written. A window that
+ * has become narrower has broken them into more, and with tmux, which tells of a resize 250 ms late, each frame until
+ * then leaves a line behind. So the cursor waits at the region's first cell, which every terminal keeps in place
+ * through a resize, and the terminal itself cuts the lines (no wrapping while they are drawn) until the new width is
+ * known.
  */
+import ora, { spinners } from 'ora';
 import type { TextStream } from './terminal.js';
 
 const CSI = '\u001b[';
-const HIDE_CURSOR = `${CSI}?25l`;
-const SHOW_CURSOR = `${CSI}?25h`;
 const NO_WRAP = `${CSI}?7l`;
 const WRAP = `${CSI}?7h`;
 const CLEAR_LINE = `${CSI}K`;
 const CLEAR_BELOW = `${CSI}J`;
 /** From the region's first cell on. The blank keeps tmux from taking it for a whole screen to be kept in its history. */
 const WIPE = `\r ${CLEAR_BELOW}\r${CLEAR_LINE}`;
-const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const FRAME_MS = 100;
+
+const { frames, interval } = spinners.dots;
+const SPINNER = { interval, frames: frames.map((frame) => NO_WRAP + frame) };
+/** What stands before each line: the spinner and a blank, then as much room below it. */
+const INDENT = '  ';
 
 export interface RegionSize {
   columns: number;
@@ -26,63 +29,37 @@ export interface RegionSize {
   rows: number;
 }
 
-/** Calls back regularly until the function it gives is called. */
-export type Schedule = (callback: () => void, ms: number) => () => void;
-
-const everyInterval: Schedule = (callback, ms) => {
-  const timer = setInterval(callback, ms).unref();
-  return () => clearInterval(timer);
-};
-
 /**
  * Starts a live region on a terminal that `progressMode` calls `live`. `render` gives the lines for a size, each
- * within its width and safe, with the spinner's current frame at hand. Whatever is written to the stream while the
- * region stands appears above it and stays. Gives the function that wipes it and shows the cursor again.
+ * within its width and safe; the first stands beside the spinner. Whole lines that are written to the stream in the
+ * meantime appear above the region and stay. Gives the function that wipes it and shows the cursor again.
  */
-export function startLiveRegion(
-  stream: TextStream,
-  render: (size: RegionSize, frame: string) => string[],
-  schedule: Schedule = everyInterval,
-): () => void {
-  let frame = 0;
-  let running = true;
-  const write = stream.write;
-  const put = (text: string): boolean => write.call(stream, text, 'utf8');
-
-  const painted = (): string => {
+export function startLiveRegion(stream: TextStream, render: (size: RegionSize) => string[]): () => void {
+  const write = stream.write; // ora puts a write of its own in its place
+  const text = (): string => {
     // The last row stays free, or the terminal scrolls; the last column too, as some terminals break there.
-    const size = { columns: (stream.columns || 80) - 1, rows: Math.max(1, (stream.rows ?? 24) - 1) };
-    const lines = render(size, FRAMES[frame % FRAMES.length]!).slice(0, size.rows);
+    const columns = (stream.columns || 80) - 1 - INDENT.length;
+    const size = { columns, rows: Math.max(1, (stream.rows ?? 24) - 1) };
+    const lines = render(size).slice(0, size.rows);
     const up = lines.length > 1 ? `${CSI}${lines.length - 1}A` : '';
-    return `${NO_WRAP}\r${lines.map((line) => line + CLEAR_LINE).join('\r\n')}${CLEAR_BELOW}${up}\r${WRAP}`;
+    return `${lines.join(`\n${INDENT}`)}${up}\r${WRAP}`;
   };
-  const paint = (): void => {
-    if (!stream.writableNeedDrain) put(painted());
-  };
-  // Wiped first: a line that the terminal broke stays marked as broken if only its letters are replaced.
-  const repaint = (): boolean => put(WIPE + painted());
 
-  put(HIDE_CURSOR + painted());
-  stream.on('resize', repaint);
-  const cancel = schedule(() => {
-    frame++;
-    paint();
-  }, FRAME_MS);
-  // Lines that stay, warnings and other parts' texts go to the same stream: none may land in the middle of the region.
-  stream.write = ((chunk: string | Uint8Array, ...rest: unknown[]) => {
-    const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('latin1');
-    put(WIPE);
-    const taken: boolean = Reflect.apply(write, stream, [chunk, ...rest]);
-    put(`${text.endsWith('\n') ? '' : '\n'}${painted()}`);
-    return taken;
-  }) as TextStream['write'];
+  // Whether anything is animated was decided by `progressMode`, and stdin belongs to those who ask questions.
+  const spinner = ora({ stream, spinner: SPINNER, color: false, isEnabled: true, discardStdin: false });
+  // ora clears before it draws, before others write, and at the end.
+  spinner.clear = () => {
+    write.call(stream, WIPE, 'utf8');
+    spinner.text = text();
+    return spinner;
+  };
+  const redraw = (): unknown => spinner.render();
+  spinner.start();
+  stream.on('resize', redraw);
 
   return () => {
-    if (!running) return;
-    running = false;
-    cancel();
-    stream.off('resize', repaint);
-    stream.write = write;
-    put(WIPE + SHOW_CURSOR);
+    if (!spinner.isSpinning) return;
+    stream.off('resize', redraw);
+    spinner.stop();
   };
 }

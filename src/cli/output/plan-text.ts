@@ -1,6 +1,7 @@
 /** The plan of an import as a person reads it (`--dry-run`). */
 import type { FilePlan, Plan, PropertyCheck } from '../../engine/model.js';
-import { byteSize, count, grouped, roughly } from '../../engine/numbers.js';
+import { count, grouped, roughly } from '../../engine/numbers.js';
+import { formatSize } from '../../engine/size.js';
 import { safeJson, safeLine } from './safe.js';
 import { stylesFor } from './style.js';
 import { renderTable, type TableForm } from './table.js';
@@ -90,7 +91,7 @@ function toSend(plan: Plan): string {
       : `about ${roughly(plan.estimated_seconds * 1_000)}`;
   return [
     `  requests    ${grouped(plan.requests)}`,
-    `  bytes       ${byteSize(plan.bytes)}`,
+    `  bytes       ${formatSize(plan.bytes)}`,
     `  duplicates  ${plan.duplicates === 0 ? '0' : `${count(plan.duplicates, 'row')} whose identifier stood earlier`}`,
     `  time        ${time}`,
     '',

@@ -1,6 +1,7 @@
 /** The progress of an import: a fold over its events, shown as a live region or as one plain line. */
 import type { ImportEvent } from '../../engine/model.js';
-import { byteSize, count, grouped, roughly } from '../../engine/numbers.js';
+import { count, grouped, roughly } from '../../engine/numbers.js';
+import { formatSize } from '../../engine/size.js';
 import type { DisplayView } from './display.js';
 import { JobBoard } from './job-board.js';
 import { layout } from './layout.js';
@@ -38,7 +39,7 @@ export class ImportProgress implements DisplayView {
         [
           { text: `planned ${count(read, 'row')}`, rank: 0 },
           { text: requests, rank: 1 },
-          { text: byteSize(event.plan.bytes), rank: 2, style: this.#styles.dim },
+          { text: formatSize(event.plan.bytes), rank: 2, style: this.#styles.dim },
         ],
         columns,
         `${this.#styles.green('✓')} `,
@@ -57,26 +58,25 @@ export class ImportProgress implements DisplayView {
     return undefined;
   }
 
-  live({ columns, rows }: RegionSize, frame: string): string[] {
+  live({ columns, rows }: RegionSize): string[] {
     const measure = this.#measure;
-    if (!measure) return [layout([{ text: 'starting', rank: 0 }], columns, `${frame} `)];
+    if (!measure) return [layout([{ text: 'starting', rank: 0 }], columns)];
     const { done, total } = this.#count();
     const share = total ? Math.min(1, done / total) : null;
     const { rate, left } = this.#pace();
-    const brief = columns < 56;
+    const brief = columns < 54;
     const head = layout(
       [
         { text: this.#phase(measure, brief), rank: 0, style: this.#styles.bold },
-        { text: share === null || columns < 76 ? '' : bar(share), rank: 6, style: this.#styles.cyan },
+        { text: share === null || columns < 74 ? '' : bar(share), rank: 6, style: this.#styles.cyan },
         { text: this.#rows(measure, brief), rank: 1 },
         { text: share === null ? '' : `${Math.floor(100 * share)}%`, rank: 2 },
         { text: rate === null ? '' : `${grouped(rate)} rows/s`, rank: 5, style: this.#styles.dim },
         { text: left === null ? '' : `${roughly(left)} left`, rank: 3 },
       ],
       columns,
-      `${frame} `,
     );
-    return [head, ...this.#board.live({ columns, rows: Math.min(rows - 1, 8) }, ' ')];
+    return [head, ...this.#board.live({ columns, rows: Math.min(rows - 1, 8) })];
   }
 
   plain(): string | null {

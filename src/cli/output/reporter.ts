@@ -1,8 +1,8 @@
 /** Who tells of an import: the conversation on stderr, and the result in the form that was asked for. */
+import { OutputError } from '../../engine/errors.js';
 import type { ImportEvent } from '../../engine/model.js';
 import { annotate, inGitHubActions } from './annotations.js';
 import { conversation } from './conversation.js';
-import type { Schedule } from './live.js';
 import { documentResult, eventResult } from './result.js';
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
 
@@ -11,6 +11,11 @@ export interface Reporter {
   report(event: ImportEvent): void | Promise<void>;
   /** Ends the display, with the cursor shown, also after a failure; resolves when all is written. May be called again. */
   close(): Promise<void>;
+}
+
+export interface ImportReporter extends Reporter {
+  /** Set once something could not be written; the import is to stop then, and its summary still to be reported. */
+  lost(): OutputError | null;
 }
 
 export interface ReporterOptions {
@@ -22,8 +27,6 @@ export interface ReporterOptions {
   cwd: string;
   flags: OutputFlags;
   clock: { now(): number; monotonic(): number };
-  /** Drives the animation; a test puts its own here. */
-  schedule?: Schedule;
 }
 
 /**
@@ -35,23 +38,38 @@ export interface ReporterOptions {
  *
  * @throws ConfigError for an unknown `PROFILES_PROGRESS`
  */
-export function createReporter(options: ReporterOptions): Reporter {
+export function createReporter(options: ReporterOptions): ImportReporter {
   const { mode, stdout, stderr, env, flags } = options;
   // Lines of events and a live region in one terminal would fight for it.
   const shared = mode === 'ndjson' && stdout.isTTY === true;
   const progress = shared ? 'none' : progressMode(stderr, env, flags);
+  /** The first part of the result or the conversation that could not be written. */
+  let lost: OutputError | null = null;
+  const talk = conversation({ ...options, progress, stdoutLost: () => lost?.stream === 'stdout' });
   const parts: Reporter[] = [
-    conversation({ ...options, progress, summary: mode === 'text' }),
+    talk,
     ...(mode === 'json' ? [documentResult(stdout)] : []),
     ...(mode === 'ndjson' ? [eventResult(stdout, options.clock)] : []),
     ...(inGitHubActions(env) ? [annotations(options)] : []),
   ];
+  /** One that fails must not keep the others from what they have to say. */
+  const tell = async (part: Reporter, event: ImportEvent): Promise<void> => {
+    try {
+      await part.report(event);
+    } catch (error) {
+      if (!(error instanceof OutputError)) throw error;
+      const before = lost;
+      lost ??= error;
+      if (!before && event.type === 'summary' && error.stream === 'stdout') await tell(talk, event);
+    }
+  };
   let last: Promise<void> = Promise.resolve();
   return {
+    lost: () => lost,
     report: (event) => {
       // One after the other: the region is wiped before the result is printed.
       last = last.then(async () => {
-        for (const part of parts) await part.report(event);
+        for (const part of parts) await tell(part, event);
       });
       // A caller that does not wait is told by `close`.
       last.catch(() => {});

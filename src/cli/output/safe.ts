@@ -1,29 +1,32 @@
 /**
- * Text from files and from the service, made safe for a terminal: no escape sequence and no control
- * character gets through, bidirectional overrides included (they can make a line read as another).
+ * Text from files and from the service, made safe for a terminal: no escape sequence, no control character and
+ * nothing invisible gets through. Direction marks can make a line read as another, and zero-width characters can make
+ * two different identifiers look alike.
  */
 // biome-ignore lint/complexity/useRegexLiterals: escapes in a string can be read
 const UNSAFE = new RegExp(
-  '[\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]',
+  '[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]',
   'g',
 );
 
-/** One line: line breaks and tabs become spaces, other control characters become visible as `\xNN`. */
+/** One line: line breaks and tabs become spaces, other unsafe characters become visible as `\xNN` or `\uNNNN`. */
 export function safeLine(text: string): string {
   return text.replace(UNSAFE, (c) => {
     if (c === '\n' || c === '\r' || c === '\t' || c === '\u2028' || c === '\u2029') return ' ';
     const code = c.codePointAt(0)!;
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
+    return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
   });
 }
 
+const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');
+
 /**
- * JSON text for a terminal: what JSON leaves raw in strings and a terminal may obey (DEL, C1, bidirectional
- * overrides) becomes `\uXXXX`, which any reader of JSON takes for the same text.
+ * JSON text for a terminal: what JSON leaves raw in strings and a terminal may obey (DEL, C1, direction
+ * marks), or would not show, becomes `\uXXXX`, which any reader of JSON takes for the same text.
  */
 export function safeJson(json: string): string {
   return json.replace(UNSAFE, (c) =>
-    c === '\n' || c === '\r' || c === '\t' ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    c === '\n' || c === '\r' || c === '\t' ? c : `\\u${hex(c.charCodeAt(0), 4)}`,
   );
 }
 

@@ -25,9 +25,24 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
   interrupted: { mark: '!', words: 'interrupted', style: 'yellow' },
 };
 
+/** What exit code 5 stands for here. */
+export function partialWords({ rows, jobs }: Summary): string {
+  if (rows.rejected > 0) return 'some rows were rejected';
+  const isUnknown = jobs.some((job) => job.status === 'unknown');
+  const isShort = rows.completed < rows.submitted && jobs.some(isCompletedShort);
+  if (isShort) return 'some rows are short in a job';
+  return isUnknown
+    ? 'some rows were accepted, but the service no longer knows their job'
+    : 'some rows were accepted, but the reply names no job to follow';
+}
+
+const isCompletedShort = ({ status, completed_rows, total_rows }: Summary['jobs'][number]): boolean =>
+  status === 'completed' && completed_rows != null && (total_rows == null || completed_rows < total_rows);
+
 /** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, how to go on. */
 export function summaryLines(summary: Summary, styles: Styles): string[] {
-  const { mark, words, style } = OUTCOME[summary.status];
+  const { mark, words: usual, style } = OUTCOME[summary.status];
+  const words = summary.status === 'partial' ? `${usual}: ${partialWords(summary)}` : usual;
   return [
     styles[style](`${mark} ${words}`) + tookText(summary, styles.dim),
     `  to        ${whereTo(summary)}`,
@@ -58,7 +73,7 @@ export function failureLines(summary: Summary, styles: Styles): string[] {
   const files = rejectsFiles(summary);
   const where = files.length > 0 ? `, see ${files.join(', ')}` : '';
   return [
-    `profiles: ${OUTCOME[summary.status].words}: ${rowsLine(summary)}${where}`,
+    `profiles: ${summary.status === 'partial' ? partialWords(summary) : OUTCOME[summary.status].words}: ${rowsLine(summary)}${where}`,
     ...nextLines(summary, styles.bold),
   ];
 }

@@ -7,6 +7,8 @@ export type TextStream = Writable & {
   isTTY?: boolean | undefined;
   columns?: number | undefined;
   rows?: number | undefined;
+  /** 1 or 2 of a process. */
+  fd?: number | undefined;
 };
 export type Env = Readonly<Record<string, string | undefined>>;
 export interface OutputFlags {

@@ -1,11 +1,12 @@
 /** Writing to stdout and stderr so that nothing is lost and a reader who leaves is no failure. */
+import { OutputError } from '../../engine/errors.js';
 import { safeJson, safeLine } from './safe.js';
 import type { TextStream } from './terminal.js';
 
 /**
  * Writes text and resolves when the stream has taken all of it, so a slow pipe slows the writer and nothing is
  * cut at the pipe's 64 KiB. A reader that has gone (`| head -1`, a terminal that was closed) ends it quietly.
- * @throws the stream's error, if it is any other (a full disk)
+ * @throws OutputError for any other failure, such as a full disk
  */
 export function writeOut(stream: TextStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -14,7 +15,8 @@ export function writeOut(stream: TextStream, text: string): Promise<void> {
       return;
     }
     stream.write(text, (error?: NodeJS.ErrnoException | null) => {
-      if (error && !READER_GONE.has(error.code ?? '')) reject(error);
+      if (error && !isReaderGone(error))
+        reject(new OutputError(stream.fd === 2 ? 'stderr' : 'stdout', error));
       else resolve();
     });
   });
@@ -31,3 +33,6 @@ export function writeLine(stdout: TextStream, text: string): Promise<void> {
 }
 
 const READER_GONE = new Set(['EPIPE', 'EIO', 'ENXIO', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
+
+/** Whether a failed write says that nobody reads any more, from a pipe or a terminal. */
+export const isReaderGone = ({ code = '' }: NodeJS.ErrnoException): boolean => READER_GONE.has(code);

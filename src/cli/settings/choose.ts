@@ -1,7 +1,8 @@
 /** Which account and which region: both must be known, so that a mistyped `sandbox` never reaches a real service. */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
-import { type Found, variable } from './location.js';
+import { GLOBAL } from '../options/index.js';
+import { type Found, flagOrVariable } from './location.js';
 import { first, type Place, property, type Sources } from './sources.js';
 
 /** Regions that are known without an entry in the file. */
@@ -9,11 +10,7 @@ export const BUILT_IN_REGIONS = ['default', 'eu', 'sandbox'] as const;
 
 /** The account, or null when none is chosen. @throws UsageError or ConfigError when it is not configured */
 export function chooseAccount({ world, flags, config }: Sources): Found<string> | null {
-  const found = first([
-    [flags.account, 'flag --account'],
-    [variable(world, 'PROFILES_ACCOUNT'), 'environment PROFILES_ACCOUNT'],
-    [config.content.account, config.path],
-  ]);
+  const found = flagOrVariable(world, flags, 'account') ?? first([[config.content.account, config.path]]);
   if (!found || property(config.content.accounts, found.value)) return found;
   const like = nearest(found.value, Object.keys(config.content.accounts ?? {}));
   throw unknown('account', found, {
@@ -23,14 +20,15 @@ export function chooseAccount({ world, flags, config }: Sources): Found<string> 
 
 /** The region. @throws UsageError or ConfigError when it is neither built in nor configured */
 export function chooseRegion({ world, flags, config }: Sources, sections: readonly Place[]): Found<string> {
-  const found = first([
-    [flags.region, 'flag --region'],
-    [variable(world, 'PROFILES_REGION'), 'environment PROFILES_REGION'],
-    ...sections.map(({ section, prefix }): [string | undefined, string] => [
-      section.region,
-      `${config.path} (${prefix}region)`,
-    ]),
-  ]) ?? { value: 'default', origin: 'default' };
+  const inFile = (): Found<string> | null =>
+    first(
+      sections.map(({ section, prefix }): [string | undefined, string] => [
+        section.region,
+        `${config.path} (${prefix}region)`,
+      ]),
+    );
+  const fallback = { value: GLOBAL.region.default, origin: 'default' };
+  const found = flagOrVariable(world, flags, 'region') ?? inFile() ?? fallback;
   const known = new Set<string>(BUILT_IN_REGIONS);
   for (const { section } of sections) for (const name of Object.keys(section.regions ?? {})) known.add(name);
   if (known.has(found.value)) return found;

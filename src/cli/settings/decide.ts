@@ -1,14 +1,12 @@
 /** From flags, environment and file to settings: the decision, without I/O (contract §2). */
-import { parseDuration } from '../../engine/duration.js';
 import { ConfigError, UsageError } from '../../engine/errors.js';
-import { parseHost } from '../../engine/service/host.js';
+import { parseHost } from '../../engine/service/address.js';
+import { FLAGLESS, GLOBAL, spelled, valuesOf } from '../options/index.js';
 import { chooseAccount, chooseRegion } from './choose.js';
 import { type Found, stateLocation, variable } from './location.js';
 import { readToken, type Secret } from './secret.js';
 import { camelCase, type Place, places, property, type Sources } from './sources.js';
 import type { Settings } from './types.js';
-
-const DEFAULT_TIMEOUT_MS = 120_000;
 
 /** The settings of a command. @throws UsageError for a flag, ConfigError for the environment or the file */
 export function decide(sources: Sources): Settings {
@@ -27,8 +25,8 @@ export function decide(sources: Sources): Settings {
     },
   };
   if (flags.account !== undefined) compareRegions(flags.account, sections[0]!.section.region, choice);
-  const base = findHost(sources, choice, 'base_url', flags.baseUrl);
-  const lookup = findHost(sources, choice, 'lookup_base_url', flags.lookupBaseUrl);
+  const base = findHost(sources, choice, 'baseUrl');
+  const lookup = findHost(sources, choice, 'lookupBaseUrl');
   const token = findToken(sources, choice);
   const state = stateLocation(world, flags);
   const imports = importSettings(config.path, sections);
@@ -40,8 +38,7 @@ export function decide(sources: Sources): Settings {
     lookupBaseUrl: lookup.value,
     token: token.value,
     stateDir: state.value,
-    timeoutMs:
-      flags.timeout === undefined ? DEFAULT_TIMEOUT_MS : parseDuration(flags.timeout, '--timeout', 1),
+    timeoutMs: valuesOf({ timeout: GLOBAL.timeout }, flags).timeout,
     importDefaults: imports.values,
     configPath: config.path,
     origins: {
@@ -51,7 +48,7 @@ export function decide(sources: Sources): Settings {
       lookup_base_url: lookup.origin,
       token: token.origin,
       state_dir: state.origin,
-      timeout: flags.timeout === undefined ? 'default' : 'flag --timeout',
+      timeout: flags.timeout === undefined ? 'default' : `flag ${spelled('timeout')}`,
       ...imports.origins,
     },
     warnings,
@@ -84,17 +81,16 @@ function compareRegions(account: string, own: string | undefined, { region, warn
   warn(`PROFILES_REGION=${region.value} is used, not ${own}, the region of account ${account}`);
 }
 
-type HostKey = 'base_url' | 'lookup_base_url';
-
 function findHost(
   { world, flags, config }: Sources,
   choice: Choice,
-  key: HostKey,
-  given: string | undefined,
+  option: 'baseUrl' | 'lookupBaseUrl',
 ): Found<string | null> {
-  const flag = `--${key.replaceAll('_', '-')}`;
-  const name = `PROFILES_${key.toUpperCase()}`;
-  const allowHttp = variable(world, 'PROFILES_ALLOW_HTTP');
+  const given = flags[option];
+  const flag = spelled(option);
+  const { env: name, config: place } = GLOBAL[option];
+  const key = option === 'baseUrl' ? 'base_url' : 'lookup_base_url';
+  const allowHttp = variable(world, FLAGLESS.allowHttp.env);
   const region = choice.region.value;
   if (region === 'sandbox') {
     if (given !== undefined) {
@@ -120,7 +116,7 @@ function findHost(
   for (const { section, prefix } of choice.sections) {
     const text = property(section.regions, region)?.[key];
     if (text === undefined) continue;
-    const dotted = `${prefix}regions.${region}.${key}`;
+    const dotted = prefix + place.replace('<name>', region);
     return {
       value: parseHost(text, `${config.path}: ${dotted}`, allowHttp),
       origin: `${config.path} (${dotted})`,
@@ -137,10 +133,10 @@ function findToken({ world, flags, config, tokenFile }: Sources, choice: Choice)
   }
   if (tokenFile) return { value: tokenFile, origin: 'flag --token-file' };
   if (flags.account === undefined) {
-    const token = readToken(variable(world, 'PROFILES_TOKEN') ?? '', 'PROFILES_TOKEN');
-    if (token) return { value: token, origin: 'environment PROFILES_TOKEN' };
+    const token = readToken(variable(world, FLAGLESS.token.env) ?? '', FLAGLESS.token.env);
+    if (token) return { value: token, origin: `environment ${FLAGLESS.token.env}` };
   } else {
-    choice.ignore('PROFILES_TOKEN', `--account ${flags.account} brings its own token`);
+    choice.ignore(FLAGLESS.token.env, `--account ${flags.account} brings its own token`);
   }
   // Only the first place: the token at the top belongs to no account, or to another one.
   const { section, prefix } = choice.sections[0]!;

@@ -1,6 +1,6 @@
 /** Settings (contract §2): where they are, what they may hold, how they are read and written. */
 
-export { isLoopback, parseHost } from '../../engine/service/host.js';
+export { isLoopback, parseHost } from '../../engine/service/address.js';
 export { BUILT_IN_REGIONS } from './choose.js';
 export { type ReadConfig, readConfig, writeConfig } from './file.js';
 export { configLocation, stateLocation } from './location.js';

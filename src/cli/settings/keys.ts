@@ -1,20 +1,38 @@
-/** Dotted keys of the config file, as `config get`, `set` and `unset` take them. */
-import type * as z from 'zod';
+/** Dotted keys of the config file, as `config get`, `set` and `unset` take them. Which there are, the table of options says. */
 import { ConfigError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
-import { accountShape, type ConfigFile, importShape, leafShape, NAME, regionShape } from './schema.js';
+import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
+import type { ConfigFile } from './schema.js';
 
-/** A known key: its parts, and the schema of its value. */
+/** An option that the config file may hold. */
+export type KeyOption = Entry & { config: string };
+
+/** A known key: its parts, and the option whose value it holds. */
 export interface Key {
   /** As it is written: `accounts.prod.regions.eu.base_url`. */
   name: string;
   path: readonly string[];
-  schema: z.ZodType;
+  option: KeyOption;
   /** True for a token: it is never taken from the command line and never printed. */
   secret: boolean;
 }
 
 export type Scalar = string | number | boolean;
+
+/** Names of accounts and regions are parts of dotted keys, so a dot cannot stand in them; `__proto__` is ruled out too. */
+export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+
+/** `account` first: it stands at the top only. */
+export const KEYS: readonly KeyOption[] = OPTIONS.filter(
+  (option): option is KeyOption => option.config !== undefined,
+);
+
+/** What the option does, as a sentence, for the config file's schema and help. */
+export function sentence(option: Entry): string {
+  const [first = '', ...rest] = option.summary;
+  const value = defaultOf(option);
+  return `${first.toUpperCase()}${rest.join('')}.${value === null ? '' : ` Default: ${value}.`}`;
+}
 
 /**
  * Reads a dotted key.
@@ -22,8 +40,12 @@ export type Scalar = string | number | boolean;
  */
 export function parseKey(name: string): Key {
   const path = name.split('.');
-  const schema = schemaAt(path);
-  if (schema) return { name, path, schema, secret: path.at(-1) === 'token' };
+  const account = path[0] === 'accounts' && path.length > 2;
+  const own = account ? path.slice(2) : path;
+  const option = account && !NAME.test(path[1]!) ? undefined : KEYS.find((key) => names(key.config, own));
+  if (option && !(account && option.name === 'account')) {
+    return { name, path, option, secret: option.name === 'token' };
+  }
   if (/^(accounts\.[^.]+\.)?regions\.sandbox\./.test(name)) {
     throw new ConfigError(`${name}: the sandbox is embedded and has no hosts to set`);
   }
@@ -35,71 +57,37 @@ export function parseKey(name: string): Key {
   });
 }
 
+/** Whether a path is a key such as `regions.<name>.base_url`. */
+function names(key: string, path: readonly string[]): boolean {
+  const parts = key.split('.');
+  return (
+    parts.length === path.length &&
+    parts.every((part, i) =>
+      part === '<name>' ? NAME.test(path[i]!) && path[i] !== 'sandbox' : part === path[i],
+    )
+  );
+}
+
 /** The known key most like an unknown one, names of accounts and regions taken as they are. */
 export function nearestKey(path: readonly string[]): string | undefined {
   return nearest(path.join('.'), knownKeys(path));
 }
 
 /** All keys, with the names that `path` holds put in, else `<name>`. */
-export function knownKeys(path: readonly string[]): string[] {
+export function knownKeys(path: readonly string[] = []): string[] {
   const account = NAME.test(path[1] ?? '') ? path[1]! : '<name>';
-  const own = path.length > 2 && nearest(path[0]!, ['accounts']) !== undefined;
+  const ofAccount = path.length === 0 || (path.length > 2 && nearest(path[0]!, ['accounts']) !== undefined);
   return [
-    ...Object.keys(accountShape),
     ...sectionKeys(path),
-    ...(own || path.length === 0
-      ? sectionKeys(path.slice(2)).map((key) => `accounts.${account}.${key}`)
+    ...(ofAccount
+      ? sectionKeys(path.slice(2)).flatMap((key) => (key === 'account' ? [] : [`accounts.${account}.${key}`]))
       : []),
   ];
 }
 
 function sectionKeys(path: readonly string[]): string[] {
   const region = NAME.test(path[1] ?? '') ? path[1]! : '<name>';
-  return [
-    ...Object.keys(leafShape),
-    ...Object.keys(regionShape).map((key) => `regions.${region}.${key}`),
-    ...Object.keys(importShape).map((key) => `import.${key}`),
-  ];
-}
-
-function schemaAt(path: readonly string[]): z.ZodType | undefined {
-  if (path.length === 1 && Object.hasOwn(accountShape, path[0]!)) return own(accountShape, path[0]!);
-  if (path[0] === 'accounts' && path.length > 2) {
-    return NAME.test(path[1]!) ? sectionSchema(path.slice(2)) : undefined;
-  }
-  return sectionSchema(path);
-}
-
-function sectionSchema(path: readonly string[]): z.ZodType | undefined {
-  if (path.length === 1) return own(leafShape, path[0]!);
-  if (path.length === 2 && path[0] === 'import') return own(importShape, path[1]!);
-  if (path.length === 3 && path[0] === 'regions' && NAME.test(path[1]!) && path[1] !== 'sandbox') {
-    return own(regionShape, path[2]!);
-  }
-  return undefined;
-}
-
-const own = (shape: Readonly<Record<string, z.ZodType>>, key: string): z.ZodType | undefined =>
-  Object.hasOwn(shape, key) ? shape[key] : undefined;
-
-/**
- * Types a value from the command line as its key's schema wants it: `5000` is a number for `chunk_size`
- * and text for `delimiter`.
- * @throws ConfigError
- */
-export function parseValue(key: Key, text: string): Scalar {
-  const literal = /^(true|false|-?\d+(\.\d+)?)$/.test(text) ? [JSON.parse(text) as Scalar] : [];
-  for (const candidate of [text, ...literal]) {
-    if (key.schema.safeParse(candidate).success) return candidate;
-  }
-  throw new ConfigError(`${key.name}: "${text}": ${reasonAgainst(key.schema, [...literal, text])}`);
-}
-
-/** Why none of these will do: a message of the schema's own tells more than one about types. */
-function reasonAgainst(schema: z.ZodType, candidates: readonly Scalar[]): string {
-  const messages = candidates.map((candidate) => schema.safeParse(candidate).error?.issues[0]?.message ?? '');
-  const best = messages.find((message) => !message.startsWith('Invalid')) ?? messages[0] ?? '';
-  return best.replace(/^Invalid (input|option): /, '');
+  return KEYS.map(({ config }) => config.replace('<name>', region));
 }
 
 /** The value at a path, own properties only. */

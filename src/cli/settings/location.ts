@@ -1,6 +1,7 @@
 /** Where the config file and the state folder are (contract §2), by flag, environment and platform. */
 import { posix, win32 } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
+import { GLOBAL, spelled } from '../options/index.js';
 import type { SettingsFlags, SettingsWorld } from './world.js';
 
 /** A value and where it came from, as `config list` shows it. */
@@ -14,11 +15,23 @@ export function variable(world: SettingsWorld, name: string): string | undefined
   return world.env[name] || undefined;
 }
 
+/** An option's flag, else its variable, by what the table calls them; null where neither is set. */
+export function flagOrVariable(
+  world: SettingsWorld,
+  flags: SettingsFlags,
+  name: 'config' | 'account' | 'region' | 'stateDir',
+): Found<string> | null {
+  const flag = flags[name];
+  if (flag !== undefined) return { value: flag, origin: `flag ${spelled(name)}` };
+  const { env } = GLOBAL[name];
+  const value = variable(world, env);
+  return value === undefined ? null : { value, origin: `environment ${env}` };
+}
+
 /** `--config`, else `$PROFILES_CONFIG`, else the platform's place. Relative paths count from the working directory. */
 export function configLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {
-  return locate(world, {
-    flag: ['--config', flags.config],
-    variable: 'PROFILES_CONFIG',
+  return locate(world, flags, {
+    name: 'config',
     windows: ['APPDATA', 'profiles', 'config.json'],
     xdg: 'XDG_CONFIG_HOME',
     home: ['.config'],
@@ -28,9 +41,8 @@ export function configLocation(world: SettingsWorld, flags: SettingsFlags): Foun
 
 /** `--state-dir`, else `$PROFILES_STATE_DIR`, else the platform's place. */
 export function stateLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {
-  return locate(world, {
-    flag: ['--state-dir', flags.stateDir],
-    variable: 'PROFILES_STATE_DIR',
+  return locate(world, flags, {
+    name: 'stateDir',
     windows: ['LOCALAPPDATA', 'profiles', 'state'],
     xdg: 'XDG_STATE_HOME',
     home: ['.local', 'state'],
@@ -39,20 +51,17 @@ export function stateLocation(world: SettingsWorld, flags: SettingsFlags): Found
 }
 
 interface Places {
-  flag: [name: string, value: string | undefined];
-  variable: string;
+  name: 'config' | 'stateDir';
   windows: [variable: string, ...below: string[]];
   xdg: string;
   home: string[];
   below: string[];
 }
 
-function locate(world: SettingsWorld, places: Places): Found<string> {
+function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Found<string> {
   const path = world.platform === 'win32' ? win32 : posix;
-  const [flag, given] = places.flag;
-  if (given !== undefined) return { value: path.resolve(world.cwd, given), origin: `flag ${flag}` };
-  const named = variable(world, places.variable);
-  if (named) return { value: path.resolve(world.cwd, named), origin: `environment ${places.variable}` };
+  const chosen = flagOrVariable(world, flags, places.name);
+  if (chosen) return { ...chosen, value: path.resolve(world.cwd, chosen.value) };
   if (world.platform === 'win32') {
     const [name, ...below] = places.windows;
     const folder = variable(world, name);
@@ -63,8 +72,9 @@ function locate(world: SettingsWorld, places: Places): Found<string> {
   if (xdg && path.isAbsolute(xdg)) return { value: path.join(xdg, ...places.below), origin: 'default' };
   const home = variable(world, 'HOME') ?? variable(world, 'USERPROFILE');
   if (!home) {
+    const flag = spelled(places.name);
     throw new ConfigError(`no home folder is known, so there is no place for ${flag}`, {
-      hint: `set HOME, or give ${flag} (or ${places.variable})`,
+      hint: `set HOME, or give ${flag} (or ${GLOBAL[places.name].env})`,
     });
   }
   return { value: path.join(home, ...places.home, ...places.below), origin: 'default' };

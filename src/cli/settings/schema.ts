@@ -1,111 +1,113 @@
-/** The config file's schema (contract §2 "Keys"). `schemas/config.schema.json` is made from it. */
+/** The config file's schema (contract §2 "Keys"), made from the table of options. `schemas/config.schema.json` is made from it. */
 import * as z from 'zod';
+import { DURATION, DURATION_EXAMPLES } from '../../engine/duration.js';
+import { ConfigError } from '../../engine/errors.js';
+import { SIZE, SIZE_EXAMPLES } from '../../engine/size.js';
+import type { Entry } from '../options/index.js';
+import { PERCENTAGE } from '../options/types.js';
+import { KEYS, type Key, NAME, type Scalar, sentence } from './keys.js';
 
-/** Names of accounts and regions are parts of dotted keys, so a dot cannot stand in them; `__proto__` is ruled out too. */
-export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 const name = z
   .string()
   .regex(NAME, 'a name is letters, digits, "-" and "_", and begins with a letter or digit');
-
-const DURATION = /^\d+(\.\d+)?(ms|s|m|h)$/;
-const duration = z.string().regex(DURATION, 'a duration is written like 500ms, 30s, 5m or 2h');
-const pause = duration.regex(/[1-9]/, 'must be more than nothing');
-const count = z.int('must be a whole number').positive('must be at least 1');
-/** Both cases are spelled out: JSON Schema has no flag for them. */
-const SIZE = /^0*[1-9]\d*\s*[kKmMgG]?([iI]?[bB])?$/;
-const SIZE_FORM = 'a size is written like 4194304 or 4MiB';
-const PERCENTAGE = /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/;
+const SIZE_FORM = `a size is written like ${SIZE_EXAMPLES}`;
 const BOUND_FORM = 'must be a number of rows or a percentage, like 10 or 2%';
-/** One printable ASCII character, but for the quote; or a tab, in one of three ways. */
-const DELIMITER = /^([ !#-~\t]|tab|\\t)$/;
+const POSITIVE = 'must be greater than zero';
 
-/** `import.*`: one key for each flag of `profiles import` that a person would want every time. */
-export const importShape = {
-  chunk_size: count.describe('Items of one request. Default 5000.'),
-  chunk_bytes: z
-    .union([count, z.string().regex(SIZE, SIZE_FORM)], { error: SIZE_FORM })
-    .describe('Bytes of one request. Default 4 MiB.'),
-  concurrency: count.describe('Jobs submitted and unfinished at a time. Default 1.'),
-  retries: z
-    .int('must be a whole number')
-    .nonnegative('must be 0 or more')
-    .describe('Attempts after the first. Default 5.'),
-  retry_delay: duration.describe('First delay before an attempt is made again. Default 1s.'),
-  max_retry_after: duration.describe('Longest Retry-After that is waited for. Default 5m.'),
-  busy_timeout: duration.describe('How long to wait for a service that is busy (409). Default 30m.'),
-  interval: pause.describe('Fixed interval between job polls.'),
-  wait_timeout: duration.describe('Stop waiting for jobs after this time.'),
-  skip_invalid: z
-    .boolean('must be true or false')
-    .describe('Send the valid rows although others are invalid.'),
-  max_invalid: z
-    .union([z.int().nonnegative(), z.string().regex(PERCENTAGE, BOUND_FORM)], { error: BOUND_FORM })
-    .describe('Send the valid rows while no more than this many are invalid.'),
-  changed_only: z
-    .boolean('must be true or false')
-    .describe('Skip rows that have not changed since they were last completed.'),
-  continue_on_error: z
-    .boolean('must be true or false')
-    .describe('Go on after a request that the service refused.'),
-  check_properties: z
-    .boolean('must be true or false')
-    .describe("Compare users' keys with the service's user properties."),
-  encoding: z.string().min(1, 'must not be empty').describe('Encoding of the input, such as windows-1252.'),
-  delimiter: z
-    .string()
-    .regex(DELIMITER, 'must be one ASCII character, or tab')
-    .describe('Delimiter of CSV input.'),
-  empty: z.enum(['omit', 'null', 'string']).describe('What an empty cell becomes. Default omit.'),
-  types: z.enum(['auto', 'strings']).describe('strings turns type inference off. Default auto.'),
-  max_cell: z
-    .union([count, z.string().regex(SIZE, SIZE_FORM)], { error: SIZE_FORM })
-    .describe('Longest cell. Default 1 MiB.'),
-} as const;
+const count = (least: number) =>
+  z.int('must be a whole number').min(least, least === 0 ? 'must be 0 or more' : `must be at least ${least}`);
 
-/** What a region has; `null` is not a value: a key is unset by leaving it out. */
-export const regionShape = {
-  base_url: z
-    .string()
-    .min(1, 'must not be empty')
-    .describe('Host of bulk and job operations, such as https://…'),
-  lookup_base_url: z.string().min(1, 'must not be empty').describe('Host of lookup lists.'),
-} as const;
+/** The schema of an option's value; `null` is not a value: a key is unset by leaving it out. */
+export function schemaOf({ type }: Entry): z.ZodType {
+  switch (type.kind) {
+    case 'flag':
+      return z.boolean('must be true or false');
+    case 'count':
+      return count(type.least ?? 0);
+    case 'size':
+      return z.union([count(1), z.string().regex(SIZE, SIZE_FORM).regex(/[1-9]/, POSITIVE)], {
+        error: SIZE_FORM,
+      });
+    case 'duration': {
+      const duration = z.string().regex(DURATION, `a duration is written like ${DURATION_EXAMPLES}`);
+      return type.least ? duration.regex(/[1-9]/, POSITIVE) : duration;
+    }
+    case 'bound':
+      return z.union([count(0), z.string().regex(PERCENTAGE, BOUND_FORM)], { error: BOUND_FORM });
+    case 'word':
+      return z.enum(type.words as readonly [string, ...string[]]);
+    case 'name':
+      return name;
+    default:
+      return type.pattern
+        ? z.string().regex(type.pattern, type.form)
+        : z.string().min(1, 'must not be empty');
+  }
+}
 
-const partial = <S extends z.core.$ZodLooseShape>(shape: S) => z.strictObject(shape).partial();
+/** The keys that begin with `prefix` and hold a value right below it. */
+const shape = (prefix: string): Record<string, z.ZodType> =>
+  Object.fromEntries(
+    KEYS.filter(({ config }) => config.startsWith(prefix) && !config.slice(prefix.length).includes('.')).map(
+      (option) => [option.config.slice(prefix.length), schemaOf(option).describe(sentence(option))],
+    ),
+  );
 
-/** Keys that stand at the top and, for one account, under `accounts.<name>`. */
-export const leafShape = {
-  token: z.string().min(1, 'must not be empty').describe('API key. Better set by: profiles config set token'),
-  region: name.describe('default, eu, sandbox, or a name under regions. Default: default.'),
-} as const;
+const partial = <S extends z.core.$ZodLooseShape>(members: S) => z.strictObject(members).partial();
 
-const regions = z
-  .record(
-    name.regex(/^(?!sandbox$)/, 'the sandbox is embedded and has no hosts to set'),
-    partial(regionShape),
-  )
-  .describe('Hosts of each region.');
+const { account, ...leaves } = shape('');
 
 const section = {
-  ...leafShape,
-  regions,
-  import: partial(importShape).describe('Defaults for flags of profiles import.'),
+  ...leaves,
+  regions: z
+    .record(
+      name.regex(/^(?!sandbox$)/, 'the sandbox is embedded and has no hosts to set'),
+      partial(shape('regions.<name>.')),
+    )
+    .describe('Hosts of each region.'),
+  import: partial(shape('import.')).describe('Defaults for flags of profiles import.'),
 };
-
-export const accountShape = {
-  account: name.describe('Account to use when neither --account nor PROFILES_ACCOUNT names one.'),
-} as const;
 
 export const fileSchema = partial({
   $schema: z.string().describe('For editors.'),
   ...section,
-  ...accountShape,
+  account: account!,
   accounts: z
     .record(name, partial(section))
     .describe('Settings of named accounts; each key overrides the one at the top.'),
 });
-export type ConfigFile = z.infer<typeof fileSchema>;
-export type ConfigSection = NonNullable<ConfigFile['accounts']>[string];
+
+/** What stands at the top and, for one account, under `accounts.<name>`. The schema, which is made from the table, has no types of its own. */
+export interface ConfigSection {
+  token?: string;
+  region?: string;
+  regions?: Record<string, { base_url?: string; lookup_base_url?: string }>;
+  import?: Record<string, Scalar>;
+}
+export interface ConfigFile extends ConfigSection {
+  $schema?: string;
+  account?: string;
+  accounts?: Record<string, ConfigSection>;
+}
+
+/**
+ * Types a value from the command line as its key's schema wants it: `5000` is a number for `chunk_size`
+ * and text for `delimiter`.
+ * @throws ConfigError
+ */
+export function parseValue(key: Key, text: string): Scalar {
+  const schema = schemaOf(key.option);
+  const literal = /^(true|false|-?\d+(\.\d+)?)$/.test(text) ? [JSON.parse(text) as Scalar] : [];
+  for (const candidate of [text, ...literal]) {
+    if (schema.safeParse(candidate).success) return candidate;
+  }
+  // A message of the schema's own tells more than one about types.
+  const messages = [...literal, text].map(
+    (candidate) => schema.safeParse(candidate).error?.issues[0]?.message ?? '',
+  );
+  const best = messages.find((message) => !message.startsWith('Invalid')) ?? messages[0] ?? '';
+  throw new ConfigError(`${key.name}: "${text}": ${best.replace(/^Invalid (input|option): /, '')}`);
+}
 
 /** The schema as editors take it (JSON Schema 2020-12); `schemas/config.schema.json` is this, written out. */
 export function configJsonSchema(): object {

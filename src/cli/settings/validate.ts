@@ -15,7 +15,7 @@ export async function parseConfig(path: string, text: string): Promise<ConfigFil
   });
   const { fileSchema } = await import('./schema.js');
   const result = fileSchema.safeParse(raw);
-  if (result.success) return result.data;
+  if (result.success) return result.data as ConfigFile;
   const issue = result.error.issues[0]!;
   const at = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') {

@@ -1,3 +1,5 @@
+import type { GLOBAL, RawFlags } from '../options/index.js';
+
 /** The part of the world that settings are read from; `World` and `Context` satisfy it. */
 export interface SettingsWorld {
   env: Readonly<Record<string, string | undefined>>;
@@ -6,13 +8,7 @@ export interface SettingsWorld {
 }
 
 /** The flags that choose settings, as commander names them. */
-export interface SettingsFlags {
-  config?: string;
-  account?: string;
-  region?: string;
-  baseUrl?: string;
-  lookupBaseUrl?: string;
-  tokenFile?: string;
-  stateDir?: string;
-  timeout?: string;
-}
+export type SettingsFlags = Pick<
+  RawFlags<typeof GLOBAL>,
+  'config' | 'account' | 'region' | 'baseUrl' | 'lookupBaseUrl' | 'tokenFile' | 'stateDir' | 'timeout'
+>;

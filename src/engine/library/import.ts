@@ -7,9 +7,10 @@ import { systemClock } from '../clock.js';
 import { UsageError } from '../errors.js';
 import { type ImportResult, runImport as start } from '../import.js';
 import type { ImportEvent, Plan, Summary } from '../model.js';
+import { numberOption } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import { openState } from '../state/state.js';
-import { type ImportRequest, optionsOf, type PlanRequest, wholeNumber } from './requests.js';
+import { type ImportRequest, optionsOf, type PlanRequest } from './requests.js';
 import { baseUrlOf, createClient } from './service.js';
 
 /**
@@ -93,7 +94,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
   const { service, signal, abort, stdin = [] } = request;
   const cwd = resolve(request.cwd ?? '');
   const options = await optionsOf(request, cwd, dryRun);
-  const threads = wholeNumber('threads', request.threads, 2, 0);
+  const threads = numberOption('threads', request.threads);
   const base_url = service ? baseUrlOf(service) : '';
   const account = service?.account ?? null;
   const region = service?.region ?? 'default';

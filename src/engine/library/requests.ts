@@ -1,7 +1,15 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { UsageError } from '../errors.js';
-import { DEFAULTS, type ImportOptions, type ReadOptions, type SendOptions } from '../options.js';
-import { MAX_CELL_BYTES, type MappingRules, mergeRules, readMapping } from '../read/index.js';
+import {
+  type ImportOptions,
+  importNumbers,
+  type MappingRules,
+  type ReadOptions,
+  type SendOptions,
+  WORDS,
+  wordOption,
+} from '../options.js';
+import { mergeRules, readMapping } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
@@ -10,7 +18,7 @@ export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'
   files: readonly string[];
   /** Read where `files` names `-`: a stream, or anything that yields its bytes. */
   stdin?: AsyncIterable<Uint8Array | string>;
-  /** What becomes of columns, as `--map`, `--include`, `--exclude`, `--set`, `--type`, `--types`, `--empty`. */
+  /** What becomes of columns and of their values. */
   rules?: Partial<MappingRules>;
   /** A mapping file, relative to `cwd`. `rules` and the fields of this request win over it. */
   mapping?: string;
@@ -29,7 +37,9 @@ export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'
 
 export interface PlanRequest
   extends ReadRequest,
-    Partial<Pick<ImportOptions, 'chunkSize' | 'chunkBytes' | 'changedOnly' | 'checkProperties'>> {
+    Partial<
+      Pick<ImportOptions, 'chunkSize' | 'chunkBytes' | 'changedOnly' | 'refreshAfterMs' | 'checkProperties'>
+    > {
   /** Without it the plan knows nothing of past imports: no estimate, nothing unchanged. `checkProperties` needs it. */
   service?: ServiceOptions;
   /** State of earlier imports. Default: none; a temporary folder is used, and removed. */
@@ -53,7 +63,7 @@ export interface ImportRequest
 /**
  * Options as the flow takes them. Field by field: the state keeps them, so nothing else of the request may slip in.
  * @param cwd absolute
- * @throws UsageError for a number out of range; ConfigError for the mapping file
+ * @throws UsageError for a number out of range or an unknown word; ConfigError for the mapping file
  */
 export async function optionsOf(
   request: PlanRequest & Partial<ImportRequest>,
@@ -78,21 +88,17 @@ export async function optionsOf(
   if (request.rejects !== undefined && request.files.length > 1) {
     throw new UsageError('rejects names one file, and there are several inputs');
   }
+  for (const name of ['kind', 'format'] as const) {
+    if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
+  }
+  const { empty } = request.rules ?? {};
+  if (empty !== undefined) wordOption('rules.empty', empty, WORDS.empty);
   return {
     ...given(named),
     paths: [...request.files],
     rules: mergeRules(fileRules, request.rules ?? {}),
-    maxCellBytes: wholeNumber('maxCellBytes', request.maxCellBytes, MAX_CELL_BYTES, 1),
-    chunkSize: wholeNumber('chunkSize', request.chunkSize, DEFAULTS.chunkSize, 1),
-    chunkBytes: wholeNumber('chunkBytes', request.chunkBytes, DEFAULTS.chunkBytes, 1),
-    concurrency: wholeNumber('concurrency', request.concurrency, DEFAULTS.concurrency, 1),
-    retries: wholeNumber('retries', request.retries, DEFAULTS.retries, 0),
-    retryDelayMs: wholeNumber('retryDelayMs', request.retryDelayMs, DEFAULTS.retryDelayMs, 0),
-    maxRetryAfterMs: wholeNumber('maxRetryAfterMs', request.maxRetryAfterMs, DEFAULTS.maxRetryAfterMs, 0),
-    busyTimeoutMs: wholeNumber('busyTimeoutMs', request.busyTimeoutMs, DEFAULTS.busyTimeoutMs, 0),
+    ...importNumbers(request),
     wait: request.wait ?? true,
-    waitTimeoutMs: wholeNumber('waitTimeoutMs', request.waitTimeoutMs ?? undefined, null, 0),
-    intervalMs: wholeNumber('intervalMs', request.intervalMs ?? undefined, null, 1),
     invalid: request.invalid ?? 'none',
     rejects: request.rejects ?? null,
     changedOnly: request.changedOnly ?? false,
@@ -108,18 +114,3 @@ type Named = Omit<ReadOptions, 'paths' | 'rules' | 'maxCellBytes'>;
 
 const given = (named: { [K in keyof Named]?: Named[K] | undefined }): Named =>
   Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
-
-/**
- * A number of a request, or `otherwise` where it is left out.
- * @throws UsageError naming the field: further in, a wait of NaN or a thread less than none would never end
- */
-export function wholeNumber<T>(
-  name: string,
-  value: number | undefined,
-  otherwise: T,
-  least: number,
-): number | T {
-  if (value === undefined) return otherwise;
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new UsageError(`${name}: ${value} is not a whole number of at least ${least}`);
-}

@@ -1,14 +1,14 @@
 /** Which service, and as whom: given by the caller, read from nowhere. */
 
 import { systemClock } from '../clock.js';
+import { numberOption } from '../options.js';
+import { parseHost } from '../service/address.js';
 import {
   createClient as connect,
   type LogEntry,
   type ProxyEnv,
   type ServiceClient,
 } from '../service/client.js';
-import { parseHost } from '../service/host.js';
-import { wholeNumber } from './requests.js';
 
 /** A service and the account that is used there. No environment variable and no config file is read. */
 export interface ServiceOptions {
@@ -46,7 +46,7 @@ export function createClient(service: ServiceOptions): ServiceClient {
     baseUrl: baseUrlOf(service),
     lookupBaseUrl: service.lookupBaseUrl === undefined ? null : hostOf(service, 'lookupBaseUrl'),
     token,
-    timeoutMs: wholeNumber('timeoutMs', service.timeoutMs, 120_000, 1),
+    timeoutMs: numberOption('timeoutMs', service.timeoutMs),
     clock: systemClock,
     ...(proxy && { proxy }),
     ...(log && { log }),

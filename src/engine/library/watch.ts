@@ -1,10 +1,10 @@
 /** Jobs for programs. */
 
 import { systemClock } from '../clock.js';
+import { numberOption } from '../options.js';
 import { watchJobs } from '../send/watch.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
-import { wholeNumber } from './requests.js';
 
 export interface WatchRequest {
   /** Fixed time between two polls, milliseconds, at least 1. Default: a tenth of the time watched, 200 ms to 10 s. */
@@ -27,10 +27,10 @@ export async function* watchJob(
   job: string | Job,
   { intervalMs, timeoutMs, signal }: WatchRequest = {},
 ): AsyncGenerator<Job, void> {
-  const timeout = wholeNumber('timeoutMs', timeoutMs, null, 0);
+  const timeout = numberOption('waitTimeoutMs', timeoutMs, 'timeoutMs');
   const sightings = watchJobs(client, [job], {
     clock: systemClock,
-    intervalMs: wholeNumber('intervalMs', intervalMs, null, 1),
+    intervalMs: numberOption('intervalMs', intervalMs),
     deadlineMs: timeout === null ? null : systemClock.monotonic() + timeout,
     ...(signal && { signal }),
   });

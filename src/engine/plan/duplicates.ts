@@ -1,71 +1,143 @@
-/** Identifiers that stand more than once, found among keyed hashes in at most 32 bytes a row. */
-
-/** Sorted hashes: a set in eight bytes a member. */
-export class HashSet {
-  constructor(readonly sorted: BigUint64Array) {}
-
-  has(hash: bigint): boolean {
-    let low = 0;
-    let high = this.sorted.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.sorted[middle]! < hash) low = middle + 1;
-      else high = middle;
-    }
-    return low < this.sorted.length && this.sorted[low] === hash;
-  }
-}
+/**
+ * Identifiers that appear more than once, found among their keyed hashes. Memory depends on how many different
+ * identifiers there are, not on how often each appears: 9 to 15 bytes for each of them.
+ */
 
 export interface Duplicates {
-  /** Rows whose identifier stood earlier. */
+  /** Rows whose identifier appeared in an earlier row. */
   count: number;
-  /** Identifiers that stand more than once. */
-  repeated: HashSet;
+  /** Identifiers that appear more than once. */
+  repeated: { has(hash: bigint): boolean };
   /** All identifiers. */
-  all: HashSet;
+  all: { has(hash: bigint): boolean };
 }
 
-/** Eight bytes a row while collecting, sixteen while they are sorted. */
-export class DuplicateFinder {
-  #parts: BigUint64Array[] = [];
-  #length = 0;
+/** Shards grow one at a time, so that growth needs little memory of its own and never takes long. */
+const SHARDS = 256;
 
-  add(ids: BigUint64Array): void {
-    if (ids.length === 0) return;
-    this.#parts.push(ids);
-    this.#length += ids.length;
+/** Counts repeated identifiers. An identifier is known by the first 64 bits of a cryptographic hash. */
+export class DuplicateFinder implements Duplicates {
+  readonly #shards: (Shard | undefined)[] = Array.from({ length: SHARDS });
+  /** How often the hash 0 was seen: in a shard, it stands for an empty slot. */
+  #zeros = 0;
+  #count = 0;
+  readonly #hash = new BigUint64Array(1);
+  readonly #words = new Uint32Array(this.#hash.buffer);
+
+  readonly repeated = { has: (hash: bigint): boolean => this.#timesOf(hash) > 1 };
+  readonly all = { has: (hash: bigint): boolean => this.#timesOf(hash) > 0 };
+
+  get count(): number {
+    return this.#count;
   }
 
-  /** The collection is empty afterwards. */
-  finish(): Duplicates {
-    const sorted = new BigUint64Array(this.#length);
-    let at = 0;
-    for (const part of this.#parts) {
-      sorted.set(part, at);
-      at += part.length;
+  /** The array is not kept. */
+  add(hashes: BigUint64Array): void {
+    const words = wordsOf(hashes);
+    for (let at = 0; at < words.length; at += 2) {
+      const low = words[at]!;
+      const high = words[at + 1]!;
+      const isNew = low === 0 && high === 0 ? this.#zeros++ === 0 : this.#shardOf(low).add(low, high);
+      if (!isNew) this.#count++;
     }
-    this.#parts = [];
-    this.#length = 0;
-    sorted.sort();
-    const { count, repeated } = repetitions(sorted);
-    return { count, repeated: new HashSet(repeated), all: new HashSet(sorted) };
+  }
+
+  /** How many of these are not among those that were added. */
+  countAbsent(hashes: BigUint64Array): number {
+    const words = wordsOf(hashes);
+    let absent = 0;
+    for (let at = 0; at < words.length; at += 2) {
+      if (this.#times(words[at]!, words[at + 1]!) === 0) absent++;
+    }
+    return absent;
+  }
+
+  #timesOf(hash: bigint): 0 | 1 | 2 {
+    this.#hash[0] = hash;
+    return this.#times(this.#words[0]!, this.#words[1]!);
+  }
+
+  #times(low: number, high: number): 0 | 1 | 2 {
+    if (low === 0 && high === 0) return Math.min(this.#zeros, 2) as 0 | 1 | 2;
+    return this.#shards[low % SHARDS]?.times(low, high) ?? 0;
+  }
+
+  #shardOf(low: number): Shard {
+    const index = low % SHARDS;
+    this.#shards[index] ??= new Shard();
+    return this.#shards[index];
   }
 }
 
-/** Two looks instead of a growing list: big integers in a list take four times their bytes. */
-function repetitions(sorted: BigUint64Array): { count: number; repeated: BigUint64Array } {
-  let count = 0;
-  let distinct = 0;
-  for (let index = 1; index < sorted.length; index++) {
-    if (sorted[index] !== sorted[index - 1]) continue;
-    count++;
-    if (sorted[index] !== sorted[index - 2]) distinct++;
+const wordsOf = (hashes: BigUint64Array): Uint32Array =>
+  new Uint32Array(hashes.buffer, hashes.byteOffset, hashes.length * 2);
+
+const FIRST_SLOTS = 16;
+/** Beyond this share of used slots a search takes long. */
+const MOST_USED = 0.8;
+const GROWTH = 1.5;
+
+/** A hash table with open addressing: two words for each hash, and one bit that says whether it appeared again. */
+class Shard {
+  #slots = FIRST_SLOTS;
+  #used = 0;
+  #words = new Uint32Array(2 * FIRST_SLOTS);
+  #again = new Uint8Array(FIRST_SLOTS / 8);
+
+  /** @returns false for a hash that was there, which is then marked */
+  add(low: number, high: number): boolean {
+    const slot = this.#find(low, high);
+    const words = this.#words;
+    if (words[2 * slot] !== 0 || words[2 * slot + 1] !== 0) {
+      this.#mark(slot);
+      return false;
+    }
+    words[2 * slot] = low;
+    words[2 * slot + 1] = high;
+    if (++this.#used > this.#slots * MOST_USED) this.#grow();
+    return true;
   }
-  const repeated = new BigUint64Array(distinct);
-  let at = 0;
-  for (let index = 1; index < sorted.length; index++) {
-    if (sorted[index] === sorted[index - 1] && sorted[index] !== sorted[index - 2])
-      repeated[at++] = sorted[index]!;
+
+  times(low: number, high: number): 0 | 1 | 2 {
+    const slot = this.#find(low, high);
+    if (this.#words[2 * slot] === 0 && this.#words[2 * slot + 1] === 0) return 0;
+    return this.#isMarked(this.#again, slot) ? 2 : 1;
   }
-  return { count, repeated };
+
+  /** Where a hash is, or the empty slot where it belongs. */
+  #find(low: number, high: number): number {
+    const words = this.#words;
+    const slots = this.#slots;
+    const end = 2 * slots;
+    let at = 2 * Math.floor((high / 2 ** 32) * slots);
+    for (;;) {
+      const first = words[at]!;
+      if (first === low ? words[at + 1] === high : first === 0 && words[at + 1] === 0) return at >>> 1;
+      at += 2;
+      if (at === end) at = 0;
+    }
+  }
+
+  #mark(slot: number): void {
+    this.#again[slot >>> 3]! |= 1 << (slot & 7);
+  }
+
+  #isMarked(marks: Uint8Array, slot: number): boolean {
+    return (marks[slot >>> 3]! & (1 << (slot & 7))) !== 0;
+  }
+
+  #grow(): void {
+    const [words, again] = [this.#words, this.#again];
+    this.#slots = Math.ceil((this.#slots * GROWTH) / 8) * 8;
+    this.#words = new Uint32Array(2 * this.#slots);
+    this.#again = new Uint8Array(this.#slots / 8);
+    for (let old = 0; 2 * old < words.length; old++) {
+      const [low, high] = [words[2 * old]!, words[2 * old + 1]!];
+      if (low === 0 && high === 0) continue;
+      const slot = this.#find(low, high);
+      this.#words[2 * slot] = low;
+      this.#words[2 * slot + 1] = high;
+      if (this.#isMarked(again, old)) this.#mark(slot);
+    }
+  }
 }

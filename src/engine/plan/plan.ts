@@ -44,18 +44,22 @@ export interface Scanned {
   warnings: string[];
 }
 
-/** Reads every input once, yields rejections and progress as they come, and returns what was found. */
+/**
+ * Reads every input once, yields rejections and progress as they come, and returns what was found.
+ * @param opened companies before users
+ */
 export async function* scanAll(
   opened: readonly OpenedInput[],
   deps: ScanDeps,
 ): AsyncGenerator<ImportEvent, Scanned> {
   const finders = new Map<Kind, DuplicateFinder>();
   const inputs: PlannedInput[] = [];
-  const references: { path: string; ids: BigUint64Array }[] = [];
-  const bothKinds = new Set(opened.map((input) => input.kind)).size === 2;
+  const absent: string[] = [];
   for (const [index, input] of opened.entries()) {
     const finder = finders.get(input.kind) ?? new DuplicateFinder();
     finders.set(input.kind, finder);
+    const companies = input.kind === 'users' ? finders.get('companies') : undefined;
+    let absentHere = 0;
     const events = new Channel<ImportEvent>();
     const known = deps.known(input.kind);
     /** Ends the reading when nobody takes its events any more. */
@@ -84,7 +88,11 @@ export async function* scanAll(
         });
       },
       collectIds: (ids) => finder.add(ids),
-      collectCompanies: bothKinds ? (ids) => references.push({ path: input.path, ids }) : undefined,
+      collectCompanies:
+        companies &&
+        ((ids) => {
+          absentHere += companies.countAbsent(ids);
+        }),
     }).finally(() => events.close());
     try {
       yield* events;
@@ -93,32 +101,19 @@ export async function* scanAll(
       await scan.catch(() => {}); // it is thrown below, to a consumer that is still there
     }
     inputs.push({ opened: input, scan: await scan, known });
+    if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
   }
-  const duplicates = new Map([...finders].map(([kind, finder]) => [kind, finder.finish()] as const));
   for (const { opened: input, scan } of inputs) {
     // Ids that stand more than once are always sent: where there are any, every item may be needed.
-    if (duplicates.get(input.kind)!.count > 0) scan.changed = null;
+    if (finders.get(input.kind)!.count > 0) scan.changed = null;
   }
   const warnings = inputs.flatMap((input) => input.scan.warnings.map((w) => `${input.opened.path}: ${w}`));
-  const companies = duplicates.get('companies');
-  if (companies) warnings.push(...absentCompanies(references, companies));
-  return { inputs, duplicates, warnings };
+  return { inputs, duplicates: finders, warnings: [...warnings, ...absent] };
 }
 
-/** Users whose company is not among the companies of the same command: one warning a file. */
-function absentCompanies(
-  references: readonly { path: string; ids: BigUint64Array }[],
-  companies: Duplicates,
-): string[] {
-  const absent = new Map<string, number>();
-  for (const { path, ids } of references) {
-    for (const id of ids) if (!companies.all.has(id)) absent.set(path, (absent.get(path) ?? 0) + 1);
-  }
-  return [...absent].map(
-    ([path, rows]) =>
-      `${path}: ${rows} ${rows === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`,
-  );
-}
+/** Users whose company is not among the companies of the same command. */
+const absentCompanies = (path: string, rows: number): string =>
+  `${path}: ${rows} ${rows === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`;
 
 /** Rows of all inputs, as the plan found them. */
 export function plannedRows({ inputs }: Scanned): { read: number; rejected: number } {

@@ -26,7 +26,11 @@ function formatOfName(path: string): Format | undefined {
 export function formatOf(input: { path: string; format?: Format | undefined }, text: Buffer): Format {
   if (input.format) return input.format;
   const named = formatOfName(input.path);
-  const start = text.subarray(0, 4096).toString().trimStart();
+  const begin = Math.max(
+    text.findIndex((byte) => byte > 0x20),
+    0,
+  );
+  const start = text.subarray(begin, begin + 4096).toString();
   // A CSV header may begin with a bracket, but not like this.
   if (/^\[\s*(?:[[{\]"\d-]|$)/.test(start) && named !== 'csv' && named !== 'tsv') return 'json';
   if (/^\[\s*(?:\{\s*"|\])/.test(start)) return 'json';

@@ -5,6 +5,7 @@ import { batchRows } from './csv/rows.js';
 import { pick, rangesOf } from './item-batch.js';
 import { jsonRecords } from './json/parse.js';
 import { readRecords } from './records.js';
+import { Tally } from './text/source.js';
 import type { ItemBatch, OpenedInput, RecordBatch, Schema } from './types.js';
 import { createTask } from './workers/task.js';
 
@@ -12,11 +13,11 @@ import { createTask } from './workers/task.js';
 async function* batchesWith(
   input: OpenedInput,
   ordinals: readonly number[],
-  signal: AbortSignal | undefined,
+  { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'>,
 ): AsyncGenerator<{ batch: RecordBatch; wanted: number[] }> {
   let next = 0;
   if (ordinals.length === 0) return;
-  for await (const batch of readRecords(input, { signal })) {
+  for await (const batch of readRecords(input, { signal, tally: new Tally(planned) })) {
     const end = batch.first + batch.lines.length;
     const from = next;
     while (next < ordinals.length && ordinals[next]! < end) next++;
@@ -30,10 +31,10 @@ export async function* buildOrdinals(
   input: OpenedInput,
   schema: Schema,
   ordinals: readonly number[],
-  options: Pick<BuildOptions, 'hashKey' | 'signal'>,
+  options: Pick<BuildOptions, 'hashKey' | 'planned' | 'signal'>,
 ): AsyncGenerator<ItemBatch> {
   const task = createTask({ pass: 'build', input, schema, hashKey: options.hashKey, records: false });
-  for await (const { batch, wanted } of batchesWith(input, ordinals, options.signal)) {
+  for await (const { batch, wanted } of batchesWith(input, ordinals, options)) {
     yield only(task(batch) as ItemBatch, new Set(wanted));
   }
 }
@@ -57,9 +58,9 @@ export interface OriginalRow extends Pick<RejectedRow, 'line' | 'original'> {
 export async function* readRows(
   input: OpenedInput,
   ordinals: readonly number[],
-  signal?: AbortSignal,
+  options: Pick<BuildOptions, 'signal' | 'planned'> = {},
 ): AsyncGenerator<OriginalRow> {
-  for await (const { batch, wanted } of batchesWith(input, ordinals, signal)) {
+  for await (const { batch, wanted } of batchesWith(input, ordinals, options)) {
     const originals = input.delimiter === null ? itemsOf(batch, input) : cellsOf(batch, input);
     for (const ordinal of wanted) {
       const number = ordinal - batch.first;

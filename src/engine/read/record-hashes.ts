@@ -4,8 +4,11 @@ import { Hashes } from './hashes.js';
 import { metadataTypes } from './mapping/types.js';
 import type { OpenedInput, Schema } from './types.js';
 
-/** Raised when items are made differently of the same record: what was hashed before must not match. */
-const MAKING = 1;
+/**
+ * The version of the rules by which a record becomes an item, its inferred types included. Raised when one makes
+ * another item: what was hashed before must not match, and a run that began by other rules is not continued.
+ */
+export const ITEM_FORMAT_VERSION = 1;
 
 /**
  * Under another key whenever anything else changes that an item is made by. Null for JSON, whose items are copied:
@@ -19,7 +22,7 @@ export function recordHashes(
   const { kind, delimiter, columns, idColumn, companyIdColumn, rules } = input;
   if (delimiter === null) return null;
   const making = {
-    making: MAKING,
+    making: ITEM_FORMAT_VERSION,
     kind,
     delimiter,
     columns,

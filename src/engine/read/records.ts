@@ -4,7 +4,7 @@ import { CsvSplitter } from './csv/splitter.js';
 import { ArraySplitter } from './json/array-splitter.js';
 import { NdjsonSplitter } from './json/ndjson-splitter.js';
 import { BadTextError, toUtf8 } from './text/encoding.js';
-import { openFile, readBytes, type Tally } from './text/source.js';
+import { changedMeanwhile, openFile, readBytes, type Tally } from './text/source.js';
 import type { Splitter } from './text/splitter.js';
 import type { OpenedInput, RecordBatch } from './types.js';
 
@@ -42,9 +42,6 @@ async function refuseChanged(input: OpenedInput): Promise<void> {
   const { handle, stamp } = await openFile(input);
   await handle.close();
   if (stamp.size !== input.stamp.size || stamp.mtimeMs !== input.stamp.mtimeMs) {
-    throw new InputError('changed while it was being imported', {
-      file: input.path,
-      hint: 'run the import again when nothing writes to the file',
-    });
+    throw changedMeanwhile(input.path);
   }
 }

@@ -66,6 +66,7 @@ export class ScanTotal {
   finish(tally: Tally): Omit<Scan, 'changed'> {
     return {
       digest: tally.digest(),
+      marks: tally.marks,
       size: tally.size,
       rows: this.rows,
       bytes: this.#bytes,

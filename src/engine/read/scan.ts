@@ -39,7 +39,8 @@ export async function scanInput(input: OpenedInput, options: ScanOptions): Promi
   const changed = new ChangedRows(input, options.known);
   const companies = options.collectCompanies !== undefined;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, held: changed.held };
-  for await (const part of options.pool.run(spec, readRecords(input, { signal: options.signal, tally }))) {
+  const batches = readRecords(input, { signal: options.signal, tally });
+  for await (const part of options.pool.run(spec, batches, options.signal)) {
     total.add(part);
     changed.add(part.sifted);
     options.collectIds?.(part.ids);
@@ -49,7 +50,10 @@ export async function scanInput(input: OpenedInput, options: ScanOptions): Promi
   }
   const schema = total.schema();
   if (total.unsettled.length > 0) {
-    for await (const batch of buildOrdinals(input, schema, total.unsettled, options)) {
+    for await (const batch of buildOrdinals(input, schema, total.unsettled, {
+      ...options,
+      planned: tally.marks,
+    })) {
       total.settle(batch);
       options.collectIds?.(batch.ids);
       for (const row of batch.rejected) await options.onRejected?.(row);

@@ -5,6 +5,12 @@ import type { SiftedPart } from './sifter.js';
 
 export type Compression = 'gzip' | 'zstd';
 
+/**
+ * Digests of a file's beginnings, one at the end of each block that was read: eight bytes of it for 128 KiB of file.
+ * A later pass that comes to the same digests has read the same bytes.
+ */
+export type Marks = readonly string[];
+
 /** An input whose form is known. Plain data: a later process can go on with it. */
 export interface OpenedInput {
   /** As the user wrote it, `-` for stdin: what messages and reports show. */
@@ -28,6 +34,8 @@ export interface OpenedInput {
   maxCellBytes: number;
   /** JSON: the array is a member of an object, as in the service's bodies. */
   body: Kind | null;
+  /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
+  decidedTypes?: readonly ColumnType[] | undefined;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
 }
@@ -86,6 +94,8 @@ export interface ItemBatch {
 export interface Scan {
   /** SHA-256 of the file's bytes as they stand on disk, hex. */
   digest: string;
+  /** Of its beginnings: a later pass is held against them. */
+  marks: Marks;
   size: number;
   rows: { read: number; rejected: number };
   /** UTF-8 bytes of all items, without separators. */

@@ -4,6 +4,7 @@ import { LockedError } from '../errors.js';
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
+import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { sameScope } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
 import { identityOf, storeOptions } from './run.js';
@@ -76,6 +77,7 @@ export function beginRun(
     identity: identityOf(scope, contentOf(scanned), options),
     status: 'running',
     finished: false,
+    item_format: ITEM_FORMAT_VERSION,
     options: storeOptions(state, run, options),
     started_at: new Date(clock.now()).toISOString(),
     inputs: scanned.inputs.map(({ opened, scan }, index) => ({
@@ -84,6 +86,7 @@ export function beginRun(
       kind: opened.kind,
       digest: scan.digest,
       rejects_file: rejects[index] ?? null,
+      types: scan.schema.types,
     })),
   });
   if (!sends) return [];

@@ -1,5 +1,7 @@
 /** Whether an earlier run may be gone on with (contract §4). */
 import { InputError, UsageError } from '../errors.js';
+import type { ColumnType } from '../model.js';
+import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { shellWord } from '../shell.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
@@ -37,6 +39,29 @@ export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
   if (now && !now.finished) return now;
   throw new UsageError(`run ${run} is ${now ? `finished (${now.status})` : 'forgotten'} meanwhile`, {
     hint: 'profiles runs lists all',
+  });
+}
+
+/** Refuses to continue a run whose rows became items by rules that this version does not have. @throws UsageError */
+export function checkItemFormat({ run, item_format }: StoredRun): void {
+  if (item_format === ITEM_FORMAT_VERSION) return;
+  throw new UsageError(
+    `run ${run} was planned by another version of profiles, which makes other items of its rows (format ${item_format}, here ${ITEM_FORMAT_VERSION})`,
+    { hint: 'resume it with the version that began it, or start a new import of its files' },
+  );
+}
+
+/**
+ * An import that finds its content in an unfinished run has inferred its types already; the run sends those that it
+ * began with. @throws UsageError when they differ
+ */
+export function checkTypes(run: StoredRun, found: readonly (readonly ColumnType[])[]): void {
+  const differ = run.inputs.some(
+    ({ types }, index) => types !== null && JSON.stringify(types) !== JSON.stringify(found[index]),
+  );
+  if (!differ) return;
+  throw new UsageError(`run ${run.run} of this content began with other column types`, {
+    hint: `profiles resume ${run.run} continues it with its own`,
   });
 }
 

@@ -7,10 +7,14 @@ import type { Scope, State } from '../state/state.js';
 export class KnownProfiles {
   readonly #kinds = new Map<Kind, Known & { newest: number }>();
 
-  /** @param scope as it is now; null when everything is sent */
+  /**
+   * @param scope as it is now; null when everything is sent
+   * @param since ISO 8601: what was completed earlier counts as unknown; null: however long ago
+   */
   constructor(
     private readonly state: State,
     private readonly scope: () => Scope | null,
+    private readonly since: string | null,
   ) {}
 
   /** Undefined when everything is sent. The same object as long as nothing was forgotten. */
@@ -19,7 +23,7 @@ export class KnownProfiles {
     if (scope === null) return undefined;
     const known = this.#kinds.get(kind) ?? {
       newest: this.state.newestFingerprints(scope, kind),
-      index: this.state.fingerprints(scope, kind),
+      index: this.state.fingerprints(scope, kind, this.since),
       types: this.state.columnTypes(scope, kind),
       room: MOST_KEPT_BYTES,
     };

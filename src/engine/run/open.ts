@@ -1,10 +1,11 @@
 /** Opens the inputs of an import: companies before users, stdin spooled first. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { InputError, UsageError } from '../errors.js';
+import { UsageError } from '../errors.js';
 import type { ImportDeps } from '../import.js';
+import type { ColumnType } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
+import { changedMeanwhile, expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 
 /** @throws InputError UsageError */
@@ -37,23 +38,20 @@ export async function reopenInputs(
   deps: ImportDeps,
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
-  for (const { path, location, kind } of run.inputs) {
-    opened.push(await openOne(path, location, { ...options, kind }, deps));
+  for (const { path, location, kind, types } of run.inputs) {
+    opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
   }
   return opened;
 }
 
 /**
- * A plan holds for the file that was planned; one that is written to meanwhile would be sent half old, half new.
+ * A plan holds for the file that was planned; one that is written to in the meantime would be sent half old, half new.
  * @throws InputError
  */
 export async function refuseChanged({ path, location, stamp }: OpenedInput): Promise<void> {
   const now = await stat(location).catch(() => null);
   if (now?.size === stamp.size && now.mtimeMs === stamp.mtimeMs) return;
-  throw new InputError('changed while it was being imported', {
-    file: path,
-    hint: 'import it again when nothing writes to it',
-  });
+  throw changedMeanwhile(path);
 }
 
 function openOne(
@@ -61,9 +59,10 @@ function openOne(
   location: string,
   options: ImportOptions,
   deps: ImportDeps,
+  decidedTypes?: readonly ColumnType[],
 ): Promise<OpenedInput> {
   const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
-  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules };
+  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };
   return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
 }
 

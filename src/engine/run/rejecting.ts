@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ImportEvent, RejectedRow, Rejection } from '../model.js';
-import { type OpenedInput, readRows } from '../read/index.js';
+import { type Marks, type OpenedInput, readRows } from '../read/index.js';
 import type { Chunk } from '../send/chunk.js';
 import { createRejects, type Rejects } from './rejects.js';
 import { keepFirst } from './summary.js';
@@ -61,10 +61,10 @@ export class Rejecting {
     chunk: Chunk,
     reason: string,
     emit: (event: ImportEvent) => void,
-    signal: AbortSignal,
+    pass: { planned: Marks; signal: AbortSignal },
   ): Promise<string | null> {
     const input = this.inputs[chunk.input]!;
-    for await (const { line, original } of readRows(input, [...chunk.rows], signal)) {
+    for await (const { line, original } of readRows(input, [...chunk.rows], pass)) {
       const rejection = { file: input.path, line, reason };
       this.#files[chunk.input]!.add({ ...rejection, original });
       keepFirst(this.first, rejection);

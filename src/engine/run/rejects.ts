@@ -2,7 +2,17 @@
  * Rejects files (contract §3 "Rejects"): the rows that were refused, with their cells as they stood and why,
  * in a form that can be mended and imported. Not protected against spreadsheet formulas: it is meant to come back.
  */
-import { closeSync, constants, fsyncSync, openSync, readSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 import type { Format, RejectedRow } from '../model.js';
@@ -20,9 +30,9 @@ export interface RejectsInput {
 export interface Rejects {
   /** @throws InputError when the file cannot be made; StateError when it cannot be written on, as on a full disk */
   add(row: RejectedRow): void;
-  /** What was added is in the file when this resolves. @returns as `close` does */
+  /** What was added is in the file when this resolves. @returns as `close` does. @throws StateError, once */
   flush(): Promise<string | null>;
-  /** @returns the file's path as it is reported, or null when nothing was added; may be called again */
+  /** @returns the file's path as it is reported, or null when there is none; may be called again */
   close(): Promise<string | null>;
 }
 
@@ -38,26 +48,44 @@ export interface RejectsPlace {
   continues?: string | null;
 }
 
-/** The rejects of one input. Its file is made with the first row, mode 0600; one that exists is left alone. */
+/**
+ * The rejects of one input. Its file is made with the first row, mode 0600; one that exists is left alone. Once it cannot
+ * be written, it is cut back to the rows of its last `flush`, so that it ends with a whole row and holds none that is
+ * rejected again when the import continues.
+ */
 export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
   const csv = input.format === 'csv' || input.format === 'tsv';
   // A delimiter that an import does not find by itself would not work as it is.
   const found = /^[,;\t|]$/.test(input.delimiter ?? '');
   const form = csv ? csvForm(input.columns, found ? input.delimiter! : ',') : NDJSON;
-  let file: { path: string; handle: number } | undefined;
+  let file: OpenFile | undefined;
   let pending: string[] = [];
   let size = 0;
   let closed = false;
+  let failure: StateError | undefined;
 
   const write = (): void => {
     if (!file || pending.length === 0) return;
-    try {
-      writeFileSync(file.handle, pending.join(''));
-    } catch (error) {
-      throw broken(file.path, error);
-    }
+    attempt(file, ({ handle }) => writeFileSync(handle, pending.join('')));
     pending = [];
     size = 0;
+  };
+  /** What is recorded of its rows outlives a power cut, so they must too. */
+  const keep = (): void => {
+    if (!file) return;
+    attempt(file, ({ handle }) => fsyncSync(handle));
+    file.kept = fstatSync(file.handle).size;
+  };
+  const attempt = (to: OpenFile, work: (to: OpenFile) => void): void => {
+    try {
+      work(to);
+    } catch (error) {
+      failure = broken(to.path, error);
+      pending = [];
+      cutBack(to);
+      if (to.kept === 0) file = undefined;
+      throw failure;
+    }
   };
   const put = (text: string): void => {
     pending.push(text);
@@ -67,6 +95,7 @@ export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects
   return {
     add: (row) => {
       if (closed) return; // its handle may be another file's by now
+      if (failure) throw failure;
       file ??= where.continues ? reopen(where.continues, where.cwd, form.head) : undefined;
       if (!file) {
         file = open(where.path ?? nameOf(input.path, csv ? 'csv' : 'ndjson'), where.cwd);
@@ -75,20 +104,42 @@ export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects
       put(form.line(row));
     },
     flush: async () => {
-      write();
-      if (!file) return null;
-      sync(file);
-      return file.path;
+      if (!failure && !closed) {
+        write();
+        keep();
+      }
+      return file?.path ?? null;
     },
     close: async () => {
-      if (file && !closed) {
-        write();
-        closeSync(file.handle);
+      if (file && !failure && !closed) {
+        try {
+          write();
+        } catch {} // nothing is recorded of these rows
       }
+      if (file && !closed) closeSync(file.handle);
       closed = true;
       return file?.path ?? null;
     },
   };
+}
+
+interface OpenFile {
+  /** As it is reported. */
+  path: string;
+  location: string;
+  handle: number;
+  /** Bytes whose rows are recorded as rejected; 0 for a file of which nothing is. */
+  kept: number;
+}
+
+/** Takes away what was written since the last `flush`; a file of which nothing is left goes. */
+function cutBack({ location, handle, kept }: OpenFile): void {
+  try {
+    ftruncateSync(handle, kept);
+    if (kept > 0) return;
+    closeSync(handle);
+    rmSync(location, { force: true });
+  } catch {} // what could not be written is what is reported
 }
 
 interface Form {
@@ -149,11 +200,12 @@ function nameOf(path: string, extension: string): string {
   return `${stem.replace(/\.rejects(?:-\d+)?$/, '') || 'input'}.rejects.${extension}`;
 }
 
-function open(name: string, cwd: string): { path: string; handle: number } {
+function open(name: string, cwd: string): OpenFile {
   for (let copy = 1; ; copy++) {
     const path = copy === 1 ? name : name.replace(/(\.[^.]*)?$/, (extension) => `-${copy}${extension}`);
     try {
-      return { path, handle: openSync(resolve(cwd, path), 'wx', 0o600) };
+      const location = resolve(cwd, path);
+      return { path, location, handle: openSync(location, 'wx', 0o600), kept: 0 };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unwritable(path, error);
     }
@@ -161,27 +213,19 @@ function open(name: string, cwd: string): { path: string; handle: number } {
 }
 
 /** Undefined for a file that is gone, or that somebody gave another header. */
-function reopen(path: string, cwd: string, head: string): { path: string; handle: number } | undefined {
+function reopen(path: string, cwd: string, head: string): OpenFile | undefined {
   const begins = Buffer.alloc(Buffer.byteLength(head));
+  const location = resolve(cwd, path);
   let handle: number | undefined;
   try {
-    handle = openSync(resolve(cwd, path), constants.O_RDWR | constants.O_APPEND);
+    handle = openSync(location, constants.O_RDWR | constants.O_APPEND);
     readSync(handle, begins, 0, begins.length, 0);
-    if (begins.toString() === head) return { path, handle };
+    if (begins.toString() === head) return { path, location, handle, kept: fstatSync(handle).size };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unwritable(path, error);
   }
   if (handle !== undefined) closeSync(handle);
   return undefined;
-}
-
-/** What is recorded of its rows outlives a power cut, so they must too. */
-function sync({ path, handle }: { path: string; handle: number }): void {
-  try {
-    fsyncSync(handle);
-  } catch (error) {
-    throw broken(path, error);
-  }
 }
 
 function unwritable(path: string, error: unknown): InputError {

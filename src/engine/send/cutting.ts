@@ -61,7 +61,7 @@ function itemsOf(
   if (scan.changed && then === now) return changedItems(scan.changed);
   // An import that does not see its jobs end leaves nothing by which a record is known again.
   const records = options.wait || options.changedOnly;
-  return buildItems(opened, scan.schema, { hashKey, records, pool, signal });
+  return buildItems(opened, scan.schema, { hashKey, records, pool, planned: scan.marks, signal });
 }
 
 /** What a rehearsed cut counted. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
-import { ServiceError } from '../errors.js';
+import { InputError, ServiceError } from '../errors.js';
 import type { ImportEvent, Kind } from '../model.js';
 import { count, lineRange } from '../numbers.js';
 import type { SendOptions } from '../options.js';
@@ -49,15 +49,17 @@ const MISSING_GRACE_MS = 60_000;
 /** Sends a chunk and follows its job. @throws ProfilesError when the run cannot go on */
 export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
   const { body, items, merged } = serialise(chunk);
-  const record = recordOf(chunk, body, items, merged, deps.records);
+  const record = recordOf(chunk, body, items, merged, deps);
   let intent: Chunk['prints'] | null = chunk.prints;
+  /** Resolves when the last commit is on disk. */
+  let written = Promise.resolve();
   const commit = async (): Promise<void> => {
     const prints = intent;
     intent = null;
-    const written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
+    written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
     if (!isAccepted(record)) return written;
-    // All that depends on an acknowledgement is the next intent, which goes to disk with it or after it: waiting for
-    // it here would cost a second wait for each request. Should it fail, so does that intent.
+    // The next request need not wait for an acknowledgement: its own intent goes to disk with it or after it, and
+    // fails if it does. Waiting for it here would cost a second wait for each request.
     written.catch(() => {});
   };
   if (items === 0) {
@@ -77,11 +79,20 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
     await commit();
   };
   switch (outcome.type) {
-    case 'acknowledged':
-      reportSubmitted(chunk.kind, record, deps);
-      if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
-      if (outcome.job && deps.options.wait) await follow(record, outcome.job, deps);
+    case 'acknowledged': {
+      // What is reported is on disk: whoever reads it may rely on it, even if the process is killed with the next step.
+      const reported = written.then(() => {
+        reportSubmitted(chunk.kind, record, deps);
+        if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
+      });
+      if (outcome.job && deps.options.wait) {
+        await reported;
+        return follow(record, outcome.job, deps);
+      }
+      // Nobody waits for it: the place is free for the next request, and the sender ends when all is written.
+      reported.catch(() => {});
       return;
+    }
     case 'too_large':
       if (items === 1) return reject(outcome.error);
       lowerLimit(chunk.ends.length, deps);
@@ -143,8 +154,9 @@ function recordOf(
   body: Buffer,
   rows: number,
   merged: number,
-  records: RequestRecord[],
+  deps: DeliverDeps,
 ): RequestRecord {
+  const { records } = deps;
   const content = {
     rows,
     merged,
@@ -153,6 +165,7 @@ function recordOf(
     digest: createHash('sha256').update(body).digest('hex'),
   };
   if (chunk.recorded) {
+    checkRepeats(chunk, chunk.recorded, content.digest, deps);
     const again = { ...foundAfterCrash(chunk.recorded), ...content };
     records[records.findIndex((r) => r.seq === again.seq)] = again;
     return again;
@@ -169,6 +182,24 @@ function recordOf(
   };
   records.push(record);
   return record;
+}
+
+/**
+ * A request that may have arrived is repeated as it was (contract §4). With `changedOnly` other rows of its range may
+ * be left to send by now; where they are the same ones, so is the body.
+ * @throws InputError
+ */
+function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, deps: DeliverDeps): void {
+  if (digest === recorded.digest) return;
+  const before = deps.state.idsOf(deps.run, recorded.seq);
+  const { ids } = chunk.prints;
+  const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
+  if (deps.options.changedOnly && !sameRows) return;
+  const where = lineRange(recorded.first_line, recorded.last_line);
+  throw new InputError(`${where} would be sent with other content than the first time, so nothing is sent`, {
+    file: deps.inputs[recorded.input]!.path,
+    hint: 'resume with the version of profiles that began the run, or start a new import of the file',
+  });
 }
 
 function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {

@@ -7,6 +7,7 @@ import { formatDuration } from '../duration.js';
 import { NetworkError, type ProfilesError, ServiceError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import type { SendOptions } from '../options.js';
+import type { Expected } from '../service/answer.js';
 import type { Answer } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { backoffDelay, busyDelay } from '../service/retry.js';
@@ -30,6 +31,8 @@ export const UNSENT = {
 /** What a request needs of the world. */
 export interface RequestDeps {
   submit(signal: AbortSignal): Promise<Answer>;
+  /** What a success says. Default: a job. */
+  expected?: Expected;
   /** Commits the record as it stands; before the first attempt this is the intent. */
   commit(): Promise<void>;
   emit(event: ImportEvent): void;
@@ -69,6 +72,7 @@ export async function sendRequest(
   let failures = 0;
   let busySince: number | null = null;
   let busyTimes = 0;
+  let doubts = 0;
 
   /** Leaves the record as a resume must find it: to be named when sent again, or simply to be sent. */
   const leave = async (reason: string): Promise<void> => {
@@ -101,7 +105,8 @@ export async function sendRequest(
     if (answer.type === 'unsent') record.twice = twice;
     // Loaded here, so that the first request of a process does not wait for the schemas of replies.
     const { judge } = await import('../service/answer.js');
-    const verdict = judge(answer, deps.clock.now());
+    const verdict = judge(answer, deps.clock.now(), deps.expected);
+    doubts = verdict.do === 'doubt' ? doubts + 1 : 0;
 
     let delay: number;
     switch (verdict.do) {
@@ -112,7 +117,8 @@ export async function sendRequest(
         record.state = record.job ? 'acknowledged' : 'settled';
         record.reason = verdict.do === 'accept' ? null : verdict.reason;
         await deps.commit();
-        return { type: 'acknowledged', job: record.job, warning: record.reason };
+        const remark = answer.type === 'reply' ? answer.warning : undefined;
+        return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
       }
       case 'halve': {
         // Its halves are requests of their own, so this one must not be found and sent again.
@@ -149,8 +155,13 @@ export async function sendRequest(
         break;
       }
       case 'wait':
+      case 'doubt':
       case 'retry': {
-        if (verdict.do === 'retry' && verdict.maybeSent) unknown = verdict.reason;
+        if (verdict.do === 'doubt' || (verdict.do === 'retry' && verdict.maybeSent)) unknown = verdict.reason;
+        if (doubts > 1) {
+          await leave(verdict.reason);
+          return { type: 'failed', error: verdict.error };
+        }
         const asked = verdict.do === 'wait' ? verdict.waitMs : null;
         if (++failures > options.retries || (asked !== null && asked > options.maxRetryAfterMs)) {
           await leave(verdict.reason);

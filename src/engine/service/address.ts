@@ -12,30 +12,59 @@ export interface BaseUrl {
   loopback: boolean;
 }
 
+const LIKE = { hint: 'write it like https://api.example.com' };
+
 /**
- * Reads a base URL. A path in front and a slash at the end are accepted.
- * @param setting what to name in the message, such as `base_url`
- * @throws ConfigError when it is no http(s) URL, or carries what would be lost: a name, a query, a fragment
+ * Reads a base URL. A path in front and slashes at the end are accepted.
+ * @param origin what the user would have to change: a flag, a variable, a key of the config file, an option
+ * @throws ConfigError when it is not an http(s) URL, or holds what would be lost: a name, a query, a fragment
  */
-export function parseBaseUrl(text: string, setting: string): BaseUrl {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const example = { hint: 'write it like https://api.example.com' };
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new ConfigError(`${setting}: "${text}" is not an http or https URL`, example);
+export function parseBaseUrl(text: string, origin: string): BaseUrl {
+  const url = toUrl(text.trim());
+  // The text of a URL with credentials is not repeated: it would print them.
+  if (!url) {
+    const what = text.includes('@') ? 'this' : `"${text}"`;
+    throw new ConfigError(`${origin}: ${what} is not a URL`, LIKE);
   }
-  // The text is not repeated: it may hold a password.
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new ConfigError(`${origin}: a host must begin with https://, not ${url.protocol}//`, LIKE);
+  }
   if (url.username || url.password) {
-    throw new ConfigError(`${setting}: a base URL must not hold a user name or a password`, example);
+    throw new ConfigError(`${origin}: a URL must not hold a user name or password`, {
+      hint: 'the token is set on its own',
+    });
   }
-  if (url.search || url.hash) {
-    throw new ConfigError(`${setting}: "${text}" must end before any ? or #`, example);
-  }
+  if (url.search || url.hash)
+    throw new ConfigError(`${origin}: a host must not have a query or fragment`, LIKE);
   return {
     origin: url.origin,
     host: url.host,
     prefix: url.pathname.replace(/\/+$/, ''),
     loopback: isLoopback(url.hostname),
   };
+}
+
+/**
+ * A service's host as it is stored and used: without trailing slashes, path prefix kept.
+ * @param origin as in `parseBaseUrl`
+ * @param allowHttp `PROFILES_ALLOW_HTTP`: hosts (with or without port, separated by commas) that `http://` may name
+ * @throws ConfigError
+ */
+export function parseHost(text: string, origin: string, allowHttp: string | undefined): string {
+  const base = parseBaseUrl(text, origin);
+  const { hostname, protocol } = new URL(base.origin);
+  const allowed = (allowHttp ?? '').toLowerCase().split(/[\s,]+/);
+  if (protocol === 'http:' && !base.loopback && !allowed.includes(hostname) && !allowed.includes(base.host)) {
+    throw new ConfigError(`${origin}: http:// would send the token to ${base.host} in the clear`, {
+      hint: `use https://, or set PROFILES_ALLOW_HTTP=${hostname} if that host is yours and near`,
+    });
+  }
+  return base.origin + base.prefix;
+}
+
+function toUrl(text: string): URL | null {
+  // `localhost:4100` would parse as a URL of the scheme "localhost".
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : null;
 }
 
 /** @param hostname as `URL` writes it: lower case, IPv6 in brackets */

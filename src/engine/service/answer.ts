@@ -22,6 +22,8 @@ export type Answer =
       url?: string;
       /** Where a redirect points. It is never followed. */
       location?: string | null;
+      /** What is odd about it, said once. */
+      warning?: string;
     }
   /** Nothing can have arrived: no name, refused, connect timeout, TLS not agreed. */
   | { type: 'unsent'; reason: string; tls: boolean; hint?: string }
@@ -43,6 +45,8 @@ export type Verdict =
   | { do: 'accept_untraceable'; reason: string }
   /** Try again after a backoff; `maybeSent` names it in the report. */
   | { do: 'retry'; maybeSent: boolean; reason: string; error: ProfilesError }
+  /** A success, but not in the service's words: what became of it is unknown. Try again, but not after two in a row. */
+  | { do: 'doubt'; reason: string; error: ProfilesError }
   /** Try again after `waitMs`, or after a backoff where it is null. The bound on it is the caller's. */
   | { do: 'wait'; waitMs: number | null; reason: string; error: ProfilesError }
   /** The service works on another job: try again until the caller's patience ends. */
@@ -54,11 +58,14 @@ export type Verdict =
   /** No request would fare better. */
   | { do: 'stop'; error: ProfilesError };
 
+/** What a success says: a bulk request is answered with a job; what a single company is answered with is "not shown". */
+export type Expected = 'job' | 'anything';
+
 /**
  * The contract's table, line by line.
  * @param nowMs wall clock, to which a `Retry-After` date is relative
  */
-export function judge(answer: Answer, nowMs: number): Verdict {
+export function judge(answer: Answer, nowMs: number, expected: Expected = 'job'): Verdict {
   if (answer.type !== 'reply') {
     const { reason } = answer;
     const error = noAnswer(answer);
@@ -66,7 +73,7 @@ export function judge(answer: Answer, nowMs: number): Verdict {
     return { do: 'retry', maybeSent: answer.type === 'lost', reason, error };
   }
   const { status } = answer;
-  if (status >= 200 && status < 300) return acceptance(answer);
+  if (status >= 200 && status < 300) return acceptance(answer, expected);
   const reason = replyMessage(answer);
   const fatal = fatalError(answer);
   if (fatal) return { do: 'stop', error: fatal };
@@ -78,8 +85,11 @@ export function judge(answer: Answer, nowMs: number): Verdict {
       return { do: 'busy', reason, error };
     case 413:
       return { do: 'halve', reason, error };
-    case 429:
     case 503:
+      // A gateway says so too, maybe after the service took the request, and does not say when to come again.
+      if (answer.retryAfter === null) return { do: 'retry', maybeSent: true, reason, error };
+      return { do: 'wait', waitMs: parseRetryAfter(answer.retryAfter, nowMs), reason, error };
+    case 429:
       return { do: 'wait', waitMs: parseRetryAfter(answer.retryAfter, nowMs), reason, error };
   }
   return status < 500 ? { do: 'refuse', error } : { do: 'retry', maybeSent: true, reason, error };
@@ -130,8 +140,12 @@ export function judgeRead(answer: Answer, nowMs: number): ReadVerdict {
  * A 2xx. A job id that can be used is enough to follow the job: a missing status reads as `queued`, and a
  * field of the wrong type is left out rather than the job lost.
  */
-function acceptance(reply: Reply): Verdict {
+function acceptance(reply: Reply, expected: Expected): Verdict {
   const value = parseJson(reply.body);
+  if (value === undefined && (expected === 'job' || isHtml(reply))) {
+    const error = notTheService(reply);
+    return { do: 'doubt', reason: error.message, error };
+  }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return untraceable(reply, whatCame(reply));
   }
@@ -192,14 +206,22 @@ function noAnswer(answer: Exclude<Answer, Reply>): NetworkError {
   return new NetworkError(answer.reason, { hint });
 }
 
-function notJson(reply: Reply): ContractError {
+/** A success in words that are not the service's. */
+function notTheService(reply: Reply): ContractError {
+  const who = isHtml(reply)
+    ? ': a captive portal or a proxy answers in its place'
+    : ', which is not JSON: a proxy or a captive portal may answer in its place';
+  const hint =
+    'sign in to the network if it asks for that, and check the proxy settings and the base URL (profiles doctor)';
+  return unlike(reply, who, hint);
+}
+
+const notJson = (reply: Reply): ContractError =>
+  unlike(reply, '', 'check the base URL: is it the service itself?');
+
+function unlike(reply: Reply, who: string, hint: string): ContractError {
   const { status, url } = reply;
-  return new ContractError(
-    `${url ?? 'the service'} answered ${statusLine(status)} with ${whatCame(reply)}${requestNote(reply)}`,
-    {
-      status,
-      requestId: reply.requestId ?? undefined,
-      hint: 'check the base URL: is it the service itself?',
-    },
-  );
+  const came = `${statusLine(status)} with ${whatCame(reply)}`;
+  const from = { status, requestId: reply.requestId ?? undefined, hint };
+  return new ContractError(`${url ?? 'the service'} answered ${came}${requestNote(reply)}${who}`, from);
 }

@@ -2,9 +2,11 @@
 import type { Clock } from '../clock.js';
 import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
+import { NUMBERS } from '../options.js';
 import { jobSegment, parseBaseUrl } from './address.js';
 import type { Answer, ReadVerdict } from './answer.js';
 import type { Job, LookupRecord } from './contract.js';
+import { EarlierReplies } from './earlier-replies.js';
 import { type LookupList, PATHS } from './names.js';
 import type { ProxyEnv } from './proxy.js';
 import { oneLine, requestNote, whatCame } from './reply-text.js';
@@ -101,8 +103,17 @@ export function createClient(options: ClientOptions): ServiceClient {
     log: options.log,
   });
 
+  const earlier = new EarlierReplies();
+  /** Requests that are answered with a job, and so share what is known of replies. */
+  const asking = (method: 'GET' | 'POST', path: string): Omit<Request, 'body'> => ({
+    method,
+    base,
+    path,
+    maxReplyBytes: MAX_REPLY,
+    inspect: (reply, fresh) => earlier.inspect({ method, path }, reply, fresh),
+  });
   const post = (path: string, body: Uint8Array, signal?: AbortSignal): Promise<Answer> =>
-    transport.exchange({ method: 'POST', base, path, body, maxReplyBytes: MAX_REPLY }, signal);
+    transport.exchange({ ...asking('POST', path), body }, signal);
 
   async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadVerdict, { do: 'use' }>> {
     for (let attempt = 1; ; attempt++) {
@@ -110,14 +121,15 @@ export function createClient(options: ClientOptions): ServiceClient {
       const { judgeRead } = await import('./answer.js');
       const verdict = judgeRead(answer, clock.now());
       if (verdict.do === 'use') return verdict;
-      if (verdict.do === 'stop' || attempt > (options.retries ?? 5)) throw verdict.error;
+      if (verdict.do === 'stop' || attempt > (options.retries ?? NUMBERS.retries.default))
+        throw verdict.error;
       const backoff = {
         attempt,
-        baseMs: options.retryDelayMs ?? 1_000,
+        baseMs: options.retryDelayMs ?? NUMBERS.retryDelayMs.default,
         random: options.random ?? Math.random,
       };
       const delayMs = verdict.waitMs ?? backoffDelay(backoff);
-      if (delayMs > (options.maxRetryAfterMs ?? 300_000)) throw verdict.error;
+      if (delayMs > (options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default)) throw verdict.error;
       options.onRetry?.({ attempt, delayMs, reason: verdict.reason });
       await clock.sleep(delayMs, signal);
     }
@@ -131,8 +143,7 @@ export function createClient(options: ClientOptions): ServiceClient {
     identifyCompany: (body, signal) => post(PATHS.identifyCompany, body, signal),
     job: async (jobId, signal) => {
       const path = PATHS.jobs + jobSegment(jobId);
-      const request: Request = { method: 'GET', base, path, maxReplyBytes: MAX_REPLY };
-      const { value, reply } = await read(request, signal).catch((error: unknown) => {
+      const { value, reply } = await read(asking('GET', path), signal).catch((error: unknown) => {
         throw unknownJob(error, jobId);
       });
       const { jobSchema } = await import('./contract.js');

@@ -1,9 +1,17 @@
 /** One request over an undici dispatcher becomes one answer. */
 import type { Dispatcher } from 'undici';
 import { formatDuration } from '../duration.js';
-import type { Answer } from './answer.js';
+import { formatSize } from '../size.js';
+import type { Answer, Reply } from './answer.js';
+import type { Connection, Connections } from './connection.js';
 import { connectFailure, lostReason } from './failure.js';
 import { isHtml, parseJson } from './reply-text.js';
+
+/** What is to be done about a complete reply that may not be this request's. */
+export type Belonging =
+  | { use: true; warning: string | null; close: boolean }
+  /** It is the answer of another request, and so is what comes next on this connection. */
+  | { use: false; reason: string };
 
 export interface Limits {
   /** `host:port`, for messages. */
@@ -14,7 +22,13 @@ export interface Limits {
   timeoutMs: number;
   maxBytes: number;
   signal: AbortSignal | undefined;
+  connections: Connections;
+  /** `fresh`: it is the first reply on its connection. */
+  inspect?: ((reply: Reply, fresh: boolean) => Belonging) | undefined;
 }
+
+/** Turns of the event loop that a reply gets which is being read when its deadline passes. */
+const LAST_TURNS = 1_000;
 
 /**
  * One request, one answer: the first thing that happens of a whole reply, a failure, the deadline, the signal.
@@ -25,10 +39,11 @@ export interface Limits {
 export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  { host, url, timeoutMs, maxBytes, signal }: Limits,
+  { host, url, timeoutMs, maxBytes, signal, connections, inspect }: Limits,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
+    let connection: Connection | undefined;
     let head: { status: number; header: (name: string) => string | null } | undefined;
     let settled = false;
     let bytes = 0;
@@ -50,21 +65,33 @@ export function exchange(
       settle(() => reject(signal?.reason));
       controller?.abort(new Error('aborted'));
     };
-    const onDeadline = (): void => {
+    /**
+     * A process that was stopped, or a busy one, finds its deadline passed before it has read what has come in the
+     * meantime. So the sockets are read once more, and as often as that brings something.
+     */
+    const onDeadline = (seen = -1, turns = LAST_TURNS): void => {
+      if (settled) return;
+      const arrived = connection?.arrived ?? 0;
+      if (!controller || arrived === seen || turns === 0) onOverdue();
+      else setImmediate(onDeadline, arrived, turns - 1);
+    };
+    const onOverdue = (): void => {
       const limit = `within ${formatDuration(timeoutMs)} (--timeout)`;
       if (controller) giveUp({ type: 'lost', reason: `${host} gave no complete reply ${limit}` });
       else giveUp({ type: 'unsent', reason: `no connection to ${host} ${limit}`, tls: false });
     };
-    const timer = setTimeout(onDeadline, timeoutMs);
+    const timer = setTimeout(() => onDeadline(), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
 
     dispatcher.dispatch(options, {
       // Called right before the first byte is written: the last moment to keep a settled request from being sent.
       onRequestStart(started) {
         controller = started;
-        if (settled) started.abort(new Error('given up'));
+        if (settled) return started.abort(new Error('given up'));
+        connections.expect((carrier) => {
+          connection = carrier;
+        });
       },
-      // Interim replies (1xx) come here too; the last one counts.
       onResponseStart(_, status, headers) {
         const header = (name: string): string | null => {
           const value = headers[name];
@@ -75,11 +102,19 @@ export function exchange(
       onResponseData(_, chunk) {
         bytes += chunk.length;
         if (bytes <= maxBytes) return void chunks.push(chunk);
-        const reason = `${host} sent a reply of more than ${maxBytes >> 20} MiB`;
+        const reason = `${host} sent a reply of more than ${formatSize(maxBytes)}`;
         giveUp({ type: 'lost', reason, oversize: true });
       },
       onResponseEnd() {
-        if (head) answered(reply(head, chunks, url, host));
+        if (!head) return;
+        connection?.completed();
+        const answer = reply(head, chunks, url, host);
+        if (answer.type !== 'reply' || !inspect) return answered(answer);
+        // Here and now, since the next request is written to this connection in the next turn.
+        const found = inspect(answer, (connection?.replies ?? 1) === 1);
+        if (!found.use || found.close) connection?.close();
+        if (!found.use) return answered({ type: 'lost', reason: `${host} ${found.reason}` });
+        answered(found.warning === null ? answer : { ...answer, warning: found.warning });
       },
       onResponseError(_, error) {
         if (controller) answered({ type: 'lost', reason: lostReason(error, host, head !== undefined) });

@@ -1,6 +1,7 @@
 /** Proxies from the environment that is handed in, never from the process. */
-import type { EnvHttpProxyAgent } from 'undici';
+import type { EnvHttpProxyAgent, Pool } from 'undici';
 import { ConfigError } from '../errors.js';
+import type { Connections } from './connection.js';
 
 /** Proxy settings by their usual names, in either case: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`. */
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
@@ -23,10 +24,20 @@ export function proxySettings(env: ProxyEnv): ProxySettings | null {
  * The way out through a proxy. Plain http is tunnelled (CONNECT) as https is. Loaded only where one is set: a tunnel
  * needs undici's `connect()`, which comes with its index alone.
  */
-export async function proxyAgent(options: EnvHttpProxyAgent.Options): Promise<EnvHttpProxyAgent> {
+export async function proxyAgent(
+  options: EnvHttpProxyAgent.Options,
+  connections: Connections,
+): Promise<EnvHttpProxyAgent> {
   const { default: undici } = await import('undici'); // bundled CommonJS has no other name
-  return new undici.EnvHttpProxyAgent(options);
+  // The connector of a tunnel is the agent's own, so it is watched where a pool is given it.
+  const factory = (origin: string | URL, { connect, ...pool }: Pool.Options): Pool =>
+    new undici.Pool(origin, { ...pool, connect: connections.watched(connect ?? {}) });
+  return new undici.EnvHttpProxyAgent({ ...options, factory });
 }
+
+/** Whether a request may go through SOCKS. */
+export const isSocks = (settings: ProxySettings | null): boolean =>
+  settings !== null && [settings.httpProxy, settings.httpsProxy].some((url) => url?.startsWith('socks'));
 
 /** A scheme may be missing, as with curl. The value is never shown: it may hold a password. */
 function proxyUrl(env: ProxyEnv, name: string): string {

@@ -2,11 +2,12 @@
 import { setMaxListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import Agent from 'undici/lib/dispatcher/agent.js';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { BaseUrl } from './address.js';
-import type { Answer } from './answer.js';
-import { exchange } from './exchange.js';
-import { type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
+import type { Answer, Reply } from './answer.js';
+import { Connections } from './connection.js';
+import { type Belonging, exchange } from './exchange.js';
+import { isSocks, type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
 
 /** What `--debug` shows of a request: never a token, never a body. */
 export interface LogEntry {
@@ -44,6 +45,8 @@ export interface Request {
   body?: Uint8Array;
   /** A longer reply is given up, bytes. */
   maxReplyBytes: number;
+  /** Tells whether a complete reply is the answer to this request. `fresh`: it is the first one on its connection. */
+  inspect?: (reply: Reply, fresh: boolean) => Belonging;
 }
 
 export interface Transport {
@@ -59,13 +62,23 @@ export function createTransport(options: TransportOptions): Transport {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one for each connection; Node warns beyond ten
   const connect = { timeout: options.connectTimeoutMs, signal: closing.signal };
+  const connections = new Connections();
   // The one deadline is ours: undici's own are per phase, and a slow drip would pass them all.
-  const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0, connect };
-  const direct = new Agent(common);
+  const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0 };
+  const pools = new Map<string, Pool>();
+  // Not an Agent: once one of its connections was closed it tends to close each new one after a single request.
+  const direct = (origin: string): Pool => {
+    const pool = pools.get(origin) ?? new Pool(origin, { ...common, connect: connections.watched(connect) });
+    pools.set(origin, pool);
+    return pool;
+  };
   const proxy = proxySettings(options.proxy);
   let opened: Promise<Dispatcher> | undefined;
   const proxied = (settings: ProxySettings): Promise<Dispatcher> => {
-    opened ??= proxyAgent({ ...common, ...settings, proxyTls: connect, requestTls: connect });
+    opened ??= proxyAgent(
+      { ...common, connect, ...settings, proxyTls: connect, requestTls: connect },
+      connections,
+    );
     return opened;
   };
   // A service that repeats the token in an error must not get it printed. A short one is a test's.
@@ -76,7 +89,8 @@ export function createTransport(options: TransportOptions): Transport {
     const path = base.prefix + request.path;
     const url = base.origin + path;
     const started = options.monotonic();
-    const dispatcher = proxy && !base.loopback ? await proxied(proxy) : direct;
+    const proxyInUse = base.loopback ? null : proxy;
+    const dispatcher = proxyInUse ? await proxied(proxyInUse) : direct(base.origin);
     // The service may have closed an idle connection while this program was busy. With this turn and undici's own
     // the event loop gets to read that; the request would be written to it, and be lost, without need.
     await setImmediate();
@@ -89,13 +103,17 @@ export function createTransport(options: TransportOptions): Transport {
       ...(body && { 'content-type': 'application/json' }),
     };
     const wire = { origin: base.origin, path, method, headers, body: body ?? null };
+    // Connections through SOCKS are made out of sight: none of them carries a second request.
+    const reset = isSocks(proxyInUse);
     const answer = concealed(
-      await exchange(dispatcher, wire, {
+      await exchange(dispatcher, reset ? { ...wire, reset } : wire, {
         host: base.host,
         url,
         timeoutMs,
         maxBytes: request.maxReplyBytes,
         signal,
+        connections,
+        inspect: request.inspect,
       }),
       hide,
     );
@@ -115,7 +133,7 @@ export function createTransport(options: TransportOptions): Transport {
     close: async () => {
       closing.abort(); // connections still being made are not undici's to destroy
       const agent = await opened?.catch(() => null);
-      await Promise.all([direct.destroy(), agent?.destroy()]);
+      await Promise.all([...[...pools.values()].map((pool) => pool.destroy()), agent?.destroy()]);
     },
   };
 }

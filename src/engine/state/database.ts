@@ -1,8 +1,10 @@
 /** Opens the state database: private, durable, migrated. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { platform } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import { StateError } from '../errors.js';
+import { ConfigError, StateError } from '../errors.js';
+import { shellWord } from '../shell.js';
 import { MIGRATIONS } from './schema.js';
 
 /** Any failure of the state becomes this: nothing more may be sent when it cannot be recorded. */
@@ -28,12 +30,31 @@ export function privateFolder(folder: string): string {
 }
 
 /**
+ * Who can write to the directory can put another database in place of this one, and so decide what is sent again and
+ * what is skipped. Where the sticky bit is set, as in /tmp or at the root of a tmpfs, others can add files there and
+ * replace none of ours. Windows has no such modes.
+ * @throws ConfigError
+ */
+export function refuseShared(folder: string): void {
+  if (platform() === 'win32') return;
+  const mode = statSync(folder).mode & 0o7777;
+  if ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) return;
+  throw new ConfigError(
+    `other users can write to the state directory ${folder} (mode ${mode.toString(8).padStart(4, '0')}), so they could replace the records of past imports`,
+    { hint: `chmod go-w ${shellWord(folder)}` },
+  );
+}
+
+/** The database of a state directory. */
+export const databaseFile = (folder: string): string => join(folder, 'state.db');
+
+/**
  * `state.db` in the folder, WAL with full synchronous commits (contract §4): a commit that returned has
  * reached the disk. Several processes may have it open; a writer waits for another up to 10 s.
  * @throws StateError also for a database of a newer version than this program's
  */
 export function openDatabase(folder: string): DatabaseSyncInstance {
-  const file = join(privateFolder(folder), 'state.db');
+  const file = databaseFile(privateFolder(folder));
   let db: DatabaseSyncInstance | undefined;
   try {
     makePrivate(file);
@@ -50,10 +71,13 @@ export function openDatabase(folder: string): DatabaseSyncInstance {
 
 /** Before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode. */
 export function makePrivate(file: string): void {
-  if (!existsSync(file)) {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (!found) {
     closeSync(openSync(file, 'a', 0o600));
     return;
   }
+  // Where a link leads is somebody else's file: its mode is not ours to change.
+  if (found.isSymbolicLink()) return;
   // Not opened, since closing any handle of a file ends all locks that this process has on it.
   try {
     chmodSync(file, 0o600);

@@ -50,6 +50,11 @@ export class FingerprintIndex {
     return this.#size;
   }
 
+  /** Rows that were set so far, those that say nothing any more included. */
+  get rows(): number {
+    return this.#rows;
+  }
+
   /** Whether this id's last completed content is this one. `at` counts rows of the arrays given. */
   matches(prints: Pick<Prints, 'ids' | 'contents'>, at: number): boolean {
     const { byId, ids, contents } = this.#tables;
@@ -100,8 +105,8 @@ export class FingerprintIndex {
     }
   }
 
-  /** What is set, in batches ready to be stored. */
-  *entries(): Generator<Prints> {
+  /** What is set, in batches ready to be stored. @param from first row, counted from 0 in the order they were set */
+  *entries(from = 0, to = this.#rows): Generator<Prints> {
     const { ids, contents, records } = this.#tables;
     let rows: number[] = [];
     const pack = (): Prints => ({
@@ -109,7 +114,7 @@ export class FingerprintIndex {
       contents: pairs(contents, rows),
       records: pairs(records, rows),
     });
-    for (let row = 1; row <= this.#rows; row++) {
+    for (let row = from + 1; row <= to; row++) {
       if (!isSet(contents, row)) continue;
       rows.push(row);
       if (rows.length === BATCH_ROWS) {

@@ -71,6 +71,12 @@ export class Jobs {
     return row ? (row as { request: number | null; rows: number }) : null;
   }
 
+  /** When a job was last looked at; null for one this machine does not know. */
+  seenAt(scope: number, job_id: string): string | null {
+    const row = this.db.prepare('SELECT seen_at FROM jobs WHERE scope = ? AND job_id = ?').get(scope, job_id);
+    return row ? (row as { seen_at: string }).seen_at : null;
+  }
+
   /** A run's requests are forgotten; its jobs stay known. */
   forget(run: string): void {
     this.db.prepare('UPDATE jobs SET request = NULL WHERE run = ?').run(run);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
@@ -8,6 +8,9 @@ import type { Scope } from './types.js';
 
 /** What a connection is told when another one holds the file. */
 const SQLITE_BUSY = 5;
+
+/** A look at the lock (`isLocked`) takes less than this; an import holds it for longer. */
+const WAIT_MS = 100;
 
 /** Held until it is released: a connection that nobody refers to would be collected, and its lock with it. */
 const held = new Set<DatabaseSyncInstance>();
@@ -24,7 +27,7 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
   let db: DatabaseSyncInstance | undefined;
   try {
     makePrivate(file);
-    db = new DatabaseSync(file, { timeout: 0 });
+    db = new DatabaseSync(file, { timeout: WAIT_MS });
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     const taken = db;
     held.add(taken);
@@ -37,6 +40,22 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
     db?.close();
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return null;
     throw stateError(error, 'take the lock', file);
+  }
+}
+
+/** Whether another process holds the lock now. It is taken for an instant to know that, which an import waits for. */
+export function isLocked(folder: string, scope: Scope, kind: Kind): boolean {
+  const file = lockFile(folder, scope, kind);
+  if (!existsSync(file)) return false;
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return false;
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return true;
+    throw stateError(error, 'look at the lock', file);
+  } finally {
+    db.close();
   }
 }
 
@@ -64,7 +83,8 @@ export function lockHolder(folder: string, scope: Scope, kind: Kind): string | n
   }
 }
 
-function lockFile(folder: string, scope: Scope, kind: Kind): string {
+/** The file of a lock, whether or not it is there. */
+export function lockFile(folder: string, scope: Scope, kind: Kind): string {
   const name = createHash('sha256')
     .update(JSON.stringify([scope.account, scope.region, scope.base_url, kind]))
     .digest('hex')

@@ -1,6 +1,6 @@
 /** Imports known to this machine, with what a resume needs to go on with them. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { Kind, Summary } from '../model.js';
+import type { ColumnType, Kind, Summary } from '../model.js';
 import type { KnownRun, Scope } from './types.js';
 
 /** An input of a run. `location` is where its bytes are: the file, or the spooled stdin. */
@@ -11,6 +11,8 @@ export interface RunInput {
   /** SHA-256 of the raw bytes, hexadecimal. */
   digest: string;
   rejects_file: string | null;
+  /** Of its columns, by position, as the run's plan decided them. Null in runs of version 0.1.0. */
+  types: ColumnType[] | null;
 }
 
 export interface StoredRun extends KnownRun {
@@ -21,6 +23,8 @@ export interface StoredRun extends KnownRun {
   finished: boolean;
   /** Error code that ended it, null when it ended by itself; `unauthorised` once a session ended so. */
   ended_by: string | null;
+  /** Version of the rules by which its rows became items. */
+  item_format: number;
   /** The import's own options, as flow keeps them; values given by `--set` are not among them. */
   options: unknown;
   inputs: RunInput[];
@@ -39,6 +43,7 @@ interface RunRow {
   status: KnownRun['status'];
   finished: number;
   ended_by: string | null;
+  item_format: number | null;
   options: string;
   summary: string | null;
   started_at: string;
@@ -51,8 +56,8 @@ export class Runs {
   insert(scope: number, run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>): void {
     this.db
       .prepare(
-        `INSERT INTO runs (run, scope, named_account, identity, status, finished, options, started_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, options, started_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
         run.run,
@@ -61,14 +66,16 @@ export class Runs {
         run.identity,
         run.status,
         run.finished ? 1 : 0,
+        run.item_format,
         JSON.stringify(run.options),
         run.started_at,
       );
     const add = this.db.prepare(
-      'INSERT INTO inputs (run, input, path, location, kind, digest, rejects_file) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      `INSERT INTO inputs (run, input, path, location, kind, digest, rejects_file, types)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    run.inputs.forEach((input, index) => {
-      add.run(run.run, index, input.path, input.location, input.kind, input.digest, input.rejects_file);
+    run.inputs.forEach(({ path, location, kind, digest, rejects_file, types }, index) => {
+      add.run(run.run, index, path, location, kind, digest, rejects_file, types && JSON.stringify(types));
     });
   }
 
@@ -134,8 +141,10 @@ export class Runs {
 
   #load(row: RunRow): StoredRun {
     const inputs = this.db
-      .prepare('SELECT path, location, kind, digest, rejects_file FROM inputs WHERE run = ? ORDER BY input')
-      .all(row.run) as unknown as RunInput[];
+      .prepare(
+        'SELECT path, location, kind, digest, rejects_file, types FROM inputs WHERE run = ? ORDER BY input',
+      )
+      .all(row.run) as unknown as (Omit<RunInput, 'types'> & { types: string | null })[];
     return {
       run: row.run,
       scope: { account: row.account, region: row.region, base_url: row.base_url } satisfies Scope,
@@ -149,8 +158,13 @@ export class Runs {
       identity: row.identity,
       finished: row.finished === 1,
       ended_by: row.ended_by,
+      // Version 0.1.0 recorded none: it had the first.
+      item_format: row.item_format ?? 1,
       options: JSON.parse(row.options),
-      inputs,
+      inputs: inputs.map(({ types, ...input }) => ({
+        ...input,
+        types: types === null ? null : (JSON.parse(types) as ColumnType[]),
+      })),
     };
   }
 }

@@ -100,4 +100,18 @@ export const MIGRATIONS: readonly string[] = [
   'ALTER TABLE fingerprints RENAME COLUMN completed TO state',
   // Null in rows of before: what they were made of is not known.
   'ALTER TABLE fingerprints ADD COLUMN records BLOB',
+  // When its completion was seen. A batch of before has the earliest time it can be, or null where nothing tells.
+  `
+  ALTER TABLE fingerprints ADD COLUMN completed_at TEXT;
+  UPDATE fingerprints SET completed_at = (
+    SELECT jobs.submitted_at FROM requests JOIN runs USING (run)
+      JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
+      WHERE requests.request = fingerprints.request)
+    WHERE state = 1;
+  `,
+  // How the rows of a run became items. Null in runs of before: format 1, and types as its rules infer them.
+  `
+  ALTER TABLE runs ADD COLUMN item_format INTEGER;
+  ALTER TABLE inputs ADD COLUMN types TEXT;
+  `,
 ];

@@ -41,6 +41,13 @@ export class Scopes {
     return Number(add.run(...key).lastInsertRowid);
   }
 
+  all(): Scope[] {
+    const rows = this.db
+      .prepare('SELECT account, region, base_url FROM scopes ORDER BY account, region, base_url')
+      .all();
+    return rows as unknown as Scope[];
+  }
+
   columnTypes(scope: Scope, kind: Kind): Map<string, string> {
     const row = this.db
       .prepare('SELECT types FROM column_types WHERE scope = ? AND kind = ?')

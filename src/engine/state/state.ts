@@ -6,34 +6,49 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { Kind } from '../model.js';
+import { KINDS, type Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
+import { backupTo } from './backup.js';
+import { problemsOf, type StateProblem } from './check.js';
 import { Commits } from './commits.js';
-import { closeDatabase, openDatabase, privateFolder, stateError, transaction } from './database.js';
+import {
+  closeDatabase,
+  databaseFile,
+  openDatabase,
+  privateFolder,
+  refuseShared,
+  stateError,
+  transaction,
+} from './database.js';
 import type { FingerprintIndex, Prints } from './fingerprint-index.js';
-import { BATCH, Fingerprints } from './fingerprints.js';
+import { BATCH, Fingerprints, type StateAge } from './fingerprints.js';
+import { FilesInUse } from './in-use.js';
 import { Jobs } from './jobs.js';
-import { lockHolder, takeLock } from './lock.js';
+import { isLocked, lockFile, lockHolder, takeLock } from './lock.js';
+import { overviewOf, type StateOverview } from './overview.js';
 import { type RequestRecord, Requests } from './requests.js';
 import { Runs, type StoredRun } from './runs.js';
 import { readSecret, Scopes, scopeOf } from './scopes.js';
-import type { KnownJob, Scope, ServiceInUse, State } from './types.js';
+import type { HeldLock, KnownJob, Scope, ServiceInUse, State } from './types.js';
 
-export type { KnownJob, Scope, State } from './types.js';
+export type { StateAge } from './fingerprints.js';
+export type { HeldLock, KnownJob, Scope, State } from './types.js';
 
 /**
  * Opens the state of this machine, making it if needed.
  * @param now wall clock, milliseconds since the epoch
- * @throws StateError
+ * @throws StateError; ConfigError for a directory that others can write to
  */
 export function openState(folder: string, now: () => number): State {
-  return new SqliteState(privateFolder(folder), now);
+  refuseShared(privateFolder(folder));
+  return new SqliteState(folder, now);
 }
 
 class SqliteState implements State {
   readonly secret: Buffer;
   readonly #db: DatabaseSyncInstance;
+  readonly #inUse: FilesInUse;
   readonly #commits: Commits;
   readonly #scopes: Scopes;
   readonly #runs: Runs;
@@ -46,6 +61,7 @@ class SqliteState implements State {
     private readonly now: () => number,
   ) {
     this.#db = openDatabase(folder);
+    this.#inUse = new FilesInUse(databaseFile(folder));
     this.#commits = new Commits(this.#db, folder);
     this.#scopes = new Scopes(this.#db);
     this.#runs = new Runs(this.#db);
@@ -60,7 +76,13 @@ class SqliteState implements State {
   }
 
   takeLock(scope: Scope, kind: Kind, holder = ''): (() => void) | null {
-    return takeLock(this.folder, scope, kind, holder);
+    const release = takeLock(this.folder, scope, kind, holder);
+    if (!release) return null;
+    const letGo = this.#inUse.hold(lockFile(this.folder, scope, kind));
+    return () => {
+      letGo();
+      release();
+    };
   }
 
   lockHolder(scope: Scope, kind: Kind): string | null {
@@ -113,13 +135,15 @@ class SqliteState implements State {
     return this.#requests.ofRun(run);
   }
 
-  record(
+  async record(
     run: string,
     scope: Scope,
     kind: Kind,
     current: RequestRecord,
     prints: Prints | null,
   ): Promise<void> {
+    // It may go out once this is on disk. What is accepted is recorded wherever it still can be.
+    if (current.state === 'intent' || current.state === 'unknown') this.#inUse.check();
     // As it stands now: the caller goes on with it.
     const request = { ...current };
     return this.#commits.commit(() => {
@@ -157,10 +181,14 @@ class SqliteState implements State {
 
   sawJob(scope: Scope, job: Job): void {
     this.#write(() => {
-      const seen = this.#jobs.saw(this.#scopes.idOf(scope), job, this.#time());
+      const id = this.#scopes.idOf(scope);
+      // Until then it had not ended. Nobody knows how much later it did, so the age of what it completed counts from here.
+      const unfinishedAt = this.#jobs.seenAt(id, job.job_id);
+      const seen = this.#jobs.saw(id, job, this.#time());
       if (!seen?.request || !isFinal(job.status)) return;
       const whole = job.status === 'completed' && !isShort(job, seen.rows);
-      this.#fingerprints.settle(seen.request, whole ? BATCH.completed : BATCH.dead);
+      if (whole) this.#fingerprints.settle(seen.request, BATCH.completed, unfinishedAt);
+      else this.#fingerprints.settle(seen.request, BATCH.dead);
       this.#requests.settle(seen.request);
     });
   }
@@ -173,8 +201,8 @@ class SqliteState implements State {
     return this.#fingerprints.newest(this.#scopes.idOf(scope), kind);
   }
 
-  fingerprints(scope: Scope, kind: Kind): FingerprintIndex {
-    return this.#fingerprints.load(this.#scopes.idOf(scope), kind);
+  fingerprints(scope: Scope, kind: Kind, since: string | null = null): FingerprintIndex {
+    return this.#fingerprints.load(this.#scopes.idOf(scope), kind, since);
   }
 
   clearFingerprints(scope: Scope, kind: Kind, ids?: BigUint64Array): void {
@@ -205,6 +233,30 @@ class SqliteState implements State {
     this.#write(() => this.#scopes.setColumnTypes(scope, kind, types));
   }
 
+  overview(): StateOverview {
+    return this.#read(() => overviewOf(this.#db, this.#fingerprints));
+  }
+
+  age(): StateAge {
+    return this.#read(() => this.#fingerprints.age());
+  }
+
+  locks(): HeldLock[] {
+    const locks = this.#scopes.all().flatMap((scope) => KINDS.map((kind) => ({ ...scope, kind })));
+    return locks
+      .filter(({ kind, ...scope }) => isLocked(this.folder, scope, kind))
+      .map((lock) => ({ ...lock, holder: this.lockHolder(lock, lock.kind) }));
+  }
+
+  problems(): StateProblem[] {
+    return this.#read(() => problemsOf(this.#db));
+  }
+
+  backup(file: string): number {
+    this.#commits.flush();
+    return backupTo(this.#db, file);
+  }
+
   close(): void {
     this.#commits.flush();
     closeDatabase(this.#db);
@@ -212,6 +264,15 @@ class SqliteState implements State {
 
   #time(): string {
     return new Date(this.now()).toISOString();
+  }
+
+  #read<T>(work: () => T): T {
+    this.#commits.flush();
+    try {
+      return work();
+    } catch (error) {
+      throw stateError(error, 'read the state', this.folder);
+    }
   }
 
   #write<T>(work: () => T): T {

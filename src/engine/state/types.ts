@@ -2,7 +2,10 @@
 
 import type { Kind, RunStatus, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
+import type { StateProblem } from './check.js';
 import type { FingerprintIndex, Prints } from './fingerprint-index.js';
+import type { StateAge } from './fingerprints.js';
+import type { StateOverview } from './overview.js';
 import type { RequestRecord } from './requests.js';
 import type { StoredRun } from './runs.js';
 
@@ -54,6 +57,13 @@ export interface KnownRun {
   summary: Summary | null;
 }
 
+/** A lock on imports of one account and kind, held by another process. */
+export interface HeldLock extends Scope {
+  kind: Kind;
+  /** The run and its files, in its own words; null where it did not say. */
+  holder: string | null;
+}
+
 export interface State {
   readonly folder: string;
   /** Key of every hash that is stored here: 32 random bytes, made with the database. */
@@ -87,7 +97,8 @@ export interface State {
    * Commits a request as it stands, and resolves when that is on disk. `prints` comes with the first commit
    * of a session, the intent: it clears the fingerprints of the request's ids. An acknowledgement's job
    * becomes known with it. What is recorded in one turn of the event loop reaches the disk together, and before
-   * what is recorded later; after one failure all that follows fails too. @throws StateError
+   * what is recorded later; after one failure all that follows fails too.
+   * @throws StateError also when the database or a lock in use was removed or replaced, for a request that is to go out
    */
   record(run: string, scope: Scope, kind: Kind, request: RequestRecord, prints: Prints | null): Promise<void>;
   /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
@@ -104,8 +115,11 @@ export interface State {
   /** Rows a second of this scope's past jobs of the kind, or null. */
   pace(scope: Scope, kind: Kind): number | null;
 
-  /** What was completed last of each id (contract §3 "Only what changed"), as it stands now. */
-  fingerprints(scope: Scope, kind: Kind): FingerprintIndex;
+  /**
+   * What was completed last of each id (contract §3 "Only what changed"), as it stands now.
+   * @param since ISO 8601: what was completed earlier, or nobody knows when, counts as unknown
+   */
+  fingerprints(scope: Scope, kind: Kind, since?: string | null): FingerprintIndex;
   /** A number that is another one once ids of the kind were sent since. */
   newestFingerprints(scope: Scope, kind: Kind): number;
   /** Clears the fingerprints of these ids, or without ids of the whole kind. */
@@ -115,6 +129,22 @@ export interface State {
   /** Types of the last import's columns, by key, for the warning when one changes. */
   columnTypes(scope: Scope, kind: Kind): Map<string, string>;
   setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): void;
+
+  /** What it holds, and how old that is. Reads all fingerprints. */
+  overview(): StateOverview;
+  /** How old the fingerprints are, without reading them. */
+  age(): StateAge;
+  /** Locks that another process holds now. */
+  locks(): HeldLock[];
+  /** What is wrong with it: in the database, and between its records. None where all is well. */
+  problems(): StateProblem[];
+  /**
+   * Writes a copy as it stands at one moment, to a new file of mode 0600. Others may write to the state in the meantime.
+   * @param file absolute
+   * @returns its bytes
+   * @throws UsageError where there is a file of that name; StateError where it cannot be written
+   */
+  backup(file: string): number;
 
   close(): void;
 }

@@ -33,7 +33,7 @@ it.skipIf(missing.length > 0)(
     await terminal.until('the lookup host', asked('Host of lookup'));
     await terminal.press('https://lookups.example.com', 'Enter');
     await terminal.until('the key', asked('API key'));
-    await terminal.press('wrong', 'BSpace', 'Left', 'C-u', TOKEN, 'Enter');
+    await terminal.press('wrong', 'BSpace', 'Left', 'C-e', 'C-u', TOKEN, 'Enter');
     expect(await terminal.exitCode()).toBe(0);
 
     const { region, regions, token } = JSON.parse(readFileSync(file, 'utf8'));

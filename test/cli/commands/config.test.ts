@@ -262,7 +262,6 @@ describe('at a terminal', () => {
     ['begun again with Ctrl-U', `wrong\u0015${TOKEN}\n`, TOKEN],
     ['begun again with Ctrl-W', `wrong\u0017${TOKEN}\n`, TOKEN],
     ['with an arrow key and a function key in between', `key-01234\u001b[D\u001bOP56789-abcd\r`, TOKEN],
-    ['ended with Ctrl-D', `${TOKEN}\u0004`, TOKEN],
     ['with more typed ahead', `${TOKEN}\rrm -rf\r`, TOKEN],
   ];
   it.each(typing)('a hidden answer %s', async (_, type, token) => {

@@ -58,7 +58,7 @@ describe('identify', () => {
 
   test.for([
     { args: ['company', ''], says: 'the identifier is empty' },
-    { args: ['company', 'c', '--set', 'novalue'], says: '--set: "novalue" is not of the form name=value' },
+    { args: ['company', 'c', '--set', 'novalue'], says: '--set: "novalue" is not of the form key=value' },
     { args: ['company', 'c', '--metadata', '[1]'], says: '--metadata: this is not a JSON object' },
     { args: ['company', 'c', '--metadata', '{'], says: '--metadata: this is not JSON' },
     { args: ['company', 'c', '--company', 'x'], says: 'unknown option --company' },
@@ -105,7 +105,7 @@ describe('what identify cannot vouch for', () => {
     sandbox.faults.add('hang:every=1,on=any');
     const signal = new AbortController();
     const meanwhile = identify({ stop: signal.signal, abort: signal.signal });
-    while (sandbox.ledger().length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(() => sandbox.ledger()).toHaveLength(1);
     signal.abort('SIGINT');
     const { code, stderr } = await meanwhile;
     expect([code, stderr]).toEqual([130, expect.stringContaining('it may have been sent')]);

@@ -2,6 +2,7 @@
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { systemClock } from '../../../src/engine/clock.js';
 import type { Summary } from '../../../src/engine/model.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
@@ -194,6 +195,50 @@ describe('import', () => {
     expect((await run()).rows).toMatchObject({ submitted: 2, merged: 1, unchanged: 1 });
   });
 
+  test('--refresh-after sends what was completed longer ago again, as a flag and in the config file', async ({
+    sandbox,
+  }) => {
+    const env = environmentOf(sandbox);
+    const cwd = folder({
+      'c.csv': 'company_id,name\n1,A\n2,B\n',
+      'config.json': JSON.stringify({ import: { changed_only: true, refresh_after: '48h' } }),
+    });
+    const run = async (hours: number, ...flags: string[]): Promise<Summary['rows']> => {
+      const clock = { ...systemClock, now: () => systemClock.now() + hours * 3_600_000 };
+      return summaryOf(
+        (await cli(['import', 'c.csv', '--json', ...flags, ...FAST], { cwd, env, clock })).stdout,
+      ).rows;
+    };
+    const weekly = ['--changed-only', '--refresh-after', '168h'];
+    expect(await run(0, ...weekly)).toMatchObject({ submitted: 2 });
+    writeFileSync(join(cwd, 'c.csv'), 'company_id,name\n1,A\n2,B\n3,C\n');
+    expect(await run(100, ...weekly)).toMatchObject({ unchanged: 2, submitted: 1 });
+    // The first two are 170 hours old, the third is 70.
+    expect(await run(170, '--changed-only')).toMatchObject({ unchanged: 3 });
+    expect(await run(170, ...weekly)).toMatchObject({ unchanged: 1, submitted: 2 });
+    expect(await run(171, ...weekly)).toMatchObject({ unchanged: 3, submitted: 0 });
+
+    const config = ['--config', join(cwd, 'config.json')];
+    expect(await run(172, ...config)).toMatchObject({ unchanged: 2, submitted: 1 });
+    expect(await run(230, ...config)).toMatchObject({ unchanged: 0, submitted: 3 });
+    expect(await run(300, ...config, '--refresh-after', '100h')).toMatchObject({ unchanged: 3 });
+    // Without --changed-only the config's says nothing.
+    expect(await run(300, ...config, '--no-changed-only')).toMatchObject({ submitted: 3 });
+  });
+
+  test('--refresh-after without --changed-only is a mistake', async () => {
+    const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n' });
+    const { code, stderr } = await cli(['import', 'c.csv', '--refresh-after', '1h', '--region', 'sandbox'], {
+      cwd,
+    });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('--refresh-after has no effect without --changed-only'),
+    ]);
+    const zero = ['--changed-only', '--refresh-after', '0s', '--region', 'sandbox'];
+    expect((await cli(['import', 'c.csv', ...zero], { cwd })).code).toBe(2);
+  });
+
   test('an id is sent again after any other command sent it', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
@@ -211,12 +256,12 @@ describe('import', () => {
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n' });
     const sent = await cli(['import', 'c.csv', '--no-wait', '--json'], { cwd, env });
     expect([sent.code, summaryOf(sent.stdout).status]).toEqual([0, 'submitted']);
-    let status = '';
     // The sandbox's hurried clock ends the job within milliseconds.
-    while (status !== 'completed') {
+    const status = async (): Promise<string> => {
       const jobs = await cli(['jobs', '--refresh', '--json'], { cwd, env });
-      status = (JSON.parse(jobs.stdout) as { status: string }[])[0]!.status;
-    }
+      return (JSON.parse(jobs.stdout) as { status: string }[])[0]!.status;
+    };
+    await expect.poll(status).toBe('completed');
     const again = await cli(['import', 'c.csv', '--changed-only', '--json'], { cwd, env });
     expect(summaryOf(again.stdout).rows).toMatchObject({ unchanged: 2, submitted: 0 });
   });
@@ -257,7 +302,7 @@ describe('what ends an import before it sends', () => {
     { name: 'unknown flag', args: ['c.csv', '--chunk-sise', '3'], says: '--chunk-size' },
     { name: 'bad number', args: ['c.csv', '--concurrency', '0'], says: '--concurrency: "0"' },
     { name: 'bad duration', args: ['c.csv', '--interval', '5'], says: '--interval: "5" is not a duration' },
-    { name: 'no pause', args: ['c.csv', '--interval', '0s'], says: '--interval must be more than nothing' },
+    { name: 'no pause', args: ['c.csv', '--interval', '0s'], says: '--interval must be greater than zero' },
     { name: 'stdin twice', args: ['-', '-'], says: 'name - once, and the other inputs by their files' },
     {
       name: 'two forms',

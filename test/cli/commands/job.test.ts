@@ -184,7 +184,7 @@ describe('job --watch', () => {
     const id = await submitCompanies(sandbox);
     const stop = new AbortController();
     const watching = job([id, '--watch', '--interval', '10ms'], sandbox, { stop: stop.signal, columns: 80 });
-    while (sandbox.ledger().length < 4) await new Promise((resolve) => setTimeout(resolve, 2));
+    await expect.poll(() => sandbox.ledger().length).toBeGreaterThanOrEqual(4);
     stop.abort('SIGINT');
     const { code, stdout, stderr } = await watching;
     expect([code, stdout]).toEqual([130, '']);

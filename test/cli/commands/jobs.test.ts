@@ -94,16 +94,17 @@ describe('jobs --refresh', () => {
     state.addJob(elsewhere, aJob('theirs', 'queued'), { kind: 'companies', rows: 3 });
     state.close();
     const env = environmentOf(sandbox);
-    let statuses: Record<string, string> = {};
     let stderr = '';
-    while (statuses[id] !== 'completed') {
+    const statuses = async (): Promise<Record<string, string>> => {
       const result = await cli(['jobs', '--refresh', '--json'], { cwd, env });
       expect(result.code).toBe(0);
       ({ stderr } = result);
       const records = JSON.parse(result.stdout) as { job_id: string; status: string }[];
-      statuses = Object.fromEntries(records.map(({ job_id, status }) => [job_id, status]));
-    }
-    expect(statuses).toEqual({ [id]: 'completed', gone: 'queued', old: 'completed', theirs: 'queued' });
+      return Object.fromEntries(records.map(({ job_id, status }) => [job_id, status]));
+    };
+    await expect
+      .poll(statuses)
+      .toEqual({ [id]: 'completed', gone: 'queued', old: 'completed', theirs: 'queued' });
     expect(stderr).toBe(
       'warning: job gone: the service does not know it any more; if its rows are missing there, import them again\n',
     );

@@ -40,7 +40,7 @@ async function served(
       () => true,
       () => false,
     );
-  while (!ended && !(await answers())) await new Promise((resolve) => setImmediate(resolve));
+  await expect.poll(async () => ended || (await answers())).toBe(true);
   if (!ended) await act(url);
   stop.abort('SIGINT');
   return running;
@@ -141,7 +141,7 @@ describe('sandbox', () => {
 
   it.each<[string, string, string]>([
     ['--fault 503', 'fault "503"', 'such as 429:every=5'],
-    ['--port 70000', 'no port 70000', '0 picks a free one'],
+    ['--port 70000', '--port: "70000" is not a whole number from 0 to 65535', ''],
     ['--memory --data x', '--memory and --data', 'leave one out'],
     ['--fail-jobs 2', '--fail-jobs: "2" is not a rate', '0.1 or 10%'],
     ['--fail-jobs 110%', '--fail-jobs: "110%" is not a rate', '0.1 or 10%'],

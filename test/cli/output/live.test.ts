@@ -1,88 +1,81 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createDisplay, type DisplayView } from '../../../src/cli/output/display.js';
 import { startLiveRegion } from '../../../src/cli/output/live.js';
 import { whileWaiting } from '../../../src/cli/output/waiting.js';
 import { IdleClock } from '../../support/clock.js';
 import { bare, sink } from '../../support/sink.js';
 
-/** A schedule that ticks when the test says so. */
-function byHand() {
-  let running = false;
-  let callback: () => void = () => {};
-  return {
-    schedule: (given: () => void) => {
-      callback = given;
-      running = true;
-      return () => {
-        running = false;
-      };
-    },
-    tick: () => callback(),
-    running: () => running,
-  };
-}
-
+/** Between two frames of the spinner. */
+const FRAME_MS = 80;
 const SHOW = '\u001b[?25h';
 const HIDE = '\u001b[?25l';
 const WIPE = '\r \u001b[J\r\u001b[K';
 
+// ora has timers of its own.
 describe('startLiveRegion', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
   test('paints with the size of the moment, and the next frame at every tick', () => {
     const out = sink({ columns: 40, rows: 10 });
-    const timer = byHand();
-    const stop = startLiveRegion(
-      out,
-      ({ columns, rows }, frame) => [`${frame} ${columns}x${rows}`],
-      timer.schedule,
-    );
-    expect(bare(out.fresh())).toContain('⠋ 39x9');
-    timer.tick();
-    expect(bare(out.fresh())).toContain('⠙ 39x9');
+    const stop = startLiveRegion(out, ({ columns, rows }) => [`${columns}x${rows}`]);
+    expect(bare(out.fresh())).toContain('⠋ 37x9');
+    vi.advanceTimersByTime(FRAME_MS);
+    expect(bare(out.fresh())).toContain('⠙ 37x9');
     Object.assign(out, { columns: 20, rows: 3 });
     out.emit('resize');
-    expect(bare(out.fresh())).toContain('⠙ 19x2');
+    expect(bare(out.fresh())).toContain('⠙ 17x2');
     stop();
   });
 
   test('hides the cursor while it stands, shows it at the end, and leaves nothing behind', () => {
     const out = sink({ columns: 40 });
-    const timer = byHand();
-    const stop = startLiveRegion(out, () => ['one', 'two'], timer.schedule);
+    const stop = startLiveRegion(out, () => ['one', 'two']);
     expect(out.fresh().startsWith(HIDE)).toBe(true);
     stop();
     expect(out.fresh()).toBe(`${WIPE}${SHOW}`);
-    expect([timer.running(), out.listenerCount('resize')]).toEqual([false, 0]);
+    expect([vi.getTimerCount(), out.listenerCount('resize')]).toEqual([0, 0]);
     stop();
     out.write('after\n');
     expect(out.fresh()).toBe('after\n');
   });
 
-  test('what others write stands above it, whole lines', () => {
+  test('what others write stands above it', () => {
     const out = sink({ columns: 40 });
-    const stop = startLiveRegion(out, () => ['region'], byHand().schedule);
+    const stop = startLiveRegion(out, () => ['region']);
     out.fresh();
     out.write('warning: a\n');
-    expect(bare(out.fresh())).toBe('\r \rwarning: a\n\rregion\r');
-    out.write(Buffer.from('no line end'));
-    expect(bare(out.fresh())).toBe('\r \rno line end\n\rregion\r');
+    expect(bare(out.fresh())).toBe('\r \rwarning: a\n\r \r⠋ region\r');
+    stop();
+  });
+
+  test('what others write is followed by the lines of that moment', () => {
+    const out = sink({ columns: 40 });
+    let line = 'job a';
+    const stop = startLiveRegion(out, () => [line]);
+    out.fresh();
+    line = 'job b';
+    out.write('✓ job a\n');
+    expect(bare(out.fresh())).toContain('✓ job a\n\r \r⠋ job b\r');
     stop();
   });
 
   test('never more lines than the terminal has', () => {
     const out = sink({ columns: 40, rows: 4 });
-    const stop = startLiveRegion(out, () => ['1', '2', '3', '4', '5'], byHand().schedule);
-    expect(bare(out.text())).toBe('\r1\r\n2\r\n3\r');
+    const stop = startLiveRegion(out, () => ['1', '2', '3', '4', '5']);
+    expect(bare(out.text())).toBe('\r \r⠋ 1\n  2\n  3\r');
     stop();
   });
 
   test('a terminal that is slow to take frames is not sent more', () => {
     const out = sink({ columns: 40 });
-    const timer = byHand();
-    const stop = startLiveRegion(out, () => ['region'], timer.schedule);
-    out.fresh();
-    Object.defineProperty(out, 'writableNeedDrain', { value: true });
-    timer.tick();
-    expect(out.fresh()).toBe('');
+    const stop = startLiveRegion(out, () => ['region']);
+    out.cork(); // nothing is taken from here on
+    out.write(`${'x'.repeat(out.writableHighWaterMark)}\n`);
+    const waiting = out.writableLength;
+    vi.advanceTimersByTime(10 * FRAME_MS);
+    expect(out.writableLength).toBe(waiting);
+    out.uncork();
     stop();
   });
 });
@@ -137,23 +130,33 @@ describe('createDisplay', () => {
     expect(out.text()).toBe('warning: a\n');
   });
 
-  test('live: opens at the first change, lines that stay stand above, closes once', () => {
+  test('live: opens at the first change, lines that stay stand above, closes once', async () => {
     const out = sink({ columns: 40 });
     const display = createDisplay(view(), {
       stream: out,
       mode: 'live',
       clock: new IdleClock(),
-      schedule: byHand().schedule,
     });
     expect(out.text()).toBe('');
-    display.changed();
+    await display.changed();
+    expect(bare(out.fresh())).toBe('\r \r⠋ live\r');
     display.finished('✓ job');
-    expect(bare(out.fresh())).toBe('\rlive\r\r \r✓ job\n\rlive\r');
+    expect(bare(out.fresh())).toBe('\r \r✓ job\n\r \r⠋ live\r');
     display.close();
     display.close();
     display.changed();
     expect(out.fresh()).toBe(`${WIPE}${SHOW}`);
   });
+});
+
+test('createDisplay: one that is closed while it opens draws nothing', async () => {
+  const out = sink({ columns: 40 });
+  const view = { live: () => ['live'], plain: () => null };
+  const display = createDisplay(view, { stream: out, mode: 'live', clock: new IdleClock() });
+  const shown = display.changed();
+  display.close();
+  await shown;
+  expect(out.text()).toBe('');
 });
 
 describe('whileWaiting', () => {
@@ -162,7 +165,7 @@ describe('whileWaiting', () => {
   test('a wait that lasts shows a spinner and wipes it, also when the work fails', async () => {
     const out = sink({ columns: 40 });
     const work = async (): Promise<never> => {
-      while (!out.text().includes('reading')) await new Promise((resolve) => setTimeout(resolve, 1));
+      await expect.poll(() => out.text()).toContain('reading');
       throw new Error('refused');
     };
     await expect(whileWaiting('reading', terminal(out), work, { patienceMs: 0 })).rejects.toThrow('refused');

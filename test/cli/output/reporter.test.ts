@@ -22,7 +22,6 @@ async function told(events: ImportEvent[], { mode = 'text', env = {}, flags = {}
     cwd: '/',
     flags,
     clock,
-    schedule: () => () => {},
   });
   for (const event of events) {
     await reporter.report(event);
@@ -215,20 +214,25 @@ describe('in GitHub Actions', () => {
   });
 });
 
-test('a stdout that fails is told by close, also to a caller that does not wait for each event', async () => {
+test('a stdout that fails is told, and the summary is said on stderr', async () => {
   const stdout = sink();
   stdout.on('error', () => {});
   stdout._write = (_chunk, _encoding, done) =>
-    done(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
+    done(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }));
+  const stderr = sink();
   const reporter = createReporter({
     mode: 'ndjson',
     stdout,
-    stderr: sink(),
+    stderr,
     env: {},
     cwd: '/',
     flags: {},
     clock: new IdleClock(),
   });
-  void reporter.report(submitted);
-  await expect(reporter.close()).rejects.toThrow('no space left');
+  expect(reporter.lost()).toBeNull();
+  await reporter.report(submitted);
+  expect(reporter.lost()?.message).toBe('stdout cannot be written: no space left on device (ENOSPC)');
+  await reporter.report(ended());
+  await reporter.close();
+  expect(stderr.text()).toContain('  rows      ');
 });

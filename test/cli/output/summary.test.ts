@@ -182,7 +182,7 @@ note        (left out)              0  --exclude
 
 To send
   requests    10
-  bytes       4.2 MB
+  bytes       4 MiB
   duplicates  3 rows whose identifier stood earlier
   time        about 25s
 

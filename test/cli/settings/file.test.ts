@@ -93,13 +93,13 @@ describe('a file that cannot be used says where and what to do', () => {
     [
       'a size of nothing',
       { file: { import: { chunk_bytes: '0' } } },
-      '~/.config/profiles/config.json: "import.chunk_bytes": a size is written like 4194304 or 4MiB',
+      '~/.config/profiles/config.json: "import.chunk_bytes": must be greater than zero',
       'profiles help config lists the keys and their values',
     ],
     [
       'a cell of nothing',
       { file: { import: { max_cell: '0KiB' } } },
-      '~/.config/profiles/config.json: "import.max_cell": a size is written like 4194304 or 4MiB',
+      '~/.config/profiles/config.json: "import.max_cell": must be greater than zero',
       'profiles help config lists the keys and their values',
     ],
     [
@@ -117,7 +117,7 @@ describe('a file that cannot be used says where and what to do', () => {
     [
       'polls without a pause',
       { file: { import: { interval: '0.0s' } } },
-      '~/.config/profiles/config.json: "import.interval": must be more than nothing',
+      '~/.config/profiles/config.json: "import.interval": must be greater than zero',
       'profiles help config lists the keys and their values',
     ],
     [

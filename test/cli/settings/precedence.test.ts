@@ -327,7 +327,7 @@ describe('what is not known is refused, with the nearest that is', () => {
     [
       'a deadline of nothing',
       { flags: { timeout: '0s' } },
-      { name: 'UsageError', message: '--timeout must be more than nothing', hint: 'write 30s, for example' },
+      { name: 'UsageError', message: '--timeout must be greater than zero', hint: 'write 30s, for example' },
     ],
   ];
   it.each(rows)('%s', async (_, given, expected) => {

@@ -179,6 +179,19 @@ describe('what keeps an import from starting is thrown, by the events as by the 
     ['threads without number', { threads: Number.NaN }, UsageError, /threads: NaN/],
     ['polls without a pause', { intervalMs: 0 }, UsageError, /intervalMs: 0/],
     ['a pause without number', { intervalMs: Number.NaN }, UsageError, /intervalMs: NaN/],
+    [
+      'a kind that is none',
+      { kind: 'user' as 'users' },
+      UsageError,
+      /kind: "user" is not one of companies, users/,
+    ],
+    ['a format that is none', { format: 'xml' as 'csv' }, UsageError, /format: "xml" is not one of/],
+    [
+      'an empty cell of no kind',
+      { rules: { empty: 'nil' as 'null' } },
+      UsageError,
+      /rules\.empty: "nil" is not one of/,
+    ],
     ['a wait that is over', { waitTimeoutMs: -1 }, UsageError, /waitTimeoutMs: -1/],
     ['one rejects file for two inputs', { files: ['a', 'b'], rejects: 'r.csv' }, UsageError, /rejects/],
     ['a mapping file that is not there', { mapping: 'absent.json' }, ConfigError, /absent\.json/],
@@ -306,5 +319,19 @@ describe('planImport', () => {
     const { plan, summary } = await planImport({ ...request, changedOnly: true });
     expect(summary.rows).toMatchObject({ unchanged: 3 });
     expect(plan.estimated_seconds).not.toBeNull();
+  });
+
+  test('counts what was completed longer ago as unknown, where it is asked to', async ({ sandbox }) => {
+    const request = { ...aRequest(sandbox), changedOnly: true };
+    await runImport(request).result();
+    await expect
+      .poll(async () => (await planImport({ ...request, refreshAfterMs: 1 })).summary.rows)
+      .toMatchObject({
+        unchanged: 0,
+        unsent: 3,
+      });
+    const { summary } = await planImport({ ...request, refreshAfterMs: 3_600_000 });
+    expect(summary.rows).toMatchObject({ unchanged: 3 });
+    await expect(planImport({ ...request, refreshAfterMs: 0 })).rejects.toThrow(UsageError);
   });
 });

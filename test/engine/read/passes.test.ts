@@ -1,6 +1,7 @@
 /** The two passes: what the plan counts is what is built, and single rows are found again. Long because both formats go through the same properties. */
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -11,6 +12,7 @@ import {
   NO_RULES,
   type OpenedInput,
   readRows,
+  type Scan,
   type Schema,
   scanInput,
 } from '../../../src/engine/read/index.js';
@@ -192,8 +194,9 @@ async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-const schemaOf = async (opened: OpenedInput): Promise<Schema> =>
-  (await scanInput(opened, { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE })).schema;
+const scanned = (opened: OpenedInput): Promise<Scan> =>
+  scanInput(opened, { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE });
+const schemaOf = async (opened: OpenedInput): Promise<Schema> => (await scanned(opened)).schema;
 
 /** Rows of two lines; every seventh has no identifier. Three thousand are several batches. */
 function large(rowCount: number): string {
@@ -401,7 +404,52 @@ describe('the build', () => {
       collected(buildItems(opened, schema, { hashKey: KEY, records: true, pool: HERE })),
     ).rejects.toThrow('a.csv: changed while it was being imported');
   });
+
+  describe('refuses other bytes of the same size and time, before an item is made of them', () => {
+    const forms: [string, (text: string) => string | Uint8Array][] = [
+      ['plain', (text) => text],
+      ['packed', (text) => gzipSync(text, { level: 0 })],
+    ];
+    it.each(forms)('%s', async (_, packed) => {
+      const rows = Array.from({ length: 60_000 }, (_, number) => `c${number},as planned\n`);
+      const path = file('a.csv', packed(`company_id,a\n${rows.join('')}`));
+      rewrite(path, readFileSync(path)); // its time is one that can be set again
+      const opened = await open(path);
+      const { schema, marks: planned } = await scanned(opened);
+      rewrite(
+        path,
+        packed(`company_id,a\n${rows.join('').replace('c50000,as planned', 'c50000,on a whim!')}`),
+      );
+
+      const texts: string[] = [];
+      const build = async (): Promise<void> => {
+        const options = { hashKey: KEY, records: true, pool: HERE, planned };
+        for await (const { items } of buildItems(opened, schema, options)) {
+          texts.push(Buffer.from(items).toString());
+        }
+      };
+      await expect(build()).rejects.toThrow('a.csv: changed while it was being imported');
+      expect(texts.join('')).toContain('"c10000"');
+      expect(texts.join('')).not.toContain('on a whim');
+      await expect(collected(readRows(opened, [50_000], { planned }))).rejects.toThrow('a.csv: changed');
+    });
+
+    it('and of a file that ends earlier, once it has ended', async () => {
+      const opened = await open(file('a.csv', `company_id\n${'c-1234567\n'.repeat(30_000)}`));
+      const { schema, marks } = await scanned(opened);
+      const options = { hashKey: KEY, records: true, pool: HERE, planned: [...marks, 'another block'] };
+      await expect(collected(buildItems(opened, schema, options))).rejects.toThrow('a.csv: changed');
+    });
+  });
 });
+
+/** Other content in the same file, which keeps its time. */
+function rewrite(path: string, content: string | Uint8Array): void {
+  const { size, atime, mtime } = statSync(path);
+  writeFileSync(path, content);
+  utimesSync(path, atime, mtime);
+  expect(statSync(path).size).toBe(size);
+}
 
 describe('single rows', () => {
   it('are found again as they stood, in any batch', async () => {

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { NUMBERS } from '../../../src/engine/options.js';
 import {
   buildItems,
   type InputOptions,
-  MAX_CELL_BYTES,
   NO_RULES,
   type OpenedInput,
   openInput,
@@ -43,7 +43,7 @@ export function open(path: string, options: ReadOptions = {}): Promise<OpenedInp
     path,
     location: path,
     cwd: FIXTURES,
-    maxCellBytes: MAX_CELL_BYTES,
+    maxCellBytes: NUMBERS.maxCellBytes.default,
     rules: NO_RULES,
     ...options,
   });

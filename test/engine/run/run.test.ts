@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { test as base, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import type { Kind } from '../../../src/engine/model.js';
-import { DEFAULTS, type ImportOptions } from '../../../src/engine/options.js';
+import { type ImportOptions, importNumbers } from '../../../src/engine/options.js';
 import { NO_RULES } from '../../../src/engine/read/index.js';
 import { identityOf, newRunId, restoreOptions, storeOptions } from '../../../src/engine/run/run.js';
 import type { StoredRun } from '../../../src/engine/state/runs.js';
@@ -23,7 +23,7 @@ const test = base.extend<{ state: State }>({
 });
 
 const OPTIONS: ImportOptions = {
-  ...DEFAULTS,
+  ...importNumbers({}),
   maxCellBytes: 1_048_576,
   paths: ['companies.csv'],
   rules: NO_RULES,
@@ -33,6 +33,7 @@ const OPTIONS: ImportOptions = {
   invalid: 'none',
   rejects: null,
   changedOnly: false,
+  refreshAfterMs: null,
   continueOnError: false,
   dryRun: false,
   checkProperties: false,
@@ -53,11 +54,17 @@ describe('newRunId', () => {
 
   test('sorts by time, and holds no letter that reads as another', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 1_000, max: 1e9 }), (time, later) => {
-        const ids = [newRunId(time, Math.random), newRunId(time + later, Math.random)];
-        expect([...ids].sort()).toEqual(ids);
-        for (const id of ids) expect(id).toMatch(/^\d{8}-\d{6}-[a-hjkmnp-z2-9]{4}$/);
-      }),
+      fc.property(
+        fc.integer({ min: 0, max: 4e12 }),
+        fc.integer({ min: 1_000, max: 1e9 }),
+        fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })),
+        (time, later, chance) => {
+          const random = (): number => chance.next().value;
+          const ids = [newRunId(time, random), newRunId(time + later, random)];
+          expect([...ids].sort()).toEqual(ids);
+          for (const id of ids) expect(id).toMatch(/^\d{8}-\d{6}-[a-hjkmnp-z2-9]{4}$/);
+        },
+      ),
     );
   });
 });
@@ -149,6 +156,7 @@ describe('options of a run', () => {
       identity: 'i',
       status: 'running',
       finished: false,
+      item_format: 1,
       options: storeOptions(state, run, options),
       started_at: '2026-01-15T12:00:00.000Z',
       inputs: [],

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   AuthError,
+  ContractError,
   NetworkError,
   type ProfilesError,
   ServiceError,
@@ -14,6 +15,7 @@ import {
   type RetryOptions,
   sendRequest,
 } from '../../../src/engine/send/request.js';
+import type { Expected } from '../../../src/engine/service/answer.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { IdleClock } from '../../support/clock.js';
@@ -43,6 +45,7 @@ type Scripted = Answer | ((signal: AbortSignal) => Answer | Promise<Answer>);
 
 interface Setup {
   record?: Partial<RequestRecord>;
+  expected?: Expected;
   options?: Partial<RetryOptions>;
   /** Of jitter: 1 is the bound itself. */
   random?: number;
@@ -78,7 +81,7 @@ async function send(script: Scripted[], setup: Setup = {}): Promise<Sent> {
 /** The same, with the error it threw. */
 async function attempt(
   script: Scripted[],
-  { record: over, options, random = 1, onPause, failingCommit, ...signals }: Setup = {},
+  { record: over, expected = 'job', options, random = 1, onPause, failingCommit, ...signals }: Setup = {},
 ): Promise<Sent & { failure: unknown }> {
   const clock = new IdleClock();
   const record = recordedRange(0, 3, over);
@@ -95,6 +98,7 @@ async function attempt(
       record,
       { ...DEFAULTS, ...options },
       {
+        expected,
         submit: async (signal) => {
           log.push('submit');
           attempts.push(clock.monotonic());
@@ -147,9 +151,8 @@ describe('acknowledged', () => {
   test.each([
     ['no job id', '{"status":"queued"}'],
     ['an empty job id', '{"job_id":"","status":"queued"}'],
-    ['broken JSON', '{"job_id":"job-1"'],
-    ['an empty body', ''],
-    ['a page', '<html>welcome</html>'],
+    ['an array', '[]'],
+    ['null', 'null'],
   ])('a complete 2xx with %s: accepted, not traceable, never sent again', async (_name, body) => {
     const sent = await send([reply(202, { body })]);
     expect(sent.outcome).toMatchObject({ type: 'acknowledged', job: null });
@@ -157,6 +160,40 @@ describe('acknowledged', () => {
     expect(sent.record.reason).toContain('accepted with 202');
     expect(sent.outcome).toHaveProperty('warning', sent.record.reason);
     expect(sent.attempts).toHaveLength(1);
+  });
+});
+
+describe('a complete 2xx that is not JSON', () => {
+  const page = reply(200, { body: '<html>Sign in</html>', contentType: 'text/html' });
+
+  test('once: sent again, and named', async () => {
+    const sent = await send([page, accepted]);
+    expect(sent.outcome).toMatchObject({ type: 'acknowledged', job: { job_id: 'job-1' } });
+    expect(sent.record).toMatchObject({ retries: 1, twice: expect.stringContaining('captive portal') });
+  });
+
+  test('two in a row: the run cannot go on, whatever retries are left', async () => {
+    const sent = await send([page]);
+    expect(sent.attempts).toHaveLength(2);
+    expect(sent.record).toMatchObject({
+      state: 'unknown',
+      reason: expect.stringContaining('captive portal'),
+    });
+    expect(errorOf(sent.outcome)).toBeInstanceOf(ContractError);
+    expect(errorOf(sent.outcome)).toMatchObject({ exit: 6, hint: expect.stringContaining('sign in') });
+  });
+
+  test('two that are not in a row: it goes on', async () => {
+    const sent = await send([page, reply(500), page, accepted]);
+    expect(sent.outcome.type).toBe('acknowledged');
+  });
+
+  test('is a success where any is expected, but for a page', async () => {
+    const nothing = reply(204, { body: '', contentType: null });
+    const one = await send([nothing], { expected: 'anything' });
+    expect(one.outcome).toMatchObject({ type: 'acknowledged', job: null });
+    const two = await send([page], { expected: 'anything' });
+    expect(two.outcome.type).toBe('failed');
   });
 });
 
@@ -170,7 +207,8 @@ describe('tried again', () => {
     ['504', reply(504), '504', true],
     ['any other 5xx', reply(599), '599', true],
     ['429', reply(429), '429', false],
-    ['503', reply(503), '503', false],
+    ['503', reply(503), '503', true],
+    ['503 with Retry-After', reply(503, { retryAfter: '1' }), '503', false],
     ['409', reply(409), '409', false],
   ])('%s, then accepted', async (_name, answer, reason, twice) => {
     const sent = await send([answer, accepted]);
@@ -189,7 +227,8 @@ describe('tried again', () => {
     ['lost', lost, 'unknown', NetworkError],
     ['500', reply(500), 'unknown', ServiceError],
     ['429', reply(429), 'withdrawn', ServiceError],
-    ['503', reply(503), 'withdrawn', ServiceError],
+    ['503', reply(503), 'unknown', ServiceError],
+    ['503 with Retry-After', reply(503, { retryAfter: '1' }), 'withdrawn', ServiceError],
   ])('%s to the end: given up after five retries, resumable', async (_name, answer, state, Kind) => {
     const sent = await send([answer]);
     expect(sent.attempts).toHaveLength(6);
@@ -480,7 +519,7 @@ describe('stopped', () => {
       [
         () => {
           stop.abort('SIGINT');
-          return reply(503);
+          return reply(429);
         },
       ],
       { stop },

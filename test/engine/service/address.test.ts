@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, UsageError } from '../../../src/engine/errors.js';
-import { isLoopback, jobSegment, parseBaseUrl } from '../../../src/engine/service/address.js';
+import { UsageError } from '../../../src/engine/errors.js';
+import { isLoopback, jobSegment, parseBaseUrl, parseHost } from '../../../src/engine/service/address.js';
 
 describe('parseBaseUrl', () => {
   it.each([
@@ -11,17 +11,76 @@ describe('parseBaseUrl', () => {
   ])('%s', (text, origin, prefix) => {
     expect(parseBaseUrl(text, 'base_url')).toMatchObject({ origin, prefix });
   });
+});
 
+describe('a host as it is used', () => {
   it.each([
-    ['api.example.com', 'base_url: "api.example.com" is not an http or https URL'],
-    ['localhost:4100', 'base_url: "localhost:4100" is not an http or https URL'],
-    ['ftp://api.example.com', 'base_url: "ftp://api.example.com" is not an http or https URL'],
-    ['https://api.example.com?a=1', 'base_url: "https://api.example.com?a=1" must end before any ? or #'],
-    ['https://me:hunter2@api.example.com', 'base_url: a base URL must not hold a user name or a password'],
-  ])('refuses %s', (text, message) => {
-    const read = (): unknown => parseBaseUrl(text, 'base_url');
-    expect(read).toThrow(ConfigError);
-    expect(read).toThrow(message);
+    ['https://api.example.com', 'https://api.example.com'],
+    ['https://api.example.com/', 'https://api.example.com'],
+    ['https://api.example.com///', 'https://api.example.com'],
+    ['https://API.Example.com:443/profiles/', 'https://api.example.com/profiles'],
+    [' https://api.example.com:8443/a/b ', 'https://api.example.com:8443/a/b'],
+    ['http://localhost:4100', 'http://localhost:4100'],
+    ['http://127.0.0.1:4100/', 'http://127.0.0.1:4100'],
+    ['http://service.localhost:4100', 'http://service.localhost:4100'],
+    ['http://127.9.9.9', 'http://127.9.9.9'],
+    ['http://[::1]:4100', 'http://[::1]:4100'],
+    ['http://[::ffff:127.0.0.1]:4100', 'http://[::ffff:7f00:1]:4100'],
+  ])('%s', (text, expected) => {
+    expect(parseHost(text, '--base-url', undefined)).toBe(expected);
+  });
+});
+
+describe('http:// beyond this machine', () => {
+  it.each([
+    ['http://service', 'service', true],
+    ['http://service:8080/x', 'service', true],
+    ['http://service:8080', 'service:8080', true],
+    ['http://lookups:8081', 'service:8080, lookups:8081', true],
+    ['http://SERVICE', 'Service', true],
+    ['http://service:9090', 'service:8080', false],
+    ['http://service.example.com', 'service', false],
+    ['http://other', 'service', false],
+    ['http://notservice', 'service', false],
+    ['http://service', undefined, false],
+    ['http://service', '', false],
+    ['http://0.0.0.0', undefined, false],
+    ['http://127.0.0.1.example.com', undefined, false],
+    ['http://localhost.example.com', undefined, false],
+    ['http://notlocalhost', undefined, false],
+  ])('%s with PROFILES_ALLOW_HTTP=%s: %s', (text, allow, accepted) => {
+    const parse = (): string => parseHost(text, 'PROFILES_BASE_URL', allow);
+    if (accepted) expect(parse()).toMatch(/^http:/);
+    else expect(parse).toThrow(/^PROFILES_BASE_URL: http:\/\/ would send the token to .* in the clear$/);
+  });
+});
+
+describe('what is not a host names where it was set', () => {
+  it.each([
+    ['api.example.com', '"api.example.com" is not a URL'],
+    ['localhost:4100', '"localhost:4100" is not a URL'],
+    ['https://', '"https://" is not a URL'],
+    ['https://a b', '"https://a b" is not a URL'],
+    ['ftp://api.example.com', 'a host must begin with https://, not ftp://'],
+    ['file:///etc/passwd', 'a host must begin with https://, not file://'],
+    ['https://api.example.com?x=1', 'a host must not have a query or fragment'],
+    ['https://api.example.com#x', 'a host must not have a query or fragment'],
+  ])('%s', (text, reason) => {
+    expect(() => parseHost(text, 'regions.eu.base_url', undefined)).toThrow(`regions.eu.base_url: ${reason}`);
+  });
+  it.each([
+    'https://me:hunter2@api.example.com',
+    'https://hunter2@api.example.com',
+    'me:hunter2@api.example.com',
+  ])('credentials are refused without being printed: %s', (text) => {
+    let message = '';
+    try {
+      parseHost(text, '--base-url', undefined);
+    } catch (error) {
+      message = `${(error as Error).message} ${(error as { hint?: string }).hint}`;
+    }
+    expect(message).toMatch(/^--base-url: /);
+    expect(message).not.toContain('hunter2');
   });
 });
 

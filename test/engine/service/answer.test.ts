@@ -59,6 +59,8 @@ describe('judge: what becomes of an answer to a bulk request', () => {
       reply(429, '', { retryAfter: '99999' }),
       { do: 'wait', waitMs: 99_999_000 },
     ],
+    ['503 in seconds', reply(503, '', { retryAfter: '7' }), { do: 'wait', waitMs: 7_000 }],
+    ['503, at a time that is not one', reply(503, '', { retryAfter: 'soon' }), { do: 'wait', waitMs: null }],
     ['409', reply(409), { do: 'busy' }],
     ['413', reply(413), { do: 'halve' }],
   ])('%s', (_, answer, verdict) => {
@@ -66,8 +68,8 @@ describe('judge: what becomes of an answer to a bulk request', () => {
   });
 
   const statuses: Record<string, number[]> = {
-    'retry, maybe sent': [408, 500, 502, 504, 505, 507, 520, 599],
-    wait: [429, 503],
+    'retry, maybe sent': [408, 500, 502, 503, 504, 505, 507, 520, 599],
+    wait: [429],
     busy: [409],
     halve: [413],
     refuse: [400, 402, 406, 407, 410, 411, 415, 418, 422, 425, 431, 451, 499],
@@ -103,15 +105,40 @@ describe('judge: what becomes of an answer to a bulk request', () => {
     ['no job id', { status: 'queued' }, {}, 'an object with the keys status, and no usable job_id'],
     ['an empty job id', { job_id: '' }, {}, 'an object with the keys job_id, and no usable job_id'],
     ['a job id that is no text', { job_id: 7 }, {}, 'an object with the keys job_id, and no usable job_id'],
-    ['broken JSON', '{"job_id": "j', {}, 'text that is not JSON'],
     ['an array', [{ job_id: 'j' }], {}, 'an array of 1'],
-    ['nothing', '', {}, 'an empty body'],
-    ['a page', '<html>Welcome', { contentType: 'text/html' }, 'an HTML page'],
   ])('202 with %s is accepted, not traceable', (_, body, more, came) => {
     expect(judge(reply(202, body, more), NOW)).toEqual({
       do: 'accept_untraceable',
       reason: `accepted with 202 Accepted, but the reply is ${came} (x-request-id r-1)`,
     });
+  });
+
+  it.each<[string, unknown, Partial<Reply>, string]>([
+    [
+      'broken JSON',
+      '{"job_id": "j',
+      {},
+      'text that is not JSON (x-request-id r-1), which is not JSON: a proxy or a captive portal may answer in its place',
+    ],
+    [
+      'nothing',
+      '',
+      {},
+      'an empty body (x-request-id r-1), which is not JSON: a proxy or a captive portal may answer in its place',
+    ],
+    [
+      'a page',
+      '<html>Welcome',
+      { contentType: 'text/html' },
+      'an HTML page (x-request-id r-1): a captive portal or a proxy answers in its place',
+    ],
+  ])('202 with %s may not be the service’s', (_, body, more, came) => {
+    const reason = `https://api.example.com/v1/x answered 202 Accepted with ${came}`;
+    const verdict = judge(reply(202, body, more), NOW);
+    expect(verdict).toMatchObject({ do: 'doubt', reason });
+    if (!('error' in verdict)) throw new Error(verdict.do);
+    expect(verdict.error).toBeInstanceOf(ContractError);
+    expect(verdict.error).toMatchObject({ message: reason, exit: 6, hint: expect.stringMatching(/sign in/) });
   });
 
   it.each<[Answer, abstract new (...args: never[]) => Error, string, RegExp]>([

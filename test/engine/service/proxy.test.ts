@@ -8,7 +8,7 @@ import { ConfigError } from '../../../src/engine/errors.js';
 import { built, profiles } from '../../support/child.js';
 import { scratch } from '../../support/cli.js';
 import { BODY, JOB, TOKEN, testClient } from './support/client.js';
-import { closedPort, httpServer, type Listening, listen, rawServer } from './support/servers.js';
+import { closedPort, http, httpServer, type Listening, listen, rawServer } from './support/servers.js';
 
 const folder = scratch();
 
@@ -48,6 +48,19 @@ describe('a proxy', () => {
     ]);
     expect(proxy.tunnels.map(({ to }) => to)).toEqual(['service.example:80']);
     expect(JSON.stringify(proxy.tunnels)).not.toContain(TOKEN);
+  });
+
+  it('what it puts into a tunnel by itself is not taken for a reply', async () => {
+    const service = await rawServer((socket, nth) => {
+      const reply = (n: number): string => http(202, `{"job_id":"j-${n}"}`, [`x-request-id: r-${n}`]);
+      socket.write(`HTTP/1.1 100 Continue\r\n\r\n${nth === 2 ? reply(1) : reply(nth)}`);
+    });
+    const proxy = await proxyTo(service.port);
+    const client = testClient('http://service.example', { proxy: { HTTP_PROXY: proxy.url } });
+    const answers = [];
+    for (let i = 0; i < 3; i++) answers.push(await client.submit('companies', BODY));
+    expect(answers.map(({ type }) => type)).toEqual(['reply', 'lost', 'reply']);
+    expect(proxy.tunnels).toHaveLength(2);
   });
 
   it('HTTPS_PROXY is for https, and is only a tunnel', async () => {

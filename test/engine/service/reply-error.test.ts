@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { replyMessage } from '../../../src/engine/service/reply-error.js';
 import { oneLine, whatCame } from '../../../src/engine/service/reply-text.js';
+import { cpuMs } from '../../support/cpu.js';
 
 const NGINX = `<html>\r
 <head><title>502 Bad Gateway</title></head>\r
@@ -103,14 +104,14 @@ describe('replyMessage', () => {
   });
 
   it('looks at the beginning of a huge page only', () => {
-    const started = performance.now();
+    const before = process.cpuUsage();
     replyMessage({
       status: 500,
       contentType: 'text/html',
       body: `<html>${'<!--<script>'.repeat(500_000)}`,
       requestId: null,
     });
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(cpuMs(before)).toBeLessThan(1_000);
   });
 });
 

@@ -38,7 +38,7 @@ async function verdictOn(name: string): Promise<ReturnType<typeof judge>> {
     ? await client.identifyCompany(body)
     : await client.submit(at.path.includes('/users/') ? 'users' : 'companies', body);
   expect(server!.requests).toMatchObject([{ ...at, body: body.toString() }]);
-  return judge(answer, 0);
+  return judge(answer, 0, at.path.endsWith('/companies/identify') ? 'anything' : 'job');
 }
 
 const ACCEPTED = [
@@ -53,7 +53,7 @@ const TROUBLE: [name: string, verdict: object][] = [
   ['busy', { do: 'busy', reason: '409 Conflict: conflict: a job is running (x-request-id 5f0c9c6e-0409)' }],
   ['too-many-items', { do: 'halve' }],
   ['rate-limited', { do: 'wait', waitMs: 1_000 }],
-  ['unavailable', { do: 'wait', waitMs: null }],
+  ['unavailable', { do: 'retry', maybeSent: true }],
   ['bad-gateway-html', { do: 'retry', maybeSent: true, reason: '502 Bad Gateway (HTML page: "nginx")' }],
   [
     'identify-company-refused',

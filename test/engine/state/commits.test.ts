@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
@@ -17,12 +17,13 @@ interface Fixtures {
 const test = base.extend<Fixtures>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
   db: async ({}, use) => {
-    const file = join(tmpdir(), `profiles-commits-${process.pid}-${Math.random()}.db`);
+    const folder = mkdtempSync(join(tmpdir(), 'profiles-commits-'));
+    const file = join(folder, 'words.db');
     const db = new DatabaseSync(file);
     db.exec('CREATE TABLE words (word TEXT UNIQUE)');
     await use(db);
     db.close();
-    rmSync(file);
+    rmSync(folder, { recursive: true });
   },
   commits: async ({ db }, use) => use(new Commits(db, '/state')),
   onDisk: async ({ db }, use) => {

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -43,6 +52,16 @@ describe.runIf(process.platform !== 'win32')('modes', () => {
     reopen();
     expect(modeOf(join(folder, 'state.db'))).toBe('600');
     expect(modeOf(join(folder, 'state.db-wal'))).toBe('600');
+  });
+
+  test('a database that is a link elsewhere leaves the mode of its target alone', ({ folder, reopen }) => {
+    reopen().close();
+    const target = `${folder}-shared.db`;
+    renameSync(join(folder, 'state.db'), target);
+    symlinkSync(target, join(folder, 'state.db'));
+    chmodSync(target, 0o640);
+    reopen().startRun(aRun());
+    expect(modeOf(target)).toBe('640');
   });
 
   test('a folder that was there already keeps its mode: it may hold other things', ({ folder, reopen }) => {

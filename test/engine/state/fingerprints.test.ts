@@ -146,6 +146,59 @@ describe('Fingerprints', () => {
     );
   });
 
+  test('what was completed before a moment counts as unknown, and so does what nobody dated', () => {
+    db.exec('DELETE FROM fingerprints');
+    const complete = (request: number, pairs: Pairs, at: string | null): void => {
+      stored.resend(1, 'users', request, printsOf(...pairs));
+      stored.settle(request, BATCH.completed, at);
+    };
+    complete(1, [[1, 1]], null);
+    complete(2, [[2, 1]], '2026-01-15T12:00:00.000Z');
+    complete(3, [[3, 1]], '2026-01-16T12:00:00.000Z');
+    const known = (since: string | null) => [...contentsOf(stored.load(1, 'users', since), IDS, [1]).keys()];
+    expect(known(null)).toEqual([1, 2, 3]);
+    expect(known('2026-01-15T12:00:00.000Z')).toEqual([2, 3]);
+    expect(known('2026-01-15T12:00:00.001Z')).toEqual([3]);
+    // Sent again and not completed since: what was completed earlier does not come back.
+    stored.resend(1, 'users', 4, printsOf([3, 2]));
+    expect(known('2026-01-15T12:00:00.001Z')).toEqual([]);
+  });
+
+  test('keep their age when they are compacted: those of one hour the earliest in it', () => {
+    db.exec('DELETE FROM fingerprints');
+    const complete = (request: number, ids: readonly [from: number, to: number], at: string | null): void => {
+      const pairs = Array.from({ length: ids[1] - ids[0] }, (_, i) => [ids[0] + i, request] as const);
+      stored.resend(1, 'users', request, printsOf(...pairs));
+      stored.settle(request, BATCH.completed, at);
+    };
+    complete(1, [1, 1_001], '2026-01-15T12:10:00.000Z');
+    complete(2, [1, 501], '2026-01-15T12:50:00.000Z');
+    complete(3, [301, 401], '2026-01-16T09:00:00.000Z');
+    complete(4, [1, 301], null);
+    complete(5, [1, 301], '2026-01-17T09:00:00.000Z');
+    const counts = (): number[] =>
+      [null, '2026-01-15T12:10:00.000Z', '2026-01-15T12:10:00.001Z', '2026-01-16T09:00:00.001Z'].map(
+        (since) => stored.load(1, 'users', since).size,
+      );
+    expect(counts()).toEqual([1_000, 1_000, 500, 300]);
+    expect(stored.extent(1, 'users')).toEqual({
+      profiles: 1_000,
+      oldest_completed_at: '2026-01-15T12:10:00.000Z',
+      newest_completed_at: '2026-01-17T09:00:00.000Z',
+    });
+    expect(stored.compact(1, 'users')).toBe(true);
+    // 401 to 500 were completed at 12:50, and count with 12:10: too early never leaves a row out.
+    expect(counts()).toEqual([1_000, 1_000, 400, 300]);
+    const rows = db
+      .prepare('SELECT completed_at, length(ids) / 8 AS rows FROM fingerprints ORDER BY batch')
+      .all();
+    expect(rows).toEqual([
+      { completed_at: '2026-01-15T12:10:00.000Z', rows: 600 },
+      { completed_at: '2026-01-16T09:00:00.000Z', rows: 100 },
+      { completed_at: '2026-01-17T09:00:00.000Z', rows: 300 },
+    ]);
+  });
+
   test('say the same as the contract in a Map, after every step, compacted or not', () => {
     fc.assert(
       fc.property(fc.array(aStep, { maxLength: 20, size: 'max' }), (steps) => {

@@ -10,9 +10,23 @@ describe('runs', () => {
     const run = aRun({
       options: { rules: { map: [['__proto__', 'plan']] }, limits: null },
       inputs: [
-        { path: '-', location: '/spool/input', kind: 'companies', digest: 'a', rejects_file: null },
-        { path: 'u 2.csv', location: '/data/u 2.csv', kind: 'users', digest: 'b', rejects_file: 'r.csv' },
-        { path: 'u.csv', location: '/data/u.csv', kind: 'users', digest: 'c', rejects_file: null },
+        {
+          path: '-',
+          location: '/spool/input',
+          kind: 'companies',
+          digest: 'a',
+          rejects_file: null,
+          types: null,
+        },
+        {
+          path: 'u 2.csv',
+          location: '/data/u 2.csv',
+          kind: 'users',
+          digest: 'b',
+          rejects_file: 'r.csv',
+          types: ['string', 'integer'],
+        },
+        { path: 'u.csv', location: '/data/u.csv', kind: 'users', digest: 'c', rejects_file: null, types: [] },
       ],
     });
     state.startRun(run);

@@ -1,18 +1,17 @@
 /** What this machine knows that can be typed: from the config file, the state and the input on the line. */
 import { existsSync } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { LOOKUP_LISTS } from '../../../engine/service/names.js';
 import type { State } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
 import { BUILT_IN_REGIONS, configLocation, stateLocation } from '../../settings/index.js';
+import { knownKeys } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
-import { headerOf } from './header.js';
 import type { Sources, Suggestion } from './suggest.js';
 
 /** More would not help anyone choose. */
 const MOST = 50;
-const HEAD_BYTES = 64 * 1024;
 
 export function machineSources(context: Context, topics: () => Promise<Suggestion[]>): Sources {
   return {
@@ -40,18 +39,19 @@ export function machineSources(context: Context, topics: () => Promise<Suggestio
       }));
     }),
     columns: quietly(async (files) => {
-      const path = files.map((file) => resolve(context.cwd, file)).find((file) => existsSync(file));
-      return path === undefined ? [] : named(headerOf(await head(path)));
+      const path = files.find((file) => existsSync(resolve(context.cwd, file)));
+      if (path === undefined) return [];
+      const { columnsOf } = await import('../../../engine/read/index.js');
+      return named(await columnsOf({ path, location: resolve(context.cwd, path) }, context.stop));
     }),
     lists: quietly(async () => named(LOOKUP_LISTS.map((list) => list.replaceAll('_', '-')))),
     keys: quietly(async () => {
-      const { knownKeys } = await import('../../settings/keys.js');
       const { accounts, regions } = await config(context);
       const fill = (keys: string[], slot: string, names: readonly string[]): string[] =>
         keys.flatMap((key) => (key.includes(slot) ? names.map((name) => key.replace(slot, name)) : [key]));
       const places = ['default', 'eu', ...Object.keys(regions ?? {})];
       const inAccounts = fill(
-        knownKeys([]),
+        knownKeys(),
         'accounts.<name>',
         Object.keys(accounts ?? {}).map((name) => `accounts.${name}`),
       );
@@ -93,14 +93,4 @@ async function config(context: Context): Promise<ConfigFile> {
 async function state<T>(context: Context, look: (opened: State) => T[]): Promise<T[]> {
   if (!existsSync(stateLocation(context, context.flags).value)) return [];
   return look(await context.state()).slice(0, MOST);
-}
-
-async function head(path: string): Promise<Buffer> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
 }

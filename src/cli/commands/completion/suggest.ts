@@ -1,6 +1,6 @@
 /** What can stand where a line has arrived. */
 import type { Command, Option } from 'commander';
-import { FORMATS } from '../../../engine/model.js';
+import { builtIn, type Entry, OPTIONS, optionOf } from '../../options/index.js';
 import { optionsOf, type Position } from './position.js';
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
@@ -40,28 +40,23 @@ const words =
   (...values: string[]): Values =>
   () =>
     values.map((value) => ({ value, description: '' }));
-const columns: Values = (sources, at) => sources.columns(at.operands);
-/** `column=`, for a flag whose value goes on. */
-const columnsOpen: Values = async (sources, at) =>
-  (await sources.columns(at.operands)).map(({ value, description }) => ({ value: `${value}=`, description }));
-
-/** Values of flags, by their long name. */
-const FLAG_VALUES: Readonly<Record<string, Values>> = {
-  '--region': (sources) => sources.regions(),
-  '--account': (sources) => sources.accounts(),
-  '--kind': words('companies', 'users'),
-  '--format': words(...FORMATS),
-  '--types': words('auto', 'strings'),
-  '--empty': words('omit', 'null', 'string'),
-  '--encoding': words('utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1', 'shift_jis', 'gb18030'),
-  '--forget': (sources) => sources.runs('all'),
-  '--id': columns,
-  '--company-id': columns,
-  '--include': columns,
-  '--exclude': columns,
-  '--map': columnsOpen,
-  '--type': columnsOpen,
-};
+/** Values of an option, by its type or by where the table says that they are found. */
+function optionValues(
+  { type, complete }: Entry,
+  sources: Sources,
+  at: Position,
+): Promise<Suggestion[]> | Suggestion[] {
+  if (type.words) return words(...type.words)(sources, at);
+  if (complete === 'column=') {
+    // The value goes on behind it.
+    return sources
+      .columns(at.operands)
+      .then((all) => all.map(({ value, description }) => ({ value: `${value}=`, description })));
+  }
+  if (complete === 'columns') return sources.columns(at.operands);
+  if (complete === 'runs') return sources.runs('all');
+  return complete ? sources[complete]() : [];
+}
 
 /** For a command of one argument: nothing behind it. */
 const first =
@@ -87,24 +82,22 @@ async function configSet(sources: Sources, at: Position): Promise<Suggestion[]> 
   if (at.operands.length === 0) return sources.keys();
   if (at.operands.length > 1) return [];
   const key = at.operands[0]!.replace(/^accounts\.[^.]+\./, '');
-  if (key === 'region') return sources.regions();
-  if (key === 'account') return sources.accounts();
-  const flag = FLAG_VALUES[`--${key.replace(/^import\./, '').replaceAll('_', '-')}`];
-  return key.startsWith('import.') && flag ? flag(sources, at) : [];
+  const option = OPTIONS.find(({ config }) => config === key);
+  return option ? optionValues(option, sources, at) : [];
 }
 
 /** Decides what may be typed next; only what begins like the word being typed is left. */
 export async function suggest(at: Position, sources: Sources): Promise<Suggestions> {
   const { values, files } = await candidates(at, sources);
+  const awaited = optionOf(at.awaiting?.long);
   return {
     values: values.filter(({ value }) => value.startsWith(at.current) && isPlain(value)),
     files,
-    open: at.awaiting !== null && OPEN.has(at.awaiting.long ?? ''),
-    ordered: ORDERED.has(at.path) || at.awaiting?.long === '--forget',
+    open: awaited?.complete === 'column=',
+    ordered: ORDERED.has(at.path) || awaited?.complete === 'runs',
   };
 }
 
-const OPEN = new Set(['--map', '--type']);
 const ORDERED = new Set(['job', 'resume', 'runs']);
 
 /**
@@ -121,15 +114,15 @@ async function candidates(at: Position, sources: Sources): Promise<{ values: Sug
   return { values: [...own, ...values], files: takesFile(at) };
 }
 
-async function flagValues(option: Option, at: Position, sources: Sources) {
-  const choices = option.argChoices?.map((value) => ({ value, description: '' }));
-  const values = choices ?? (await FLAG_VALUES[option.long ?? '']?.(sources, at)) ?? [];
-  return { values, files: /<(file|path|folder)>/.test(option.flags) };
+async function flagValues(awaiting: Option, at: Position, sources: Sources) {
+  const option = optionOf(awaiting.long);
+  if (!option) return { values: [], files: false };
+  return { values: await optionValues(option, sources, at), files: option.type.kind === 'path' };
 }
 
 const flagsOf = (command: Command): Suggestion[] => [
   ...optionsOf(command).map(({ long, flags, description }) => ({ value: long ?? flags, description })),
-  { value: '--help', description: 'show help' },
+  { value: builtIn('help').long, description: builtIn('help').summary },
 ];
 
 const subcommands = (command: Command): Suggestion[] =>

@@ -4,7 +4,8 @@ import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 import { writeJson } from '../../output/write.js';
 import { hostLines } from '../../settings/index.js';
-import { parseKey, parseValue, type Scalar } from '../../settings/keys.js';
+import { parseKey, type Scalar } from '../../settings/keys.js';
+import { parseValue } from '../../settings/schema.js';
 import { Dialogue } from './dialogue.js';
 import { openPrompt } from './prompt.js';
 import { canAsk, change, hostValue, openConfig, say, shown } from './store.js';
@@ -14,14 +15,10 @@ export async function init(context: Context): Promise<ExitCode> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? openPrompt(context) : null;
   const dialogue = new Dialogue(config.content, prompt, context);
-  try {
-    if (prompt) say(context, `Writing ${config.path}. Enter keeps what stands in [brackets].`);
-    const region = await askAll(dialogue, context);
-    const content = await change(config, dialogue.answers);
-    await report(config.path, region, new Dialogue(content, null, context), context);
-  } finally {
-    prompt?.close();
-  }
+  if (prompt) say(context, `Writing ${config.path}. Enter keeps what stands in [brackets].`);
+  const region = await askAll(dialogue, context);
+  const content = await change(config, dialogue.answers);
+  await report(config.path, region, new Dialogue(content, null, context), context);
   return Exit.done;
 }
 

@@ -1,5 +1,6 @@
 /** `config list`: every value, and where it came from. */
 
+import { writeDuration } from '../../../engine/duration.js';
 import { Exit, type ExitCode } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 import { camelCase, type Settings } from '../../settings/index.js';
@@ -33,7 +34,7 @@ function inEffect(settings: Settings): Row[] {
     lookup_base_url: settings.lookupBaseUrl,
     token: settings.token === null ? null : String(settings.token),
     state_dir: settings.stateDir,
-    timeout: typed(settings.timeoutMs),
+    timeout: writeDuration(settings.timeoutMs),
   };
   return Object.entries(origins).map(([key, origin]) => {
     const value = key.startsWith('import.')
@@ -41,10 +42,4 @@ function inEffect(settings: Settings): Row[] {
       : values[key];
     return { key, value: value ?? null, origin };
   });
-}
-
-/** A duration as it could be typed. */
-function typed(ms: number): string {
-  if (ms % 1_000 !== 0) return `${ms}ms`;
-  return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`;
 }

@@ -5,8 +5,8 @@ import { nearest } from '../../../engine/nearest.js';
 import type { Context } from '../../context.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js';
-import { type Key, parseValue, type Scalar, valueAt, withValue } from '../../settings/keys.js';
-import type { ConfigFile } from '../../settings/schema.js';
+import { type Key, type Scalar, valueAt, withValue } from '../../settings/keys.js';
+import { type ConfigFile, parseValue } from '../../settings/schema.js';
 import { openPrompt } from './prompt.js';
 import { readAll } from './stdin.js';
 import { canAsk, change, givenKey, hostValue, openConfig, say, shown } from './store.js';
@@ -75,12 +75,7 @@ async function secretText(key: Key, context: Context): Promise<string> {
       hint: `profiles config set ${key.name} < file`,
     });
   }
-  const prompt = openPrompt(context);
-  try {
-    return await prompt.askHidden('API key (not shown): ');
-  } finally {
-    prompt.close();
-  }
+  return openPrompt(context).askHidden('API key (not shown): ');
 }
 
 function checkAccount(name: string, content: ConfigFile): void {

@@ -2,7 +2,10 @@
 import { statfs } from 'node:fs/promises';
 import { AuthError, ConfigError } from '../../../engine/errors.js';
 import { type ProxySettings, proxySettings } from '../../../engine/service/proxy.js';
+import { formatSize } from '../../../engine/size.js';
+import type { StateAge } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
+import { ago } from '../../output/ago.js';
 import {
   configLocation,
   readConfig,
@@ -76,18 +79,27 @@ const lineOf = ({ hint = '' }: ConfigError, key: string): string =>
 /** The folder can be written, the database opens, and there is room. */
 export async function checkState(context: Context, settings: Settings): Promise<Finding> {
   const { stateDir, origins } = settings;
+  let age: StateAge;
   try {
-    (await context.state()).knownRuns();
+    const state = await context.state();
+    state.knownRuns();
+    age = state.age();
   } catch (error) {
     return fail('state', error);
   }
   const { bavail, bsize } = await statfs(stateDir);
-  const free = `${gigabytes(bavail * bsize)} free`;
-  if (bavail * bsize >= ENOUGH_BYTES) return ok('state', `${stateDir} (${origins.state_dir}), ${free}`);
+  const free = `${formatSize(bavail * bsize)} free`;
+  const about = `${stateDir} (${origins.state_dir}), ${free}${remembered(age, context.clock.now())}`;
+  if (bavail * bsize >= ENOUGH_BYTES) return ok('state', about);
   return warn('state', `${stateDir}: only ${free}`, 'make room, or choose another folder: --state-dir');
 }
 
-const gigabytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+/** A state that was restored from an older copy looks like any other, but for the age of what it knows. */
+function remembered({ oldest_completed_at, newest_completed_at }: StateAge, now: number): string {
+  if (oldest_completed_at === null || newest_completed_at === null) return '';
+  const [oldest, newest] = [oldest_completed_at, newest_completed_at].map((at) => ago(now - Date.parse(at)));
+  return `; it remembers profiles completed from ${oldest} to ${newest}`;
+}
 
 /** The variables that send requests elsewhere, without the passwords they may hold. */
 export function checkProxy(env: Context['env']): Finding {

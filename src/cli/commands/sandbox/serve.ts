@@ -5,10 +5,10 @@ import { nearest } from '../../../engine/nearest.js';
 import { shellWord } from '../../../engine/shell.js';
 import { readLookups, type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/index.js';
 import type { Context } from '../../context.js';
+import { SANDBOX, valuesOf } from '../../options/index.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { isLoopback } from '../../settings/index.js';
 import type { Flags } from '../command.js';
-import { flagReader } from '../flag-reader.js';
 import { dataFolder } from './data-folder.js';
 
 export function serveOptions(words: readonly string[], flags: Flags, context: Context): SandboxOptions {
@@ -19,71 +19,49 @@ export function serveOptions(words: readonly string[], flags: Flags, context: Co
       hint: like ? `did you mean "profiles sandbox ${like}"?` : 'it has show and reset',
     });
   }
-  const read = flagReader(flags);
-  const port = (name: string, otherwise: number): number => {
-    const value = read.count(name, 0) ?? otherwise;
-    if (value <= 65_535) return value;
-    throw new UsageError(`there is no port ${value}`, { hint: 'ports go up to 65535; 0 picks a free one' });
-  };
-  const memory = read.flag('memory');
-  if (memory && read.text('data') !== undefined) {
+  const { memory, data, host, seed, fault = [], lookups, ...given } = valuesOf(SANDBOX, flags);
+  const {
+    port,
+    lookupPort,
+    euPort,
+    pagePort,
+    page,
+    controlPort,
+    expectToken = null,
+    latency,
+    ...limits
+  } = given;
+  if (memory && data !== undefined) {
     throw new UsageError('--memory and --data exclude each other', { hint: 'leave one out' });
   }
-  if (flags.page === false && read.text('pagePort') !== undefined) {
+  if (page === false && pagePort !== undefined) {
     throw new UsageError('--no-page and --page-port exclude each other', { hint: 'leave one out' });
   }
-  const expectToken = read.text('expectToken') ?? null;
   if (expectToken !== null && !/^[\x21-\x7e]+$/.test(expectToken)) {
     throw new UsageError('--expect-token holds white space or characters beyond ASCII', {
       hint: 'an API key is one word',
     });
   }
-  const lookups = read.text('lookups');
-  const given = {
-    latencyMs: read.duration('latency'),
-    rowsPerSecond: read.count('rowsPerSecond', 1),
-    oneJobAtATime: read.flag('oneJobAtATime'),
-    maxItems: read.count('maxItems', 1),
-    maxBytes: read.bytes('maxBytes'),
-    rateLimit: read.count('rateLimit', 1),
-    failJobs: rate(read.text('failJobs')),
-  };
+  const asked = { ...limits, latencyMs: latency };
   return {
     ...(memory ? {} : { dataDir: dataFolder(flags, context) }),
-    host: read.text('host') ?? '127.0.0.1',
+    host,
     ports: {
-      base: port('port', 4100),
-      lookup: port('lookupPort', 4101),
-      eu: port('euPort', 4102),
-      page:
-        flags.page === false
-          ? null
-          : read.text('pagePort') === undefined
-            ? '4103 or free'
-            : port('pagePort', 0),
-      control: read.text('controlPort') === undefined ? null : port('controlPort', 0),
+      base: port,
+      lookup: lookupPort,
+      eu: euPort,
+      page: page === false ? null : (pagePort ?? '4103 or free'),
+      control: controlPort ?? null,
     },
     expectToken,
     clock: context.clock,
-    seed: read.count('seed', 0) ?? 1,
-    limits: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-    faults: read.list('fault'),
+    seed,
+    limits: Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)),
+    faults: fault,
     ...(lookups === undefined ? {} : { lookups: readLookups(resolve(context.cwd, lookups)) }),
     // Only the control route shows a ledger; a long rehearsal must not fill memory with identifiers.
-    ledgerIds: read.text('controlPort') !== undefined,
+    ledgerIds: controlPort !== undefined,
   };
-}
-
-/** `0.1` or `10%`. */
-function rate(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const share = /^\d+(\.\d+)?%$/.test(text)
-    ? Number(text.slice(0, -1)) / 100
-    : /^\d*\.?\d+$/.test(text)
-      ? Number(text)
-      : Number.NaN;
-  if (share >= 0 && share <= 1) return share;
-  throw new UsageError(`--fail-jobs: "${text}" is not a rate`, { hint: 'write 0.1 or 10%' });
 }
 
 export async function serve(options: SandboxOptions, context: Context): Promise<ExitCode> {

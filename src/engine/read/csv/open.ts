@@ -1,9 +1,11 @@
 /** Tells what a CSV is by its beginning: delimiter, header, kind and identifier. */
 import { InputError, UsageError } from '../../errors.js';
+import type { Format } from '../../model.js';
+import { formatSize } from '../../size.js';
 import { identify } from '../mapping/id-column.js';
 import { headerOf } from '../mapping/targets.js';
 import type { InputOptions } from '../open.js';
-import type { Head } from '../text/head.js';
+import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { OpenedInput } from '../types.js';
 import { findDelimiter } from './delimiter.js';
 import { csvRows } from './rows.js';
@@ -14,8 +16,35 @@ type Form = Pick<
   'format' | 'kind' | 'delimiter' | 'columns' | 'idColumn' | 'companyIdColumn' | 'body'
 >;
 
-/** @throws InputError for a header that is missing or wrong; UsageError for flags that do not fit it */
-export function openCsv(options: InputOptions, head: Head, format: 'csv' | 'tsv'): Form {
+/** @throws InputError for a header that is missing, too long or wrong; UsageError for flags that do not fit it */
+export async function openCsv(options: InputOptions, head: Head, format: 'csv' | 'tsv'): Promise<Form> {
+  const { delimiter, columns } = await csvHeader(options, head, format);
+  return { format, delimiter, columns, body: null, ...identify(columns, options) };
+}
+
+type HeaderOptions = Pick<InputOptions, 'path' | 'id' | 'companyId' | 'delimiter' | 'maxCellBytes'>;
+
+/** Delimiter and columns, before it is known what the rows are. @throws InputError UsageError */
+export async function csvHeader(
+  options: HeaderOptions,
+  head: Head,
+  format: 'csv' | 'tsv',
+): Promise<{ delimiter: string; columns: string[] }> {
+  const found =
+    headerIn(head, options, format) ??
+    headerIn(head.whole ? head : await head.longer(), options, format) ??
+    endless(head, options.path);
+  return { delimiter: found.delimiter, columns: headerOf(found.cells, options.path, found.line) };
+}
+
+interface Header {
+  delimiter: string;
+  cells: string[];
+  line: number;
+}
+
+/** Null where the text ends before the header does. @throws InputError for a whole text without a header */
+function headerIn(head: Pick<Head, 'text' | 'whole'>, options: HeaderOptions, format: Format): Header | null {
   const names = [options.id ?? 'user_id', options.companyId ?? 'company_id'];
   // The last line of a whole file counts even without a line end.
   const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
@@ -25,10 +54,24 @@ export function openCsv(options: InputOptions, head: Head, format: 'csv' | 'tsv'
       : format === 'tsv'
         ? '\t'
         : findDelimiter(text, names);
-  const { cells, line } = firstRow(text, delimiter, options);
-  const columns = headerOf(cells, options.path, line);
-  return { format, delimiter, columns, body: null, ...identify(columns, options) };
+  const row = firstRow({ text, whole: head.whole }, delimiter, options);
+  if (row) return { delimiter, ...row };
+  if (head.whole)
+    throw new InputError('has no header', { file: options.path, hint: 'its first line names the columns' });
+  return null;
 }
+
+function endless({ text }: Head, path: string): never {
+  const start = text.findIndex((byte) => byte !== LF && byte !== CR);
+  throw new InputError(`the header does not end within the first ${formatSize(HEADER_BYTES)}`, {
+    file: path,
+    line: lineEnds(text.subarray(0, start)) + 1,
+    hint: 'check the line ends and the quotes; a header may not be longer',
+  });
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
 
 /** `--delimiter`: one character that cannot be taken for a quote or a line end. */
 function delimiterOf(text: string): string {
@@ -41,17 +84,21 @@ function delimiterOf(text: string): string {
   return delimiter;
 }
 
-function firstRow(text: Buffer, delimiter: string, options: InputOptions): { cells: string[]; line: number } {
+/** Null where no row ends in the text. @throws InputError for a quote or a cell that does not end within its limit */
+function firstRow(
+  { text, whole }: Pick<Head, 'text' | 'whole'>,
+  delimiter: string,
+  options: HeaderOptions,
+): { cells: string[]; line: number } | null {
   const { path, maxCellBytes } = options;
-  const splitterOf = (): CsvSplitter => new CsvSplitter({ path, delimiter, maxCellBytes }, { header: false });
+  const splitter = (): CsvSplitter => new CsvSplitter({ path, delimiter, maxCellBytes }, { header: false });
   // Most headers end within the first bytes: the parser need not read all of the text for it.
-  let splitter = splitterOf();
-  let batch = splitter.push(text.subarray(0, 4096));
+  let batch = splitter().push(text.subarray(0, 4096));
   if (!batch) {
-    splitter = splitterOf();
-    batch = splitter.push(text) ?? splitter.end();
+    const all = splitter();
+    batch = all.push(text) ?? (whole ? all.end() : null);
   }
-  if (!batch) throw new InputError('has no header', { file: path, hint: 'its first line names the columns' });
+  if (!batch) return null;
   const [cells] = csvRows(batch.bytes, delimiter);
   return { cells: cells!, line: batch.lines[0]! };
 }

@@ -4,7 +4,7 @@
  * One pass over the bytes; a property test holds that it and the parser see the same records.
  */
 import { InputError } from '../../errors.js';
-import { formatBytes } from '../bytes.js';
+import { formatSize } from '../../size.js';
 import { Carry, MAX_RECORD_BYTES, Numbers, type Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 
@@ -215,13 +215,13 @@ export class CsvSplitter implements Splitter {
     if (this.#state === In.quoted) {
       const { maxCellBytes } = this.#form;
       if (end - this.#cellStart - 1 - this.#doubled > maxCellBytes) {
-        throw this.#unclosed(`not closed within ${formatBytes(maxCellBytes)}`);
+        throw this.#unclosed(`not closed within ${formatSize(maxCellBytes)}`);
       }
     } else if (this.#state === In.plain) {
       this.#checkCell(end);
     }
     if (end - this.#recordStart > this.#maxRecordBytes) {
-      throw new InputError(`the record is larger than ${formatBytes(this.#maxRecordBytes)}`, {
+      throw new InputError(`the record is larger than ${formatSize(this.#maxRecordBytes)}`, {
         file: this.#form.path,
         line: this.#recordLine,
         hint: 'check the delimiter and the line ends',
@@ -247,7 +247,7 @@ export class CsvSplitter implements Splitter {
   }
 
   #tooLong(): InputError {
-    return new InputError(`a cell is longer than ${formatBytes(this.#form.maxCellBytes)}`, {
+    return new InputError(`a cell is longer than ${formatSize(this.#form.maxCellBytes)}`, {
       file: this.#form.path,
       line: this.#recordLine,
       hint: 'shorten it, or raise --max-cell',

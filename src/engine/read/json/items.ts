@@ -1,6 +1,6 @@
 /** What the splitters of JSON share: collecting items into batches. They read structure, not values. */
 import { InputError } from '../../errors.js';
-import { formatBytes } from '../bytes.js';
+import { formatSize } from '../../size.js';
 import { Carry, MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 
@@ -42,7 +42,7 @@ export class Items {
 
   checkSize(bytes: number, line: number): void {
     if (bytes <= MAX_RECORD_BYTES) return;
-    throw new InputError(`an item is larger than ${formatBytes(MAX_RECORD_BYTES)}`, {
+    throw new InputError(`an item is larger than ${formatSize(MAX_RECORD_BYTES)}`, {
       file: this.path,
       line,
       hint: 'no request could hold it; is the format right (--format)?',

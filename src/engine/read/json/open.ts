@@ -29,14 +29,26 @@ export async function openJson(
   }
   const kind = options.kind ?? body ?? undefined;
   const opened: OpenedInput = { ...file, ...UNKNOWN, body };
-  for await (const batch of readRecords(opened, { signal })) {
-    const { flat, nested } = fieldsOf(batch, opened);
+  const fields = await jsonFields(file, text, signal);
+  if (fields) {
+    const { flat, nested } = fields;
     const columns = [...flat, ...[...nested].filter((field) => !flat.has(field))];
     return { ...opened, columns, ...identify([...flat], { ...options, kind }) };
   }
   // An array without items may be anything.
   const identity = identify(['user_id', 'company_id'], { path: options.path, kind: kind ?? 'companies' });
   return { ...opened, ...identity };
+}
+
+/** Fields of the first items, and of their metadata; null where there are no items. @throws InputError */
+export async function jsonFields(
+  file: Omit<OpenedInput, keyof typeof UNKNOWN | 'body'>,
+  text: Buffer,
+  signal?: AbortSignal,
+): Promise<{ flat: Set<string>; nested: Set<string> } | null> {
+  const opened = { ...file, ...UNKNOWN, body: bodyOf(text) };
+  for await (const batch of readRecords(opened, { signal })) return fieldsOf(batch, opened);
+  return null;
 }
 
 /** What is not known before the first items are read. */

@@ -5,15 +5,15 @@ import * as z from 'zod';
 import { ConfigError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
-import type { MappingRules } from './rules.js';
+import { type MappingRules, WORDS } from '../../options.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');
-const columnType = z.enum(['string', 'integer', 'number', 'boolean', 'auto']);
+const columnType = z.enum(WORDS.type);
 
 const mappingSchema = z.strictObject({
   $schema: text.describe('Address of this schema, for editors.').optional(),
-  kind: z.enum(['companies', 'users']).describe('What the rows are, as --kind.').optional(),
+  kind: z.enum(WORDS.kind).describe('What the rows are, as --kind.').optional(),
   id: name.describe("The identifier's column, as --id.").optional(),
   company_id: name.describe("The column of a user's company, as --company-id.").optional(),
   map: z
@@ -27,17 +27,14 @@ const mappingSchema = z.strictObject({
     .describe('Key and value for every item, as --set. A value is typed as a CSV cell is.')
     .optional(),
   type: z
-    .record(z.string(), z.enum(['string', 'integer', 'number', 'boolean', 'auto']))
+    .record(z.string(), columnType)
     .describe('Column to type, as --type. auto: decided over the whole column.')
     .optional(),
   types: z
-    .enum(['auto', 'strings'])
+    .enum(WORDS.types)
     .describe('strings: columns without a type of their own are text, as --types.')
     .optional(),
-  empty: z
-    .enum(['omit', 'null', 'string'])
-    .describe('What an empty cell becomes, as --empty. Default omit.')
-    .optional(),
+  empty: z.enum(WORDS.empty).describe('What an empty cell becomes, as --empty. Default omit.').optional(),
 });
 
 export type MappingFile = z.infer<typeof mappingSchema>;

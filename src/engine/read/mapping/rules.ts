@@ -1,37 +1,7 @@
-/** Rules about columns: what can be said, what holds without, and whose word goes first. */
-import type { ColumnType, EmptyCell } from '../../model.js';
+/** Rules about columns: whose word goes first. */
+import { type MappingRules, NO_RULES } from '../../options.js';
 
-/**
- * What the user said about columns, by flags and mapping file together. Pairs, not objects: a column may
- * be called `__proto__`.
- */
-export interface MappingRules {
-  /** `--map column=key`. */
-  map: readonly (readonly [column: string, key: string])[];
-  /** `--include`: only these columns become metadata; empty means all. */
-  include: readonly string[];
-  /** `--exclude`. */
-  exclude: readonly string[];
-  /** `--set key=value`: the same metadata in every item, typed as a CSV cell is. */
-  set: readonly (readonly [key: string, value: string])[];
-  /** `--type column=type`. */
-  types: readonly (readonly [column: string, type: ColumnType | 'auto'])[];
-  /** `--types strings` is false: every column without a `--type` is text. */
-  infer: boolean;
-  /** `--empty`: what an empty cell of a CSV becomes. Default `omit`. */
-  empty: EmptyCell;
-}
-
-/** No mapping: every column under its own name, types inferred, empty cells left out. */
-export const NO_RULES: MappingRules = {
-  map: [],
-  include: [],
-  exclude: [],
-  set: [],
-  types: [],
-  infer: true,
-  empty: 'omit',
-};
+export { type MappingRules, NO_RULES } from '../../options.js';
 
 /** What a source says; what it leaves out is said by the next. */
 export type SomeRules = { readonly [K in keyof MappingRules]?: MappingRules[K] | undefined };

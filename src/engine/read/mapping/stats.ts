@@ -129,6 +129,15 @@ export function decide(stats: ColumnStats): Decision {
   };
 }
 
+/** The decision of an earlier session, where these cells allow its type; else the one that was made now. */
+export function decidedBefore(now: Decision, stats: ColumnStats, type: ColumnType | undefined): Decision {
+  const allowed = type === 'string' || (type !== undefined && type !== 'boolean' && !ruledOut(stats, type));
+  return allowed && type !== now.type ? { type, reason: 'decided when this run began', warning: null } : now;
+}
+
+const ruledOut = (stats: ColumnStats, type: 'integer' | 'number'): boolean =>
+  (type === 'integer' ? stats.notInteger : stats.notNumber) !== null;
+
 const at = (evidence: Evidence): string => `line ${evidence.line}: ${quoted(evidence.text)}`;
 const all = (cells: number, noun: string): string =>
   cells === 1

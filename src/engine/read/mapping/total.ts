@@ -3,7 +3,7 @@ import type { ColumnPlan, ColumnType } from '../../model.js';
 import { describeField, emptyFieldStats, MAX_FIELDS, mergeFieldStats } from '../json/field-stats.js';
 import type { CsvColumnPart, FieldPart, ScanPart } from '../parts.js';
 import type { OpenedInput, Scan } from '../types.js';
-import { type Decision, decide, emptyStats, mergeStats } from './stats.js';
+import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from './stats.js';
 import { checkRules, type Target, targetsOf } from './targets.js';
 
 export interface ColumnsTotal {
@@ -27,11 +27,13 @@ export const placeOf = ({ format }: OpenedInput): string => (format === 'json' ?
 
 class CsvTotal implements ColumnsTotal {
   readonly #targets: Target[];
+  readonly #before: OpenedInput['decidedTypes'];
   #columns: CsvColumnPart[];
   #decisions: Decision[] = [];
 
   constructor(input: OpenedInput) {
     this.#targets = targetsOf(input);
+    this.#before = input.decidedTypes;
     this.#columns = this.#targets.map(() => ({ stats: emptyStats(), outside: 0 }));
   }
 
@@ -44,9 +46,11 @@ class CsvTotal implements ColumnsTotal {
   }
 
   decide(): { types: ColumnType[]; surplus: number } {
-    this.#decisions = this.#targets.map(({ pinned, because }, index) =>
-      pinned ? { type: pinned, reason: because!, warning: null } : decide(this.#columns[index]!.stats),
-    );
+    this.#decisions = this.#targets.map(({ pinned, because }, index) => {
+      if (pinned) return { type: pinned, reason: because!, warning: null };
+      const { stats } = this.#columns[index]!;
+      return decidedBefore(decide(stats), stats, this.#before?.[index]);
+    });
     let surplus = 0;
     this.#decisions.forEach(({ type }, index) => {
       const { stats, outside } = this.#columns[index]!;

@@ -6,6 +6,8 @@ import { compressionOf, type FileStamp, openFile, readBytes, type SourceFile } f
 
 /** Text that is looked at. */
 const HEAD_BYTES = 256 * 1024;
+/** A header must end within so much text. */
+export const HEADER_BYTES = 4 * 1024 * 1024;
 
 export interface Head {
   stamp: FileStamp;
@@ -15,6 +17,8 @@ export interface Head {
   text: Buffer;
   /** `text` is all there is. */
   whole: boolean;
+  /** As much text as a header may take. */
+  longer(): Promise<Pick<Head, 'text' | 'whole'>>;
 }
 
 /**
@@ -35,9 +39,10 @@ export async function readHead(
   const bom = encodingOfBom(await firstUnpacked(packed, signal));
   // A byte order mark is sure, where an encoding may have been set for other files: a rejects file has one.
   const encoding = bom ?? wanted ?? 'utf-8';
-  const { text, whole } = await firstText(packed, encoding, signal);
+  const first = (bytes: number): ReturnType<Head['longer']> => firstText(packed, encoding, bytes, signal);
+  const { text, whole } = await first(HEAD_BYTES);
   if (whole && text.length === 0) throw empty(file);
-  return { stamp, compression, encoding, text, whole };
+  return { stamp, compression, encoding, text, whole, longer: () => first(HEADER_BYTES) };
 }
 
 const empty = (file: SourceFile): InputError =>
@@ -83,6 +88,7 @@ async function firstUnpacked(
 async function firstText(
   file: SourceFile & { compression: Compression | null },
   encoding: string,
+  bytes: number,
   signal: AbortSignal | undefined,
 ): Promise<{ text: Buffer; whole: boolean }> {
   const parts: Buffer[] = [];
@@ -91,7 +97,7 @@ async function firstText(
     for await (const part of toUtf8(readBytes(file, signal), encoding)) {
       parts.push(Buffer.from(part));
       length += part.length;
-      if (length >= HEAD_BYTES) return { text: Buffer.concat(parts), whole: false };
+      if (length >= bytes) return { text: Buffer.concat(parts), whole: false };
     }
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
@@ -101,7 +107,7 @@ async function firstText(
   return { text: Buffer.concat(parts), whole: true };
 }
 
-/** CR LF, LF and CR, also mixed. */
-function lineEnds(text: Buffer): number {
+/** How many there are: CR LF, LF and CR, also mixed. */
+export function lineEnds(text: Buffer): number {
   return text.toString('latin1').match(/\r\n|\n|\r/g)?.length ?? 0;
 }

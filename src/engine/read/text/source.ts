@@ -1,12 +1,12 @@
 /** Bytes of a file: opened with errors that people understand, unpacked, and counted on the way. */
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { constants, type FileHandle, open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { InputError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
-import type { Compression } from '../types.js';
+import type { Compression, Marks } from '../types.js';
 
 /** Bytes read at once; also about the size of a record batch. */
 const BLOCK_BYTES = 128 * 1024;
@@ -17,18 +17,51 @@ export interface SourceFile {
   location: string;
 }
 
+/** Bytes of a digest that a mark keeps, as hex digits. */
+const MARK_DIGITS = 16;
+
 /** Digest and size of the bytes that went by, as they stand on disk. */
 export class Tally {
   readonly #hash = createHash('sha256');
+  readonly #marks: string[] = [];
   size = 0;
-  add(bytes: Uint8Array): void {
+
+  /** @param planned of the pass whose bytes these must be again */
+  constructor(private readonly planned?: Marks) {}
+
+  /** @returns false where the bytes so far are not those of the planned pass */
+  add(bytes: Uint8Array): boolean {
     this.#hash.update(bytes);
     this.size += bytes.length;
+    const mark = this.#hash.copy().digest('hex').slice(0, MARK_DIGITS);
+    const number = this.#marks.push(mark);
+    return !this.planned || this.planned[number - 1] === mark;
   }
+
+  /** At the end of the file: whether this is where the planned pass ended, too. */
+  isWhole(): boolean {
+    return !this.planned || this.planned.length === this.#marks.length;
+  }
+
+  /** Of the bytes so far. */
   digest(): string {
-    return this.#hash.digest('hex');
+    return this.#hash.copy().digest('hex');
+  }
+
+  get marks(): Marks {
+    return this.#marks;
   }
 }
+
+/** A plan holds for the file that was planned: what is written to it later has not been checked by anyone. */
+export const changedMeanwhile = (path: string): InputError =>
+  new InputError('changed while it was being imported', {
+    file: path,
+    hint: 'import it again when nothing writes to it',
+  });
+
+/** Where there is such a flag: opening a pipe that nobody writes to would wait for a writer, deaf to signals. */
+const READ_AT_ONCE = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
  * Opens a regular file for reading.
@@ -37,7 +70,7 @@ export class Tally {
 export async function openFile(file: SourceFile): Promise<{ handle: FileHandle; stamp: FileStamp }> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(file.location);
+    handle = await open(file.location, READ_AT_ONCE);
     const stat = await handle.stat();
     if (stat.isDirectory()) {
       throw new InputError('is a folder', { file: file.path, hint: 'name the files in it' });
@@ -93,7 +126,8 @@ export function compressionOf(head: Uint8Array): Compression | null {
 /**
  * Bytes of the file, unpacked. A chunk is valid until the next one is pulled: its memory is used again.
  * `tally` sees the packed bytes. Closes the file when the consumer stops early.
- * @throws InputError when the packed data is damaged; the signal's reason when aborted
+ * @throws InputError when the packed data is damaged, and for bytes that are not those of the tally's planned pass; the
+ * signal's reason when aborted
  */
 export async function* readBytes(
   file: SourceFile & { compression: Compression | null },
@@ -110,7 +144,10 @@ export async function* readBytes(
   };
   pipeline(Readable.from(packed(), { objectMode: false }), unpack, () => {});
   try {
-    for await (const chunk of unpack) yield chunk as Buffer;
+    for await (const chunk of unpack) {
+      signal?.throwIfAborted(); // a block of the file may unpack to a thousand times its size
+      yield chunk as Buffer;
+    }
   } catch (error) {
     if (signal?.aborted) throw signal.reason;
     if (error instanceof InputError) throw error;
@@ -141,15 +178,27 @@ async function* blocks(file: SourceFile, signal?: AbortSignal, tally?: Tally): A
     const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
     for (;;) {
       signal?.throwIfAborted();
-      const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES).catch(async (error) => {
+      const length = await fill(block, handle).catch(async (error) => {
         throw await unreadable(file, error);
       });
-      if (bytesRead === 0) return;
-      const bytes = block.subarray(0, bytesRead);
-      tally?.add(bytes);
+      if (length === 0) break;
+      const bytes = block.subarray(0, length);
+      if (tally?.add(bytes) === false) throw changedMeanwhile(file.path);
       yield bytes;
     }
+    if (tally?.isWhole() === false) throw changedMeanwhile(file.path);
   } finally {
     await handle.close();
   }
+}
+
+/** Reads until the block is full or the file ends: marks of two passes must be those of the same places. */
+async function fill(block: Buffer, handle: FileHandle): Promise<number> {
+  let length = 0;
+  while (length < block.length) {
+    const { bytesRead } = await handle.read(block, length, block.length - length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return length;
 }

@@ -55,16 +55,16 @@ export class Pool {
   /**
    * Gives a result for each batch, in order; at most two batches a thread are under way. An error of a batch
    * comes where its result would have come, one of the reader after all results before it. Stopping early
-   * ends the threads.
+   * ends the threads, whatever they are busy with.
+   * @throws the signal's reason as soon as it is aborted
    */
   async *run<S extends TaskSpec>(
     spec: S,
     batches: AsyncIterable<RecordBatch>,
+    signal?: AbortSignal,
   ): AsyncGenerator<TaskResults[S['pass']]> {
     const workerUrl = this.#workerFor(spec.input);
-    const results = workerUrl
-      ? this.#runOnThreads(spec, batches, this.#options.threads, workerUrl)
-      : runHere(spec, batches);
+    const results = workerUrl ? this.#runOnThreads(spec, batches, workerUrl, signal) : runHere(spec, batches);
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
@@ -77,9 +77,10 @@ export class Pool {
   async *#runOnThreads(
     spec: TaskSpec,
     batches: AsyncIterable<RecordBatch>,
-    threads: number,
     workerUrl: URL,
+    signal: AbortSignal | undefined,
   ): AsyncGenerator<Result> {
+    const { threads } = this.#options;
     const reader = batches[Symbol.asyncIterator]();
     // Those of a pass are its own while it runs.
     const hands = this.#idle.splice(0, threads).filter((hand) => hand.alive);
@@ -105,7 +106,7 @@ export class Pool {
           }
         }
         const first = underway.shift();
-        if (first) yield await first;
+        if (first) yield await orAborted(first, signal);
       } while (reading || underway.length > 0);
       if (failure) throw failure.error;
       if (!this.#closed) this.#idle.push(...hands.splice(0));
@@ -113,6 +114,22 @@ export class Pool {
       await Promise.all(hands.map((hand) => hand.end()));
       await reader.return?.();
     }
+  }
+}
+
+/** The value, unless the signal is aborted before it comes. @throws the signal's reason */
+async function orAborted<T>(value: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return value;
+  signal.throwIfAborted();
+  let leave = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason);
+  });
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([value, aborted]);
+  } finally {
+    signal.removeEventListener('abort', leave);
   }
 }
 

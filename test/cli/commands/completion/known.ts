@@ -33,6 +33,7 @@ export function knownMachine(): string {
     scope,
     named_account: 'production',
     identity: '0',
+    item_format: 1,
     options: {},
     inputs: [],
     started_at: '2026-01-15T00:00:00.000Z',

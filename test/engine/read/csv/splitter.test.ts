@@ -205,12 +205,8 @@ describe('limits', () => {
   });
 
   it.each([
-    ['a plain cell', 'x'.repeat(MAX + 1), /^f\.csv:2: a cell is longer than 1000 bytes$/],
-    [
-      'a plain cell in two-byte letters',
-      'é'.repeat(MAX / 2 + 1),
-      /^f\.csv:2: a cell is longer than 1000 bytes$/,
-    ],
+    ['a plain cell', 'x'.repeat(MAX + 1), /^f\.csv:2: a cell is longer than 1000 B$/],
+    ['a plain cell in two-byte letters', 'é'.repeat(MAX / 2 + 1), /^f\.csv:2: a cell is longer than 1000 B$/],
     ['a quoted cell', `"${'x'.repeat(MAX + 1)}"`, /^f\.csv:2: /],
     ['a quoted cell full of quotes', `"${'""'.repeat(MAX + 1)}"`, /^f\.csv:2: /],
   ])('%s of one byte more is refused', (_, text, message) => {
@@ -230,7 +226,7 @@ describe('limits', () => {
     expect(() => {
       push('1,a\n2,"b\n');
       for (let row = 3; row < 100_000; row++) push(`${row},c\n`);
-    }).toThrow('f.csv:2: the quote that opens on this line is not closed within 1000 bytes');
+    }).toThrow('f.csv:2: the quote that opens on this line is not closed within 1000 B');
     expect(pushed).toBeLessThan(2 * MAX);
   });
 

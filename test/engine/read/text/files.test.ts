@@ -5,17 +5,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { NUMBERS } from '../../../../src/engine/options.js';
 import { findDelimiter } from '../../../../src/engine/read/csv/delimiter.js';
-import {
-  expandGlobs,
-  MAX_CELL_BYTES,
-  NO_RULES,
-  openInput,
-  spoolStdin,
-} from '../../../../src/engine/read/index.js';
+import { expandGlobs, NO_RULES, openInput, spoolStdin } from '../../../../src/engine/read/index.js';
 import { readBytes, Tally } from '../../../../src/engine/read/text/source.js';
 import { scratch } from '../../../support/cli.js';
 import { file, open, read, readText } from '../reading.js';
+
+const MAX_CELL_BYTES = NUMBERS.maxCellBytes.default;
 
 describe('a file that cannot be read', () => {
   it('is missing: the nearest name is told', async () => {

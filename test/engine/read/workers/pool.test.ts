@@ -252,3 +252,20 @@ it('a small file starts no thread', async () => {
   const missing = { ...byDefault, workerUrl: pathToFileURL(join(folder, 'missing.mjs')) };
   expect(await results(scanning(input), missing)).toHaveLength(1);
 });
+
+it('ends with the reason of the signal, and its threads with it, however busy they are', async () => {
+  const busy = join(folder, 'busy.mjs');
+  const lines = [
+    "import { parentPort } from 'node:worker_threads';",
+    "parentPort.on('message', ({ type }) => { while (type === 'batch'); });",
+  ];
+  writeFileSync(busy, lines.join('\n'));
+  const made = new Pool({ ...threads, workerUrl: pathToFileURL(busy) });
+  const input = await open(csv(2_000));
+  const before = ports();
+  const stop = new AbortController();
+  const reading = collected(made.run(scanning(input), readRecords(input), stop.signal));
+  setImmediate(() => stop.abort(new Error('enough')));
+  await expect(reading).rejects.toThrow('enough');
+  await expect.poll(ports).toBe(before);
+});

@@ -86,6 +86,7 @@ export function aRun(over: Partial<Parameters<State['startRun']>[0]> = {}): Para
     identity: 'i'.repeat(64),
     status: 'running',
     finished: false,
+    item_format: 1,
     options: { chunkSize: 100 },
     started_at: '2026-01-15T12:00:00.000Z',
     inputs: [
@@ -95,6 +96,7 @@ export function aRun(over: Partial<Parameters<State['startRun']>[0]> = {}): Para
         kind: 'companies',
         digest: 'd'.repeat(64),
         rejects_file: null,
+        types: null,
       },
     ],
     ...over,

@@ -1,0 +1,22 @@
+/** `state backup`: a consistent copy while imports run. */
+import { Exit, type ExitCode } from '../../../engine/errors.js';
+import { formatSize } from '../../../engine/size.js';
+import type { Context } from '../../context.js';
+import { safeLine } from '../../output/safe.js';
+import { writeJson, writeOut } from '../../output/write.js';
+import { requireState, statePlace } from './place.js';
+
+/** @param file absolute */
+export async function backup(file: string, context: Context): Promise<ExitCode> {
+  const { stdout, flags } = context;
+  const place = await statePlace(context);
+  requireState(place);
+  const bytes = (await context.state()).backup(file);
+  if (flags.json) await writeJson(stdout, JSON.stringify({ state: place.folder, backup: file, bytes }));
+  else
+    await writeOut(
+      stdout,
+      `copied ${safeLine(place.database)} to ${safeLine(file)} (${formatSize(bytes)})\n`,
+    );
+  return Exit.done;
+}

@@ -1,0 +1,29 @@
+/** `state check`: the database's own integrity, and whether its records agree with each other. */
+import { Exit, type ExitCode, StateError } from '../../../engine/errors.js';
+import { count } from '../../../engine/numbers.js';
+import type { Context } from '../../context.js';
+import { safeLine } from '../../output/safe.js';
+import { writeJson, writeOut } from '../../output/write.js';
+import { requireState, statePlace } from './place.js';
+
+/** @throws StateError when something is wrong, which was printed by then */
+export async function check(context: Context): Promise<ExitCode> {
+  const { stdout, flags } = context;
+  const place = await statePlace(context);
+  requireState(place);
+  const problems = (await context.state()).problems();
+  const state = place.folder;
+  if (flags.json)
+    await writeJson(stdout, JSON.stringify({ state, ok: problems.length === 0, problems }, null, 2));
+  else if (problems.length === 0)
+    await writeOut(stdout, `${safeLine(state)}: the database is whole, and its records agree\n`);
+  else
+    await writeOut(
+      stdout,
+      problems.map(({ check: name, message }) => `${name.padEnd(12)}  ${safeLine(message)}\n`).join(''),
+    );
+  if (problems.length === 0) return Exit.done;
+  throw new StateError(`${count(problems.length, 'problem')} in the state in ${state}`, {
+    hint: 'do not import with it: restore a backup, or begin with an empty --state-dir, which sends everything again',
+  });
+}

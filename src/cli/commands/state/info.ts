@@ -1,0 +1,56 @@
+/** `state info`: what a person needs to tell this state from another one, or from an older copy of it. */
+import { statSync } from 'node:fs';
+import { Exit, type ExitCode } from '../../../engine/errors.js';
+import { formatSize } from '../../../engine/size.js';
+import type { HeldLock } from '../../../engine/state/state.js';
+import type { Context } from '../../context.js';
+import { ago } from '../../output/ago.js';
+import { fieldsText } from '../../output/record-text.js';
+import { stylesFor, usesColour } from '../../output/style.js';
+import { writeJson, writeOut } from '../../output/write.js';
+import { statePlace } from './place.js';
+
+export async function info(context: Context): Promise<ExitCode> {
+  const { stdout, env, flags, clock } = context;
+  const { folder, origin, database, exists } = await statePlace(context);
+  const place = { state: folder, origin, exists };
+  const styles = stylesFor(usesColour(stdout, env, flags));
+  if (!exists) {
+    if (flags.json) await writeJson(stdout, JSON.stringify(place, null, 2));
+    else await writeOut(stdout, fieldsText({ state: `${folder} (${origin})`, holds: 'nothing yet' }, styles));
+    return Exit.done;
+  }
+  const state = await context.state();
+  const held = { bytes: statSync(database).size, ...state.overview(), locks: state.locks() };
+  if (flags.json) {
+    await writeJson(stdout, JSON.stringify({ ...place, ...held }, null, 2));
+    return Exit.done;
+  }
+  const when = (time: string | null): string | null =>
+    time === null ? null : `${time} (${ago(clock.now() - Date.parse(time))})`;
+  const { bytes, known, locks, last_run_at, last_job_seen_at, ...counts } = held;
+  const summary = {
+    state: `${folder} (${origin})`,
+    size: formatSize(bytes),
+    runs: counts.runs,
+    unfinished_runs: counts.unfinished_runs,
+    last_run_at: when(last_run_at),
+    jobs: counts.jobs,
+    unfinished_jobs: counts.unfinished_jobs,
+    last_job_seen_at: when(last_job_seen_at),
+    locks: locks.length === 0 ? 'not held' : locks.map(lockText).join('; '),
+  };
+  await writeOut(stdout, fieldsText(summary, styles));
+  for (const each of known) {
+    const record = {
+      ...each,
+      oldest_completed_at: when(each.oldest_completed_at),
+      newest_completed_at: when(each.newest_completed_at),
+    };
+    await writeOut(stdout, `\n${fieldsText(record, styles)}`);
+  }
+  return Exit.done;
+}
+
+const lockText = ({ kind, account, region, holder }: HeldLock): string =>
+  `${kind} of ${account} (${region}) held by ${holder ?? 'another process'}`;

@@ -1,0 +1,78 @@
+/** Options that every command takes, and settings that only the environment or the config file holds. */
+import { engineNumber, type Table } from './option.js';
+import { FLAG, NAME_TYPE, path, text, word } from './types.js';
+
+const URL_TYPE = text('url');
+
+export const GLOBAL = {
+  config: {
+    type: path('file'),
+    summary: 'config file',
+    otherwise: '~/.config/profiles/config.json',
+    env: 'PROFILES_CONFIG',
+  },
+  account: {
+    type: NAME_TYPE,
+    summary: 'use a configured account',
+    env: 'PROFILES_ACCOUNT',
+    config: 'account',
+    complete: 'accounts',
+  },
+  region: {
+    type: NAME_TYPE,
+    summary: 'use a region: default, eu, sandbox, or one from the config file',
+    default: 'default',
+    env: 'PROFILES_REGION',
+    config: 'region',
+    complete: 'regions',
+  },
+  baseUrl: {
+    type: URL_TYPE,
+    summary: 'host of bulk and job operations',
+    env: 'PROFILES_BASE_URL',
+    config: 'regions.<name>.base_url',
+  },
+  lookupBaseUrl: {
+    type: URL_TYPE,
+    summary: 'host of lookup lists',
+    env: 'PROFILES_LOOKUP_BASE_URL',
+    config: 'regions.<name>.lookup_base_url',
+  },
+  tokenFile: { type: path('path'), summary: 'read the API key from a file' },
+  stateDir: {
+    type: path('folder'),
+    summary: 'keep runs, jobs and the sandbox here; in CI, cache this folder',
+    otherwise: '~/.local/state/profiles',
+    env: 'PROFILES_STATE_DIR',
+  },
+  timeout: { ...engineNumber('timeoutMs'), summary: 'stop a request that takes longer' },
+  json: { type: FLAG, summary: 'print the result as JSON' },
+  quiet: { type: FLAG, summary: 'print errors and requested data only' },
+  debug: { type: FLAG, summary: 'log requests to stderr, without token or body' },
+  color: { type: FLAG, negated: true, summary: 'print without color' },
+  input: { type: FLAG, negated: true, summary: 'never ask' },
+} as const satisfies Table;
+
+/** Commander has these of its own: it is told their names and texts. */
+export const BUILT_IN = {
+  version: { type: FLAG, summary: 'print the version' },
+  help: { type: FLAG, short: 'h', summary: 'show help' },
+} as const satisfies Table;
+
+/** What no flag says: a token on a command line would show in `ps` and in the shell history. */
+export const FLAGLESS = {
+  token: { type: text('token'), summary: 'API key', env: 'PROFILES_TOKEN', config: 'token', flag: false },
+  progress: {
+    type: word('how', ['auto', 'plain', 'none']),
+    summary: 'how progress is shown: auto, plain (a line per change, no control sequences) or none',
+    default: 'auto',
+    env: 'PROFILES_PROGRESS',
+    flag: false,
+  },
+  allowHttp: {
+    type: text('hosts'),
+    summary: 'hosts that http:// may be used for besides loopback, separated by commas',
+    env: 'PROFILES_ALLOW_HTTP',
+    flag: false,
+  },
+} as const satisfies Table;

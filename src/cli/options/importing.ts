@@ -1,0 +1,218 @@
+/** Options that say how files are read, sent and followed. */
+import { NO_RULES, WORDS } from '../../engine/options.js';
+import { engineNumber, type Table } from './option.js';
+import { BOUND_TYPE, FLAG, pair, path, text, word } from './types.js';
+
+const COLUMN = text('column');
+
+/** How files are read. */
+export const READING = {
+  kind: {
+    type: word('kind', WORDS.kind),
+    summary: 'what the rows are: companies or users',
+    otherwise: 'detected from the columns',
+    sets: 'kind',
+  },
+  id: {
+    type: COLUMN,
+    summary: 'the column of the identifier',
+    otherwise: 'user_id or company_id',
+    complete: 'columns',
+    sets: 'id',
+  },
+  companyId: {
+    type: COLUMN,
+    summary: "the column of a user's company",
+    otherwise: 'company_id',
+    complete: 'columns',
+    sets: 'companyId',
+  },
+  format: {
+    type: word('format', WORDS.format),
+    summary: 'csv, tsv, json or ndjson',
+    otherwise: 'detected from content and name',
+    sets: 'format',
+  },
+  delimiter: {
+    // One printable ASCII character but the quote; or a tab, in one of three ways.
+    type: text('char', { pattern: /^([ !#-~\t]|tab|\\t)$/, form: 'must be one ASCII character, or tab' }),
+    summary: 'what separates the cells of a CSV: one character, or tab',
+    otherwise: 'detected',
+    config: 'import.delimiter',
+    sets: 'delimiter',
+  },
+  encoding: {
+    type: text('name'),
+    summary: 'encoding of the text, such as windows-1252',
+    otherwise: 'UTF-8, or UTF-16 with BOM',
+    config: 'import.encoding',
+    sets: 'encoding',
+  },
+  maxCell: {
+    ...engineNumber('maxCellBytes'),
+    summary: 'longest cell that is accepted; a CSV header may have 4MiB',
+    config: 'import.max_cell',
+  },
+} as const satisfies Table;
+
+/** What becomes of columns and values. */
+export const COLUMNS = {
+  map: {
+    type: pair('column=key'),
+    summary: 'send a column under another key',
+    repeatable: true,
+    complete: 'column=',
+  },
+  include: {
+    type: COLUMN,
+    summary: 'send only these columns as metadata',
+    repeatable: true,
+    complete: 'columns',
+  },
+  exclude: { type: COLUMN, summary: 'leave a column out', repeatable: true, complete: 'columns' },
+  set: {
+    type: pair('key=value'),
+    summary: 'add a key to the metadata; its value is typed like a CSV cell',
+    repeatable: true,
+    commands: ['import', 'inspect', 'identify company', 'identify user'],
+  },
+  type: {
+    type: pair('column=type', WORDS.type),
+    summary: 'set the type of a column: string, integer, number, boolean or auto',
+    repeatable: true,
+    complete: 'column=',
+  },
+  types: {
+    type: word('how', WORDS.types),
+    summary: 'how column types are chosen: auto infers them, strings keeps every value as text',
+    otherwise: 'auto',
+    config: 'import.types',
+  },
+  empty: {
+    type: word('how', WORDS.empty),
+    summary: 'what an empty cell becomes: omit, null or string',
+    otherwise: NO_RULES.empty,
+    config: 'import.empty',
+  },
+  mapping: { type: path('file'), summary: 'read these options from a JSON file' },
+} as const satisfies Table;
+
+/** What is sent, and in which portions. */
+export const SENDING = {
+  dryRun: { type: FLAG, default: false, summary: 'show the plan, send nothing', sets: 'dryRun' },
+  checkProperties: {
+    type: FLAG,
+    default: false,
+    summary: "compare users' keys with the service's user properties",
+    config: 'import.check_properties',
+    sets: 'checkProperties',
+  },
+  changedOnly: {
+    type: FLAG,
+    default: false,
+    summary: 'skip rows that have not changed since the service completed them',
+    config: 'import.changed_only',
+    sets: 'changedOnly',
+  },
+  refreshAfter: {
+    ...engineNumber('refreshAfterMs'),
+    summary: 'with --changed-only: send again what was completed longer ago',
+    config: 'import.refresh_after',
+  },
+  full: { type: FLAG, default: false, summary: 'forget what was sent, and send everything', sets: 'full' },
+  resume: {
+    type: FLAG,
+    default: false,
+    summary: 'continue the unfinished import of the same content, if there is one',
+    sets: 'resume',
+  },
+  chunkSize: {
+    ...engineNumber('chunkSize', 'items'),
+    summary: 'items in one request',
+    config: 'import.chunk_size',
+  },
+  chunkBytes: {
+    ...engineNumber('chunkBytes'),
+    summary: 'bytes in one request',
+    config: 'import.chunk_bytes',
+  },
+  concurrency: {
+    ...engineNumber('concurrency'),
+    summary: 'unfinished jobs at a time',
+    config: 'import.concurrency',
+  },
+} as const satisfies Table;
+
+/** How jobs are followed. */
+export const WAITING = {
+  wait: {
+    type: FLAG,
+    negated: true,
+    default: true,
+    summary: 'return as soon as everything is accepted',
+    commands: ['import', 'identify user'],
+    sets: 'wait',
+  },
+  waitTimeout: {
+    ...engineNumber('waitTimeoutMs'),
+    summary: 'stop waiting after this time; the jobs continue',
+    config: 'import.wait_timeout',
+    commands: ['import', 'resume', 'job', 'identify user'],
+  },
+  interval: {
+    ...engineNumber('intervalMs'),
+    summary: 'fixed time between two polls of a job',
+    config: 'import.interval',
+    commands: ['import', 'resume', 'job'],
+  },
+} as const satisfies Table;
+
+/** Retries and backoff. */
+export const RETRYING = {
+  retries: {
+    ...engineNumber('retries'),
+    summary: 'further attempts of a request that failed',
+    config: 'import.retries',
+  },
+  retryDelay: {
+    ...engineNumber('retryDelayMs'),
+    summary: 'first delay before another attempt; it doubles each time',
+    config: 'import.retry_delay',
+  },
+  maxRetryAfter: {
+    ...engineNumber('maxRetryAfterMs'),
+    summary: 'longest Retry-After to wait for',
+    config: 'import.max_retry_after',
+  },
+  busyTimeout: {
+    ...engineNumber('busyTimeoutMs'),
+    summary: 'how long to wait for a busy service (409)',
+    config: 'import.busy_timeout',
+  },
+} as const satisfies Table;
+
+/** What becomes of rows that are invalid or refused. */
+export const REJECTING = {
+  skipInvalid: {
+    type: FLAG,
+    summary: 'send the valid rows even if others are rejected',
+    config: 'import.skip_invalid',
+  },
+  maxInvalid: {
+    type: BOUND_TYPE,
+    summary: 'send the valid rows if no more than this many are rejected',
+    config: 'import.max_invalid',
+  },
+  continueOnError: {
+    type: FLAG,
+    default: false,
+    summary: 'continue after a request that the service refused',
+    config: 'import.continue_on_error',
+    sets: 'continueOnError',
+  },
+  rejects: {
+    type: path('path'),
+    summary: 'write rejected rows here',
+    otherwise: '<name>.rejects.csv or .ndjson',
+  },
+} as const satisfies Table;

@@ -1,0 +1,66 @@
+/**
+ * The options, all of them, once each. Flags, the reading of values, the config file's schema, help, completion, the man
+ * page and `docs/reference.md` are made from this table. It is loaded by every command, so it loads nothing heavy.
+ */
+import type { Command } from 'commander';
+import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
+import { COLUMNS, READING, REJECTING, RETRYING, SENDING, WAITING } from './importing.js';
+import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
+import { COMPLETION, IDENTIFY, INSPECT, JOB, LISTING, RESULT, RUNS, SANDBOX } from './others.js';
+
+export { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
+export * from './importing.js';
+export * from './option.js';
+export * from './others.js';
+
+const LISTS = ['lookups', 'jobs', 'runs', 'config list'];
+const WRONG = 'When something goes wrong:';
+
+/** In the order of help. `*` is every command. */
+const GROUPS: readonly Group[] = [
+  { heading: null, commands: ['*'], options: { ...GLOBAL, ...FLAGLESS } },
+  { heading: 'Reading files:', commands: ['import', 'inspect'], options: READING },
+  { heading: 'Columns and values:', commands: ['import', 'inspect'], options: COLUMNS },
+  { heading: 'Sending:', commands: ['import'], options: SENDING },
+  { heading: 'Waiting:', commands: ['import'], options: WAITING },
+  { heading: WRONG, commands: ['import'], options: RETRYING },
+  { heading: WRONG, commands: ['import'], options: REJECTING },
+  { heading: null, commands: [], options: { ...JOB, ...RUNS, ...IDENTIFY, ...INSPECT, ...COMPLETION } },
+  { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
+  { heading: null, commands: ['sandbox'], options: SANDBOX },
+];
+
+export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
+
+/** The option of a flag as it is typed. */
+export const optionOf = (long: string | undefined): Entry | undefined =>
+  OPTIONS.find((option) => option.long === long);
+
+/** What commander has of its own. */
+export const builtIn = (name: keyof typeof BUILT_IN): Entry =>
+  entriesOf({ heading: null, commands: ['*'], options: BUILT_IN }).find((option) => option.name === name)!;
+
+/** Declares the options of a command and of those below it. */
+export function declareOptions(command: Command): void {
+  const path = pathOf(command);
+  for (const option of OPTIONS) {
+    if (option.flag === false || !option.commands.includes(path)) continue;
+    const declared = command.createOption(option.flags, descriptionOf(option));
+    if (option.repeatable) declared.argParser((value: string, before: string[] = []) => [...before, value]);
+    if (option.heading) declared.helpGroup(option.heading);
+    command.addOption(declared.hideHelp(option.hidden === true));
+    // What the config file switches on, a flag switches off.
+    if (option.type.kind === 'flag' && option.config) {
+      const off = command.createOption(option.long.replace('--', '--no-')).hideHelp();
+      command.addOption(option.heading ? off.helpGroup(option.heading) : off);
+    }
+  }
+  for (const child of command.commands) declareOptions(child);
+}
+
+/** `config list`; `*` for the root. */
+export function pathOf(command: Command): string {
+  const names: string[] = [];
+  for (let at = command; at.parent; at = at.parent) names.unshift(at.name());
+  return names.length === 0 ? '*' : names.join(' ');
+}

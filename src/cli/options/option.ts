@@ -1,0 +1,150 @@
+/** What the table says of an option, and how values are read by it. */
+import { NUMBERS, type NumberOption } from '../../engine/options.js';
+import { countType, duration, SIZE_TYPE, type Type } from './types.js';
+
+/** Flags as commander gives them, by their camelCase names. */
+export type Flags = Record<string, unknown>;
+
+/** Where completion finds values that only this machine knows; `column=` is the beginning of a value. */
+export type Source = 'regions' | 'accounts' | 'runs' | 'columns' | 'column=';
+
+export interface Option {
+  // biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types
+  type: Type<any>;
+  /** What it does: the start of a sentence, for help, completion, man page, reference and config schema. */
+  summary: string;
+  /** In the units of the type. What holds where nothing is said; an option without one is absent then. */
+  default?: unknown;
+  /** The default in words, where it is not a value: "detected from the columns". */
+  otherwise?: string;
+  repeatable?: true;
+  /** On unless switched off: its flag is `--no-<name>`. */
+  negated?: true;
+  /** Its place in the config file; `import.chunk_size`. */
+  config?: string;
+  /** The environment variable that stands in for it. */
+  env?: string;
+  complete?: Source;
+  /** The option of the engine that it sets. */
+  sets?: string;
+  /** False for a setting that has no flag. */
+  flag?: false;
+  hidden?: true;
+  short?: string;
+  /** Commands that take it, where they are others than those of its group. */
+  commands?: readonly string[];
+}
+
+export type Table = Readonly<Record<string, Option>>;
+
+/** A part of the table: a heading in help, and the commands that take its options. */
+export interface Group {
+  heading: string | null;
+  /** Paths such as `config list`; `*` stands for every command, since the root takes it. */
+  commands: readonly string[];
+  options: Table;
+}
+
+/** An option by its name: what the table says, and what follows from its name. */
+export interface Entry extends Option {
+  /** camelCase, as commander names its value. */
+  name: string;
+  /** `--chunk-size`, `--no-wait`. */
+  long: string;
+  /** As commander takes it: `--chunk-size <items>`. */
+  flags: string;
+  heading: string | null;
+  commands: readonly string[];
+}
+
+/** Lists a group's options. */
+export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
+  Object.entries(options).map(([name, option]) => {
+    const long = option.negated ? spelled(name).replace('--', '--no-') : spelled(name);
+    const value = option.type.placeholder === '' ? '' : ` <${option.type.placeholder}>`;
+    const flags = `${option.short ? `-${option.short}, ` : ''}${long}${value}`;
+    return { commands, ...option, name, long, flags, heading };
+  });
+
+/** `chunkSize` as it is typed: `--chunk-size`. */
+export const spelled = (name: string): string =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** What help says: the summary, whether it may be repeated, the default. */
+export function descriptionOf(option: Option): string {
+  const notes = [
+    ...(option.repeatable ? ['repeatable'] : []),
+    ...(defaultOf(option) === null ? [] : [`default: ${defaultOf(option)}`]),
+  ];
+  return notes.length === 0 ? option.summary : `${option.summary} (${notes.join('; ')})`;
+}
+
+/** The default as it could be typed, or in words; null where there is none to tell of. */
+export function defaultOf({ type, default: value, otherwise }: Option): string | null {
+  if (otherwise !== undefined) return otherwise;
+  return value === undefined || value === null || typeof value === 'boolean' ? null : type.write(value);
+}
+
+/** Units and bounds of an engine's number: a row of the table begins with them. */
+export function engineNumber<K extends keyof typeof NUMBERS>(sets: K, placeholder?: string) {
+  const { unit, least, default: value }: NumberOption = NUMBERS[sets];
+  const types = {
+    ms: () => duration(least),
+    bytes: () => SIZE_TYPE,
+    count: () => countType(least, placeholder === undefined ? {} : { placeholder }),
+  };
+  return { type: types[unit](), sets, default: value as (typeof NUMBERS)[K]['default'] };
+}
+
+type Read<O> = O extends { type: Type<infer V>; repeatable: true }
+  ? V[]
+  : O extends { type: Type<infer V> }
+    ? V
+    : never;
+type Or<O> = O extends { default: infer D } ? (D extends null ? null : never) : undefined;
+
+/** What was said of the options of a table. */
+export type Given<T extends Table> = { [K in keyof T]?: Read<T[K]> };
+/** The same with defaults in place of what was not. */
+export type Values<T extends Table> = { [K in keyof T]: Read<T[K]> | Or<T[K]> };
+
+/**
+ * Reads the flags of a table, by their camelCase names, as commander or the config file has them.
+ * @throws UsageError naming the flag
+ */
+export function given<T extends Table>(table: T, flags: Flags): Given<T> {
+  const found: Record<string, unknown> = {};
+  for (const [name, { type, repeatable }] of Object.entries(table)) {
+    const raw = flags[name];
+    if (raw === undefined) continue;
+    const read = (word: unknown): unknown => type.read(String(word), spelled(name));
+    if (typeof raw === 'boolean') found[name] = raw;
+    else found[name] = repeatable ? (raw as string[]).map(read) : read(raw);
+  }
+  return found as Given<T>;
+}
+
+/** Likewise, with defaults. @throws UsageError */
+export function valuesOf<T extends Table>(table: T, flags: Flags): Values<T> {
+  const defaults = Object.entries(table).map(([name, option]) => [name, option.default]);
+  return { ...Object.fromEntries(defaults), ...given(table, flags) } as Values<T>;
+}
+
+/** The engine's options that a table sets, by the engine's names. */
+export type EngineValues<T extends Table> = {
+  [K in keyof T as T[K] extends { sets: infer S extends string } ? S : never]: Read<T[K]> | Or<T[K]>;
+};
+
+/** Values for the engine: what was said, or the default. @throws UsageError naming the flag */
+export function engineValues<T extends Table>(table: T, flags: Flags): EngineValues<T> {
+  const values: Record<string, unknown> = valuesOf(table, flags);
+  const pairs = Object.entries(table).flatMap(([name, { sets }]) =>
+    sets === undefined ? [] : [[sets, values[name]] as const],
+  );
+  return Object.fromEntries(pairs) as EngineValues<T>;
+}
+
+/** Flags of a table as commander gives them: words, or whether one was given. */
+export type RawFlags<T extends Table> = {
+  -readonly [K in keyof T]?: T[K]['type'] extends Type<boolean> ? boolean : string;
+};

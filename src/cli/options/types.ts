@@ -1,0 +1,157 @@
+/** The kinds of values that options have: how each is written on a command line, and what is read from it. */
+import { DURATION_EXAMPLES, parseDuration, writeDuration } from '../../engine/duration.js';
+import { UsageError } from '../../engine/errors.js';
+import { wholeNumber } from '../../engine/numbers.js';
+import { type InvalidBound, wordOption } from '../../engine/options.js';
+import { formatSize, parseSize, SIZE_EXAMPLES } from '../../engine/size.js';
+
+export interface Type<V = unknown> {
+  /** What the config schema makes of it (`settings/schema.ts`). */
+  kind: 'flag' | 'text' | 'name' | 'path' | 'word' | 'count' | 'size' | 'duration' | 'bound';
+  /** What stands for the value in help, without its brackets. Empty for a flag. */
+  placeholder: string;
+  /** As the reference names it. */
+  description: string;
+  /** @param setting what to name in the error: `--chunk-size`. @throws UsageError */
+  read(text: string, setting: string): V;
+  /** A value as it could be typed. */
+  write(value: V): string;
+  least?: number;
+  words?: readonly string[];
+  /** Of a text in the config file, and what is said when it does not match. */
+  pattern?: RegExp;
+  form?: string;
+}
+
+export const FLAG: Type<boolean> = {
+  kind: 'flag',
+  placeholder: '',
+  description: 'on or off',
+  read: () => true,
+  write: (on) => (on ? 'on' : 'off'),
+};
+
+const asIs = { read: (text: string) => text, write: String };
+
+export const text = (placeholder: string, check?: { pattern: RegExp; form: string }): Type<string> => ({
+  kind: 'text',
+  placeholder,
+  description: 'text',
+  ...asIs,
+  ...check,
+});
+
+/** A name of an account or a region. */
+export const NAME_TYPE: Type<string> = { kind: 'name', placeholder: 'name', description: 'name', ...asIs };
+
+export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> => ({
+  kind: 'path',
+  placeholder,
+  description: placeholder === 'folder' ? 'path of a folder' : 'path of a file',
+  ...asIs,
+});
+
+export const word = <T extends string>(placeholder: string, words: readonly T[]): Type<T> => ({
+  kind: 'word',
+  placeholder,
+  description: words.join(', '),
+  words,
+  read: (given, setting) => wordOption(setting, given, words),
+  write: String,
+});
+
+export const countType = (
+  least = 0,
+  { placeholder = 'n', most }: { placeholder?: string; most?: number } = {},
+): Type<number> => ({
+  kind: 'count',
+  placeholder,
+  description: most === undefined ? `whole number, ${least} or more` : `whole number, ${least} to ${most}`,
+  least,
+  read: (given, setting) => wholeNumber(given, setting, { least, ...(most === undefined ? {} : { most }) }),
+  write: String,
+});
+
+export const SIZE_TYPE: Type<number> = {
+  kind: 'size',
+  placeholder: 'size',
+  description: `size, such as ${SIZE_EXAMPLES}`,
+  read: parseSize,
+  write: (bytes) => formatSize(bytes).replace(' ', ''),
+};
+
+/** @param least 1 where zero has no meaning */
+export const duration = (least = 0): Type<number> => ({
+  kind: 'duration',
+  placeholder: 'duration',
+  description: `duration, such as ${DURATION_EXAMPLES}${least > 0 ? '; more than zero' : ''}`,
+  least,
+  read: (given, setting) => parseDuration(given, setting, least),
+  write: writeDuration,
+});
+
+export const PERCENTAGE = /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/;
+
+/** A count, or a percentage of the rows that were read. */
+export const BOUND_TYPE: Type<Exclude<InvalidBound, string>> = {
+  kind: 'bound',
+  placeholder: 'n|n%',
+  description: 'number of rows, or percentage of the rows read',
+  read: (given, setting) => {
+    if (PERCENTAGE.test(given)) return { percent: Number(given.slice(0, -1)) };
+    if (/^\d+$/.test(given) && Number.isSafeInteger(Number(given))) return { rows: Number(given) };
+    throw new UsageError(`${setting}: "${given}" is not a number of rows or a percentage`, {
+      hint: `write ${setting} 10 or ${setting} 2%`,
+    });
+  },
+  write: (bound) => ('rows' in bound ? String(bound.rows) : `${bound.percent}%`),
+};
+
+/** A share between 0 and 1. */
+export const RATE_TYPE: Type<number> = {
+  kind: 'text',
+  placeholder: 'rate',
+  description: 'share, such as 0.1 or 10%',
+  read: (given, setting) => {
+    const [, number = 'none', percent] = /^(\d*\.?\d+)(%?)$/.exec(given) ?? [];
+    const share = percent ? Number(number) / 100 : Number(number);
+    if (share >= 0 && share <= 1) return share;
+    throw new UsageError(`${setting}: "${given}" is not a rate`, { hint: 'write 0.1 or 10%' });
+  },
+  write: String,
+};
+
+/** `left=right`, cut at the first `=`. @param rights the words that may stand on the right; default: any text */
+export const pair = <R extends string = string>(
+  placeholder: string,
+  rights?: readonly R[],
+): Type<readonly [left: string, right: R]> => ({
+  kind: 'text',
+  placeholder,
+  description: rights ? `${placeholder}: ${rights.join(', ')}` : placeholder,
+  read: (given, setting) => {
+    const at = given.indexOf('=');
+    if (at < 1) {
+      throw new UsageError(`${setting}: "${given}" is not of the form ${placeholder}`, {
+        hint: `write ${setting} ${placeholder}`,
+      });
+    }
+    const [left, right] = [given.slice(0, at), given.slice(at + 1)];
+    return [left, rights ? wordOption(`${setting} ${left}`, right, rights) : (right as R)];
+  },
+  write: (value) => value.join('='),
+});
+
+/** Names, separated by commas; each stands once. */
+export const NAMES_TYPE: Type<string[]> = {
+  kind: 'text',
+  placeholder: 'a,b',
+  description: 'names, separated by commas',
+  read: (given, setting) => {
+    const names = given.split(',').map((name) => name.trim());
+    const found = [...new Set(names.filter(Boolean))];
+    if (found.length > 0) return found;
+    throw new UsageError(`${setting}: no name was given`, { hint: `write ${setting} a,b` });
+  },
+  write: (names) => names.join(','),
+};

@@ -1,0 +1,11 @@
+/** How long ago something was, for people. */
+import { formatDuration } from '../../engine/duration.js';
+
+const DAY = 24 * 3_600_000;
+
+/** `4.2s ago`, `2h 07m ago`, and from two days on `3 days ago`. */
+export function ago(ms: number): string {
+  // The clock of the machine that wrote it may be ahead of this one's.
+  if (ms < 0) return `${formatDuration(-ms)} ahead of this clock`;
+  return ms < 2 * DAY ? `${formatDuration(ms)} ago` : `${Math.floor(ms / DAY)} days ago`;
+}

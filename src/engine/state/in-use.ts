@@ -1,0 +1,55 @@
+/** Whether the files that a run goes by are still on disk (contract §4): what is written to a removed file is lost. */
+import { type BigIntStats, statSync } from 'node:fs';
+import { StateError, StateLostError } from '../errors.js';
+
+/** What an open file is known by, whatever its name. */
+type Identity = Pick<BigIntStats, 'dev' | 'ino'>;
+
+/** Undefined where there is no such file, or none that can be reached. */
+function identityOf(file: string): Identity | undefined {
+  try {
+    return statSync(file, { bigint: true });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The database and the locks that are open now. */
+export class FilesInUse {
+  readonly #locks = new Map<string, Identity | undefined>();
+  readonly #database: Identity | undefined;
+
+  /** @param database right after it was opened */
+  constructor(private readonly database: string) {
+    this.#database = identityOf(database);
+  }
+
+  /** Adds a lock that was just taken. @returns a function that removes it */
+  hold(lock: string): () => void {
+    this.#locks.set(lock, identityOf(lock));
+    return () => void this.#locks.delete(lock);
+  }
+
+  /** @throws StateError when a file of that name is not there, or is another one */
+  check(): void {
+    const changed = changeOf(this.database, this.#database);
+    if (changed !== null) {
+      throw new StateLostError(`${this.database} was ${changed} while it was in use; nothing more is sent`, {
+        hint: 'there is no record of this run to resume from: import its files again once nothing removes the state directory',
+      });
+    }
+    for (const [lock, identity] of this.#locks) {
+      const change = changeOf(lock, identity);
+      if (change === null) continue;
+      throw new StateError(`the lock ${lock} was ${change} while it was in use; nothing more is sent`, {
+        hint: 'another import may have started without it: see profiles runs, then resume this one',
+      });
+    }
+  }
+}
+
+function changeOf(file: string, opened: Identity | undefined): 'removed' | 'replaced' | null {
+  const now = identityOf(file);
+  if (!now) return 'removed';
+  return now.dev === opened?.dev && now.ino === opened.ino ? null : 'replaced';
+}

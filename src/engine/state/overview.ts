@@ -1,0 +1,53 @@
+/** What a state holds and how old that is (contract §4): for whoever must tell a state from an older copy of it. */
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { Kind } from '../model.js';
+import type { Fingerprints } from './fingerprints.js';
+import type { Scope } from './types.js';
+
+/** What is known of the profiles of one account and kind. Times are ISO 8601. */
+export interface KnownProfilesOverview extends Scope {
+  kind: Kind;
+  /** Profiles that `changedOnly` would skip as long as their rows stay the same. */
+  profiles: number;
+  /** When the first and the last of them were completed; null where that is not known. */
+  oldest_completed_at: string | null;
+  newest_completed_at: string | null;
+}
+
+export interface StateOverview {
+  runs: number;
+  unfinished_runs: number;
+  /** When the newest run began; null where there is none. */
+  last_run_at: string | null;
+  jobs: number;
+  /** Not seen to have ended. */
+  unfinished_jobs: number;
+  /** When a job was seen last. */
+  last_job_seen_at: string | null;
+  known: KnownProfilesOverview[];
+}
+
+export function overviewOf(db: DatabaseSyncInstance, fingerprints: Fingerprints): StateOverview {
+  const totals = db
+    .prepare(
+      `SELECT (SELECT count(*) FROM runs) AS runs,
+         (SELECT count(*) FROM runs WHERE finished = 0) AS unfinished_runs,
+         (SELECT max(started_at) FROM runs) AS last_run_at,
+         (SELECT count(*) FROM jobs) AS jobs,
+         (SELECT count(*) FROM jobs WHERE status NOT IN ('completed', 'failed', 'unknown')) AS unfinished_jobs,
+         (SELECT max(seen_at) FROM jobs) AS last_job_seen_at`,
+    )
+    .get() as unknown as Omit<StateOverview, 'known'>;
+  const groups = db
+    .prepare(
+      `SELECT scope, account, region, base_url, kind FROM fingerprints JOIN scopes USING (scope)
+       GROUP BY scope, kind ORDER BY account, region, base_url, kind`,
+    )
+    .all() as unknown as (Scope & { scope: number; kind: Kind })[];
+  const known = groups.map(({ scope, kind, ...service }) => ({
+    ...service,
+    kind,
+    ...fingerprints.extent(scope, kind),
+  }));
+  return { ...totals, known: known.filter(({ profiles }) => profiles > 0) };
+}

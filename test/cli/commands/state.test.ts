@@ -1,0 +1,281 @@
+/** `profiles state`: what is remembered and how old that is, whether it is whole, and a copy of it. */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Clock } from '../../../src/engine/clock.js';
+import { fastClock } from '../../loss/support.js';
+import { cli, scratch } from '../../support/cli.js';
+
+let cwd: string;
+let database: string;
+beforeEach(() => {
+  cwd = scratch();
+  database = join(cwd, '.state', 'state.db');
+  writeFileSync(join(cwd, 'c.csv'), 'company_id,name\nc1,A\nc2,B\nc3,C\n');
+  writeFileSync(join(cwd, 'u.csv'), 'user_id,name\nu1,A\n');
+});
+
+const run = async (line: string, clock: Clock = fastClock(100)) => {
+  const result = await cli([...line.split(' '), '--region', 'sandbox'], { cwd, clock });
+  const json = (): ReturnType<typeof JSON.parse> => JSON.parse(result.stdout);
+  return { ...result, json, error: () => JSON.parse(result.stderr.trimEnd().split('\n').at(-1)!).error };
+};
+
+/** A clock that many hours later. */
+function later(hours: number): Clock {
+  const clock = fastClock(100);
+  return { ...clock, now: () => clock.now() + hours * 3_600_000 };
+}
+
+/** Changes what is recorded behind the program's back. */
+function tamper(sql: string): void {
+  const db = new DatabaseSync(database);
+  db.exec(sql);
+  db.close();
+}
+
+/** What a disk does that lost a page of this table or index. */
+function zeroPage(name: string): void {
+  const db = new DatabaseSync(database);
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  const { rootpage } = db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(name) as {
+    rootpage: number;
+  };
+  db.close();
+  const bytes = readFileSync(database);
+  const size = bytes.readUInt16BE(16);
+  bytes.fill(0, (rootpage - 1) * size, rootpage * size);
+  writeFileSync(database, bytes);
+}
+
+describe('state info', () => {
+  test('which state, what it holds by account and kind, and how old that is', async () => {
+    expect((await run('import c.csv u.csv')).code).toBe(0);
+    const { code, json } = await run('state info --json');
+    expect(code).toBe(0);
+    const info = json();
+    expect(info).toMatchObject({
+      state: join(cwd, '.state'),
+      origin: 'environment PROFILES_STATE_DIR',
+      exists: true,
+      bytes: statSync(database).size,
+      runs: 1,
+      unfinished_runs: 0,
+      jobs: 2,
+      unfinished_jobs: 0,
+      locks: [],
+      known: [
+        { account: 'sandbox', region: 'sandbox', kind: 'companies', profiles: 3 },
+        { account: 'sandbox', region: 'sandbox', kind: 'users', profiles: 1 },
+      ],
+    });
+    for (const { oldest_completed_at, newest_completed_at } of info.known) {
+      expect(oldest_completed_at).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
+      expect(Date.parse(newest_completed_at)).toBeLessThan(Date.now() + 60_000);
+    }
+    const text = (await run('state info', later(72))).stdout;
+    expect(text).toMatch(/^state +.*\.state \(environment PROFILES_STATE_DIR\)$/m);
+    expect(text).toMatch(/^profiles +3$/m);
+    expect(text).toMatch(/^oldest_completed_at +\S+Z \((2|3) days ago\)$/m);
+    expect(text).toMatch(/^locks +not held$/m);
+  });
+
+  test('names who holds a lock', async () => {
+    await run('import c.csv');
+    const lock = readdirSync(join(cwd, '.state/locks')).find((name) => name.endsWith('.lock'))!;
+    const db = new DatabaseSync(join(cwd, '.state/locks', lock));
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    writeFileSync(join(cwd, '.state/locks', `${lock}.holder`), 'run x (c.csv)');
+    const held = await run('state info --json');
+    const text = await run('state info');
+    db.close();
+    expect(held.json().locks).toEqual([
+      {
+        account: 'sandbox',
+        region: 'sandbox',
+        base_url: 'embedded',
+        kind: 'companies',
+        holder: 'run x (c.csv)',
+      },
+    ]);
+    expect(text.stdout).toMatch(/^locks +companies of sandbox \(sandbox\) held by run x \(c\.csv\)$/m);
+    expect((await run('state info --json')).json().locks).toEqual([]);
+  });
+
+  test('where there is no state, it says so and makes none', async () => {
+    const { code, json } = await run('state info --json');
+    expect([code, json()]).toEqual([
+      0,
+      { state: join(cwd, '.state'), origin: 'environment PROFILES_STATE_DIR', exists: false },
+    ]);
+    for (const line of ['state check --json', 'state backup b.db --json']) {
+      const none = await run(line);
+      expect([none.code, none.error().message]).toEqual([2, expect.stringContaining('there is no state in')]);
+    }
+    expect(existsSync(join(cwd, '.state'))).toBe(false);
+  });
+
+  test('doctor says how old what it knows is', async () => {
+    await run('import c.csv');
+    const { json } = await run('doctor --json', later(50));
+    const state = json().checks.find(({ check }: { check: string }) => check === 'state');
+    expect(state.message).toMatch(/; it remembers profiles completed from 2 days ago to 2 days ago$/);
+  });
+});
+
+describe('state check', () => {
+  test('finds nothing in a state in order: finished, failed, superseded and unfinished runs', async () => {
+    await run('import c.csv u.csv');
+    await run('import c.csv --no-wait');
+    await run('import c.csv --wait-timeout 1ms --chunk-size 1');
+    await run('import c.csv --changed-only');
+    await run('identify user u1 --set plan=x');
+    const { code, stdout, json } = await run('state check --json');
+    expect([code, json()], stdout).toEqual([0, { state: join(cwd, '.state'), ok: true, problems: [] }]);
+    expect((await run('state check')).stdout).toBe(
+      `${join(cwd, '.state')}: the database is whole, and its records agree\n`,
+    );
+  });
+
+  test.each([
+    ['a job that is gone', 'DELETE FROM jobs', 'requests', /was accepted as job .*, which is not recorded/],
+    ['a run without inputs', 'DELETE FROM inputs', 'runs', /^run \S+ has no inputs$/],
+    [
+      'rows counted otherwise',
+      'UPDATE requests SET rows = 2',
+      'runs',
+      /reported 3 submitted rows, and its requests have 2/,
+    ],
+    [
+      'a finished run with an open request',
+      "UPDATE requests SET state = 'intent'",
+      'runs',
+      /recorded as finished, and its request 1 as not answered/,
+    ],
+    [
+      'rows in two requests',
+      "INSERT INTO requests SELECT 99, run, 2, input, 1, 2, 3, 3, 0, 0, 0, bytes, digest, 'settled', NULL, 0, NULL, NULL FROM requests",
+      'requests',
+      /^request 2 of run \S+ holds rows that another one holds too$/,
+    ],
+    [
+      'a job of another request',
+      "UPDATE requests SET job_id = 'j'; INSERT INTO jobs SELECT scope, 'j', NULL, run, kind, rows, status, record, submitted_at, seen_at, seconds FROM jobs",
+      'jobs',
+      /names a request that is not its own/,
+    ],
+    [
+      'a fingerprint cut off',
+      "UPDATE fingerprints SET contents = x'00'",
+      'fingerprints',
+      /^batch 1 of the remembered companies is cut off$/,
+    ],
+    [
+      'a failed job remembered as completed',
+      "UPDATE jobs SET status = 'failed'",
+      'fingerprints',
+      /counts as completed, and its job failed/,
+    ],
+    [
+      'an orphaned fingerprint',
+      'UPDATE fingerprints SET request = 77',
+      'fingerprints',
+      /belongs to a request that is not recorded/,
+    ],
+    [
+      'a dangling reference',
+      'PRAGMA foreign_keys = OFF; DELETE FROM scopes',
+      'references',
+      /refers to a row that is not there/,
+    ],
+  ])('names %s: exit 1', async (_, sql, check, message) => {
+    await run('import c.csv');
+    tamper(sql);
+    const { code, json, error } = await run('state check --json');
+    expect([code, error().code]).toEqual([1, 'state']);
+    expect(json().ok).toBe(false);
+    expect(json().problems).toContainEqual({ check, message: expect.stringMatching(message) });
+    const text = await run('state check');
+    expect([text.code, text.stdout]).toEqual([1, expect.stringContaining(`${check.padEnd(12)}  `)]);
+    expect(text.stderr).toMatch(/^profiles: \d+ problems? in the state in /);
+  });
+
+  test('names a damaged database: exit 1', async () => {
+    await run('import c.csv');
+    zeroPage('fingerprints_by_scope');
+    const { code, json, error } = await run('state check --json');
+    expect([code, error().code]).toEqual([1, 'state']);
+    expect(json().problems[0]).toMatchObject({ check: 'integrity' });
+  });
+});
+
+describe('state backup', () => {
+  test('a private copy that works in the place of the state, and never overwrites', async () => {
+    await run('import c.csv');
+    const { code, json } = await run('state backup copy.db --json');
+    const copy = join(cwd, 'copy.db');
+    expect([code, json()]).toEqual([
+      0,
+      { state: join(cwd, '.state'), backup: copy, bytes: statSync(copy).size },
+    ]);
+    if (process.platform !== 'win32') expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(readdirSync(cwd).filter((name) => name.includes('.tmp'))).toEqual([]);
+
+    const again = await run('state backup copy.db --json');
+    expect([again.code, again.error().message]).toEqual([
+      2,
+      `${copy} exists already, and a backup never overwrites a file`,
+    ]);
+    mkdirSync(join(cwd, 'restored'), { mode: 0o700 });
+    copyFileSync(copy, join(cwd, 'restored/state.db'));
+    const restored = await run('import c.csv --changed-only --json --state-dir restored');
+    expect([restored.code, restored.json().rows]).toMatchObject([0, { read: 3, unchanged: 3, submitted: 0 }]);
+    expect((await run('state check --state-dir restored')).code).toBe(0);
+  });
+
+  test('a directory that cannot be written to is named, and nothing is left', async () => {
+    await run('import c.csv');
+    const { code, error } = await run('state backup absent/copy.db --json');
+    expect([code, error().code]).toEqual([1, 'state']);
+    expect(error().message).toMatch(/^cannot write the backup .*absent\/copy\.db: ENOENT/);
+  });
+});
+
+test.skipIf(process.platform === 'win32').each([0o777, 0o775])(
+  'a state directory that others can write to (%o) is refused with the chmod that fixes it',
+  async (mode) => {
+    mkdirSync(join(cwd, '.state'));
+    chmodSync(join(cwd, '.state'), mode);
+    const refused = await run('import c.csv --json');
+    expect([refused.code, refused.error()]).toMatchObject([
+      2,
+      { code: 'config', hint: `chmod go-w ${join(cwd, '.state')}` },
+    ]);
+    expect(refused.error().message).toContain(
+      `other users can write to the state directory ${join(cwd, '.state')} (mode ${mode.toString(8).padStart(4, '0')})`,
+    );
+    expect(existsSync(database)).toBe(false);
+    chmodSync(join(cwd, '.state'), mode & ~0o022);
+    expect((await run('import c.csv')).code).toBe(0);
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'one with the sticky bit is used: others can replace nothing in it',
+  async () => {
+    mkdirSync(join(cwd, '.state'));
+    chmodSync(join(cwd, '.state'), 0o1777);
+    expect((await run('import c.csv')).code).toBe(0);
+    expect(statSync(database).mode & 0o777).toBe(0o600);
+  },
+);

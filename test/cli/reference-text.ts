@@ -1,0 +1,127 @@
+/** The text of `docs/reference.md`, from the table of options and the command tree. */
+import { PassThrough } from 'node:stream';
+import type { Command } from 'commander';
+import { COMMANDS } from '../../src/cli/commands/index.js';
+import { MEANING, TOPICS, USUAL } from '../../src/cli/commands/topics.js';
+import type { World } from '../../src/cli/context.js';
+import { commandTree } from '../../src/cli/main.js';
+import { defaultOf, type Entry, OPTIONS, pathOf } from '../../src/cli/options/index.js';
+import { Exit } from '../../src/engine/errors.js';
+
+/** The tree of one command; only `stdout` is looked at while it is made. */
+async function commandOf(name: string): Promise<Command> {
+  const world = { stdout: new PassThrough() } as unknown as World;
+  const program = await commandTree([name], world, () => async () => {});
+  return program.commands.find((command) => command.name() === name)!;
+}
+
+/** A command and those below it. */
+export const withChildren = (command: Command): Command[] => [
+  command,
+  ...command.createHelp().visibleCommands(command).flatMap(withChildren),
+];
+
+export async function allCommands(): Promise<Command[]> {
+  const roots = await Promise.all(COMMANDS.map(({ name }) => commandOf(name)));
+  return roots.flatMap(withChildren);
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+const code = (text: string | null | undefined): string => (text ? `\`${text.replaceAll('|', '\\|')}\`` : '');
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}
+
+function optionTable(options: readonly Entry[]): string {
+  const rows = options.map((option) => {
+    const value = defaultOf(option);
+    const typed = option.otherwise === undefined ? code(value) : cell(value ?? '');
+    return [
+      code(option.flags),
+      `${cell(option.summary)}${option.repeatable ? '; repeatable' : ''}`,
+      cell(option.type.description),
+      typed,
+      code(option.config),
+      code(option.env),
+    ];
+  });
+  return table(['option', 'what it does', 'type', 'default', 'config key', 'environment'], rows);
+}
+
+const sentence = (text: string): string => `${text[0]!.toUpperCase()}${cell(text.slice(1))}.`;
+
+const usage = (command: Command): string =>
+  [
+    pathOf(command),
+    ...command.registeredArguments.map((argument) => {
+      const word = argument.variadic ? `${argument.name()}...` : argument.name();
+      return argument.required ? `<${word}>` : `[${word}]`;
+    }),
+  ].join(' ');
+
+function section(command: Command): string {
+  const options = OPTIONS.filter(({ commands, hidden }) => !hidden && commands.includes(pathOf(command)));
+  const words = command.registeredArguments.map(
+    (argument) => `- \`${argument.name()}\`: ${cell(argument.description)}`,
+  );
+  return [
+    `### \`profiles ${usage(command)}\``,
+    sentence(command.description()),
+    ...(words.length > 0 ? [words.join('\n')] : []),
+    ...(options.length > 0 ? [optionTable(options)] : []),
+  ].join('\n\n');
+}
+
+export async function referenceText(): Promise<string> {
+  const commands = await allCommands();
+  const everywhere = OPTIONS.filter((option) => option.commands.includes('*') && option.flag !== false);
+  const settings = OPTIONS.filter((option) => option.flag === false);
+  const variables = OPTIONS.flatMap((option) =>
+    option.env
+      ? [[code(option.env), cell(option.summary), code(option.flag === false ? '' : option.long)]]
+      : [],
+  );
+  return `${[
+    '# Reference',
+    'All commands and options, made from the program itself: `npm run reference` writes this file.',
+    'A flag goes before the environment, the environment before the config file, and that before the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes.',
+    '## Options of every command',
+    optionTable(everywhere),
+    '`-h, --help` shows help, `--version` prints the version.',
+    '## Settings without a flag',
+    table(
+      ['environment', 'config key', 'what it is', 'type', 'default'],
+      settings.map((option) => [
+        code(option.env),
+        code(option.config),
+        cell(option.summary),
+        cell(option.type.description),
+        code(defaultOf(option)),
+      ]),
+    ),
+    '## Commands',
+    'An option of the config file that is on or off is switched off by its `--no-` form, such as `--no-changed-only`.',
+    ...commands.map(section),
+    '## Exit codes',
+    table(
+      ['code', 'meaning'],
+      Object.entries(MEANING).map(([name, meaning]) => [
+        String(Exit[name as keyof typeof Exit]),
+        cell(meaning),
+      ]),
+    ),
+    'Where several apply, the first of 4, 6, 7, 3, 5 is given.',
+    '## Environment',
+    table(['variable', 'meaning', 'flag'], variables),
+    table(
+      ['usual variables', 'meaning'],
+      USUAL.map(([name, text]) => [name.split(', ').map(code).join(', '), cell(text)]),
+    ),
+    '## Topics of `profiles help`',
+    table(
+      ['topic', 'about'],
+      TOPICS.map(({ name, summary }) => [code(name), cell(summary)]),
+    ),
+  ].join('\n\n')}\n`;
+}

@@ -1,0 +1,51 @@
+/** `docs/reference.md` is what the program says of itself; `npm run reference` writes it. */
+import { describe, expect, it } from 'vitest';
+import { descriptionOf, OPTIONS, pathOf } from '../../src/cli/options/index.js';
+import { allCommands, referenceText } from './reference-text.js';
+
+it('docs/reference.md is up to date (npm run reference writes it)', async () => {
+  await expect(await referenceText()).toMatchFileSnapshot('../../docs/reference.md');
+});
+
+describe('the table of options', () => {
+  it('has each flag, key and variable once', () => {
+    for (const of of ['long', 'config', 'env'] as const) {
+      const names = OPTIONS.flatMap((option) => option[of] ?? []);
+      expect(names.length).toBeGreaterThan(7);
+      expect(names).toEqual([...new Set(names)]);
+    }
+  });
+
+  it('names commands that there are', async () => {
+    const paths = ['*', 'completion complete', ...(await allCommands()).map(pathOf)];
+    for (const { long, commands } of OPTIONS) {
+      expect(commands.length, long).toBeGreaterThan(0);
+      for (const command of commands) expect(paths).toContain(command);
+    }
+  });
+
+  it('is what the commands take, and nothing else is', async () => {
+    for (const command of await allCommands()) {
+      const path = pathOf(command);
+      const declared = command.options.filter((option) => !option.hidden);
+      const listed = OPTIONS.filter(({ commands, hidden }) => !hidden && commands.includes(path));
+      expect(declared.map(({ flags, description }) => ({ path, flags, description }))).toEqual(
+        listed.map((option) => ({ path, flags: option.flags, description: descriptionOf(option) })),
+      );
+    }
+  });
+
+  it('says what each option does in a phrase without a full stop', () => {
+    for (const { long, summary } of OPTIONS)
+      expect([long, summary]).toEqual([long, expect.stringMatching(/^\S.*[^.\s]$/)]);
+  });
+
+  it('a default is a value of its own type', () => {
+    const valued = OPTIONS.filter(
+      ({ default: value }) => typeof value === 'number' || typeof value === 'string',
+    );
+    expect(valued.length).toBeGreaterThan(10);
+    for (const { type, long, default: value } of valued)
+      expect(type.read(type.write(value), long)).toBe(value);
+  });
+});

@@ -1,0 +1,123 @@
+/** The commands in the documents run as they are written, and print what the documents show. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hurried, makePlace, type Place, TOKEN } from '../cli/place.js';
+import { built } from '../support/child.js';
+import { cli, scratch } from '../support/cli.js';
+import { shellWords } from '../support/shell-words.js';
+import { type Block, blocksOf, PAGES, ROOT } from './documents.js';
+
+const BLOCKS = PAGES.flatMap(blocksOf);
+const named = (blocks: readonly Block[]) =>
+  blocks.map((block) => [`${block.page}:${block.line}`, block] as const);
+
+describe('commands', () => {
+  let place: Place;
+  beforeAll(async () => {
+    place = await makePlace();
+  });
+  afterAll(() => place.stop());
+
+  /** The line with real values where the reader fills in their own, and without what only a shell does. */
+  const filledIn = (line: string): string =>
+    line
+      .replace(/(^|\s+)#.*$/, '')
+      .replace(/^npm ci && npx /, '')
+      .replace(/ > \S+$/, '')
+      .replace('<id>', place.words('{job}')[0]!)
+      .replace(/(lookup_base_url) https:\/\/…/, `$1 ${place.service.lookupUrl}`)
+      .replace(/(base_url) https:\/\/…/, `$1 ${place.service.url}`)
+      .replace(/-port \d+/g, '-port 0')
+      .trim();
+
+  // A script is run by recipes.test.ts, as a script.
+  const shell = BLOCKS.filter(({ language, text }) => language === 'sh' && !text.startsWith('#!'));
+
+  it('there are some on most pages', () => {
+    expect(new Set(shell.map(({ page }) => page)).size).toBeGreaterThan(3);
+  });
+
+  it.each(named(shell))('%s', async (_, { text }) => {
+    const cwd = place.folder();
+    cpSync(join(ROOT, 'fixtures'), join(cwd, 'fixtures'), { recursive: true });
+    const setsUp = text.includes('profiles config');
+    for (const line of text.split('\n').map(filledIn)) {
+      if (line === '' || line === 'npm test') continue;
+      const [program, ...words] = shellWords(line);
+      expect(program).toBe('profiles');
+      const serves = words[0] === 'sandbox' && !['show', 'reset'].includes(words[1]!);
+      if (line.includes('sandbox show'))
+        await cli(shellWords('import companies.csv --region sandbox'), { cwd, clock: hurried });
+      const { code, stderr } = await cli(words, {
+        cwd,
+        // Where it is set up step by step, nothing else may help.
+        env: setsUp ? {} : { ...place.env, PROFILES_TOKEN: TOKEN },
+        clock: hurried,
+        stdin: TOKEN,
+        ...(serves ? { stop: AbortSignal.abort('SIGINT') } : {}),
+      });
+      expect({ line, code, stderr }).toMatchObject({ line, code: 0 });
+    }
+  });
+});
+
+/** Times, ports and ids differ from run to run. */
+function masked(text: string): string {
+  return text
+    .replace(/^\d\d:\d\d:\d\d /gm, '<time> ')
+    .replace(/\b(after|in) [\d.]+m?s\b/g, '$1 <duration>')
+    .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
+    .replace(/job:default\/[0-9a-f]{8}-\d+/g, 'job:default/<id>');
+}
+
+/** `UPDATE_DOCS=1` writes into the pages what the commands print now. */
+const update = process.env.UPDATE_DOCS === '1';
+
+describe('what a page shows is what its commands print, one after the other in one folder', () => {
+  beforeAll(built);
+  const pages = PAGES.filter((page) => blocksOf(page).some(({ language }) => language === 'console'));
+
+  it.each(pages)('%s', (page) => {
+    const folder = scratch();
+    cpSync(join(ROOT, 'fixtures'), join(folder, 'fixtures'), { recursive: true });
+    mkdirSync(join(folder, 'bin'));
+    const command = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'bin/profiles.js')}' "$@"\n`;
+    writeFileSync(join(folder, 'bin/profiles'), command, { mode: 0o755 });
+    const env = { PATH: `${folder}/bin:${process.env.PATH}`, HOME: folder };
+    let now = readFileSync(join(ROOT, page), 'utf8');
+    for (const { text } of blocksOf(page).filter(({ language }) => language === 'console')) {
+      let shown = '';
+      for (const [line] of text.matchAll(/^\$ .*$/gm)) {
+        const { stdout } = spawnSync('/bin/sh', ['-c', `exec 2>&1; ${line.slice(2)}`], { cwd: folder, env });
+        shown += `${line}\n${stdout}`;
+      }
+      if (update) now = now.replace(text, () => (masked(shown) === masked(text) ? text : shown));
+      else expect(masked(shown)).toBe(masked(text));
+    }
+    if (update) writeFileSync(join(ROOT, page), now);
+  });
+});
+
+describe('links', () => {
+  it.each(PAGES)('%s', (page) => {
+    const text = readFileSync(join(ROOT, page), 'utf8');
+    const targets = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+    const dead = targets.filter(([, path, heading]) => {
+      const file = path === '' ? join(ROOT, page) : resolve(ROOT, dirname(page), path!);
+      if (!existsSync(file)) return true;
+      return heading !== undefined && !headings(readFileSync(file, 'utf8')).includes(heading);
+    });
+    expect(dead.map(([link]) => link)).toEqual([]);
+  });
+
+  /** As GitHub makes anchors of them. */
+  const headings = (text: string): string[] =>
+    [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+      title!
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    );
+});
