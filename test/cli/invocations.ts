@@ -147,6 +147,8 @@ const others: Invocation[] = [
   { line: 'state inof', ends: Exit.usage },
   { line: 'sandbox --port 0 --lookup-port 0 --eu-port 0 --memory', ends: Exit.done, stopped: true },
   { line: 'sandbox --fault 503:sometimes', ends: Exit.usage },
+  { line: 'sandbox list companies', ends: Exit.done },
+  { line: 'sandbox list planets', ends: Exit.usage },
   { line: 'sandbox show company acme-001', ends: Exit.done },
   { line: 'sandbox show company nobody', ends: Exit.usage },
   { line: 'sandbox reset', ends: Exit.done },
