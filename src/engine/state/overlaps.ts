@@ -13,8 +13,6 @@ const EVER = 0xffff_ffff;
 
 /** The open sends that were there before this session, or come from elsewhere. */
 interface Others {
-  /** Tells when another look is due. */
-  stamp: string;
   /** From id to the place of its content, counted from 1. */
   places: IdTable;
   /** 0 where any content counts as another one. */
@@ -27,9 +25,9 @@ export class Overlaps {
   readonly #first: number;
   /** From an id that stands more than once to its last send here, or to `EVER`. */
   readonly #own = new IdTable();
-  #others: Others = { stamp: '', places: new IdTable(), contents: new BigUint64Array() };
-  /** Sends up to here have been looked at; -1 before the first look. */
-  #seen = -1;
+  #others: Others = { places: new IdTable(), contents: new BigUint64Array() };
+  /** Sends up to here have been looked at, after so many ends; null before the first look. */
+  #seen: { newest: number; ends: number } | null = null;
 
   constructor(
     readonly scope: number,
@@ -72,19 +70,20 @@ export class Overlaps {
   }
 
   #look(): void {
-    // An open send closes by itself, but none opens: where there was none, only a new one counts.
     const seen = this.#seen;
-    this.#seen = this.sends.newest(this.scope, this.kind);
-    if (seen >= 0 && this.#others.places.size === 0 && !this.sends.isOthersSince(seen, this)) return;
+    const newest = this.sends.newest(this.scope, this.kind);
+    const ends = this.sends.endsOfOthers(this.run);
+    this.#seen = { newest, ends };
+    // No send opens but a new one. One that another process has closed counts until the next look.
+    if (seen?.ends === ends && !this.sends.isOthersSince(seen.newest, this)) return;
     const others = [
       ...this.sends.withJob(this.scope, this.kind),
       ...this.sends.inDoubt(this.scope, this.kind),
     ].filter(({ send, run }) => run !== this.run || send < this.#first);
-    const stamp = `${others.length} ${others.map(({ send, job }) => `${send}${job ? 'j' : ''}`).join()}`;
-    if (stamp !== this.#others.stamp) this.#others = { stamp, ...this.#read(others) };
+    this.#others = this.#read(others);
   }
 
-  #read(sends: readonly OpenSend[]): Omit<Others, 'stamp'> {
+  #read(sends: readonly OpenSend[]): Others {
     const rows = this.fingerprints.countOf(sends.map(({ send }) => send));
     const places = new IdTable(rows);
     const contents = new BigUint64Array(rows);
