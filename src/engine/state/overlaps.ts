@@ -25,6 +25,8 @@ export class Overlaps {
   readonly #first: number;
   /** From an id that stands more than once to its last send here, or to `EVER`. */
   readonly #own = new IdTable();
+  /** Of the request that goes out now. */
+  #held: ReadonlySet<bigint> = new Set();
   #others: Others = { places: new IdTable(), contents: new BigUint64Array() };
   /** Sends up to here have been looked at, after so many ends; null before the first look. */
   #seen: { newest: number; ends: number } | null = null;
@@ -46,13 +48,14 @@ export class Overlaps {
    */
   remembered(prints: Prints, shared: ReadonlySet<bigint>): Prints {
     this.#look();
+    this.#held = new Set();
     const { places, contents } = this.#others;
     if (places.size === 0 && this.#own.size === 0) return prints;
-    const held = new Set([...shared].filter((id) => this.#isHeld(id)));
+    this.#held = this.#heldOf(shared);
     const kept = { ids: prints.ids, contents: prints.contents.slice(), records: prints.records.slice() };
     for (const [at, id] of prints.ids.entries()) {
       const place = places.get(id);
-      if (!held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
+      if (!this.#held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
       kept.contents[at] = 0n;
       kept.records[at] = 0n;
     }
@@ -61,12 +64,20 @@ export class Overlaps {
 
   /** They went out. What was held then counts as held until the session ends: which of them is last nobody tells. */
   sent(send: number, shared: ReadonlySet<bigint>): void {
-    for (const id of shared) this.#own.set(id, this.#isHeld(id) ? EVER : send);
+    for (const id of shared) this.#own.set(id, this.#held.has(id) ? EVER : send);
   }
 
-  #isHeld(id: bigint): boolean {
-    const send = this.#own.get(id);
-    return send === EVER || (send !== 0 && this.sends.isOpen(send));
+  /** Those that an earlier request of this session still holds. */
+  #heldOf(shared: ReadonlySet<bigint>): Set<bigint> {
+    const open = new Map([
+      [0, false],
+      [EVER, true],
+    ]);
+    const isOpen = (send: number): boolean => {
+      if (!open.has(send)) open.set(send, this.sends.isOpen(send));
+      return open.get(send)!;
+    };
+    return new Set([...shared].filter((id) => isOpen(this.#own.get(id))));
   }
 
   #look(): void {
