@@ -1,7 +1,18 @@
 /** Options of single commands, and of those that list records. */
 import { DEFAULT_LIMITS } from '../../sandbox/limits.js';
 import type { Table } from './option.js';
-import { countType, duration, FLAG, NAMES_TYPE, pair, path, RATE_TYPE, SIZE_TYPE, text } from './types.js';
+import {
+  countType,
+  duration,
+  FLAG,
+  NAMES_TYPE,
+  pair,
+  path,
+  RATE_TYPE,
+  SIZE_TYPE,
+  text,
+  word,
+} from './types.js';
 
 /** The form of a result. */
 export const RESULT = {
@@ -9,7 +20,7 @@ export const RESULT = {
   ndjson: {
     type: FLAG,
     summary: 'print one JSON object per line: events as they happen, or records',
-    commands: ['import', 'resume', 'lookups', 'jobs', 'runs', 'config list'],
+    commands: ['import', 'resume', 'lookups', 'jobs', 'runs', 'config list', 'sandbox list'],
   },
 } as const satisfies Table;
 
@@ -81,7 +92,11 @@ export const SANDBOX = {
   host: { type: text('address'), default: '127.0.0.1', summary: 'address to listen on' },
   expectToken: { type: text('token'), summary: 'accept only this API key', otherwise: 'any' },
   latency: { type: duration(), summary: 'wait before each answer' },
-  rowsPerSecond: { type: NUMBER, summary: 'rows that a job processes per second', default: DEFAULT_LIMITS.rowsPerSecond },
+  rowsPerSecond: {
+    type: NUMBER,
+    summary: 'rows that a job processes per second',
+    default: DEFAULT_LIMITS.rowsPerSecond,
+  },
   oneJobAtATime: { type: FLAG, summary: 'refuse a second job with 409' },
   maxItems: { type: NUMBER, summary: 'refuse larger requests with 413' },
   maxBytes: { type: SIZE_TYPE, summary: 'refuse larger bodies with 413' },
@@ -94,4 +109,13 @@ export const SANDBOX = {
   },
   seed: { type: countType(), default: 1, summary: 'seed for random faults' },
   lookups: { type: path('file'), summary: 'JSON file with your own lookup lists' },
+} as const satisfies Table;
+
+export const SANDBOX_LIST = {
+  regionOf: {
+    type: word('region', ['default', 'eu']),
+    default: 'default',
+    summary: "which region of the sandbox to list",
+    commands: ['sandbox list'],
+  },
 } as const satisfies Table;

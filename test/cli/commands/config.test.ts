@@ -490,7 +490,10 @@ describe('get, unset and path', () => {
 it.each([
   ['config', 'config needs a subcommand\n  available subcommands: init, list, get, set, unset, path'],
   ['config lst', 'unknown command "config lst"\n  did you mean "profiles config list"?'],
-  ['config wibble', 'unknown command "config wibble"\n  available subcommands: init, list, get, set, unset, path'],
+  [
+    'config wibble',
+    'unknown command "config wibble"\n  available subcommands: init, list, get, set, unset, path',
+  ],
 ])('%s', async (words, message) => {
   expect(await run(words, { cwd: scratch() })).toEqual({
     code: 2,

@@ -388,7 +388,10 @@ describe('an import that sends nothing leaves everything as it was', () => {
     });
     chmodSync(join(cwd, 'config.json'), 0o600);
     const both = await cli(['import', 'c.csv', '--full', '--resume'], { cwd });
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('nothing to --resume')]);
+    expect([both.code, both.stderr]).toEqual([
+      2,
+      expect.stringContaining('--full and --resume cannot be combined'),
+    ]);
     const flags = ['--config', join(cwd, 'config.json'), '--skip-invalid', '--json', ...FAST];
     const first = await cli(['import', 'c.csv', ...flags], { cwd });
     expect([first.code, summaryOf(first.stdout).rows.submitted]).toEqual([5, 1]);

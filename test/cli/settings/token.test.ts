@@ -64,7 +64,9 @@ describe('--token-file', () => {
     expect(settings.origins.token).toBe('flag --token-file');
   });
   it.each([0o644, 0o640, 0o604, 0o666])('is refused with mode %o', async (mode) => {
-    await expect(given('token-of-a-file', mode)).rejects.toThrow(/contains a token, but other users can read it/);
+    await expect(given('token-of-a-file', mode)).rejects.toThrow(
+      /contains a token, but other users can read it/,
+    );
   });
   it('is refused empty, missing, or a folder', async () => {
     await expect(given(' \n')).rejects.toThrow('--token-file token: the file is empty');
