@@ -7,8 +7,8 @@
 import type { Command } from 'commander';
 import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
 import { nearest } from '../engine/nearest.js';
-import { examples, type Flags, type Wire } from './commands/command.js';
-import { COMMANDS, declare } from './commands/index.js';
+import { declare, examples, type Flags, type Wire } from './commands/command.js';
+import { COMMANDS } from './commands/index.js';
 import { usageError } from './commands/usage.js';
 import type { Context, GlobalFlags, World } from './context.js';
 import { writeOut } from './output/write.js';
@@ -93,7 +93,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const called = commandWord(argv, program);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary);
-    if (entry.name === called) await declare(entry, command, wire);
+    if (entry.name === called) await declare(entry, command, wire, COMMANDS);
   }
   for (const command of [program, ...descendants(program)]) {
     command

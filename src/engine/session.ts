@@ -3,10 +3,12 @@
  * and state; what it yields are the events, and its result is worked out from what was recorded. Read `run`: each
  * step is a method below it. What is on disk of the run is in `open-run.ts`.
  */
+import { tap } from './channel.js';
 import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
 import type { ImportDeps, ImportResult } from './import.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
+import type { RequestTotals } from './plan/estimate.js';
 import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
@@ -28,8 +30,7 @@ import {
   leftOutWarnings,
   summarise,
 } from './run/summary.js';
-import { tap } from './send/channel.js';
-import { type CutDeps, chunksOfKind, type Tally, tally } from './send/cutting.js';
+import { type CutDeps, chunksOfKind, tally } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
 import type { StoredRun } from './state/runs.js';
@@ -141,7 +142,7 @@ export class Session {
     return scanned;
   }
 
-  async #plan(scanned: Scanned, tallied: Tally): Promise<Plan> {
+  async #plan(scanned: Scanned, tallied: RequestTotals): Promise<Plan> {
     const { deps, options } = this;
     const plan = planOf(scanned, tallied, (kind) => (deps.scope ? deps.state.pace(deps.scope, kind) : null));
     if (!options.checkProperties) return plan;

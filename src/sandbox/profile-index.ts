@@ -15,11 +15,11 @@ export interface ProfileQuery {
   kind: Kind;
   region: Region;
   /** Text in the identifier, the company or any value, whatever the case. */
-  search?: string;
+  search?: string | undefined;
   /** Default: identifiers, ascending. */
-  sort?: { by: ProfileSort; descending: boolean };
+  sort?: { by: ProfileSort; descending: boolean } | undefined;
   offset?: number;
-  limit?: number;
+  limit?: number | undefined;
 }
 
 export interface ProfileRow {

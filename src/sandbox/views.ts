@@ -62,7 +62,6 @@ export function profileLine(row: ProfileRow): ProfileLine {
 export function profileDetail(
   { kind, region, id, companyId, json }: Profile,
   chapters: readonly (Chapter & { jobId: string | null })[],
-  pending: boolean,
 ): ProfileDetail {
   const fields: ProfileDetail['fields'] = [];
   eachMember(json, 0, (name, from) => {
@@ -88,7 +87,7 @@ export function profileDetail(
         unchanged: chapter.unchanged,
       }),
     );
-  return { kind, region, id, company_id: companyId, pending, fields, upserts: chapters.length, story };
+  return { kind, region, id, company_id: companyId, fields, upserts: chapters.length, story };
 }
 
 export function jobLine({ region, record, phases }: JobView): JobLine {

@@ -183,7 +183,8 @@ export function createWorld(
 
     async profiles(query, patient = false) {
       const { profiles } = store;
-      while (!profiles.advance(clock.now(), patient ? SLICE : Number.MAX_SAFE_INTEGER))
+      const asOf = clock.now(); // or it would run after an import that goes on
+      while (!profiles.advance(asOf, patient ? SLICE : Number.MAX_SAFE_INTEGER))
         await new Promise((resolve) => setImmediate(resolve));
       return profiles.list(query);
     },

@@ -22,9 +22,31 @@ export type Wire = <O>(
   run: (options: O, context: Context) => Promise<ExitCode | Ending>,
 ) => (...commanderArguments: unknown[]) => Promise<void>;
 
-/** A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions. */
+/**
+ * A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions.
+ * `commands` are all there are, for one that tells of the others.
+ */
 export interface CommandModule {
-  define(command: Command, wire: Wire): void;
+  define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void;
+}
+
+export interface CommandEntry {
+  name: string;
+  summary: string;
+  /** Loads the command's file. */
+  load(): Promise<CommandModule>;
+}
+
+/** Declares a command: its arguments, examples and subcommands, and the options that the table gives each of them. */
+export async function declare(
+  entry: CommandEntry,
+  command: Command,
+  wire: Wire,
+  commands: readonly CommandEntry[],
+): Promise<void> {
+  const [{ define }, { declareOptions }] = await Promise.all([entry.load(), import('../options/index.js')]);
+  define(command, wire, commands);
+  declareOptions(command);
 }
 
 /** Adds the `Examples:` section that every command has. Each line is run by a test. */

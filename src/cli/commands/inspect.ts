@@ -4,12 +4,12 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
-import type { Rejection } from '../../engine/model.js';
+import { envelopeBytes, type Rejection } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 import type { ReadOptions } from '../../engine/options.js';
+import { DuplicateFinder } from '../../engine/plan/duplicates.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
 import {
-  DuplicateFinder,
   expandGlobs,
   mappingDraft,
   openInput,
@@ -18,7 +18,6 @@ import {
   spoolStdin,
 } from '../../engine/read/index.js';
 import { keepFirst } from '../../engine/run/summary.js';
-import { envelopeBytes } from '../../engine/send/body.js';
 import { shellWord } from '../../engine/shell.js';
 import type { Context } from '../context.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';

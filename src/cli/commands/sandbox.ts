@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { FAULT_HELP } from '../../sandbox/fault-spec.js';
 import { examples, type Wire } from './command.js';
 import { dataFolder } from './sandbox/data-folder.js';
+import { list, listOptions } from './sandbox/list.js';
 import { reset } from './sandbox/reset.js';
 import { serve, serveOptions } from './sandbox/serve.js';
 import { show, showOptions } from './sandbox/show.js';
@@ -15,6 +16,16 @@ export function define(command: Command, wire: Wire): void {
   ]);
   command.addHelpText('after', `\n${FAULT_HELP}`);
   command.action(wire(serveOptions, serve));
+
+  const listed = command
+    .command('list')
+    .description('list the companies or users that it holds')
+    .argument('<kind>', 'companies or users');
+  examples(listed, [
+    'profiles sandbox list companies --search berlin --sort -updated --limit 20',
+    'profiles sandbox list users --region-of eu --csv',
+  ]);
+  listed.action(wire(listOptions, list));
 
   const shown = command
     .command('show')

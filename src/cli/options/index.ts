@@ -6,14 +6,24 @@ import type { Command } from 'commander';
 import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
 import { COLUMNS, READING, REJECTING, RETRYING, SENDING, WAITING } from './importing.js';
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
-import { COMPLETION, IDENTIFY, INSPECT, JOB, LISTING, RESULT, RUNS, SANDBOX } from './others.js';
+import {
+  COMPLETION,
+  IDENTIFY,
+  INSPECT,
+  JOB,
+  LISTING,
+  RESULT,
+  RUNS,
+  SANDBOX,
+  SANDBOX_LIST,
+} from './others.js';
 
 export { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
 export * from './importing.js';
 export * from './option.js';
 export * from './others.js';
 
-const LISTS = ['lookups', 'jobs', 'runs', 'config list'];
+const LISTS = ['lookups', 'jobs', 'runs', 'config list', 'sandbox list'];
 const WRONG = 'When something goes wrong:';
 
 /** In the order of help. `*` is every command. */
@@ -28,6 +38,7 @@ const GROUPS: readonly Group[] = [
   { heading: null, commands: [], options: { ...JOB, ...RUNS, ...IDENTIFY, ...INSPECT, ...COMPLETION } },
   { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },
+  { heading: null, commands: ['sandbox list'], options: SANDBOX_LIST },
 ];
 
 export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);

@@ -1,7 +1,18 @@
 /** Options of single commands, and of those that list records. */
 import { DEFAULT_LIMITS } from '../../sandbox/limits.js';
 import type { Table } from './option.js';
-import { countType, duration, FLAG, NAMES_TYPE, pair, path, RATE_TYPE, SIZE_TYPE, text } from './types.js';
+import {
+  countType,
+  duration,
+  FLAG,
+  NAMES_TYPE,
+  pair,
+  path,
+  RATE_TYPE,
+  SIZE_TYPE,
+  text,
+  word,
+} from './types.js';
 
 /** The form of a result. */
 export const RESULT = {
@@ -9,7 +20,7 @@ export const RESULT = {
   ndjson: {
     type: FLAG,
     summary: 'print one JSON object per line: events as they happen, or records',
-    commands: ['import', 'resume', 'lookups', 'jobs', 'runs', 'config list'],
+    commands: ['import', 'resume', 'lookups', 'jobs', 'runs', 'config list', 'sandbox list'],
   },
 } as const satisfies Table;
 
@@ -94,4 +105,13 @@ export const SANDBOX = {
   },
   seed: { type: countType(), default: 1, summary: 'seed of everything that is random' },
   lookups: { type: path('file'), summary: 'lookup lists of your own, as a JSON file' },
+} as const satisfies Table;
+
+export const SANDBOX_LIST = {
+  regionOf: {
+    type: word('region', ['default', 'eu']),
+    default: 'default',
+    summary: "the sandbox's region whose profiles are listed",
+    commands: ['sandbox list'],
+  },
 } as const satisfies Table;

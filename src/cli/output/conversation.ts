@@ -3,14 +3,26 @@ import { formatDuration } from '../../engine/duration.js';
 import type { ImportEvent, Summary } from '../../engine/model.js';
 import { createDisplay, lineWidth } from './display.js';
 import { ImportProgress } from './progress.js';
-import type { Reporter, ReporterOptions } from './reporter.js';
 import { safeLine } from './safe.js';
 import { type Styles, stylesFor, usesColour } from './style.js';
 import { failureLines, summaryLines } from './summary-text.js';
-import { type ProgressMode, terminalWidth } from './terminal.js';
+import { type Env, type OutputFlags, type ProgressMode, type TextStream, terminalWidth } from './terminal.js';
 import { writeOut } from './write.js';
 
-interface ConversationOptions extends ReporterOptions {
+export interface Reporter {
+  /** Takes the events in their order. Await it where events are many: it resolves when stdout has taken them. */
+  report(event: ImportEvent): void | Promise<void>;
+  /** Ends the display, with the cursor shown, also after a failure; resolves when all is written. May be called again. */
+  close(): Promise<void>;
+}
+
+interface ConversationOptions {
+  mode: 'text' | 'json' | 'ndjson';
+  stdout: TextStream;
+  stderr: TextStream;
+  env: Env;
+  flags: OutputFlags;
+  clock: { now(): number; monotonic(): number };
   progress: ProgressMode;
   /** Whether stdout has failed: then the summary is said here, whoever was to print it. */
   stdoutLost: () => boolean;

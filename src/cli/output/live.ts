@@ -11,6 +11,8 @@ import ora, { spinners } from 'ora';
 import type { TextStream } from './terminal.js';
 
 const CSI = '\u001b[';
+const HIDE_CURSOR = `${CSI}?25l`;
+const SHOW_CURSOR = `${CSI}?25h`;
 const NO_WRAP = `${CSI}?7l`;
 const WRAP = `${CSI}?7h`;
 const CLEAR_LINE = `${CSI}K`;
@@ -45,15 +47,32 @@ export function startLiveRegion(stream: TextStream, render: (size: RegionSize) =
     return `${lines.join(`\n${INDENT}`)}${up}\r${WRAP}`;
   };
 
-  // Whether anything is animated was decided by `progressMode`, and stdin belongs to those who ask questions.
-  const spinner = ora({ stream, spinner: SPINNER, color: false, isEnabled: true, discardStdin: false });
+  const spinner = ora({
+    stream,
+    spinner: SPINNER,
+    color: false,
+    isEnabled: true, // `progressMode` has decided
+    discardStdin: false, // it belongs to those who ask questions
+    hideCursor: false, // ora's way shows it once more as the process ends, behind whatever was printed last
+  });
   // ora clears before it draws, before others write, and at the end.
   spinner.clear = () => {
     write.call(stream, WIPE, 'utf8');
     spinner.text = text();
     return spinner;
   };
+  // All that makes a frame goes out in one write, or it flickers where a terminal draws in between.
+  const drawFrame = spinner.render.bind(spinner);
+  spinner.render = () => {
+    stream.cork();
+    try {
+      return drawFrame();
+    } finally {
+      stream.uncork();
+    }
+  };
   const redraw = (): unknown => spinner.render();
+  stream.write(HIDE_CURSOR);
   spinner.start();
   stream.on('resize', redraw);
 
@@ -61,5 +80,6 @@ export function startLiveRegion(stream: TextStream, render: (size: RegionSize) =
     if (!spinner.isSpinning) return;
     stream.off('resize', redraw);
     spinner.stop();
+    stream.write(SHOW_CURSOR);
   };
 }

@@ -2,16 +2,9 @@
 import { OutputError } from '../../engine/errors.js';
 import type { ImportEvent } from '../../engine/model.js';
 import { annotate, inGitHubActions } from './annotations.js';
-import { conversation } from './conversation.js';
-import { documentResult, eventResult } from './result.js';
+import { conversation, type Reporter } from './conversation.js';
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
-
-export interface Reporter {
-  /** Takes the events in their order. Await it where events are many: it resolves when stdout has taken them. */
-  report(event: ImportEvent): void | Promise<void>;
-  /** Ends the display, with the cursor shown, also after a failure; resolves when all is written. May be called again. */
-  close(): Promise<void>;
-}
+import { writeJson } from './write.js';
 
 export interface ImportReporter extends Reporter {
   /** Set once something could not be written; the import is to stop then, and its summary still to be reported. */
@@ -90,4 +83,34 @@ function annotations({ env, cwd, stderr }: ReporterOptions): Reporter {
     report: (event) => (event.type === 'summary' ? annotate(event.summary, env, cwd, stderr) : undefined),
     close: async () => {},
   };
+}
+
+/** `--json`: the summary as one document, indented by two spaces whether or not anyone looks: it is short, and logs are read. */
+function documentResult(stdout: TextStream): Reporter {
+  return {
+    report: (event) =>
+      event.type === 'summary' ? writeJson(stdout, JSON.stringify(event.summary, null, 2)) : undefined,
+    close: async () => {},
+  };
+}
+
+/**
+ * `--ndjson`: each event but `progress` and `notice` as a line. Every line has `type`, `time` (ISO 8601) and `version: 1`; then come
+ * the event's own fields. The summary's fields stand beside them, so a reader takes the same paths as in
+ * the document of `--json`.
+ */
+function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
+  return {
+    report: (event) =>
+      event.type === 'progress' || event.type === 'notice'
+        ? undefined
+        : writeJson(stdout, JSON.stringify(eventLine(event, clock.now()))),
+    close: async () => {},
+  };
+}
+
+function eventLine(event: ImportEvent, now: number): Record<string, unknown> {
+  const { type, ...fields } = event;
+  const own = event.type === 'summary' ? event.summary : fields;
+  return { type, time: new Date(now).toISOString(), version: 1, ...own };
 }

@@ -2,10 +2,11 @@
  * Sends chunks in order, at most `concurrency` of them unfinished at a time (contract §3 "Plan, then send",
  * 4 and 5). Each chunk is one flight, from its request to the end of its job.
  */
+
+import { Channel } from '../channel.js';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import type { OpenJob } from '../state/open-jobs.js';
-import { Channel } from './channel.js';
 import type { Chunk } from './chunk.js';
 import { type DeliverDeps, deliver, follow } from './deliver.js';
 import { OtherJobs } from './other-jobs.js';

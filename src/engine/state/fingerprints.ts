@@ -7,8 +7,8 @@
  * not: it also says when the id was last sent, and by whom.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import { FingerprintIndex, type Prints } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
-import { FingerprintIndex, type Prints } from './fingerprint-index.js';
 import { IdTable } from './id-table.js';
 import { SEND, type StateAge } from './sends.js';
 

@@ -2,8 +2,9 @@
  * What must not be remembered of a request that goes out, since something else may still happen to its ids (contract
  * §4 "Across runs"): ids that an unfinished job holds, and ids whose other content has an unknown outcome.
  */
+
+import type { Prints } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
-import type { Prints } from './fingerprint-index.js';
 import type { Fingerprints } from './fingerprints.js';
 import { IdTable } from './id-table.js';
 import type { OpenSend, Sends } from './sends.js';

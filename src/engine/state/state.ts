@@ -6,6 +6,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { FingerprintIndex, Prints } from '../fingerprint-index.js';
 import { KINDS, type Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
@@ -21,7 +22,6 @@ import {
   stateError,
   transaction,
 } from './database.js';
-import type { FingerprintIndex, Prints } from './fingerprint-index.js';
 import { Fingerprints } from './fingerprints.js';
 import { FilesInUse } from './in-use.js';
 import { Jobs } from './jobs.js';

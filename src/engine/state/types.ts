@@ -1,9 +1,9 @@
 /** What can be asked of the state, and its nouns. */
 
+import type { FingerprintIndex, Prints } from '../fingerprint-index.js';
 import type { Kind, RunStatus, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
 import type { StateProblem } from './check.js';
-import type { FingerprintIndex, Prints } from './fingerprint-index.js';
 import type { LaterSends, OpenJobs } from './open-jobs.js';
 import type { StateOverview } from './overview.js';
 import type { RequestRecord } from './requests.js';

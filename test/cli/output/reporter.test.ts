@@ -121,7 +121,7 @@ describe('text', () => {
     const { stderr } = await told([...course.slice(0, -1), ended(withRejections(2))], {
       flags: { quiet: true },
     });
-    expect(stderr).toMatch(/^profiles: completed in part: .*companies\.rejects\.csv\n$/);
+    expect(stderr).toMatch(/^profiles: some rows were rejected: .*companies\.rejects\.csv\n$/);
   });
 
   test('--dry-run: the plan is the result, so it is on stdout, also when quiet', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { planText } from '../../../src/cli/output/plan-text.js';
 import { stylesFor } from '../../../src/cli/output/style.js';
-import { failureLines, summaryLines } from '../../../src/cli/output/summary-text.js';
+import { failureLines, partialWords, summaryLines } from '../../../src/cli/output/summary-text.js';
 import type { Summary } from '../../../src/engine/model.js';
 import { aJob, aPlan, aSummary, withRejections } from '../../support/runs.js';
 
@@ -163,8 +163,27 @@ describe('failureLines', () => {
 
   test('otherwise one sentence with where to look', () => {
     expect(failureLines(withRejections(2), plain)).toEqual([
-      'profiles: completed in part: 999 read = 2 rejected + 997 submitted (997 completed), see companies.rejects.csv',
+      'profiles: some rows were rejected: 999 read = 2 rejected + 997 submitted (997 completed), see companies.rejects.csv',
     ]);
+  });
+});
+
+describe('partialWords: what exit code 5 stands for', () => {
+  test.each<[words: string, over: Partial<Summary>]>([
+    ['some rows were rejected', { rows: { ...aSummary().rows, rejected: 1 } }],
+    [
+      'some rows are short in a job',
+      { rows: { ...aSummary().rows, completed: 996 }, jobs: [aJob({ completed_rows: 996 })] },
+    ],
+    [
+      'some rows were accepted, but the service no longer knows their job',
+      { jobs: [aJob({ status: 'unknown' })] },
+    ],
+    ['some rows were accepted, but the reply names no job to follow', { jobs: [] }],
+  ])('%s', (words, over) => {
+    const summary = aSummary({ status: 'partial', ...over });
+    expect(partialWords(summary)).toBe(words);
+    expect(summaryLines(summary, plain)[0]).toMatch(`! completed in part: ${words} after `);
   });
 });
 

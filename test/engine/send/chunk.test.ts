@@ -1,17 +1,18 @@
 /** Rows cut into requests: by example, by what an earlier session recorded, and for any rows. Long because the properties need their models beside them. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { envelopeBytes, itemsOf, serialise } from '../../../src/engine/send/body.js';
+import { envelopeBytes } from '../../../src/engine/model.js';
+import { itemsOf, serialise } from '../../../src/engine/send/body.js';
 import { type Chunk, type CutRules, cutChunks, halve } from '../../../src/engine/send/chunk.js';
 import { cut, type Item, mergedOf, numbered, rowsOf } from '../support/cut.js';
 import {
   batchesOf,
   duplicatesOf,
-  heldBatchesOf,
   idHash,
   itemOf,
   type Row,
   recordedRange,
+  unchangedBatchesOf,
 } from '../support/rows.js';
 
 const ranges = (chunks: readonly Chunk[]) =>
@@ -288,11 +289,11 @@ describe('rows that the plan found to be held', () => {
         });
         const isHeld = (row: number): boolean => are[row] === 'held';
         const over = { limits: { items, bytes: 1_000_000 }, recorded };
-        const isUnchanged: CutRules['isUnchanged'] = (rows, at) => isHeld(rows.ordinals[at]!);
+        const isUnchanged: CutRules['isUnchanged'] = (rows, at) => isHeld(rows.rows[at]!);
         const apart = await cut(rows, { ...over, isUnchanged }, batch);
         const rules = { kind: 'companies', input: 0, isUnchanged: null, ...over } as const;
         const together: Chunk[] = [];
-        for await (const chunk of cutChunks(heldBatchesOf(rows, isHeld, batch), {
+        for await (const chunk of cutChunks(unchangedBatchesOf(rows, isHeld, batch), {
           ...rules,
           duplicates: duplicatesOf([]),
         })) {

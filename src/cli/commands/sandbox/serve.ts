@@ -14,9 +14,9 @@ import { dataFolder } from './data-folder.js';
 export function serveOptions(words: readonly string[], flags: Flags, context: Context): SandboxOptions {
   const [word] = words;
   if (word !== undefined) {
-    const like = nearest(word, ['show', 'reset']);
+    const like = nearest(word, ['list', 'show', 'reset']);
     throw new UsageError(`sandbox has no subcommand "${word}"`, {
-      hint: like ? `did you mean "profiles sandbox ${like}"?` : 'it has show and reset',
+      hint: like ? `did you mean "profiles sandbox ${like}"?` : 'it has list, show, and reset',
     });
   }
   const { memory, data, host, seed, fault = [], lookups, ...given } = valuesOf(SANDBOX, flags);

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { test as base, expect } from 'vitest';
+import type { FingerprintIndex, Prints } from '../../../../src/engine/fingerprint-index.js';
 import type { Job } from '../../../../src/engine/service/contract.js';
-import type { FingerprintIndex, Prints } from '../../../../src/engine/state/fingerprint-index.js';
 import type { RequestRecord } from '../../../../src/engine/state/requests.js';
 import { openState, type Scope, type State } from '../../../../src/engine/state/state.js';
 

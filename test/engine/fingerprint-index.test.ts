@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FingerprintIndex, type Prints } from '../../../src/engine/state/fingerprint-index.js';
-import { contentsOf, heldBy, printsOf } from './support/state.js';
+import { FingerprintIndex, type Prints } from '../../src/engine/fingerprint-index.js';
+import { contentsOf, heldBy, printsOf } from './state/support/state.js';
 
 describe('FingerprintIndex', () => {
   test('matches an id with the content that was set, and nothing else', () => {
