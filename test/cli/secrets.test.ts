@@ -55,12 +55,12 @@ describe.each(ways)('a token from the %s, %j', (token, flags) => {
 
 describe('a token that is typed', () => {
   it.each([
-    [['config', 'set', 'token'], [{ at: 'API key (not shown): ', type: `${TOKEN}\n` }]],
+    [['config', 'set', 'token'], [{ at: 'API key (hidden): ', type: `${TOKEN}\n` }]],
     [
       ['config', 'init', '--region', 'eu', '--base-url', 'https://api.example.com'],
       [
-        { at: 'Host of lookup lists (https://…): ', type: 'https://lookups.example.com\n' },
-        { at: 'API key, not shown as you type (Enter: none): ', type: `${TOKEN}\n` },
+        { at: 'Host for lookup lists (https://…): ', type: 'https://lookups.example.com\n' },
+        { at: 'API key, hidden as you type [none]: ', type: `${TOKEN}\n` },
       ],
     ],
   ])('%j', async (argv, turns) => {

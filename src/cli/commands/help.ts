@@ -1,4 +1,4 @@
-/** `profiles help [command or topic]`: the same as `--help`, and texts about what no command owns. */
+/** `profiles help [command or topic]`: the same as `--help`, and topics that belong to no single command. */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -33,7 +33,7 @@ async function run(
   return Exit.done;
 }
 
-/** A topic goes before a command of its name: `profiles config --help` shows the command. @throws UsageError */
+/** A topic wins over a command with its name: `profiles config --help` shows the command. @throws UsageError */
 async function textAbout(
   root: Command,
   commands: readonly CommandEntry[],
@@ -64,12 +64,12 @@ function unknown(command: Command, word: string, words: readonly string[]): Usag
   const names = command.commands.map((child) => child.name());
   const all = before.length === 0 ? [...names, ...TOPICS.map(({ name }) => name)] : names;
   const like = nearest(word, all);
-  return new UsageError(`there is no help about "${[...before, word].join(' ')}"`, {
+  return new UsageError(`no help for "${[...before, word].join(' ')}"`, {
     hint: like
       ? `did you mean "${['profiles help', ...before, like].join(' ')}"?`
       : all.length > 0
-        ? `known: ${all.join(', ')}`
-        : `profiles help ${before.join(' ')} tells all there is`,
+        ? `available: ${all.join(', ')}`
+        : `see profiles help ${before.join(' ')}`,
   });
 }
 

@@ -69,7 +69,7 @@ describe('what is offered', () => {
 
   it('every command, at an empty line, with what it does', async () => {
     const { stdout } = await cli(['completion', 'complete', '--', ''], { cwd });
-    expect(stdout).toMatch(/^import\tplan, then send/m);
+    expect(stdout).toMatch(/^import\tplan and send/m);
     expect(stdout).not.toMatch(/^complete\t/m);
   });
   it('global flags behind a command, once each, and its own', async () => {
@@ -136,7 +136,7 @@ describe('scripts', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'profiles: there is no completion for "zhs"\n  did you mean "zsh"?\n',
+      stderr: 'profiles: unknown shell "zhs"\n  did you mean "zsh"?\n',
     });
   });
 });
