@@ -1,4 +1,4 @@
-// Peak memory and time of the plan of many rows whose identifiers repeat.
+// Peak memory and time of one pass over many rows whose identifiers repeat, as the plan makes it.
 import { once } from 'node:events';
 import { createWriteStream, existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { interleave } from './measure.mjs';
 import { megabytes, seconds, table } from './report.mjs';
-import { DATA, importOnce, room } from './workbench.mjs';
+import { DATA, profiles, room, withState } from './workbench.mjs';
 
 export const title = 'Repeated identifiers';
 
@@ -19,16 +19,25 @@ export async function measure({ rows: unit }) {
   const cases = {};
   for (const distinct of [1, DISTINCT * unit]) {
     const file = await repeated(rows, distinct);
-    cases[`${distinct} ${distinct === 1 ? 'identifier' : 'identifiers'}`] = importOnce(file, ['--dry-run']);
+    cases[`${distinct} ${distinct === 1 ? 'identifier' : 'identifiers'}`] = () =>
+      withState((state) => inspected(file, rows - distinct, state));
   }
   const samples = await interleave(cases, 1);
   const lines = Object.entries(samples).map(([name, taken]) => [
     name,
     megabytes(taken.map(({ peak }) => peak)),
     seconds(taken.map(({ wall }) => wall)),
+    seconds(taken.map(({ cpu }) => cpu)),
   ]);
-  const note = `${rows} rows of two columns, \`import --dry-run\`, one run each. It reads such a file twice, to count what would be merged.`;
-  return [table(['', 'peak memory', 'wall'], lines), note].join('\n\n');
+  const note = `${rows} rows of two columns, \`inspect --json\`, one run each.`;
+  return [table(['', 'peak memory', 'wall', 'CPU'], lines), note].join('\n\n');
+}
+
+async function inspected(file, duplicates, state) {
+  const sample = await profiles(['inspect', file, '--json'], { state, stdout: true });
+  const found = JSON.parse(sample.stdout).files[0].duplicates;
+  if (found !== duplicates) throw new Error(`${found} duplicates, expected ${duplicates}`);
+  return sample;
 }
 
 /** A CSV in which the identifiers come in turns, made once. */

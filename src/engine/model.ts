@@ -9,6 +9,15 @@ export type Kind = (typeof KINDS)[number];
 /** The identifier's field for each kind (spec: Company, User). */
 export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;
 
+/** What is around the items in the body of a bulk request (spec: Endpoints 1 and 3). ASCII. */
+export const ENVELOPE = {
+  companies: { open: '{"companies":[', close: ']}' },
+  users: { open: '{"users":[', close: ']}' },
+} as const satisfies Record<Kind, { open: string; close: string }>;
+
+/** Bytes of a request's body beyond its items and the commas between them. */
+export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
+
 export const FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const;
 export type Format = (typeof FORMATS)[number];
 

@@ -3,10 +3,12 @@
  * and state; what it yields are the events, and its result is worked out from what was recorded. Read `run`: each
  * step is a method below it. What is on disk of the run is in `open-run.ts`.
  */
+import { tap } from './channel.js';
 import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
 import type { ImportDeps, ImportResult } from './import.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
+import type { RequestTotals } from './plan/estimate.js';
 import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
@@ -24,10 +26,11 @@ import {
   exitOf,
   isFinished,
   isWithinBound,
+  leftOutRows,
+  leftOutWarnings,
   summarise,
 } from './run/summary.js';
-import { tap } from './send/channel.js';
-import { type CutDeps, chunksOfKind, type Tally, tally } from './send/cutting.js';
+import { type CutDeps, chunksOfKind, tally } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
 import type { StoredRun } from './state/runs.js';
@@ -139,7 +142,7 @@ export class Session {
     return scanned;
   }
 
-  async #plan(scanned: Scanned, tallied: Tally): Promise<Plan> {
+  async #plan(scanned: Scanned, tallied: RequestTotals): Promise<Plan> {
     const { deps, options } = this;
     const plan = planOf(scanned, tallied, (kind) => (deps.scope ? deps.state.pace(deps.scope, kind) : null));
     if (!options.checkProperties) return plan;
@@ -178,7 +181,22 @@ export class Session {
       signal: deps.stop,
       duplicates: scanned.duplicates,
       known: (kind) => this.#known.of(kind),
+      sentLater: (kind) => this.#sentLater(kind),
       recorded: (input) => this.#run.records.filter((r) => r.input === input && r.state !== 'withdrawn'),
+    };
+  }
+
+  /** A retry never overtakes (contract §4): ids that others have sent since are left out. */
+  #sentLater(kind: Kind): ReturnType<CutDeps['sentLater']> {
+    const { state } = this.deps;
+    if (!this.#run.earlier) return null;
+    const { id: run, scope } = this.#run;
+    const later = state.sentLater(run, scope, kind);
+    const repeated = { seq: 0, send: 0 };
+    return (id, repeats) => {
+      const seq = repeats?.seq ?? 0;
+      if (seq !== repeated.seq) Object.assign(repeated, { seq, send: seq && state.lastSend(run, seq) });
+      return later.by(id, repeated.send);
     };
   }
 
@@ -231,7 +249,10 @@ export class Session {
   #isDone(scanned: Scanned): boolean {
     const { records } = this.#run;
     const { unsent = 0 } = countRows(plannedRows(scanned), records);
-    return unsent === 0 && !(this.options.wait && records.some((r) => r.state === 'acknowledged'));
+    return (
+      unsent <= leftOutRows(records) &&
+      !(this.options.wait && records.some((r) => r.state === 'acknowledged'))
+    );
   }
 
   async *#conclude(scanned: Scanned, ending: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
@@ -239,6 +260,8 @@ export class Session {
     const files = await this.#rejecting!.flush();
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
+    const paths = this.#opened.map(({ path }) => path);
+    for (const message of leftOutWarnings(ending.records, paths)) yield this.#warn(message);
     const summary = summarise(ending, {
       run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),

@@ -1,6 +1,6 @@
 /**
  * The embedded service, for tests and rehearsals: all seven operations of the spec over real HTTP on
- * loopback, with its bad days on demand.
+ * loopback, with faults on demand.
  *
  * ```ts
  * const sandbox = await startSandbox();

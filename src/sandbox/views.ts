@@ -1,4 +1,4 @@
-/** What the sandbox holds, in the words of its own API. */
+/** What the sandbox holds, in the form of its API. */
 import type { LedgerEntry } from './ledger.js';
 import type { JobLine, ProfileDetail, ProfileLine, RequestLine, Shown, StoryEntry } from './page/wire.js';
 import { type ProfileRow, plain } from './profile-index.js';
@@ -13,7 +13,7 @@ const LONGEST_CHANGE = 300;
 /** Characters of a profile's line in a list, and of one value there. */
 const LONGEST_PREVIEW = 160;
 const LONGEST_PREVIEW_VALUE = 60;
-/** Upserts, and changed keys of one, that a story tells. */
+/** Upserts, and changed keys of one, that a story lists. */
 const LONGEST_STORY = 100;
 const MOST_CHANGES = 200;
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ProfileQuery } from '../../src/sandbox/profile-index.js';
 import { openStore, type Store } from '../../src/sandbox/store.js';
-import type { Fate } from '../../src/sandbox/timeline.js';
+import type { SimulatedOutcome } from '../../src/sandbox/timeline.js';
 import type { Kind, Region } from '../../src/sandbox/types.js';
 
 function storeIn(dir: string | null = null): Store {
@@ -23,8 +23,8 @@ function accept(
   {
     kind = 'companies',
     region = 'default',
-    fate = { type: 'completed' },
-  }: { kind?: Kind; region?: Region; fate?: Fate } = {},
+    outcome = { type: 'completed' },
+  }: { kind?: Kind; region?: Region; outcome?: SimulatedOutcome } = {},
 ): void {
   const items = rows.map(([id, metadata, companyId = null]) => ({
     id,
@@ -38,7 +38,7 @@ function accept(
     rows: rows.length,
     bytes: 1,
     sha256: `${at} ${rows.length}`,
-    fate,
+    outcome,
   };
   store.transaction(() =>
     store.add({ ...submission, acceptedAt: at, durationMs: 300, properties: {} }, items),
@@ -81,7 +81,7 @@ describe('what is in it', () => {
     accept(store, 1_000, [['a', {}]]);
     accept(store, 1_000, [['u', {}]], { kind: 'users' });
     accept(store, 1_000, [['e', {}]], { region: 'eu' });
-    accept(store, 1_000, [['f', {}]], { fate: { type: 'failed' } });
+    accept(store, 1_000, [['f', {}]], { outcome: { type: 'failed' } });
     accept(store, 5_000, [['late', {}]]);
     expect(list(store, {}, 4_000)).toMatchObject({ total: 1, rows: [{ id: 'a' }] });
     expect(ids(store, { kind: 'users' })).toEqual(['u']);

@@ -47,7 +47,7 @@ export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
 export const optionOf = (long: string | undefined): Entry | undefined =>
   OPTIONS.find((option) => option.long === long);
 
-/** What commander has of its own. */
+/** The options built into commander. */
 export const builtIn = (name: keyof typeof BUILT_IN): Entry =>
   entriesOf({ heading: null, commands: ['*'], options: BUILT_IN }).find((option) => option.name === name)!;
 
@@ -60,7 +60,7 @@ export function declareOptions(command: Command): void {
     if (option.repeatable) declared.argParser((value: string, before: string[] = []) => [...before, value]);
     if (option.heading) declared.helpGroup(option.heading);
     command.addOption(declared.hideHelp(option.hidden === true));
-    // What the config file switches on, a flag switches off.
+    // A flag can turn off what the config file turns on.
     if (option.type.kind === 'flag' && option.config) {
       const off = command.createOption(option.long.replace('--', '--no-')).hideHelp();
       command.addOption(option.heading ? off.helpGroup(option.heading) : off);

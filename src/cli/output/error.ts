@@ -3,7 +3,7 @@ import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../eng
 import { safeJson, safeLine } from './safe.js';
 
 /**
- * The text for stderr: `profiles: <what, where>` and the mend on a line of its own; with `--json` a last
+ * The text for stderr: `profiles: <what, where>` and the hint on a line of its own; with `--json` a last
  * line `{"error":{…}}`; with `--debug` the stack. An error that is not ours is unexpected: exit 1.
  */
 export function errorLines(

@@ -1,6 +1,5 @@
 /** Numbers of the plan that need no second look at the rows. Pure. */
-import type { Kind } from '../model.js';
-import { envelopeBytes } from '../send/body.js';
+import { envelopeBytes, type Kind } from '../model.js';
 
 /** What a scan knows of the rows of one input that would be sent. */
 export interface Volume {
@@ -11,9 +10,18 @@ export interface Volume {
   largestItemBytes: number;
 }
 
+/** Requests of an import, as they were counted or measured. */
+export interface RequestTotals {
+  requests: number;
+  bytes: number;
+  /** Rows that are merged into others of the same identifier. */
+  merged: number;
+  unchanged: number;
+}
+
 /**
  * Requests and bytes of one input when every row is sent by itself. `exact` is false where the byte limit may
- * cut a request short: then the number of requests is the least it can be, and only cutting tells.
+ * cut a request short: then the number of requests is the least it can be, and only chunking tells.
  */
 export function measure(
   volume: Volume,

@@ -2,28 +2,26 @@
  * The plan (contract §3 "Plan, then send", 1 to 3): one pass over all input, in which every row is read,
  * mapped, typed and checked. Nothing is sent by anything in this file.
  */
-
-import type { FilePlan, ImportEvent, Kind, Plan, RejectedRow } from '../model.js';
+import { Channel } from '../channel.js';
 import {
-  DuplicateFinder,
-  type Duplicates,
-  type Known,
-  type OpenedInput,
-  type Pool,
-  type Scan,
-  scanInput,
-} from '../read/index.js';
-import { envelopeBytes } from '../send/body.js';
-import { Channel } from '../send/channel.js';
-import type { Tally } from '../send/cutting.js';
-import { estimateSeconds } from './estimate.js';
+  envelopeBytes,
+  type FilePlan,
+  type ImportEvent,
+  type Kind,
+  type Plan,
+  type RejectedRow,
+} from '../model.js';
+import type { OpenedInput, Pool, Scan } from '../read/index.js';
+import { type KeptRows, type Known, MAX_KEPT_BYTES, scanChanges } from './changes.js';
+import { DuplicateFinder, type Duplicates } from './duplicates.js';
+import { estimateSeconds, type RequestTotals } from './estimate.js';
 
 /** An input that was read to its end once. */
 export interface PlannedInput {
   opened: OpenedInput;
   scan: Scan;
-  /** What the service was known to hold when it was read; undefined when everything is sent. */
-  known: Known | undefined;
+  /** Rows that need not be built from the file; null when all of them must be. */
+  kept: KeptRows | null;
 }
 
 export interface ScanDeps {
@@ -32,7 +30,7 @@ export interface ScanDeps {
   itemLimitBytes: number;
   pool: Pool;
   signal: AbortSignal;
-  /** What the service holds of a kind; undefined when everything is sent. */
+  /** What the service has of a kind; undefined when everything is sent. */
   known(kind: Kind): Known | undefined;
   /** Takes a rejected row of the input with this index to its rejects file. */
   reject(input: number, row: RejectedRow): void;
@@ -53,7 +51,8 @@ export async function* scanAll(
   deps: ScanDeps,
 ): AsyncGenerator<ImportEvent, Scanned> {
   const finders = new Map<Kind, DuplicateFinder>();
-  const inputs: PlannedInput[] = [];
+  const room = { companies: MAX_KEPT_BYTES, users: MAX_KEPT_BYTES };
+  const scanned: PlannedInput[] = [];
   const absent: string[] = [];
   for (const [index, input] of opened.entries()) {
     const finder = finders.get(input.kind) ?? new DuplicateFinder();
@@ -61,14 +60,14 @@ export async function* scanAll(
     const companies = input.kind === 'users' ? finders.get('companies') : undefined;
     let absentHere = 0;
     const events = new Channel<ImportEvent>();
-    const known = deps.known(input.kind);
-    /** Ends the reading when nobody takes its events any more. */
+    /** Ends the reading when its events are no longer taken. */
     const left = new AbortController();
-    const scan = scanInput(input, {
+    const scan = scanChanges(input, {
       hashKey: deps.hashKey,
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
       pool: deps.pool,
-      known,
+      known: deps.known(input.kind),
+      room: room[input.kind],
       signal: AbortSignal.any([deps.signal, left.signal]),
       onRejected: async (row) => {
         deps.reject(index, row);
@@ -100,13 +99,15 @@ export async function* scanAll(
       left.abort();
       await scan.catch(() => {}); // it is thrown below, to a consumer that is still there
     }
-    inputs.push({ opened: input, scan: await scan, known });
+    const found = await scan;
+    room[input.kind] -= found.kept?.bytes ?? 0;
+    scanned.push({ opened: input, ...found });
     if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
   }
-  for (const { opened: input, scan } of inputs) {
-    // Ids that stand more than once are always sent: where there are any, every item may be needed.
-    if (finders.get(input.kind)!.count > 0) scan.changed = null;
-  }
+  // Identifiers that appear more than once are always sent: where there are any, every item may be needed.
+  const inputs = scanned.map((input) =>
+    finders.get(input.opened.kind)!.count > 0 ? { ...input, kept: null } : input,
+  );
   const warnings = inputs.flatMap((input) => input.scan.warnings.map((w) => `${input.opened.path}: ${w}`));
   return { inputs, duplicates: finders, warnings: [...warnings, ...absent] };
 }
@@ -139,8 +140,8 @@ export function filePlanOf({ opened, scan }: Pick<PlannedInput, 'opened' | 'scan
   return { path, kind, format, encoding, delimiter, rows, columns, sample };
 }
 
-/** The `plan` object, from what was scanned and tallied. */
-export function planOf(scanned: Scanned, tallied: Tally, pace: (kind: Kind) => number | null): Plan {
+/** The `plan` object, from what was scanned and the requests that it comes to. */
+export function planOf(scanned: Scanned, totals: RequestTotals, pace: (kind: Kind) => number | null): Plan {
   const files = scanned.inputs.map(filePlanOf);
   const work = [...scanned.duplicates.keys()].map((kind) => ({
     pace: pace(kind),
@@ -151,8 +152,8 @@ export function planOf(scanned: Scanned, tallied: Tally, pace: (kind: Kind) => n
   return {
     files,
     duplicates: [...scanned.duplicates.values()].reduce((sum, { count }) => sum + count, 0),
-    requests: tallied.requests,
-    bytes: tallied.bytes,
+    requests: totals.requests,
+    bytes: totals.bytes,
     estimated_seconds: estimateSeconds(work),
   };
 }

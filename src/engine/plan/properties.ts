@@ -1,4 +1,4 @@
-/** `--check-properties` (contract §3): users' keys held against the service's user properties. Pure. */
+/** `--check-properties` (contract §3): users' keys compared with the service's user properties. Pure. */
 import type { ColumnPlan, PropertyCheck } from '../model.js';
 import { nearest } from '../nearest.js';
 import type { LookupRecord } from '../service/contract.js';
@@ -45,6 +45,6 @@ export function checkProperties(
   return check;
 }
 
-/** A column of JSON objects is no property: its members are, and a column does not name them. */
+/** A column of JSON objects is not a property: its members are, and a column does not name them. */
 const isSpread = ({ column, key, type }: ColumnPlan): boolean =>
   column === 'metadata' && key === 'metadata' && type === 'object';

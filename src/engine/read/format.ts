@@ -1,48 +1,70 @@
-/** CSV, TSV, JSON array or JSON Lines: `--format`, else by content, else by extension. */
-import { InputError } from '../errors.js';
-import type { Format } from '../model.js';
-import { BODY } from './json/array-splitter.js';
+/** What a format of input files is: one object for each, registered in `formats.ts`. */
+import type { ColumnPlan, ColumnType, Format, RejectedRow } from '../model.js';
+import type { ItemBatch } from './batch.js';
+import type { HashOptions } from './item-writer.js';
+import type { RowOptions, ScanPart } from './scan-rows.js';
+import type { Head } from './text/head.js';
+import type { Splitter } from './text/splitter.js';
+import type { InputFile, InputOptions, OpenedInput, RecordBatch, Scan, Schema } from './types.js';
 
-const EXTENSIONS: Record<string, Format> = {
-  csv: 'csv',
-  tsv: 'tsv',
-  tab: 'tsv',
-  json: 'json',
-  ndjson: 'ndjson',
-  jsonl: 'ndjson',
-};
+export interface FormatReader {
+  /** Its formats, by the extensions of files that have them. */
+  readonly extensions: Readonly<Record<string, Format>>;
 
-/** The format that a file's name tells, packed or not; undefined where it tells none. */
-function formatOfName(path: string): Format | undefined {
-  const name = path.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
-  const extension = /\.([a-z]+)$/.exec(name)?.[1];
-  return extension === undefined ? undefined : EXTENSIONS[extension];
+  /**
+   * Tells whether a text is of this format.
+   * @param start the beginning of the text, without leading white space
+   * @param named the format that the file's name tells
+   * @returns null for a text of another format
+   * @throws InputError for a file whose name promises this format and whose text is not
+   */
+  recognize(start: string, named: Format | undefined, path: string): Format | null;
+
+  /**
+   * Tells kind, columns and identifier.
+   * @param text reads the whole text, for what its beginning does not tell
+   * @throws InputError for text that is not of this format; UsageError for options that do not fit it
+   */
+  open(
+    file: InputFile,
+    options: InputOptions,
+    head: Head,
+    text: () => AsyncIterable<Buffer>,
+  ): OpenedInput | Promise<OpenedInput>;
+
+  /** The columns alone: a header, or the fields of the first items. @throws InputError */
+  columns(file: InputFile, head: Head, text: () => AsyncIterable<Buffer>): Promise<string[]>;
+
+  /** A new splitter of text into whole records, in constant memory. */
+  split(input: OpenedInput): Splitter;
+
+  /** The plan's look at records, on any thread: what the rows hold, and why some cannot be sent. */
+  scan(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart;
+
+  /** Adds up what the scan found in the columns or fields. */
+  totals(input: OpenedInput): ColumnTotals;
+
+  /** Makes items of records, on any thread. */
+  build(input: OpenedInput, schema: Schema, hashes: HashOptions): (batch: RecordBatch) => ItemBatch;
+
+  /** The records of a batch as they are in the file, for the rejects file. */
+  original(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
+
+  /** The item of one accepted row as it would be sent, by what `original` or the scan gave. */
+  item(input: OpenedInput, schema: Schema, original: RejectedRow['original']): unknown;
+
+  /** What the numbers of records are called in messages: `line`, `item`. */
+  placeOf(input: OpenedInput): string;
 }
 
-/**
- * @param text beginning of the input, UTF-8
- * @throws InputError for a file that is called JSON and is none
- */
-export function formatOf(input: { path: string; format?: Format | undefined }, text: Buffer): Format {
-  if (input.format) return input.format;
-  const named = formatOfName(input.path);
-  const begin = Math.max(
-    text.findIndex((byte) => byte > 0x20),
-    0,
-  );
-  const start = text.subarray(begin, begin + 4096).toString();
-  // A CSV header may begin with a bracket, but not like this.
-  if (/^\[\s*(?:[[{\]"\d-]|$)/.test(start) && named !== 'csv' && named !== 'tsv') return 'json';
-  if (/^\[\s*(?:\{\s*"|\])/.test(start)) return 'json';
-  if (/^\{\s*(?:"|\}|$)/.test(start)) {
-    const bracket = start.indexOf('[');
-    return bracket > 0 && BODY.test(start.slice(0, bracket)) ? 'json' : 'ndjson';
-  }
-  if (named === 'json') {
-    throw new InputError('is not JSON: it begins with neither [ nor {', {
-      file: input.path,
-      hint: 'if it is CSV, say --format csv',
-    });
-  }
-  return named ?? 'csv';
+export interface ColumnTotals {
+  add(columns: ScanPart['columns']): void;
+  /** Decides the types, once all parts are in. @throws UsageError for a rule that names an unknown field */
+  decide(): { types: ColumnType[] /** Bytes counted too many. */; surplus: number };
+  /** After `decide`. `rows` is the number of rows that were read. */
+  plans(rows: number): ColumnPlan[];
+  /** After `decide`: type of each metadata key. */
+  types(): Scan['types'];
+  /** After `decide`: sentences that begin with a column. */
+  warnings(): string[];
 }

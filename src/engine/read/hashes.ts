@@ -6,7 +6,7 @@ const KEPT = 8;
 /** Texts of up to so many bytes find a ready view of their memory: making one takes as long as a short hash. */
 const READY = 1024;
 
-/** Collects hashes, one call for each text. Equal UTF-8 has equal hashes, however it is handed in. */
+/** Collects hashes, one call for each text. Equal UTF-8 has equal hashes, whether it comes as text or as bytes. */
 export class Hashes {
   /** The key, and room for a text after it. */
   #memory: Buffer;

@@ -1,11 +1,18 @@
 /** Collects the items of a batch: their text back to back, and what identifies each of them. */
+import { ID_FIELD, type Kind } from '../model.js';
+import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
-import { recordHashes } from './record-hashes.js';
-import type { Identified } from './scan-rows.js';
 import { Numbers } from './text/splitter.js';
-import type { ItemBatch, OpenedInput, RecordBatch, RejectedRecord, Schema } from './types.js';
+import type { RecordBatch, RejectedRecord, Schema } from './types.js';
 
-/** Why a row is out whose item no request could hold. */
+/** The JSON text of an item around its values (spec: Company, User): before the identifier, whatever the format. */
+export const headOf = (kind: Kind): string => `{"${ID_FIELD[kind]}":`;
+/** Between identifier and company, and around the members of the metadata. */
+export const COMPANY = ',"company_id":';
+export const METADATA_OPEN = ',"metadata":{';
+export const METADATA_CLOSE = '}';
+
+/** Why a row is rejected whose item no request could hold. */
 export const TOO_LARGE = 'the item is larger than a request may be';
 
 /** Memory that is kept for the next batch; what a batch of huge items needed is given back. */
@@ -19,8 +26,17 @@ export interface HashOptions {
   records: boolean;
 }
 
-/** An item that writes itself. */
-export interface WritesItself extends Identified {
+/** An item that is known by its bytes and writes itself. */
+export interface RawItem {
+  /** Bytes of the item as it would be sent. */
+  readonly size: number;
+  /** The text that it was read from: where in it the identifier is, and the company. */
+  readonly bytes: Buffer;
+  readonly id: number;
+  readonly idEnd: number;
+  /** Equal where there is none. */
+  readonly company: number;
+  readonly companyEnd: number;
   /** Writes `size` bytes. */
   write(target: Buffer, start: number): void;
 }
@@ -33,18 +49,19 @@ export class ItemWriter {
   #length = 0;
   readonly #ends = new Numbers();
   readonly #lines = new Numbers();
-  #ordinals: number[] = [];
+  #rows: number[] = [];
   #rejected: RejectedRecord[] = [];
   readonly #ids: Hashes;
   readonly #contents: Hashes;
   readonly #records: Hashes | null;
   readonly #limit: number;
 
-  constructor(input: OpenedInput, schema: Schema, { hashKey, records }: HashOptions) {
+  /** @param records hashes the records, where those stand for their items */
+  constructor({ itemLimitBytes }: Schema, hashKey: Uint8Array, records: Hashes | null) {
     this.#ids = new Hashes(hashKey, 'id');
     this.#contents = new Hashes(hashKey, 'item');
-    this.#records = records ? recordHashes(input, schema, hashKey) : null;
-    this.#limit = schema.itemLimitBytes;
+    this.#records = records;
+    this.#limit = itemLimitBytes;
   }
 
   /** Forgets what was written, whether or not it was finished. */
@@ -52,7 +69,7 @@ export class ItemWriter {
     this.#batch = batch;
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
     this.#length = 0;
-    this.#ordinals = [];
+    this.#rows = [];
     this.#rejected = [];
     for (const collected of [this.#ends, this.#lines, this.#ids, this.#contents, this.#records]) {
       collected?.take();
@@ -70,8 +87,8 @@ export class ItemWriter {
     return true;
   }
 
-  /** Likewise, for an item that writes itself. */
-  addPlain(number: number, item: WritesItself): boolean {
+  /** The same, for an item that writes itself. */
+  addPlain(number: number, item: RawItem): boolean {
     if (item.size > this.#limit) return false;
     this.#reserve(item.size);
     item.write(this.#bytes, this.#length);
@@ -86,7 +103,7 @@ export class ItemWriter {
     this.#length += bytes;
     this.#ends.push(this.#length);
     this.#lines.push(lines[number]!);
-    this.#ordinals.push(first + number);
+    this.#rows.push(first + number);
     this.#contents.addBytes(this.#bytes, start, this.#length);
     this.#records?.addBytes(text, spans[2 * number]!, spans[2 * number + 1]!);
   }
@@ -101,12 +118,12 @@ export class ItemWriter {
       items: Uint8Array.from(this.#bytes.subarray(0, this.#length)),
       ends: this.#ends.take(),
       lines: this.#lines.take(),
-      ordinals: Float64Array.from(this.#ordinals),
+      rows: Float64Array.from(this.#rows),
       ids: this.#ids.take(),
       contents: this.#contents.take(),
-      records: this.#records?.take() ?? new BigUint64Array(this.#ordinals.length),
-      held: null,
-      read: this.#ordinals.length + this.#rejected.length,
+      records: this.#records?.take() ?? new BigUint64Array(this.#rows.length),
+      unchanged: null,
+      read: this.#rows.length + this.#rejected.length,
       rejected: this.#rejected,
     };
   }

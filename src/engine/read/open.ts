@@ -1,23 +1,12 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
-import type { ColumnType } from '../model.js';
-import type { ReadOptions } from '../options.js';
-import { openCsv } from './csv/open.js';
-import { formatOf } from './format.js';
-import { openJson } from './json/open.js';
-import { constantsOf, targetsOf } from './mapping/targets.js';
+import { NO_RULES, NUMBERS } from '../options.js';
+import { formatOf, readerOf } from './formats.js';
+import { constantsOf } from './mapping/targets.js';
+import { toUtf8 } from './text/encoding.js';
 import { readHead } from './text/head.js';
-import type { OpenedInput } from './types.js';
-
-export interface InputOptions extends Omit<ReadOptions, 'paths'> {
-  /** As the user wrote it; `-` for stdin. */
-  path: string;
-  /** Where the bytes are; relative to `cwd`. For stdin, what `spoolStdin` gave. */
-  location: string;
-  cwd: string;
-  /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
-  decidedTypes?: readonly ColumnType[] | undefined;
-}
+import { readBytes, type SourceFile } from './text/source.js';
+import type { InputFile, InputOptions, OpenedInput } from './types.js';
 
 /**
  * Looks at the beginning of an input.
@@ -26,22 +15,33 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
 export async function openInput(options: InputOptions, signal?: AbortSignal): Promise<OpenedInput> {
   const location = resolve(options.cwd, options.location);
   const head = await readHead({ path: options.path, location }, options.encoding, signal);
-  const common = {
-    path: options.path,
-    location,
-    encoding: head.encoding,
-    compression: head.compression,
-    maxCellBytes: options.maxCellBytes,
-    rules: options.rules,
-    decidedTypes: options.decidedTypes,
-    stamp: head.stamp,
-  };
-  constantsOf(options.rules); // a rule that cannot hold is told now
+  const { encoding, compression, stamp } = head;
+  const { path, maxCellBytes, rules, decidedTypes } = options;
+  const constants = constantsOf(rules);
   const format = formatOf(options, head.text);
-  if (format === 'csv' || format === 'tsv') {
-    const opened = { ...common, ...(await openCsv(options, head, format)) };
-    targetsOf(opened); // rules that do not fit the header are told now
-    return opened;
-  }
-  return openJson({ ...common, format }, options, head.text, signal);
+  const file: InputFile = {
+    path,
+    location,
+    format,
+    encoding,
+    compression,
+    rules,
+    constants,
+    maxCellBytes,
+    decidedTypes,
+    stamp,
+  };
+  return readerOf(file).open(file, options, head, () => toUtf8(readBytes(file, signal), encoding));
+}
+
+/** The columns alone, before it is known what the rows are: a header, or the fields of the first JSON items. @throws InputError */
+export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promise<string[]> {
+  const head = await readHead(source, undefined, signal);
+  const { encoding, compression, stamp } = head;
+  const format = formatOf(source, head.text);
+  const maxCellBytes = NUMBERS.maxCellBytes.default;
+  const { path, location } = source;
+  const file = { path, location, format, encoding, compression, stamp, maxCellBytes };
+  const text = () => toUtf8(readBytes(file, signal), encoding);
+  return readerOf(file).columns({ ...file, rules: NO_RULES, constants: [] }, head, text);
 }

@@ -1,47 +1,105 @@
-/** The records of an input, in batches: file, decompression, encoding and cutting put together. */
-import { InputError } from '../errors.js';
-import { CsvSplitter } from './csv/splitter.js';
-import { ArraySplitter } from './json/array-splitter.js';
-import { NdjsonSplitter } from './json/ndjson-splitter.js';
-import { BadTextError, toUtf8 } from './text/encoding.js';
-import { changedMeanwhile, openFile, readBytes, type Tally } from './text/source.js';
-import type { Splitter } from './text/splitter.js';
-import type { OpenedInput, RecordBatch } from './types.js';
-
-function splitterOf(input: OpenedInput): Splitter {
-  if (input.format === 'ndjson') return new NdjsonSplitter(input.path);
-  if (input.format === 'json') return new ArraySplitter(input.path, { body: input.body !== null });
-  return new CsvSplitter({ ...input, delimiter: input.delimiter! }, { header: true });
-}
+/** The rows of an input: as records, as items, and as they are in the file. */
+import type { RejectedRow } from '../model.js';
+import { type ItemBatch, rangesOf, select } from './batch.js';
+import { readerOf } from './formats.js';
+import type { HashOptions } from './item-writer.js';
+import { toUtf8 } from './text/encoding.js';
+import { readBytes, Tally } from './text/source.js';
+import { splitText } from './text/splitter.js';
+import type { Marks, OpenedInput, RecordBatch, Schema } from './types.js';
+import type { Pool } from './workers/pool.js';
+import { createTask } from './workers/protocol.js';
 
 /**
  * All records of the input in order. Closes the file when its consumer stops early.
- * @throws InputError for text that cannot be read; the signal's reason when aborted
+ * @throws InputError for text that cannot be read, and a file that was written to since it was opened; the signal's
+ * reason when aborted
  */
-export async function* readRecords(
+export function readRecords(
   input: OpenedInput,
   options: { signal?: AbortSignal | undefined; tally?: Tally | undefined } = {},
 ): AsyncGenerator<RecordBatch> {
-  await refuseChanged(input);
-  const splitter = splitterOf(input);
-  try {
-    for await (const text of toUtf8(readBytes(input, options.signal, options.tally), input.encoding)) {
-      const batch = splitter.push(text);
-      if (batch) yield batch;
-    }
-  } catch (error) {
-    if (!(error instanceof BadTextError)) throw error;
-    throw new InputError(error.sentence, { file: input.path, line: splitter.line, hint: error.hint });
-  }
-  const last = splitter.end();
-  if (last) yield last;
+  const text = toUtf8(readBytes(input, options.signal, options.tally), input.encoding);
+  return splitText(text, readerOf(input).split(input), input.path);
 }
 
-/** A plan holds for the file that was planned. */
-async function refuseChanged(input: OpenedInput): Promise<void> {
-  const { handle, stamp } = await openFile(input);
-  await handle.close();
-  if (stamp.size !== input.stamp.size || stamp.mtimeMs !== input.stamp.mtimeMs) {
-    throw changedMeanwhile(input.path);
+export interface BuildOptions extends HashOptions {
+  pool: Pool;
+  /** Of the scan: bytes that are not the scanned ones are refused before an item is made of them. */
+  planned?: Marks | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * The second pass: items in input order, typed as the plan decided. Rows that the scan rejected are rejected here too,
+ * with the same reasons. Stopping early closes the file.
+ * @throws InputError; the signal's reason when aborted
+ */
+export async function* buildItems(
+  input: OpenedInput,
+  schema: Schema,
+  options: BuildOptions,
+): AsyncGenerator<ItemBatch> {
+  const { hashKey, records, signal } = options;
+  const tally = new Tally(options.planned);
+  const spec = { pass: 'build' as const, input, schema, hashKey, records };
+  yield* options.pool.run(spec, readRecords(input, { signal, tally }), signal);
+}
+
+/** Items of some rows, by their numbers in ascending order, and their rejections. */
+export async function* buildRows(
+  input: OpenedInput,
+  schema: Schema,
+  rows: readonly number[],
+  options: Pick<BuildOptions, 'hashKey' | 'planned' | 'signal'>,
+): AsyncGenerator<ItemBatch> {
+  const task = createTask({ pass: 'build', input, schema, hashKey: options.hashKey, records: false });
+  for await (const { batch, wanted } of batchesWith(input, rows, options)) {
+    const built = task(batch);
+    const numbers = new Set(wanted);
+    const places = [...built.rows.keys()].filter((at) => numbers.has(built.rows[at]!));
+    const rejected = built.rejected.filter(({ row }) => numbers.has(row));
+    yield { ...select(built, rangesOf(places)), read: wanted.length, rejected };
+  }
+}
+
+/** A row as it is in the file, and its number among all records, from 0. */
+export interface OriginalRow extends Pick<RejectedRow, 'line' | 'original'> {
+  row: number;
+}
+
+/**
+ * Rows as they are in the file, by their numbers in ascending order: for reporting rows that the service refused after
+ * they were sent.
+ * @throws InputError; the signal's reason when aborted
+ */
+export async function* readRows(
+  input: OpenedInput,
+  rows: readonly number[],
+  options: Pick<BuildOptions, 'signal' | 'planned'> = {},
+): AsyncGenerator<OriginalRow> {
+  for await (const { batch, wanted } of batchesWith(input, rows, options)) {
+    const originals = readerOf(input).original(batch, input);
+    for (const row of wanted) {
+      const number = row - batch.first;
+      yield { row, line: batch.lines[number]!, original: originals[number]! };
+    }
+  }
+}
+
+/** Batches that hold one of the rows, as far as needed. The rest of the input is split but not parsed. */
+async function* batchesWith(
+  input: OpenedInput,
+  rows: readonly number[],
+  { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'>,
+): AsyncGenerator<{ batch: RecordBatch; wanted: number[] }> {
+  let next = 0;
+  if (rows.length === 0) return;
+  for await (const batch of readRecords(input, { signal, tally: new Tally(planned) })) {
+    const end = batch.first + batch.lines.length;
+    const from = next;
+    while (next < rows.length && rows[next]! < end) next++;
+    if (next > from) yield { batch, wanted: rows.slice(from, next) };
+    if (next === rows.length) return;
   }
 }

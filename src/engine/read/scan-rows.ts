@@ -1,25 +1,37 @@
 /** What the scan of a batch keeps of its rows, whatever their format. */
-
 import type { RejectedRow } from '../model.js';
+import type { ChangeDetector, ChangedPart, KnownItems } from './change-detector.js';
 import { Hashes } from './hashes.js';
-import type { ItemWriter } from './item-writer.js';
-import { ROUNDED_ID, type ScanPart } from './parts.js';
-import { type Held, Sifter } from './sifter.js';
+import type { ItemWriter, RawItem } from './item-writer.js';
+import type { Evidence } from './mapping/stats.js';
 import { Numbers } from './text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 
-/** An item that is known by its bytes. */
-export interface Identified {
-  /** Of the item as it would be sent. */
-  readonly size: number;
-  /** The text that it was read from: where in it the identifier stands, and the company. */
-  readonly bytes: Buffer;
-  readonly id: number;
-  readonly idEnd: number;
-  /** Equal where there is none. */
-  readonly company: number;
-  readonly companyEnd: number;
+/** What a batch contributes to the scan. Plain data: it is made on any thread and added up on one. */
+export interface ScanPart {
+  read: number;
+  rejected: RejectedRecord[];
+  /** Of the accepted rows: UTF-8 bytes of their items, with every inferred column taken as text. */
+  bytes: number;
+  largest: number;
+  /** Keyed hashes of the accepted rows' identifiers. */
+  ids: BigUint64Array<ArrayBuffer>;
+  /** The first accepted row; null when there is none. */
+  sample: { row: number; original: RejectedRow['original'] } | null;
+  /** Numbers of rows whose size is within the limit only if some columns turn out as numbers. */
+  unsettled: number[];
+  /** Users, where they are wanted: the companies that the accepted rows name, hashed as a company row's identifier is. */
+  companies: BigUint64Array<ArrayBuffer> | null;
+  /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
+  rounded: { first: Evidence | null; count: number };
+  /** What the columns or fields hold, for the totals of the format. */
+  columns: readonly unknown[];
+  /** Which accepted rows are unchanged; null where that was not asked, or cannot be told. */
+  changes: ChangedPart | null;
 }
+
+/** What spreadsheets make of a long number: `1.23E+11`. */
+const ROUNDED_ID = /^[+-]?\d(?:[.,]\d+)?E\+\d+$/i;
 
 /** Whether a text has the sign that no rounded number lacks, and so deserves a closer look. */
 function mayBeRounded(bytes: Uint8Array, start: number, end: number): boolean {
@@ -35,18 +47,18 @@ export interface RowOptions {
   itemLimitBytes: number;
   /** Users: whether the companies that they name are wanted. */
   companies: boolean;
-  /** What the service is known to hold; null when everything will be sent. */
-  held: Held | null;
+  /** What the service is known to have; null when everything will be sent. */
+  known: KnownItems | null;
 }
 
 /** One batch after the other. */
 export class ScanRows {
   readonly #ids: Hashes;
   readonly #companies: Hashes | null;
-  readonly #sifter: Sifter | null;
-  /** Numbers of the accepted rows, where they are sifted. */
+  readonly #detector: ChangeDetector | null;
+  /** Numbers of the accepted rows, where changes are detected. */
   readonly #accepted = new Numbers();
-  #sifting = false;
+  #detecting = false;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
   #rounded: ScanPart['rounded'] = { first: null, count: 0 };
@@ -55,16 +67,16 @@ export class ScanRows {
   #largest = 0;
   #sample = -1;
 
-  constructor(input: OpenedInput, { hashKey, companies, held }: RowOptions) {
+  constructor(input: OpenedInput, { hashKey, companies }: RowOptions, detector: ChangeDetector | null) {
     this.#ids = new Hashes(hashKey, 'id');
     this.#companies = companies && input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
-    this.#sifter = held && new Sifter(input, held, hashKey);
+    this.#detector = detector;
   }
 
   /** Forgets the batch before, whether or not it was finished. */
   begin(batch: RecordBatch): void {
     this.#batch = batch;
-    this.#sifting = this.#sifter !== null && !this.#sifter.full;
+    this.#detecting = this.#detector !== null && !this.#detector.full;
     this.#rejected = [];
     this.#rounded = { first: null, count: 0 };
     this.#unsettled = [];
@@ -77,7 +89,7 @@ export class ScanRows {
     this.#rejected.push(row);
   }
 
-  /** A row whose size can only be judged at the end. */
+  /** A row whose size is only known at the end. */
   leaveOpen(number: number): void {
     this.#unsettled.push(this.#batch!.first + number);
   }
@@ -85,16 +97,16 @@ export class ScanRows {
   /** `company` is empty where a row names none. */
   accept(number: number, id: string, company: string, size: number): void {
     this.#note(number, id);
-    if (!this.#sifting) this.#ids.add(id);
+    if (!this.#detecting) this.#ids.add(id);
     if (company !== '') this.#companies?.add(company);
     this.#count(number, size);
   }
 
-  /** Likewise, for an item that is known by its bytes. */
-  acceptPlain(number: number, item: Identified): void {
+  /** The same, for an item that is known by its bytes. */
+  acceptPlain(number: number, item: RawItem): void {
     const { bytes, id, idEnd, company, companyEnd, size } = item;
     if (mayBeRounded(bytes, id, idEnd)) this.#note(number, bytes.toString('utf8', id, idEnd));
-    if (!this.#sifting) this.#ids.addBytes(bytes, id, idEnd);
+    if (!this.#detecting) this.#ids.addBytes(bytes, id, idEnd);
     if (companyEnd > company) this.#companies?.addBytes(bytes, company, companyEnd);
     this.#count(number, size);
   }
@@ -108,14 +120,14 @@ export class ScanRows {
 
   #count(number: number, size: number): void {
     if (this.#sample < 0) this.#sample = number;
-    if (this.#sifting) this.#accepted.push(number);
+    if (this.#detecting) this.#accepted.push(number);
     this.#bytes += size;
     if (size > this.#largest) this.#largest = size;
   }
 
   /**
-   * @param originalOf a row of the batch as it stands in the input
-   * @param append appends the item of an accepted row, under the types that are held
+   * @param originalOf a row of the batch as it is in the file
+   * @param append appends the item of an accepted row, under the types of `known`
    */
   finish(
     columns: ScanPart['columns'],
@@ -124,19 +136,20 @@ export class ScanRows {
   ): ScanPart {
     const batch = this.#batch!;
     const { first } = batch;
-    const sifted = this.#sifting ? this.#sifter!.sift(batch, this.#accepted.take(), append) : null;
+    const found = this.#detecting ? this.#detector!.detect(batch, this.#accepted.take(), append) : null;
     return {
       read: batch.lines.length,
       rejected: this.#rejected,
       bytes: this.#bytes,
       largest: this.#largest,
-      ids: sifted?.ids ?? this.#ids.take(),
-      sample: this.#sample < 0 ? null : { ordinal: first + this.#sample, original: originalOf(this.#sample) },
+      ids: found?.ids ?? this.#ids.take(),
+      sample: this.#sample < 0 ? null : { row: first + this.#sample, original: originalOf(this.#sample) },
       unsettled: this.#unsettled,
       companies: this.#companies?.take() ?? null,
       rounded: this.#rounded,
       columns,
-      sifted: sifted?.part ?? null,
+      // What is left open until the end is in no part.
+      changes: this.#unsettled.length > 0 ? null : (found?.part ?? null),
     };
   }
 }

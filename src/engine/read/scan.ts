@@ -1,11 +1,14 @@
 /** The first pass: every row read, mapped, typed and checked. Nothing is kept of them but what the plan says. */
 import type { RejectedRow } from '../model.js';
-import { ChangedRows, type Known } from '../plan/changed.js';
-import { buildOrdinals } from './ordinals.js';
-import { readRecords } from './records.js';
-import { ScanTotal } from './scan-total.js';
+import type { ItemBatch } from './batch.js';
+import type { ChangedPart, KnownItems } from './change-detector.js';
+import type { ColumnTotals } from './format.js';
+import { readerOf } from './formats.js';
+import { buildRows, readRecords } from './records.js';
+import type { ScanPart } from './scan-rows.js';
 import { Tally } from './text/source.js';
-import type { OpenedInput, Scan } from './types.js';
+import type { OpenedInput, Scan, Schema } from './types.js';
+import { quoted } from './wording.js';
 import type { Pool } from './workers/pool.js';
 
 export interface ScanOptions {
@@ -14,10 +17,8 @@ export interface ScanOptions {
   /** An item of more bytes than this is a rejected row. */
   itemLimitBytes: number;
   pool: Pool;
-  /** What need not be sent again: then rows that must be are kept, where that can be told in one pass. */
-  known?: Known | undefined;
   signal?: AbortSignal | undefined;
-  /** Called in input order, but for rows whose size could only be judged at the end. */
+  /** Called in input order, except for rows whose size is only known at the end. */
   onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
   /** Rows read so far, and bytes of the file. */
   onProgress?: ((rows: number, bytes: number) => void) | undefined;
@@ -27,39 +28,139 @@ export interface ScanOptions {
   collectCompanies?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
 }
 
+/** What need not be sent again, and what is told of it. */
+export interface ChangeOptions {
+  known: KnownItems;
+  /** Takes the rows of each batch, in input order; null where those of a batch could not be told. */
+  onChanges: (part: ChangedPart | null) => void;
+}
+
 /**
  * Reads the whole input once.
  * @throws InputError for an input that cannot be read as a whole; UsageError for a rule that names an
  * unknown field of a JSON input; the signal's reason when aborted
  */
-export async function scanInput(input: OpenedInput, options: ScanOptions): Promise<Scan> {
-  const { hashKey, itemLimitBytes } = options;
+export async function scanInput(
+  input: OpenedInput,
+  options: ScanOptions,
+  changes?: ChangeOptions,
+): Promise<Scan> {
+  const { hashKey, itemLimitBytes, signal } = options;
   const tally = new Tally();
-  const total = new ScanTotal(input, itemLimitBytes);
-  const changed = new ChangedRows(input, options.known);
+  const totals = new ScanTotals(input, itemLimitBytes);
   const companies = options.collectCompanies !== undefined;
-  const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, held: changed.held };
-  const batches = readRecords(input, { signal: options.signal, tally });
-  for await (const part of options.pool.run(spec, batches, options.signal)) {
-    total.add(part);
-    changed.add(part.sifted);
+  const known = changes?.known ?? null;
+  const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
+  for await (const part of options.pool.run(spec, readRecords(input, { signal, tally }), signal)) {
+    totals.add(part);
+    changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);
     if (part.companies) options.collectCompanies?.(part.companies);
     for (const row of part.rejected) await options.onRejected?.(row);
-    options.onProgress?.(total.rows.read, tally.size);
+    options.onProgress?.(totals.rows.read, tally.size);
   }
-  const schema = total.schema();
-  if (total.unsettled.length > 0) {
-    for await (const batch of buildOrdinals(input, schema, total.unsettled, {
+  const schema = totals.schema();
+  if (totals.unsettled.length > 0) {
+    for await (const batch of buildRows(input, schema, totals.unsettled, {
       ...options,
       planned: tally.marks,
     })) {
-      total.settle(batch);
+      totals.settle(batch);
       options.collectIds?.(batch.ids);
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }
-  // What was left open until now is in no part.
-  const whole = total.unsettled.length === 0;
-  return { ...total.finish(tally), changed: whole ? changed.decide(schema) : null };
+  return totals.finish(tally);
+}
+
+/** Adds up what the batches of a scan found. */
+class ScanTotals {
+  readonly rows = { read: 0, rejected: 0 };
+  readonly unsettled: number[] = [];
+  readonly #input: OpenedInput;
+  readonly #schema: Schema;
+  readonly #columns: ColumnTotals;
+  #bytes = 0;
+  #largest = 0;
+  #rounded: ScanPart['rounded'] = { first: null, count: 0 };
+  #first: ScanPart['sample'] = null;
+  /** The first item, where it was only known once the types were decided. */
+  #built: string | null = null;
+
+  constructor(input: OpenedInput, itemLimitBytes: number) {
+    this.#input = input;
+    this.#schema = { types: [], itemLimitBytes };
+    this.#columns = readerOf(input).totals(input);
+  }
+
+  add(part: ScanPart): void {
+    this.rows.read += part.read;
+    this.rows.rejected += part.rejected.length;
+    this.#bytes += part.bytes;
+    this.#largest = Math.max(this.#largest, part.largest);
+    this.#first ??= part.sample;
+    for (const row of part.unsettled) this.unsettled.push(row);
+    this.#rounded = {
+      first: this.#rounded.first ?? part.rounded.first,
+      count: this.#rounded.count + part.rounded.count,
+    };
+    this.#columns.add(part.columns);
+  }
+
+  /** Once all parts are in. @throws UsageError for a rule that names an unknown field */
+  schema(): Schema {
+    const { types, surplus } = this.#columns.decide();
+    this.#bytes -= surplus;
+    this.#schema.types = types;
+    return this.#schema;
+  }
+
+  /** Counts rows whose size depended on the types. */
+  settle(batch: ItemBatch): void {
+    this.rows.rejected += batch.rejected.length;
+    this.#bytes += batch.items.length;
+    const [row] = batch.rows;
+    if (row !== undefined && (this.#first === null || row < this.#first.row)) {
+      this.#built ??= Buffer.from(batch.items.subarray(0, batch.ends[0])).toString();
+    }
+    let start = 0;
+    for (const end of batch.ends) {
+      this.#largest = Math.max(this.#largest, end - start);
+      start = end;
+    }
+  }
+
+  finish(tally: Tally): Scan {
+    return {
+      digest: tally.digest(),
+      marks: tally.marks,
+      size: tally.size,
+      rows: this.rows,
+      bytes: this.#bytes,
+      largestItemBytes: this.#largest,
+      columns: this.#columns.plans(this.rows.read),
+      schema: this.#schema,
+      sample: this.#sample(),
+      warnings: this.#warnings(),
+      types: this.#columns.types(),
+    };
+  }
+
+  #sample(): unknown {
+    if (this.#built !== null) return JSON.parse(this.#built);
+    return this.#first && readerOf(this.#input).item(this.#input, this.#schema, this.#first.original);
+  }
+
+  #warnings(): string[] {
+    const warnings = this.#columns.warnings();
+    if (this.rows.read === 0) warnings.push('no rows');
+    const { first, count } = this.#rounded;
+    if (first) {
+      const more = count === 1 ? '' : ` (and ${count - 1} more)`;
+      warnings.push(
+        `${readerOf(this.#input).placeOf(this.#input)} ${first.line}${more}: the identifier ${quoted(first.text)} looks rounded by a spreadsheet; format its column as text and export it again`,
+      );
+    }
+    return warnings;
+  }
 }

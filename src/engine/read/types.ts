@@ -1,7 +1,17 @@
-/** What the stages of an input hand to each other. All of it can be posted to a worker thread. */
+/** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 import type { ColumnPlan, ColumnType, Format, Kind, RejectedRow } from '../model.js';
-import type { MappingRules } from './mapping/rules.js';
-import type { SiftedPart } from './sifter.js';
+import type { MappingRules, ReadOptions } from '../options.js';
+import type { Target } from './mapping/targets.js';
+
+export interface InputOptions extends Omit<ReadOptions, 'paths'> {
+  /** As the user wrote it; `-` for stdin. */
+  path: string;
+  /** Where the bytes are; relative to `cwd`. For stdin, what `spoolStdin` gave. */
+  location: string;
+  cwd: string;
+  /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
+  decidedTypes?: readonly ColumnType[] | undefined;
+}
 
 export type Compression = 'gzip' | 'zstd';
 
@@ -11,7 +21,7 @@ export type Compression = 'gzip' | 'zstd';
  */
 export type Marks = readonly string[];
 
-/** An input whose form is known. Plain data: a later process can go on with it. */
+/** An input whose form is known. Plain data. */
 export interface OpenedInput {
   /** As the user wrote it, `-` for stdin: what messages and reports show. */
   path: string;
@@ -26,10 +36,14 @@ export interface OpenedInput {
   delimiter: string | null;
   /** CSV: the header, trimmed. JSON: fields of the first items, those of `metadata` included. */
   columns: string[];
-  /** Where the identifier and a user's company stand; the company may be absent. */
+  /** Where each column goes, by position. JSON: empty, since fields are met one by one. */
+  targets: Target[];
+  /** Where the identifier and a user's company are; the company may be absent. */
   idColumn: string;
   companyIdColumn: string | null;
   rules: MappingRules;
+  /** Metadata that every item gets: keys and JSON texts. */
+  constants: [key: string, json: string][];
   /** Bytes of UTF-8 that a cell may have. */
   maxCellBytes: number;
   /** JSON: the array is a member of an object, as in the service's bodies. */
@@ -40,6 +54,12 @@ export interface OpenedInput {
   stamp: { size: number; mtimeMs: number };
 }
 
+/** What is known of an input before its format looks at the text. */
+export type InputFile = Omit<
+  OpenedInput,
+  'kind' | 'delimiter' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn' | 'body'
+>;
+
 /** What the plan decided and the build pass needs, beside the input. */
 export interface Schema {
   /** CSV: one type for each column, by position. JSON: empty, since its values have types. */
@@ -48,7 +68,7 @@ export interface Schema {
   itemLimitBytes: number;
 }
 
-/** Whole records, cut from the input and not yet parsed. */
+/** Whole records, split from the input and not yet parsed. */
 export interface RecordBatch {
   /** UTF-8, in an ArrayBuffer of its own. */
   bytes: Uint8Array<ArrayBuffer>;
@@ -58,43 +78,20 @@ export interface RecordBatch {
   spans: Uint32Array<ArrayBuffer>;
   /** JSON: the line of the file on which each record begins. */
   fileLines: Uint32Array<ArrayBuffer> | null;
-  /** How many records of the input stand before this batch. */
+  /** How many records of the input come before this batch. */
   first: number;
 }
 
 /** A rejected row and its number among all records of the file, from 0. */
 export interface RejectedRecord extends RejectedRow {
-  ordinal: number;
-}
-
-/** Items ready to be sent, back to back. */
-export interface ItemBatch {
-  /** JSON texts of the items, without separators. */
-  items: Uint8Array<ArrayBuffer>;
-  /** End of each item in `items`. */
-  ends: Uint32Array<ArrayBuffer>;
-  /** Line on which each item's record begins (item number in a JSON array). */
-  lines: Uint32Array<ArrayBuffer>;
-  /** Number of each item's record among all records of the file, rejected ones included, from 0. */
-  ordinals: Float64Array<ArrayBuffer>;
-  /** Keyed hash of the identifier. */
-  ids: BigUint64Array<ArrayBuffer>;
-  /** Keyed hash of the whole item. */
-  contents: BigUint64Array<ArrayBuffer>;
-  /** Keyed hash of the record, and of how the item was made of it. */
-  records: BigUint64Array<ArrayBuffer>;
-  /** For an entry without bytes: how many rows in a row it stands for, which the service holds. Null: all are items. */
-  held: Uint32Array<ArrayBuffer> | null;
-  /** Records read for this batch, rejected ones included. */
-  read: number;
-  rejected: RejectedRecord[];
+  row: number;
 }
 
 /** What one pass over the whole input found. Nothing has been sent. */
 export interface Scan {
-  /** SHA-256 of the file's bytes as they stand on disk, hex. */
+  /** SHA-256 of the file's bytes as they are on disk, hex. */
   digest: string;
-  /** Of its beginnings: a later pass is held against them. */
+  /** Of its beginnings: a later pass is compared with them. */
   marks: Marks;
   size: number;
   rows: { read: number; rejected: number };
@@ -107,8 +104,6 @@ export interface Scan {
   /** First item as it would be sent, or null. */
   sample: unknown;
   warnings: string[];
-  /** Type of each metadata key, for holding against the last run and the service's properties. */
+  /** Type of each metadata key, to compare with the last run and the service's properties. */
   types: [key: string, type: ColumnPlan['type']][];
-  /** What is left to send of what the service did not hold; null where all rows must be built to tell. */
-  changed: SiftedPart[] | null;
 }

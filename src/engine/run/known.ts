@@ -1,7 +1,7 @@
 /** What the service holds (contract §3 "Only what changed"), read once for each kind and as long as it is true. */
 
 import type { Kind } from '../model.js';
-import { type Known, MOST_KEPT_BYTES } from '../read/index.js';
+import type { Known } from '../plan/changes.js';
 import type { Scope, State } from '../state/state.js';
 
 export class KnownProfiles {
@@ -25,7 +25,6 @@ export class KnownProfiles {
       newest: this.state.newestFingerprints(scope, kind),
       index: this.state.fingerprints(scope, kind, this.since),
       types: this.state.columnTypes(scope, kind),
-      room: MOST_KEPT_BYTES,
     };
     this.#kinds.set(kind, known);
     return known;

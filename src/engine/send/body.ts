@@ -1,5 +1,5 @@
 /** Bodies of bulk requests (spec: Endpoints 1 and 3): written from items, taken apart again, each id in them once. */
-import { ID_FIELD, type Kind } from '../model.js';
+import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
 
 /** A request body, and where its items are. */
 export interface Body {
@@ -9,14 +9,6 @@ export interface Body {
   /** For each item: where it ends in the body. */
   ends: Uint32Array;
 }
-
-const ENVELOPE = {
-  companies: { open: Buffer.from('{"companies":['), close: Buffer.from(']}') },
-  users: { open: Buffer.from('{"users":['), close: Buffer.from(']}') },
-} as const satisfies Record<Kind, { open: Buffer; close: Buffer }>;
-
-/** Bytes of a request's body beyond its items and the commas between them. */
-export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
 
 /** JSON texts of a body's items, in its own memory. */
 export function itemsOf({ kind, body, ends }: Body): Uint8Array[] {
@@ -37,7 +29,7 @@ export class BodyWriter {
     this.#body = Buffer.allocUnsafeSlow(bytes);
     this.#ends = new Uint32Array(items);
     this.#kind = kind;
-    this.#at = ENVELOPE[kind].open.copy(this.#body);
+    this.#at = this.#body.write(ENVELOPE[kind].open);
   }
 
   /** Appends an item: `from` to `to` of `bytes`. */
@@ -49,7 +41,7 @@ export class BodyWriter {
   }
 
   finish(): Body {
-    ENVELOPE[this.#kind].close.copy(this.#body, this.#at);
+    this.#body.write(ENVELOPE[this.#kind].close, this.#at);
     return { kind: this.#kind, body: this.#body, ends: this.#ends };
   }
 }

@@ -4,11 +4,20 @@
  * they were, so that a resume sends what was unknown and nothing that was acknowledged.
  */
 
-import type { Kind } from '../model.js';
-import { bytesOf, type ItemBatch, pick, startOf } from '../read/index.js';
-import type { Prints } from '../state/fingerprint-index.js';
+import { envelopeBytes, type Kind } from '../model.js';
+import {
+  append,
+  bytesOf,
+  emptyColumns,
+  type ItemBatch,
+  type Range,
+  type RowColumns,
+  select,
+  slice,
+  startOf,
+} from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
-import { type Body, BodyWriter, bodyOf, envelopeBytes, itemsOf } from './body.js';
+import { type Body, BodyWriter, bodyOf, itemsOf } from './body.js';
 
 /**
  * Rows of one input that go out together, an item for each row to send: duplicates are not merged yet, and where every
@@ -21,17 +30,26 @@ export interface Chunk extends Body {
   /** Exclusive. Rows that were rejected or unchanged are within, so the chunks of an input leave no gap. */
   end_row: number;
   unchanged: number;
+  /** Rows whose id others have sent later, in order. They are not sent, and not among the items. */
+  leftOut: LeftOut[];
   /** For each item: the line its row begins on. */
-  lines: Uint32Array;
+  lines: RowColumns['lines'];
   /** For each item: its row, counted in the input from 0. */
-  rows: Float64Array;
+  rows: RowColumns['rows'];
   /** For each item: rows of this chunk before it that are unchanged. */
   skipped: Uint32Array;
-  prints: Prints;
+  prints: Pick<RowColumns, 'ids' | 'contents' | 'records'>;
   /** Ids that stand more than once in the input: requests that share one must not overtake each other. */
   shared: Set<bigint>;
   /** The request of an earlier session that this one repeats. */
   recorded: RequestRecord | null;
+}
+
+export interface LeftOut {
+  row: number;
+  line: number;
+  /** Who sent its id later. */
+  by: string;
 }
 
 export interface CutRules {
@@ -43,6 +61,8 @@ export interface CutRules {
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
   /** Whether the service holds this row already; null when everything is sent. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
+  /** Who sent this id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
+  sentLater?: ((id: bigint, repeats: RequestRecord | null) => string | null) | null | undefined;
   /** Requests of earlier sessions for this input, by first row; withdrawn ones left out. */
   recorded: readonly RequestRecord[];
 }
@@ -57,11 +77,11 @@ export async function* cutChunks(
   let range = 0;
   for await (const batch of batches) {
     for (let i = 0; i < batch.ends.length; i++) {
-      const end = batch.ordinals[i]! + (batch.held?.[i] || 1);
-      for (let row = batch.ordinals[i]!, next = end; row < end; row = next, next = end) {
+      const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
+      for (let row = batch.rows[i]!, next = end; row < end; row = next, next = end) {
         while (recorded[range] && row >= recorded[range]!.end_row) range++;
         const here = recorded[range] && row >= recorded[range]!.first_row ? recorded[range]! : null;
-        // Held rows stand together, and may reach into a range and out of it again.
+        // A run of unchanged rows may reach into a range and out of it again.
         if (recorded[range]) next = Math.min(end, here ? here.end_row : recorded[range]!.first_row);
         if (draft && draft.recorded !== here) {
           yield draft.cut();
@@ -74,7 +94,7 @@ export async function* cutChunks(
           yield draft.cut();
           draft = new Draft(rules, row, here);
         }
-        if (batch.held?.[i]) draft.hold(row, next);
+        if (batch.unchanged?.[i]) draft.skip(row, next);
         else draft.add(batch, i);
       }
     }
@@ -95,6 +115,7 @@ interface Stretch {
 class Draft {
   readonly #stretches: Stretch[] = [];
   readonly #shared = new Set<bigint>();
+  readonly #leftOut: LeftOut[] = [];
   #items = 0;
   /** Of the body, the envelope included. */
   #bytes: number;
@@ -112,26 +133,34 @@ class Draft {
 
   /** Whether a further item keeps within both limits. The first always fits: too large a one was rejected by the plan. */
   fits(itemBytes: number): boolean {
-    if (this.#items === 0) return true;
     const { items, bytes } = this.rules.limits;
+    if (this.#leftOut.length >= items) return false;
+    if (this.#items === 0) return true;
     return this.#items < items && this.#bytes + itemBytes + 1 <= bytes;
   }
 
-  /** Takes rows that the service is known to hold. */
-  hold(from: number, to: number): void {
+  /** Takes rows that the service is known to have. */
+  skip(from: number, to: number): void {
     this.#unchanged += to - from;
     this.#end = to;
   }
 
   /** Takes a row: to be sent, or as unchanged. An id that stands more than once is always sent. */
   add(batch: ItemBatch, at: number): void {
-    const { duplicates, isUnchanged } = this.rules;
-    this.#end = batch.ordinals[at]! + 1;
-    if (duplicates.count > 0 && duplicates.repeated.has(batch.ids[at]!)) this.#shared.add(batch.ids[at]!);
-    else if (isUnchanged?.(batch, at)) {
+    const { duplicates, isUnchanged, sentLater } = this.rules;
+    const id = batch.ids[at]!;
+    const repeated = duplicates.count > 0 && duplicates.repeated.has(id);
+    this.#end = batch.rows[at]! + 1;
+    if (!repeated && isUnchanged?.(batch, at)) {
       this.#unchanged++;
       return;
     }
+    const by = sentLater?.(id, this.recorded) ?? null;
+    if (by !== null) {
+      this.#leftOut.push({ row: batch.rows[at]!, line: batch.lines[at]!, by });
+      return;
+    }
+    if (repeated) this.#shared.add(id);
     this.#bytes += bytesOf(batch, at) + (this.#items > 0 ? 1 : 0);
     this.#items++;
     const last = this.#stretches.at(-1);
@@ -141,15 +170,15 @@ class Draft {
 
   /** Nothing more comes of a batch: what is not needed of it is let go, where that is most of it. */
   leave(batch: ItemBatch): void {
-    if (batch.held) return; // has little else than what is needed
+    if (batch.unchanged) return; // has little else than what is needed
     const mine = this.#stretches.slice(
       this.#stretches.findLastIndex((stretch) => stretch.batch !== batch) + 1,
     );
     const needed = mine.reduce((sum, { from, to }) => sum + to - from, 0);
     if (2 * needed > batch.ends.length) return;
-    const rest = pick(
+    const rest = select(
       batch,
-      mine.map(({ from, to }) => [from, to]),
+      mine.map(({ from, to }): Range => [from, to]),
     );
     let from = 0;
     for (const stretch of mine) {
@@ -160,35 +189,27 @@ class Draft {
   }
 
   cut(): Chunk {
-    const columns = {
-      lines: new Uint32Array(this.#items),
-      rows: new Float64Array(this.#items),
-      skipped: new Uint32Array(this.#items),
-      prints: {
-        ids: new BigUint64Array(this.#items),
-        contents: new BigUint64Array(this.#items),
-        records: new BigUint64Array(this.#items),
-      },
-    };
+    const columns = emptyColumns(this.#items);
+    const skippedBefore = new Uint32Array(this.#items);
     const body = new BodyWriter(this.rules.kind, this.#items, this.#bytes);
     let at = 0;
     for (const { batch, from, to, skipped } of this.#stretches) {
-      columns.lines.set(batch.lines.subarray(from, to), at);
-      columns.rows.set(batch.ordinals.subarray(from, to), at);
-      columns.skipped.fill(skipped, at, at + to - from);
-      columns.prints.ids.set(batch.ids.subarray(from, to), at);
-      columns.prints.contents.set(batch.contents.subarray(from, to), at);
-      columns.prints.records.set(batch.records.subarray(from, to), at);
+      skippedBefore.fill(skipped, at, at + to - from);
       for (let i = from; i < to; i++) body.add(batch.items, startOf(batch, i), batch.ends[i]!);
-      at += to - from;
+      at = append(columns, at, batch, from, to);
     }
+    const { lines, rows, ...prints } = columns;
     return {
       ...body.finish(),
-      ...columns,
+      lines,
+      rows,
+      skipped: skippedBefore,
+      prints,
       input: this.rules.input,
       first_row: this.recorded?.first_row ?? this.first,
       end_row: this.recorded?.end_row ?? this.#end,
       unchanged: this.#unchanged,
+      leftOut: this.#leftOut,
       shared: this.#shared,
       recorded: this.recorded,
     };
@@ -202,22 +223,22 @@ export function halve(chunk: Chunk): [Chunk, Chunk] {
   // Each half counts the unchanged rows of its own range: the other one may be sent in another session.
   const before = chunk.skipped[middle]!;
   const items = itemsOf(chunk);
-  const part = (from: number, to: number | undefined, over: Partial<Chunk>): Chunk => ({
-    ...chunk,
-    ...bodyOf(chunk.kind, items.slice(from, to)),
-    lines: chunk.lines.slice(from, to),
-    rows: chunk.rows.slice(from, to),
-    skipped: chunk.skipped.slice(from, to).map((rows) => (from === 0 ? rows : rows - before)),
-    prints: {
-      ids: chunk.prints.ids.slice(from, to),
-      contents: chunk.prints.contents.slice(from, to),
-      records: chunk.prints.records.slice(from, to),
-    },
-    recorded: null,
-    ...over,
-  });
+  const part = (from: number, to: number | undefined, over: Partial<Chunk>): Chunk => {
+    const { lines, rows, ...prints } = slice({ ...chunk, ...chunk.prints }, from, to);
+    const skipped = chunk.skipped.slice(from, to).map((rows) => (from === 0 ? rows : rows - before));
+    const body = bodyOf(chunk.kind, items.slice(from, to));
+    return { ...chunk, ...body, lines, rows, skipped, prints, recorded: null, ...over };
+  };
   return [
-    part(0, middle, { end_row: boundary, unchanged: before }),
-    part(middle, undefined, { first_row: boundary, unchanged: chunk.unchanged - before }),
+    part(0, middle, {
+      end_row: boundary,
+      unchanged: before,
+      leftOut: chunk.leftOut.filter(({ row }) => row < boundary),
+    }),
+    part(middle, undefined, {
+      first_row: boundary,
+      unchanged: chunk.unchanged - before,
+      leftOut: chunk.leftOut.filter(({ row }) => row >= boundary),
+    }),
   ];
 }

@@ -2,19 +2,14 @@
 
 import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
-import { measure } from '../plan/estimate.js';
+import type { Known } from '../plan/changes.js';
+import type { Duplicates } from '../plan/duplicates.js';
+import { measure, type RequestTotals } from '../plan/estimate.js';
 import type { PlannedInput, Scanned } from '../plan/plan.js';
-import {
-  buildItems,
-  changedItems,
-  type Duplicates,
-  type ItemBatch,
-  type Known,
-  type Pool,
-} from '../read/index.js';
+import { buildItems, type ItemBatch, type Pool } from '../read/index.js';
 import { refuseChanged } from '../run/open.js';
 import { serialise } from './body.js';
-import { type Chunk, cutChunks } from './chunk.js';
+import { type Chunk, type CutRules, cutChunks } from './chunk.js';
 
 export interface CutDeps {
   options: Pick<SendOptions, 'changedOnly' | 'wait'>;
@@ -25,7 +20,9 @@ export interface CutDeps {
   duplicates: ReadonlyMap<Kind, Duplicates>;
   /** What the service holds of a kind; undefined when everything is sent. */
   known(kind: Kind): Known | undefined;
-  recorded(input: number): Parameters<typeof cutChunks>[1]['recorded'];
+  recorded(input: number): CutRules['recorded'];
+  /** What others have sent later: of a run that goes on. */
+  sentLater(kind: Kind): CutRules['sentLater'];
 }
 
 /**
@@ -42,6 +39,7 @@ async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): A
     limits: deps.limits,
     duplicates: deps.duplicates.get(kind)!,
     isUnchanged: known ? (rows, at) => known.index.matches(rows, at) : null,
+    sentLater: deps.sentLater(kind),
     recorded: deps.recorded(input),
   });
   for await (const chunk of chunks) {
@@ -49,35 +47,27 @@ async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): A
     yield chunk;
   }
   await refuseChanged(opened); // what it has not any more is in no chunk
-  planned.scan.changed = null; // it would be kept for hours otherwise
 }
 
-/** The items to cut: as the scan kept them, where what was known then still holds; else built from the file. */
+/** The items to cut: as the scan kept them, where what was known then still holds; otherwise built from the file. */
 function itemsOf(
-  { opened, scan, known: then }: PlannedInput,
-  now: Known | undefined,
+  { opened, scan, kept }: PlannedInput,
+  known: Known | undefined,
   { hashKey, pool, signal, options }: CutDeps,
 ): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
-  if (scan.changed && then === now) return changedItems(scan.changed);
+  const changed = kept?.take(known);
+  if (changed) return changed;
   // An import that does not see its jobs end leaves nothing by which a record is known again.
   const records = options.wait || options.changedOnly;
   return buildItems(opened, scan.schema, { hashKey, records, pool, planned: scan.marks, signal });
-}
-
-/** What a rehearsed cut counted. */
-export interface Tally {
-  requests: number;
-  bytes: number;
-  merged: number;
-  unchanged: number;
 }
 
 /**
  * Requests and bytes of the plan. Where rows merge, are skipped, or may meet the byte limit, only cutting
  * tells: then `exactly` reads the inputs once more, as sending would, and counts.
  */
-export async function tally(scanned: Scanned, deps: CutDeps, exactly: boolean): Promise<Tally> {
-  const total: Tally = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
+export async function tally(scanned: Scanned, deps: CutDeps, exactly: boolean): Promise<RequestTotals> {
+  const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
   for (const [index, input] of scanned.inputs.entries()) {
     const { scan, opened } = input;
     const rows = scan.rows.read - scan.rows.rejected;

@@ -27,8 +27,8 @@ export interface Limits {
   inspect?: ((reply: Reply, fresh: boolean) => Belonging) | undefined;
 }
 
-/** Turns of the event loop that a reply gets which is being read when its deadline passes. */
-const LAST_TURNS = 1_000;
+/** Where one turn of the event loop read as much, more has come already, bytes. */
+const FULL_READ = 16 << 10;
 
 /**
  * One request, one answer: the first thing that happens of a whole reply, a failure, the deadline, the signal.
@@ -67,13 +67,13 @@ export function exchange(
     };
     /**
      * A process that was stopped, or a busy one, finds its deadline passed before it has read what has come in the
-     * meantime. So the sockets are read once more, and as often as that brings something.
+     * meantime. So the sockets are read once more, and again while that brings much: a drip gets no more time.
      */
-    const onDeadline = (seen = -1, turns = LAST_TURNS): void => {
+    const onDeadline = (seen = Number.NEGATIVE_INFINITY): void => {
       if (settled) return;
       const arrived = connection?.arrived ?? 0;
-      if (!controller || arrived === seen || turns === 0) onOverdue();
-      else setImmediate(onDeadline, arrived, turns - 1);
+      if (!controller || arrived - seen < FULL_READ) onOverdue();
+      else setImmediate(onDeadline, arrived);
     };
     const onOverdue = (): void => {
       const limit = `within ${formatDuration(timeoutMs)} (--timeout)`;

@@ -85,7 +85,7 @@ describe('sandbox', () => {
       /^export PROFILES_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_LOOKUP_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_TOKEN=[\w-]{20,}\n$/,
     );
     expect(stderr).toMatch(
-      /^sandbox: page http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/\nsandbox: EU region http:\/\/127\.0\.0\.1:\d+; data in .*\.state; Ctrl-C stops it\n$/,
+      /^sandbox: page http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/\nsandbox: EU region http:\/\/127\.0\.0\.1:\d+; data in .*\.state; press Ctrl-C to stop\n$/,
     );
     expect((await cli(['sandbox', 'show', 'company', 'c'], { cwd })).code).toBe(0);
   });
@@ -127,7 +127,9 @@ describe('sandbox', () => {
 
   it('says so when it listens beyond loopback', async () => {
     const { stdout, stderr } = await served(['--memory', '--host', '0.0.0.0']);
-    expect(stderr).toContain('warning: it listens on 0.0.0.0, not on loopback: whoever reaches this machine');
+    expect(stderr).toContain(
+      'warning: listening on 0.0.0.0, which is not loopback: anyone who can reach this machine',
+    );
     expect(stdout).toContain('PROFILES_BASE_URL=http://127.0.0.1:');
   });
 
@@ -162,9 +164,9 @@ describe('sandbox', () => {
     ['--rows-per-second 0', '--rows-per-second', ''],
     ['--latency 5', '--latency: "5" is not a duration', '500ms'],
     ['--lookups nowhere.json', 'nowhere.json', 'embeds'],
-    ['nonsense', 'no subcommand "nonsense"', 'list, show, and reset'],
-    ['rest', 'no subcommand "rest"', 'did you mean "profiles sandbox reset"?'],
-  ])('%s is refused with its mend', async (flags, says, hint) => {
+    ['nonsense', 'unknown command "sandbox nonsense"', 'available subcommands: list, show, reset'],
+    ['rest', 'unknown command "sandbox rest"', 'did you mean "profiles sandbox reset"?'],
+  ])('%s is refused with its hint', async (flags, says, hint) => {
     const { code, stdout, stderr } = await cli(['sandbox', ...FREE, ...flags.split(' ')]);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(says);
@@ -191,7 +193,7 @@ describe('sandbox', () => {
     expect(stderr).not.toContain('two words');
   });
 
-  it('a port that is taken is refused with its mend', async () => {
+  it('a port that is taken is refused with its hint', async () => {
     const taken = await startSandbox();
     const { port } = new URL(taken.url);
     const { code, stderr } = await cli(['sandbox', ...FREE, '--memory', '--port', port]);
@@ -245,14 +247,14 @@ describe('sandbox show', () => {
   it.each<[string, string, string]>([
     [
       'company nobody',
-      'holds no company "nobody" in region default',
+      'no company "nobody" in the sandbox (region default)',
       'import it with --region sandbox first',
     ],
-    ['user u-1', 'holds no user "u-1" in region default', 'add --region eu'],
-    ['user u-2', 'holds no user "u-2"', 'has not completed yet'],
-    ['user 00042', 'holds no user "00042"', 'import it'],
-    ['companies 00042', 'not "companies"', 'show company <id>'],
-    ['company 00042 --region mars', 'no region "mars"', 'default and eu'],
+    ['user u-1', 'no user "u-1" in the sandbox (region default)', 'use --region eu'],
+    ['user u-2', 'no user "u-2"', 'has not completed yet'],
+    ['user 00042', 'no user "00042"', 'import it'],
+    ['companies 00042', 'unknown kind "companies"', 'show company <id>'],
+    ['company 00042 --region mars', 'no region "mars"', 'available regions: default, eu'],
     ['company', 'missing required argument "id"', 'profiles sandbox show <kind> <id>'],
   ])('%s exits 2 and says what to do', async (words, says, hint) => {
     const { code, stdout, stderr } = await cli(['sandbox', 'show', ...words.split(' ')], {
@@ -286,7 +288,7 @@ describe('sandbox reset', () => {
       'erased 1 company, 0 users and 0 jobs',
     );
     const { stdout } = await cli(['sandbox', 'reset'], { cwd });
-    expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs in ${join(cwd, '.state')}\n`);
+    expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs from ${join(cwd, '.state')}\n`);
     expect((await cli('sandbox show company 00042'.split(' '), { cwd })).code).toBe(2);
   });
 
@@ -369,9 +371,9 @@ describe('sandbox list', () => {
   });
 
   it.each<[argv: string[], code: number, says: string]>([
-    [['companies', '--sort', 'colour'], 2, 'there is no field "colour"'],
+    [['companies', '--sort', 'colour'], 2, 'unknown field "colour"'],
     [['companies', '--search', 'nowhere'], 0, 'no companies match this search'],
-    [['users'], 0, 'the sandbox holds no users in region default'],
+    [['users'], 0, 'no users in the sandbox (region default)'],
     [['planets'], 2, 'companies and users'],
     [['users', '--region-of', 'mars'], 2, '--region-of'],
   ])('%j ends with %i', async (argv, code, says) => {

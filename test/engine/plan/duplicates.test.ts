@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { DuplicateFinder } from '../../../src/engine/read/index.js';
+import { DuplicateFinder } from '../../../src/engine/plan/duplicates.js';
 
 it('counts rows whose identifier stood earlier, and knows which identifiers repeat', () => {
   const id = fc

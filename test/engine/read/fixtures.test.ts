@@ -306,13 +306,13 @@ const CASES: Record<string, Case | Case[]> = {
   'users-body.json': { items: [['u1', { name: 'Di' }], ['u2']] },
   'empty-array.json': { items: [], warnings: ['no rows'] },
   'trailing-comma.json': {
-    error: 'trailing-comma.json:4: a comma stands after the last item, item 2',
+    error: 'trailing-comma.json:4: a comma follows the last item, item 2',
     hint: 'remove the comma before ]',
   },
   'trailing-comma-in-item.json': {
     error:
-      'trailing-comma-in-item.json:4: item 2 is not valid JSON: a comma stands before a closing brace, or a name without quotes',
-    hint: 'mend the item, or export the file again',
+      'trailing-comma-in-item.json:4: item 2 is not valid JSON: there is a comma before a closing brace, or a name without quotes',
+    hint: 'fix the item, or export the file again',
   },
   'missing-comma.json': {
     error: 'missing-comma.json:3: a comma is missing after item 1',
@@ -388,7 +388,7 @@ const CASES: Record<string, Case | Case[]> = {
     hint: /each line holds one whole item/,
   },
   'two-on-a-line.ndjson': {
-    error: 'two-on-a-line.ndjson:2: the line is not valid JSON: more than one value stands in it',
+    error: 'two-on-a-line.ndjson:2: the line is not valid JSON: it holds more than one value',
     hint: /each line holds one whole item/,
   },
   'not-objects.ndjson': {

@@ -1,4 +1,4 @@
-/** `profiles sandbox list`: the companies or users that a rehearsal left. */
+/** `profiles sandbox list`: lists the companies or users of the sandbox. */
 
 import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { count } from '../../../engine/numbers.js';
@@ -23,8 +23,8 @@ const ID = { companies: 'company_id', users: 'user_id' } as const;
 export function listOptions([word = '']: readonly string[], flags: Flags, context: Context): ListOptions {
   const kind = (['companies', 'users'] as const).find((one) => one === word);
   if (kind === undefined) {
-    throw new UsageError(`the sandbox holds companies and users, not "${word}"`, {
-      hint: 'profiles sandbox list companies, or list users',
+    throw new UsageError(`unknown kind "${word}"`, {
+      hint: 'profiles sandbox list companies, or profiles sandbox list users',
     });
   }
   const { regionOf: region = 'default' } = given(SANDBOX_LIST, flags);
@@ -58,8 +58,8 @@ export async function list(
     records.length > 0 &&
     !Object.hasOwn(records[0]!, by.by)
   ) {
-    throw new UsageError(`--sort: there is no field "${by.by}"`, {
-      hint: `fields: updated, ${Object.keys(records[0]!).join(', ')}`,
+    throw new UsageError(`--sort: unknown field "${by.by}"`, {
+      hint: `available fields: updated, ${Object.keys(records[0]!).join(', ')}`,
     });
   }
   await printListing(
@@ -70,7 +70,7 @@ export async function list(
       source: `[${rows.map((row) => sourceOf(kind, row)).join(',')}]`,
       empty:
         total === 0
-          ? `the sandbox holds no ${kind} in region ${region}: import some with --region sandbox`
+          ? `no ${kind} in the sandbox (region ${region}): import some with --region sandbox`
           : `no ${kind} match this search`,
     },
     { ...listing, selection: { ...selection, ...late } },
@@ -86,7 +86,7 @@ export async function list(
 
 type Row = ProfilePage['rows'][number];
 
-/** Flat, as a table shows it and as an import takes it. The identifiers stand first, and no key of metadata hides them. */
+/** Flat, as a table shows it and as an import takes it. The identifiers come first, and no key of metadata hides them. */
 function recordOf(kind: Kind, { id, companyId, metadata }: Row): ListRecord {
   const head = kind === 'users' ? { user_id: id, company_id: companyId } : { company_id: id };
   return { ...head, ...(JSON.parse(metadata) as ListRecord), ...head };

@@ -1,20 +1,29 @@
 /** Items of a batch of CSV, as JSON text: keys are written once, and cells go in as they are. */
-
-import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
-import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
+import { createHash } from 'node:crypto';
+import type { ItemBatch } from '../batch.js';
+import { Hashes } from '../hashes.js';
+import {
+  COMPANY,
+  type HashOptions,
+  ItemWriter,
+  METADATA_CLOSE,
+  METADATA_OPEN,
+  TOO_LARGE,
+} from '../item-writer.js';
 import { jsonString } from '../json/text.js';
-import type { ItemBatch, OpenedInput, RecordBatch, Schema } from '../types.js';
+import { metadataTypes } from '../mapping/targets.js';
+import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 import { type CsvLayout, csvLayout } from './layout.js';
 import { batchRows, rejectedRow } from './rows.js';
 
 export function buildCsv(
   input: OpenedInput,
   schema: Schema,
-  hashes: HashOptions,
+  { hashKey, records }: HashOptions,
 ): (batch: RecordBatch) => ItemBatch {
   const layout = csvLayout(input);
   const itemOf = itemText(layout, schema);
-  const writer = new ItemWriter(input, schema, hashes);
+  const writer = new ItemWriter(schema, hashKey, records ? recordHashes(input, schema, hashKey) : null);
   return (batch) => {
     const rows = batchRows(batch, input.delimiter!);
     writer.begin(batch);
@@ -52,4 +61,33 @@ export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly s
     if (members !== '') item += METADATA_OPEN + members.slice(1) + METADATA_CLOSE;
     return `${item}}`;
   };
+}
+
+/**
+ * The version of the rules by which a record becomes an item, its inferred types included. Raised when one becomes
+ * another item: what was hashed before must not match, and a run that began by other rules is not continued.
+ */
+export const ITEM_FORMAT_VERSION = 1;
+
+/**
+ * Hashes of records that stand for their items: equal ones make equal items, which need not be made to know it. Under
+ * another key whenever anything changes that an item depends on beside its record.
+ */
+export function recordHashes(
+  input: OpenedInput,
+  { types }: Pick<Schema, 'types'>,
+  hashKey: Uint8Array,
+): Hashes {
+  const { kind, delimiter, columns, idColumn, companyIdColumn, rules, targets } = input;
+  const made = {
+    making: ITEM_FORMAT_VERSION,
+    kind,
+    delimiter,
+    columns,
+    idColumn,
+    companyIdColumn,
+    rules,
+    types: metadataTypes(targets, (_, index) => types[index]!),
+  };
+  return new Hashes(createHash('sha256').update(hashKey).update(JSON.stringify(made)).digest(), 'record');
 }

@@ -1,12 +1,10 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
-
-import { headOf } from '../item-form.js';
-import { jsonString } from '../json/text.js';
-import { membersOf, membersText } from '../mapping/members.js';
-import { quoted } from '../mapping/quoted.js';
+import { headOf } from '../item-writer.js';
+import { jsonString, membersOf, membersText } from '../json/text.js';
 import { fits } from '../mapping/stats.js';
-import { constantsOf, type Role, type Target, targetsOf } from '../mapping/targets.js';
+import type { Role, Target } from '../mapping/targets.js';
 import type { OpenedInput } from '../types.js';
+import { quoted } from '../wording.js';
 
 /** A column whose cells become metadata. */
 export interface MetadataColumn {
@@ -34,10 +32,8 @@ export interface CsvLayout {
   refusal(row: readonly string[]): string | null;
 }
 
-/** @throws UsageError for rules that do not fit the header */
 export function csvLayout(input: OpenedInput): CsvLayout {
-  const { rules } = input;
-  const targets = targetsOf(input);
+  const { rules, targets } = input;
   const find = (role: Role): number => targets.findIndex((target) => target.role === role);
   const [id, company, spread] = [find('id'), find('company'), find('spread')];
   const metadata = targets.flatMap((target, index): MetadataColumn[] =>
@@ -57,7 +53,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     company,
     metadata,
     head: headOf(input.kind),
-    constants: membersText(constantsOf(rules)),
+    constants: membersText(input.constants),
     empty,
     spread: (row) => {
       if (spread < 0 || row[spread] === '') return '';

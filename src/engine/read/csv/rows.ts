@@ -1,9 +1,10 @@
-/** Cells of a batch, by the parser. */
+/** The cells of a batch, as the parser sees them. */
 import { dsvFormat } from 'd3-dsv';
+import type { RejectedRow } from '../../model.js';
 import type { RecordBatch, RejectedRecord } from '../types.js';
 
 /**
- * The cells of each record. The text was cut where records end and refused where its quotes make no sense,
+ * The cells of each record. The text was split where records end and refused where its quotes make no sense,
  * so the parser sees nothing it could misread. Empty lines must be out of it: to the parser they are rows.
  */
 export function csvRows(bytes: Uint8Array, delimiter: string): string[][] {
@@ -21,12 +22,12 @@ const parserOf = (delimiter: string) => dsvFormat(`${delimiter},`);
 export function batchRows(batch: RecordBatch, delimiter: string): string[][] {
   const rows = csvRows(batch.bytes, delimiter);
   if (rows.length !== batch.lines.length) {
-    throw new Error(`cut ${batch.lines.length} records, parsed ${rows.length}, from row ${batch.first} on`);
+    throw new Error(`split ${batch.lines.length} records, parsed ${rows.length}, from row ${batch.first} on`);
   }
   return rows;
 }
 
-/** A row of a batch that is out, with its cells as they stood. */
+/** A rejected row of a batch, with its cells as they are in the file. */
 export function rejectedRow(
   file: string,
   batch: RecordBatch,
@@ -34,5 +35,9 @@ export function rejectedRow(
   reason: string,
   cells: string[],
 ): RejectedRecord {
-  return { file, line: batch.lines[number]!, ordinal: batch.first + number, reason, original: { cells } };
+  return { file, line: batch.lines[number]!, row: batch.first + number, reason, original: { cells } };
 }
+
+/** The cells of a row that this format gave as the original. */
+export const cellsOf = (original: RejectedRow['original']): string[] =>
+  'cells' in original ? original.cells : [];

@@ -1,21 +1,28 @@
 /** The plan's look at a batch of CSV: types, sizes and identifiers of its rows. */
-
-import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
-import { TOO_LARGE } from '../item-writer.js';
+import { ChangeDetector } from '../change-detector.js';
+import { COMPANY, METADATA_CLOSE, METADATA_OPEN, TOO_LARGE } from '../item-writer.js';
 import { jsonStringBytes } from '../json/text.js';
 import { addCell, type ColumnStats, emptyStats } from '../mapping/stats.js';
-import type { CsvColumnPart, ScanPart } from '../parts.js';
-import { type RowOptions, ScanRows } from '../scan-rows.js';
+import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { itemText } from './build.js';
+import { itemText, recordHashes } from './build.js';
 import { type CsvLayout, csvLayout } from './layout.js';
 import { batchRows, rejectedRow } from './rows.js';
 
+/** What a batch tells of one column. */
+export interface ColumnPart {
+  stats: ColumnStats;
+  /** Non-empty cells of rows that are not among the accepted ones. */
+  outside: number;
+}
+
 export function scanCsv(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
   const layout = csvLayout(input);
-  const { itemLimitBytes, held } = options;
-  const accepted = new ScanRows(input, options);
-  const itemOf = itemText(layout, held?.schema ?? { types: [], itemLimitBytes });
+  const { itemLimitBytes, known, hashKey } = options;
+  const detector =
+    known && new ChangeDetector(known, hashKey, () => recordHashes(input, known.schema, hashKey));
+  const accepted = new ScanRows(input, options, detector);
+  const itemOf = itemText(layout, known?.schema ?? { types: [], itemLimitBytes });
   return (batch) => {
     const rows = batchRows(batch, input.delimiter!);
     const columns = new Columns(layout);
@@ -26,7 +33,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       const reason = layout.refusal(row);
       if (reason !== null) {
         accepted.reject(rejectedRow(input.path, batch, number, reason, row));
-        // A row that is not sent still belongs to its columns: it may come back mended.
+        // A row that is not sent still belongs to its columns: it may come back fixed.
         if (row.length === layout.targets.length) {
           columns.measure(row, line);
           columns.leaveOut(row);
@@ -55,7 +62,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
 
 /** The columns of a batch, counted cell by cell. */
 class Columns {
-  readonly parts: CsvColumnPart[];
+  readonly parts: ColumnPart[];
   /** Of the row measured last: cells that may yet turn out as numbers. */
   perhapsNumbers = 0;
   readonly #layout: CsvLayout;
@@ -117,7 +124,7 @@ class Columns {
     if (spread !== '') members += Buffer.byteLength(spread);
     let bytes = head.length + jsonStringBytes(row[id]!) + '}'.length;
     if (company >= 0 && row[company] !== '') bytes += COMPANY.length + jsonStringBytes(row[company]!);
-    // A comma stands before each member but the first.
+    // There is a comma before each member but the first.
     if (members > 0) bytes += METADATA_OPEN.length + members - 1 + METADATA_CLOSE.length;
     return bytes;
   }

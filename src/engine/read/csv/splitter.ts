@@ -1,11 +1,11 @@
 /**
- * Cuts CSV into batches of whole records, without the empty lines between them. It knows where records end
+ * Splits CSV into batches of whole records, without the empty lines between them. It knows where records end
  * and on which lines they begin, and nothing of what is in them: the parser reads the cells, on any thread.
  * One pass over the bytes; a property test holds that it and the parser see the same records.
  */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../size.js';
-import { Carry, MAX_RECORD_BYTES, Numbers, type Splitter } from '../text/splitter.js';
+import { MAX_RECORD_BYTES, Numbers, PartialRecords, type Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 
 export interface CsvForm {
@@ -42,7 +42,7 @@ export class CsvSplitter implements Splitter {
   line = 1;
   readonly #form: CsvForm;
   readonly #meaning = new Uint8Array(256);
-  readonly #carry = new Carry();
+  readonly #partial = new PartialRecords();
   readonly #lines = new Numbers();
   /** Start and end of each record, without its line end, as offsets in the chunk less the bytes to be left out before them. */
   readonly #spans = new Numbers();
@@ -84,14 +84,14 @@ export class CsvSplitter implements Splitter {
     this.#cellStart -= chunk.length;
     this.#lastCr -= chunk.length;
     if (cut === 0) {
-      this.#carry.keep(chunk);
+      this.#partial.keep(chunk);
       return null;
     }
-    const shift = this.#carry.length - this.#headerEnd;
+    const shift = this.#partial.length - this.#headerEnd;
     const spans = this.#spans.take(shift);
-    const bytes = this.#carry.take(chunk.subarray(this.#headerEnd, cut));
+    const bytes = this.#partial.take(chunk.subarray(this.#headerEnd, cut));
     this.#headerEnd = 0;
-    this.#carry.keep(chunk.subarray(cut));
+    this.#partial.keep(chunk.subarray(cut));
     return this.#batch(without(bytes, this.#empty.take(), shift), spans);
   }
 
@@ -101,8 +101,8 @@ export class CsvSplitter implements Splitter {
     this.#checkCell(0);
     if (this.#skipHeader) return null;
     this.#complete(0);
-    const spans = this.#spans.take(this.#carry.length);
-    return this.#batch(this.#carry.take(new Uint8Array(0)), spans);
+    const spans = this.#spans.take(this.#partial.length);
+    return this.#batch(this.#partial.take(new Uint8Array(0)), spans);
   }
 
   #batch(bytes: Uint8Array<ArrayBuffer>, spans: Uint32Array<ArrayBuffer>): RecordBatch | null {
@@ -126,7 +126,7 @@ export class CsvSplitter implements Splitter {
       if (what === Meaning.text) {
         if (state === In.start) state = In.plain;
         else if (state === In.closed) throw this.#textAfterQuote(line);
-        // Text goes on as text, in and out of quotes: most bytes are passed here.
+        // Text is followed by text, in and out of quotes: most bytes are passed here.
         while (at + 1 < length && meaning[chunk[at + 1]!] === Meaning.text) at++;
         continue;
       }
@@ -173,7 +173,7 @@ export class CsvSplitter implements Splitter {
           this.#checkCell(at);
           if (this.#skipHeader) {
             this.#skipHeader = false;
-            this.#carry.clear();
+            this.#partial.clear();
             this.#empty.take();
             this.#headerEnd = at + 1;
           } else {

@@ -1,9 +1,19 @@
-/** Cuts JSON arrays into batches of items, in constant memory whatever their size. */
+/** Splits JSON arrays into batches of items, in constant memory whatever their size. */
 import { InputError } from '../../errors.js';
 import type { Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './bytes.js';
-import { Items, isSpace, LF } from './items.js';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  isSpace,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './bytes.js';
+import { Items } from './items.js';
 
 enum At {
   /** Before the array's opening bracket. */
@@ -109,7 +119,7 @@ export class ArraySplitter implements Splitter {
     return at;
   }
 
-  /** A byte that stands in no string and no container. */
+  /** A byte in no string and no container. */
   #between(byte: number, index: number): void {
     if (byte === LF) this.line++;
     switch (this.#at) {
@@ -162,7 +172,7 @@ export class ArraySplitter implements Splitter {
         this.#at = At.epilogue;
         return;
       }
-      throw this.#error(`a comma stands after the last item, item ${next - 1}`, 'remove the comma before ]');
+      throw this.#error(`a comma follows the last item, item ${next - 1}`, 'remove the comma before ]');
     }
     if (byte === COMMA) throw this.#error(`item ${next} is missing before a comma`, 'remove the comma');
     this.#start = index;
@@ -212,7 +222,7 @@ export class ArraySplitter implements Splitter {
 
   #notAnArray(): InputError {
     return this.#error(
-      'is no JSON array and no {"companies": […]} or {"users": […]}',
+      'is not a JSON array, and not {"companies": […]} or {"users": […]}',
       'name the format with --format',
     );
   }
@@ -222,5 +232,5 @@ export class ArraySplitter implements Splitter {
   }
 }
 
-/** What stands before the array in the service's own bodies. */
+/** What comes before the array in the service's own bodies. */
 export const BODY = /^\s*\{\s*"(companies|users)"\s*:\s*$/;

@@ -1,5 +1,6 @@
 /** JSON read byte by byte: where tokens end. What is not plain is left to `JSON.parse`. */
 
+export const LF = 0x0a;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 export const COLON = 0x3a;
@@ -33,13 +34,14 @@ export enum Is {
 /** Where a value ends, and what it is. */
 export const token = { end: 0, is: Is.other };
 
-/** The first byte from `at` on that is no white space. */
-export function skipSpace(bytes: Uint8Array, at: number): number {
-  for (;;) {
-    const byte = bytes[at];
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
-    at++;
-  }
+export const isSpace = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === LF || byte === 0x0d || byte === 0x09;
+
+/** The first byte from `at` on that is not white space. */
+export function skipSpace(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (isSpace(bytes[at])) at++;
+  return at;
 }
 
 /** Reads the string whose opening quote is at `start` into `token`. False when it has no end before `end`. */
@@ -80,7 +82,7 @@ const EXACT_DIGITS = 15;
 /** Smaller fractions than this are written with an exponent. */
 const MOST_ZEROS = 6;
 
-/** Reads a value that is no string into `token`. False when it has no end before `end`. */
+/** Reads a value that is not a string into `token`. False when it has no end before `end`. */
 export function readOther(bytes: Uint8Array, start: number, end: number): boolean {
   const first = bytes[start]!;
   if (first === OPEN_BRACE || first === OPEN_BRACKET) return readContainer(bytes, start, end);

@@ -1,12 +1,13 @@
-/** What the splitters of JSON share: collecting items into batches. They read structure, not values. */
+/** Splits JSON Lines into items, and what both splitters of JSON share: collecting items into batches. */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../size.js';
-import { Carry, MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
+import { MAX_RECORD_BYTES, Numbers, PartialRecords, type Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
+import { isSpace, LF } from './bytes.js';
 
 /** Items that are whole. Offsets are those of the current chunk; negative ones lie in earlier chunks. */
 export class Items {
-  readonly #carry = new Carry();
+  readonly #partial = new PartialRecords();
   readonly #spans = new Numbers();
   readonly #lines = new Numbers();
   readonly #fileLines = new Numbers();
@@ -20,8 +21,8 @@ export class Items {
   }
 
   add(start: number, end: number, line: number, fileLine: number): void {
-    this.#spans.push(this.#carry.length + start);
-    this.#spans.push(this.#carry.length + end);
+    this.#spans.push(this.#partial.length + start);
+    this.#spans.push(this.#partial.length + end);
     this.#lines.push(line);
     this.#fileLines.push(fileLine);
   }
@@ -29,11 +30,11 @@ export class Items {
   /** The batch of all items added, which end before `cut`. `open` is where an unfinished item begins. */
   batch(chunk: Uint8Array, cut: number, open: number): RecordBatch | null {
     if (this.#lines.length === 0) {
-      this.#carry.keep(chunk.subarray(Math.max(open, 0)));
+      this.#partial.keep(chunk.subarray(Math.max(open, 0)));
       return null;
     }
-    const bytes = this.#carry.take(chunk.subarray(0, cut));
-    this.#carry.keep(chunk.subarray(open));
+    const bytes = this.#partial.take(chunk.subarray(0, cut));
+    this.#partial.keep(chunk.subarray(open));
     const lines = this.#lines.take();
     const first = this.#first;
     this.#first += lines.length;
@@ -50,7 +51,48 @@ export class Items {
   }
 }
 
-export const LF = 0x0a;
+/** One item a line. Lines of white space alone are skipped. */
+export class NdjsonSplitter implements Splitter {
+  line = 1;
+  readonly #items: Items;
+  /** Where the current line begins, and whether what came of it in earlier chunks is white space. */
+  #start = 0;
+  #blank = true;
 
-export const isSpace = (byte: number): boolean =>
-  byte === 0x20 || byte === LF || byte === 0x0d || byte === 0x09;
+  constructor(path: string) {
+    this.#items = new Items(path);
+  }
+
+  push(chunk: Buffer): RecordBatch | null {
+    let cut = 0;
+    for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, cut)) {
+      this.#line(chunk, end);
+      cut = end + 1;
+      this.#start = cut;
+    }
+    this.#items.checkSize(chunk.length - this.#start, this.line);
+    const batch = this.#items.batch(chunk, cut, cut);
+    this.#blank &&= textStart(chunk, cut, chunk.length) === chunk.length;
+    this.#start -= chunk.length;
+    return batch;
+  }
+
+  end(): RecordBatch | null {
+    this.#line(Buffer.alloc(0), 0);
+    return this.#items.batch(new Uint8Array(0), 0, 0);
+  }
+
+  #line(chunk: Buffer, end: number): void {
+    const start = textStart(chunk, Math.max(this.#start, 0), end);
+    if (!this.#blank) this.#items.add(this.#start, end, this.line, this.line);
+    else if (start < end) this.#items.add(start, end, this.line, this.line);
+    this.#blank = true;
+    this.line++;
+  }
+}
+
+/** The first byte from `start` on that is not white space, or `end`. */
+function textStart(chunk: Buffer, start: number, end: number): number {
+  while (start < end && isSpace(chunk[start]!)) start++;
+  return start;
+}

@@ -1,12 +1,11 @@
 /** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
 import type { ColumnType } from '../../model.js';
-import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-form.js';
-import { inexactReason, membersText } from '../mapping/members.js';
-import { quoted, shown } from '../mapping/quoted.js';
-import { constantsOf, METADATA, type Target, targeting } from '../mapping/targets.js';
+import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-writer.js';
+import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import type { OpenedInput } from '../types.js';
-import { type JsonType, jsonTypeOf, MAX_FIELDS } from './field-stats.js';
-import { inexactNumber, jsonString, writtenAgain } from './text.js';
+import { quoted, shown } from '../wording.js';
+import { inexactNumber, inexactReason, jsonString, membersText, writtenAgain } from './text.js';
+import { type JsonType, jsonTypeOf, MAX_FIELDS } from './totals.js';
 
 /** A value of an item, accepted or not, under the name by which rules and plan know it. */
 export type SeeField = (target: Target, value: unknown) => void;
@@ -57,7 +56,7 @@ function cached(targetOf: (field: string) => Target): (field: string) => Target 
 
 export function jsonLayout(input: OpenedInput): Layout {
   const { flat, nested } = targetsOfItems(input);
-  const constants = membersText(constantsOf(input.rules));
+  const constants = membersText(input.constants);
   const constantKeys = new Set(input.rules.set.map(([key]) => key));
   const idKey = headOf(input.kind);
 

@@ -1,4 +1,5 @@
-/** The members of one JSON object, where they stand in its text. */
+/** The members of one JSON object, where they are in its text, under names that are found again by their bytes. */
+import type { Target } from '../mapping/targets.js';
 import {
   CLOSE_BRACE,
   COLON,
@@ -11,8 +12,86 @@ import {
   skipSpace,
   token,
 } from './bytes.js';
-import type { Field, Fields } from './fields.js';
 import { inexactNumber, jsonString, writtenAgain } from './text.js';
+import { type FieldPart, MAX_FIELDS } from './totals.js';
+
+/** A key of `metadata`: whatever fields are mapped to it, an item has it once. */
+export interface Key {
+  /** `,"key":` as it is sent. */
+  readonly text: Buffer;
+  /** `--set` gives it its value. */
+  readonly constant: boolean;
+  /** Number of the item that had it last. */
+  item: number;
+}
+
+export interface Field {
+  readonly target: Target;
+  /** `"name":` as it is most often written. */
+  readonly text: Buffer;
+  /** Where the field becomes metadata. */
+  readonly key: Key | null;
+  /** The field that came after this one in the last item: most likely it does again. */
+  next: Field | null;
+  /** Number of the item that had it last. */
+  item: number;
+  /** What the scan of the current batch counts. */
+  part: FieldPart | null;
+}
+
+/** The keys of all fields, flat and nested. */
+export class Keys {
+  readonly #constants: ReadonlySet<string>;
+  readonly #known = new Map<string, Key>();
+
+  constructor(constants: ReadonlySet<string>) {
+    this.#constants = constants;
+  }
+
+  of(name: string): Key {
+    let key = this.#known.get(name);
+    if (!key) {
+      key = { text: Buffer.from(`,${jsonString(name)}:`), constant: this.#constants.has(name), item: 0 };
+      this.#known.set(name, key);
+    }
+    return key;
+  }
+}
+
+/** JavaScript moves such names to the front of an object, so their order is not that of the text. */
+const MOVED = /^\d+$/;
+
+/** Fields of one level: those of the items, or those of their `metadata`. */
+export class Fields {
+  /** Before the first one. */
+  readonly start: { next: Field | null } = { next: null };
+  readonly #targetOf: (name: string) => Target;
+  readonly #keys: Keys;
+  readonly #known = new Map<string, Field>();
+
+  constructor(targetOf: (name: string) => Target, keys: Keys) {
+    this.#targetOf = targetOf;
+    this.#keys = keys;
+  }
+
+  /** The field of a name without escapes. Null for one that is not kept: too many, or moved. */
+  of(name: string): Field | null {
+    const known = this.#known.get(name);
+    if (known) return known;
+    if (this.#known.size >= MAX_FIELDS || MOVED.test(name)) return null;
+    const target = this.#targetOf(name);
+    const key = target.role === 'metadata' ? this.#keys.of(target.key!) : null;
+    const text = Buffer.from(`"${name}":`);
+    const field: Field = { target, text, key, next: null, item: 0, part: null };
+    this.#known.set(name, field);
+    return field;
+  }
+
+  /** What was counted belongs to a batch; the next one begins at nothing. */
+  forgetParts(): void {
+    for (const field of this.#known.values()) field.part = null;
+  }
+}
 
 /** Objects of more members are rare; they are read by `JSON.parse`. */
 const MOST_MEMBERS = 1024;
@@ -27,8 +106,7 @@ export interface Respelled {
 export class Members {
   count = 0;
   readonly fields: Field[] = [];
-  /** Where the name begins, and where the value does and ends. */
-  readonly names = new Uint32Array(MOST_MEMBERS);
+  /** Where the value begins and ends. */
   readonly starts = new Uint32Array(MOST_MEMBERS);
   readonly ends = new Uint32Array(MOST_MEMBERS);
   readonly kinds = new Uint8Array(MOST_MEMBERS);
@@ -46,7 +124,7 @@ export class Members {
    * Reads the object whose opening brace is at `start`, as item number `item`. The object in its member
    * `metadata` is read into `nested`.
    * @returns where it ends, at most `end`; -1 for what is left to `JSON.parse`: invalid JSON, a name that
-   * stands twice or has escapes, numbers that no double holds
+   * appears twice or has escapes, numbers that no double holds
    */
   read(bytes: Buffer, start: number, end: number, item: number, nested: Members | null): number {
     this.count = 0;
@@ -56,8 +134,7 @@ export class Members {
     let before: { next: Field | null } = this.#known.start;
     for (;;) {
       let field = before.next;
-      const name = at;
-      if (field !== null && stands(field.text, bytes, at)) at += field.text.length;
+      if (field !== null && isAt(field.text, bytes, at)) at += field.text.length;
       else {
         if (bytes[at] !== QUOTE || !readString(bytes, at, end) || token.is !== Is.text) return -1;
         field = this.#known.of(bytes.toString('utf8', at + 1, token.end - 1));
@@ -73,7 +150,6 @@ export class Members {
       at = skipSpace(bytes, at);
       const index = this.count++;
       this.fields[index] = field;
-      this.names[index] = name;
       this.starts[index] = at;
       if (nested !== null && field.target.role === 'spread' && bytes[at] === OPEN_BRACE) {
         token.end = nested.read(bytes, at, end, item, null);
@@ -97,25 +173,15 @@ export class Members {
       at = skipSpace(bytes, at);
     }
   }
-
-  /** Whether a member can be copied together with its name and the comma before it. */
-  isVerbatim(index: number): boolean {
-    const field = this.fields[index]!;
-    return (
-      field.verbatim &&
-      this.kinds[index] !== Is.other &&
-      this.starts[index]! - this.names[index]! === field.text.length
-    );
-  }
 }
 
-/** Whether a text stands at a place. */
-function stands(text: Uint8Array, bytes: Uint8Array, start: number): boolean {
+/** Whether a text is at a place. */
+function isAt(text: Uint8Array, bytes: Uint8Array, start: number): boolean {
   for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text[at]) return false;
   return true;
 }
 
-/** A value as it would be sent; null for what is no JSON or cannot be sent. */
+/** A value as it would be sent; null for what is not JSON or cannot be sent. */
 function respelled(text: string): Respelled | null {
   let value: unknown;
   try {

@@ -44,24 +44,24 @@ function notJson(
     line,
     hint:
       input.format === 'json'
-        ? 'mend the item, or export the file again'
-        : 'each line holds one whole item; items over several lines belong into an array, [ … ]',
+        ? 'fix the item, or export the file again'
+        : 'each line holds one whole item; items over several lines belong in an array, [ … ]',
   });
 }
 
 /** The parser's message as a sentence, without positions that count from somewhere else. */
 function faultOf(message: string): string {
-  if (/after JSON/.test(message)) return 'more than one value stands in it';
+  if (/after JSON/.test(message)) return 'it holds more than one value';
   if (/end of JSON|Unterminated string/.test(message)) return 'it ends in the middle of a value';
   if (/double-quoted property name/.test(message)) {
-    return 'a comma stands before a closing brace, or a name without quotes';
+    return 'there is a comma before a closing brace, or a name without quotes';
   }
   return message
     .replace(/(?: in JSON)? at position.*/s, '')
     .replace(/, (?:\.{3})?".*is not valid JSON$/s, '');
 }
 
-/** An item that is out, with its text as it stood. */
+/** A rejected item, with its text as it is in the file. */
 export function rejectedItem(
   file: string,
   batch: RecordBatch,
@@ -71,7 +71,7 @@ export function rejectedItem(
   return {
     file,
     line: batch.lines[number]!,
-    ordinal: batch.first + number,
+    row: batch.first + number,
     reason,
     original: { item: text },
   };

@@ -1,18 +1,15 @@
 /**
- * Items laid out without being parsed: their values are copied as they stand. Equal, byte for byte, to what
- * the layout makes of the parsed item; whatever is not plain is left to it, so only it knows reasons.
+ * The fast path: items laid out without being parsed, whose values are copied as they are in the file. Equal, byte for
+ * byte, to what the layout makes of the parsed item; whatever is not plain is left to it, so only it knows reasons.
  */
-
-import * as form from '../item-form.js';
-import type { WritesItself } from '../item-writer.js';
-import { membersText } from '../mapping/members.js';
-import { constantsOf } from '../mapping/targets.js';
+import type { RawItem } from '../item-writer.js';
+import * as form from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
-import { CLOSE_BRACE, COMMA, Is, skipSpace } from './bytes.js';
-import { type JsonType, jsonTypeOf } from './field-stats.js';
-import { Fields, Keys } from './fields.js';
+import { CLOSE_BRACE, Is, skipSpace } from './bytes.js';
 import { isOfType, targetsOfItems } from './layout.js';
-import { Members } from './members.js';
+import { Fields, Keys, Members } from './members.js';
+import { membersText } from './text.js';
+import { type JsonType, jsonTypeOf } from './totals.js';
 
 const METADATA_OPEN = Buffer.from(form.METADATA_OPEN);
 const COMPANY = Buffer.from(form.COMPANY);
@@ -34,15 +31,15 @@ export function typeOf(members: Members, index: number): JsonType {
 }
 
 /** One item after another, in the same memory. */
-export class PlainItem implements WritesItself {
+export class PlainItem implements RawItem {
   /** Of the item that was read last: its bytes as it would be sent. */
   size = 0;
-  /** Where the identifier stands, without quotes, and a user's company; both 0 where there is none. */
+  /** Where the identifier is, without quotes, and a user's company; both 0 where there is none. */
   id = 0;
   idEnd = 0;
   company = 0;
   companyEnd = 0;
-  /** The text that the members stand in. */
+  /** The text that the members are in. */
   bytes: Buffer = Buffer.alloc(0);
   readonly flat: Members;
   readonly nested: Members;
@@ -54,7 +51,7 @@ export class PlainItem implements WritesItself {
   #body = 0;
 
   constructor(input: OpenedInput) {
-    const constants = constantsOf(input.rules);
+    const { constants } = input;
     const keys = new Keys(new Set(constants.map(([key]) => key)));
     const targets = targetsOfItems(input);
     const [flat, nested] = [new Fields(targets.flat, keys), new Fields(targets.nested, keys)];
@@ -71,7 +68,7 @@ export class PlainItem implements WritesItself {
     for (const members of [this.flat, this.nested]) members.respelled.length = 0;
   }
 
-  /** Reads the item that stands from `start` to `end`. False when it is not plain: nothing is known of it then. */
+  /** Reads the item from `start` to `end`. False when it is not plain: nothing is known of it then. */
   read(start: number, end: number): boolean {
     const { bytes, flat, nested } = this;
     this.#item++;
@@ -162,40 +159,19 @@ export class PlainItem implements WritesItself {
   }
 
   #writeMembers(members: Members, target: Buffer, start: number): number {
-    const { bytes } = this;
     let at = start;
-    /** A stretch of the text that is copied as it is. */
-    let from = 0;
-    let to = NOWHERE;
     for (let index = 0; index < members.count; index++) {
       if (members.placed[index] === 0) continue;
-      if (members.isVerbatim(index)) {
-        // With nothing but a comma between them, two members are one stretch.
-        if (members.names[index] !== to + 1) {
-          at = copy(bytes, from, to, target, at);
-          target[at++] = COMMA;
-          from = members.names[index]!;
-        }
-        to = members.ends[index]!;
-        continue;
-      }
-      at = copy(bytes, from, to, target, at);
-      from = 0;
-      to = NOWHERE;
       const { text } = members.fields[index]!.key!;
-      target.set(text, at);
-      at += text.length;
+      at = copy(text, 0, text.length, target, at);
       if (members.kinds[index] === Is.other) at += target.write(members.respelled[index]!.json, at);
-      else at = copy(bytes, members.starts[index]!, members.ends[index]!, target, at);
+      else at = copy(this.bytes, members.starts[index]!, members.ends[index]!, target, at);
     }
-    return copy(bytes, from, to, target, at);
+    return at;
   }
 }
 
-/** Ends before it begins, and before the place next to any name. */
-const NOWHERE = -2;
-
-/** Shorter stretches are copied faster by hand than by a call. */
+/** Fewer bytes are copied faster one by one than by a call. */
 const SHORT = 64;
 
 /** @returns where the copy ends */

@@ -1,21 +1,21 @@
 /** The plan's look at a batch of JSON: what its fields hold, sizes and identifiers. */
-
+import { ChangeDetector } from '../change-detector.js';
 import { TOO_LARGE } from '../item-writer.js';
 import type { Target } from '../mapping/targets.js';
-import type { FieldPart, ScanPart } from '../parts.js';
-import { type RowOptions, ScanRows } from '../scan-rows.js';
+import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { itemAppender } from './build.js';
-import { addValue, countType, emptyFieldStats, MAX_FIELDS, note } from './field-stats.js';
 import { jsonLayout } from './layout.js';
 import type { Members } from './members.js';
 import { jsonRecord, recordText, rejectedItem } from './parse.js';
 import { PlainItem, typeOf } from './plain-item.js';
+import { addValue, countType, emptyFieldStats, type FieldPart, MAX_FIELDS, note } from './totals.js';
 
 export function scanJson(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
   const layout = jsonLayout(input);
   const plain = new PlainItem(input);
-  const rows = new ScanRows(input, options);
+  const { known, hashKey } = options;
+  const rows = new ScanRows(input, options, known && new ChangeDetector(known, hashKey, () => null));
   const append = itemAppender(input, plain);
   return (batch) => {
     const spans = batch.spans;

@@ -77,7 +77,7 @@ export function inexactNumber(json: string): string | null {
   return null;
 }
 
-/** After the closing quote. By hand: a pattern would run out of stack within a string of some megabytes. */
+/** After the closing quote. Not by a pattern: one would run out of stack within a string of some megabytes. */
 function stringEnd(json: string, start: number): number {
   let at = start + 1;
   for (let code = json.charCodeAt(at); code !== QUOTE; code = json.charCodeAt(at)) {
@@ -88,7 +88,7 @@ function stringEnd(json: string, start: number): number {
 
 /**
  * Levels of a value. Where JSON.stringify runs out of stack depends on Node and on the thread (4,000 to 17,000 levels
- * before Node 26, no bound since); below all of them, a row is judged alike everywhere.
+ * before Node 26, no bound since); below all of them, a row is accepted or rejected alike everywhere.
  */
 export const MAX_LEVELS = 1_000;
 
@@ -116,3 +116,29 @@ function isDeeperThan(levels: number, json: string): boolean {
   }
   return false;
 }
+
+/** The members of a JSON object as keys and JSON texts, or the reason why the cell of a `metadata` column is not one. */
+export function membersOf(cell: string): [key: string, json: string][] | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(cell);
+  } catch {
+    return 'metadata is not a JSON object; to keep the column as text, give it another key with --map';
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return 'metadata is not a JSON object';
+  }
+  const number = inexactNumber(cell);
+  if (number !== null) return inexactReason('metadata', number);
+  const members = Object.entries(value).map(([key, member]) => [key, writtenAgain(member)] as const);
+  if (members.some(([, json]) => json === null)) return 'metadata is nested too deeply';
+  return members as [key: string, json: string][];
+}
+
+/** JSON text of members, each with a comma before it. */
+export function membersText(members: readonly (readonly [key: string, json: string])[]): string {
+  return members.map(([key, json]) => `,${jsonString(key)}:${json}`).join('');
+}
+
+export const inexactReason = (where: string, number: string): string =>
+  `${where}: no number holds ${number} exactly; write it in quotes`;

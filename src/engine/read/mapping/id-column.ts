@@ -1,8 +1,9 @@
-/** Which kind an input is, and where its identifiers stand (contract §3 "Kind and identifier"). */
+/** Which kind an input is, and where its identifiers are (contract §3 "Kind and identifier"). */
 import { InputError } from '../../errors.js';
 import { ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
-import { list, unknownColumn } from './targets.js';
+import { list } from '../wording.js';
+import { unknownColumn } from './targets.js';
 
 export interface Identity {
   kind: Kind;
@@ -11,7 +12,7 @@ export interface Identity {
 }
 
 /**
- * `--kind`, else a `user_id` column means users, else `company_id` companies. `--id` and `--company-id`
+ * `--kind`; without it a `user_id` column means users, and otherwise `company_id` companies. `--id` and `--company-id`
  * name other columns.
  * @throws InputError when the columns tell no kind or hold no identifier; UsageError for a flag that names
  * a column which is not there

@@ -4,9 +4,9 @@
  */
 import type { ColumnType } from '../../model.js';
 import { isExactNumber } from '../json/text.js';
-import { quoted } from './quoted.js';
+import { quoted } from '../wording.js';
 
-/** A cell that rules a type out, and where it stands. */
+/** A cell that rules a type out, and where it is. */
 export interface Evidence {
   line: number;
   text: string;
@@ -16,9 +16,9 @@ export interface Evidence {
 export interface ColumnStats {
   cells: number;
   empty: number;
-  /** First cell that is no plain integer within ±(2^53−1). */
+  /** First cell that is not a plain integer within ±(2^53−1). */
   notInteger: Evidence | null;
-  /** First cell that is no plain decimal, or one that a double cannot hold. */
+  /** First cell that is not a plain decimal, or one that a double cannot hold. */
   notNumber: Evidence | null;
   /** First cell whose last decimal is a zero. */
   trailingZero: Evidence | null;
@@ -36,10 +36,10 @@ export const emptyStats = (): ColumnStats => ({
 });
 
 const NOT_A_NUMBER = -1;
-/** `classify` gives twice the number of decimals, and one more when the last decimal is a zero. */
+/** `classify` gives the number of decimals times two, and one more when the last decimal is a zero. */
 const ZERO_AT_END = 1;
 
-/** -1 for what is no plain decimal or cannot be held exactly; else decimals * 2 + (a zero at the end ? 1 : 0). */
+/** -1 for what is not a plain decimal or cannot be held exactly; otherwise decimals * 2 + (a zero at the end ? 1 : 0). */
 function classify(text: string): number {
   const length = text.length;
   if (length > 40) return NOT_A_NUMBER;
@@ -92,7 +92,7 @@ export function addCell(stats: ColumnStats, text: string, line: number): void {
   else if (stats.decimals !== decimals) stats.decimals = -2;
 }
 
-/** What two stretches of a column have in common; `a` stands before `b`. */
+/** What two stretches of a column have in common; `a` comes before `b`. */
 export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
   return {
     cells: a.cells + b.cells,

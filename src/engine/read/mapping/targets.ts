@@ -1,9 +1,9 @@
-/** Where each column's values go: the header (or the fields of JSON items) under the user's mapping rules. */
-import { InputError, UsageError } from '../../errors.js';
-import { type ColumnType, ID_FIELD } from '../../model.js';
+/** Where the values of each column go: the header, or the fields of JSON items, under the user's mapping rules. */
+import { UsageError } from '../../errors.js';
+import { type ColumnType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import { jsonString } from '../json/text.js';
-import type { OpenedInput } from '../types.js';
+import { list } from '../wording.js';
 import type { MappingRules } from './rules.js';
 import { addCell, decide, emptyStats, fits } from './stats.js';
 
@@ -28,7 +28,14 @@ export interface Target {
 const REJECTS_PREFIX = '_profiles_';
 export const METADATA = 'metadata';
 
-type Mapped = Pick<OpenedInput, 'kind' | 'idColumn' | 'companyIdColumn' | 'rules' | 'path'>;
+/** What decides of an input where its columns go. */
+export interface Mapped {
+  path: string;
+  kind: Kind;
+  idColumn: string;
+  companyIdColumn: string | null;
+  rules: MappingRules;
+}
 
 /** Decides a column at a time: the fields of JSON items are met one by one. */
 export function targeting(input: Mapped): (column: string) => Target {
@@ -114,12 +121,6 @@ export function unknownColumn(
   });
 }
 
-/** Names in a sentence, the first twenty. */
-export function list(names: readonly string[]): string {
-  const shown = names.slice(0, 20).join(', ');
-  return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown;
-}
-
 /** @throws UsageError when two columns would be the same metadata key */
 function checkKeys(targets: readonly Target[]): void {
   const owner = new Map<string, string>();
@@ -135,29 +136,17 @@ function checkKeys(targets: readonly Target[]): void {
   }
 }
 
-/** A header, trimmed. @throws InputError for a column without name, and for two with one name */
-export function headerOf(cells: readonly string[], path: string, line: number): string[] {
-  const seen = new Map<string, number>();
-  return cells.map((cell, index) => {
-    const name = cell.trim();
-    if (name === '') {
-      throw new InputError(`column ${index + 1} of ${cells.length} has no name`, {
-        file: path,
-        line,
-        hint: 'name it in the header, or remove the column',
-      });
-    }
-    const other = seen.get(name);
-    if (other !== undefined) {
-      throw new InputError(`columns ${other + 1} and ${index + 1} are both called "${name}"`, {
-        file: path,
-        line,
-        hint: 'rename or remove one of them',
-      });
-    }
-    seen.set(name, index);
-    return name;
-  });
+/**
+ * Types of columns where only metadata has any: one for each column, `string` where it is not metadata. None for JSON,
+ * whose values have types.
+ */
+export function metadataTypes<T>(
+  targets: readonly Target[],
+  typeOf: (target: Target, index: number) => T,
+): (T | 'string')[] {
+  return targets.map((target, index) =>
+    target.role === 'metadata' ? typeOf(target, index) : ('string' satisfies ColumnType),
+  );
 }
 
 /** A single value, typed as a CSV cell is (`--set`), as JSON text. */

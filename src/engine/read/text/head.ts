@@ -1,8 +1,16 @@
 /** The beginning of an input: enough of it to tell how it is packed, encoded and formed. */
+import type { FileHandle } from 'node:fs/promises';
 import { InputError } from '../../errors.js';
 import type { Compression } from '../types.js';
 import { BadTextError, encodingLabel, encodingOfBom, toUtf8 } from './encoding.js';
-import { compressionOf, type FileStamp, openFile, readBytes, type SourceFile } from './source.js';
+import {
+  compressionOf,
+  type FileStamp,
+  type OpenFile,
+  openFile,
+  readBytes,
+  type SourceFile,
+} from './source.js';
 
 /** Text that is looked at. */
 const HEAD_BYTES = 256 * 1024;
@@ -31,31 +39,54 @@ export async function readHead(
   signal?: AbortSignal,
 ): Promise<Head> {
   const wanted = asked === undefined ? undefined : encodingLabel(asked);
-  const { stamp, magic } = await firstBytes(file);
+  const opened = await openFile(file);
+  try {
+    return await headOf({ ...file, opened }, wanted, signal);
+  } finally {
+    await opened.handle.close(); // where the reading of it has not
+  }
+}
+
+async function headOf(
+  file: SourceFile & { opened: OpenFile },
+  wanted: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Head> {
+  const { handle, stamp } = file.opened;
   if (stamp.size === 0) throw empty(file);
+  const magic = await firstBytes(handle);
   refuseSpreadsheet(file, magic);
   const compression = compressionOf(magic);
-  const packed = { ...file, compression };
-  const bom = encodingOfBom(await firstUnpacked(packed, signal));
+  const { path, location } = file;
+  const chunks = readBytes({ ...file, compression }, signal);
+  const first = await chunks.next();
   // A byte order mark is sure, where an encoding may have been set for other files: a rejects file has one.
-  const encoding = bom ?? wanted ?? 'utf-8';
-  const first = (bytes: number): ReturnType<Head['longer']> => firstText(packed, encoding, bytes, signal);
-  const { text, whole } = await first(HEAD_BYTES);
+  const encoding = encodingOfBom(first.done ? NOTHING : first.value) ?? wanted ?? 'utf-8';
+  const { text, whole } = await firstText(file, toUtf8(resumed(first, chunks), encoding), HEAD_BYTES);
   if (whole && text.length === 0) throw empty(file);
-  return { stamp, compression, encoding, text, whole, longer: () => first(HEADER_BYTES) };
+  const again = () => toUtf8(readBytes({ path, location, stamp, compression }, signal), encoding);
+  const longer = () => firstText(file, again(), HEADER_BYTES);
+  return { stamp, compression, encoding, text, whole, longer };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** All chunks, of which the first was taken already. */
+async function* resumed(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    if (!first.done) yield first.value;
+    yield* rest;
+  } finally {
+    await rest.return(undefined); // a consumer may stop at the first chunk
+  }
 }
 
 const empty = (file: SourceFile): InputError =>
   new InputError('the file is empty', { file: file.path, hint: 'export it again' });
 
-async function firstBytes(file: SourceFile): Promise<{ stamp: FileStamp; magic: Buffer }> {
-  const { handle, stamp } = await openFile(file);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0);
-    return { stamp, magic: buffer.subarray(0, bytesRead) };
-  } finally {
-    await handle.close();
-  }
+async function firstBytes(handle: FileHandle): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0);
+  return buffer.subarray(0, bytesRead);
 }
 
 function refuseSpreadsheet(file: SourceFile, magic: Buffer): void {
@@ -77,24 +108,15 @@ const spreadsheet = (file: SourceFile): InputError =>
     hint: 'save as CSV UTF-8 and import that',
   });
 
-async function firstUnpacked(
-  file: SourceFile & { compression: Compression | null },
-  signal: AbortSignal | undefined,
-): Promise<Buffer> {
-  for await (const chunk of readBytes(file, signal)) return Buffer.from(chunk.subarray(0, 4));
-  return Buffer.alloc(0);
-}
-
 async function firstText(
-  file: SourceFile & { compression: Compression | null },
-  encoding: string,
+  file: SourceFile,
+  chunks: AsyncIterable<Buffer>,
   bytes: number,
-  signal: AbortSignal | undefined,
 ): Promise<{ text: Buffer; whole: boolean }> {
   const parts: Buffer[] = [];
   let length = 0;
   try {
-    for await (const part of toUtf8(readBytes(file, signal), encoding)) {
+    for await (const part of chunks) {
       parts.push(Buffer.from(part));
       length += part.length;
       if (length >= bytes) return { text: Buffer.concat(parts), whole: false };

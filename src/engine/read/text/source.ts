@@ -15,6 +15,15 @@ export interface SourceFile {
   /** As the user wrote it. */
   path: string;
   location: string;
+  /** Of the file when it was first opened: another one is refused. */
+  stamp?: FileStamp;
+  /** The file, where it is open already: it is read from its beginning and closed. */
+  opened?: OpenFile;
+}
+
+export interface OpenFile {
+  handle: FileHandle;
+  stamp: FileStamp;
 }
 
 /** Bytes of a digest that a mark keeps, as hex digits. */
@@ -67,7 +76,7 @@ const READ_AT_ONCE = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
  * Opens a regular file for reading.
  * @throws InputError for a missing or unreadable file, a folder, and a pipe (an input is read twice)
  */
-export async function openFile(file: SourceFile): Promise<{ handle: FileHandle; stamp: FileStamp }> {
+export async function openFile(file: SourceFile): Promise<OpenFile> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(file.location, READ_AT_ONCE);
@@ -92,6 +101,8 @@ export interface FileStamp {
   size: number;
   mtimeMs: number;
 }
+
+const sameStamp = (a: FileStamp, b: FileStamp): boolean => a.size === b.size && a.mtimeMs === b.mtimeMs;
 
 const REASONS: Record<string, string> = {
   ENOENT: 'no such file',
@@ -173,8 +184,9 @@ function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
 }
 
 async function* blocks(file: SourceFile, signal?: AbortSignal, tally?: Tally): AsyncGenerator<Buffer> {
-  const { handle } = await openFile(file);
+  const { handle, stamp } = file.opened ?? (await openFile(file));
   try {
+    if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedMeanwhile(file.path);
     const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
     for (;;) {
       signal?.throwIfAborted();

@@ -1,5 +1,7 @@
 /** What every record splitter shares: collecting the bytes of whole records into batches. */
+import { InputError } from '../../errors.js';
 import type { RecordBatch } from '../types.js';
+import { BadTextError } from './encoding.js';
 
 /** Numbers that are appended one by one, without an object for each. */
 export class Numbers {
@@ -26,7 +28,7 @@ export class Numbers {
 }
 
 /** The bytes of records that began in an earlier chunk and have not ended. */
-export class Carry {
+export class PartialRecords {
   #parts: Uint8Array[] = [];
   length = 0;
 
@@ -59,12 +61,31 @@ export class Carry {
 /** A record may be this large, whatever its cells: far beyond what any request may hold. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
-/** Cuts text into records, a chunk at a time. */
+/** Splits text into records, a chunk at a time. */
 export interface Splitter {
-  /** Line on which the bytes after those pushed so far stand, from 1. */
+  /** Line of the bytes after those pushed so far, from 1. */
   readonly line: number;
   /** The whole records that this chunk completes, or null when it completes none. @throws InputError */
   push(chunk: Buffer): RecordBatch | null;
   /** The last record, where no line end follows it. @throws InputError when it is not complete */
   end(): RecordBatch | null;
+}
+
+/** All records of a text. @throws InputError naming the line of bytes that are not text */
+export async function* splitText(
+  text: AsyncIterable<Buffer>,
+  splitter: Splitter,
+  path: string,
+): AsyncGenerator<RecordBatch> {
+  try {
+    for await (const chunk of text) {
+      const batch = splitter.push(chunk);
+      if (batch) yield batch;
+    }
+  } catch (error) {
+    if (!(error instanceof BadTextError)) throw error;
+    throw new InputError(error.sentence, { file: path, line: splitter.line, hint: error.hint });
+  }
+  const last = splitter.end();
+  if (last) yield last;
 }

@@ -2,11 +2,17 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { errorOf, handedOver, type Order, type Reply } from '../messages.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { createTask, type TaskResults, type TaskSpec } from './task.js';
-
-type Result = TaskResults['scan'] | TaskResults['build'];
+import {
+  createTask,
+  errorOf,
+  type Order,
+  type Reply,
+  type Result,
+  type TaskResults,
+  type TaskSpec,
+  transferable,
+} from './protocol.js';
 
 export interface PoolOptions {
   /** Worker threads; 0 keeps the work on the calling thread. */
@@ -18,13 +24,13 @@ export interface PoolOptions {
 }
 
 /** Beside the bundle that this module ends up in. Not there when the sources are run directly. */
-const WORKER = new URL('./batch-worker.js', import.meta.url);
+const WORKER = new URL('./worker.js', import.meta.url);
 const builtWorker = (): URL | null => (existsSync(fileURLToPath(WORKER)) ? WORKER : null);
 
 /** Starting threads costs some 100 ms: a file that is read in less is read here. */
 const leastBytesOf = ({ compression }: OpenedInput): number => (compression ? 1 : 8) * 1024 * 1024;
 
-/** Batches that a worker has at once: one to work on, one to go on with. */
+/** Batches that a worker has at once: one to work on and one that waits. */
 const PER_WORKER = 2;
 
 /**
@@ -33,7 +39,7 @@ const PER_WORKER = 2;
  */
 export class Pool {
   readonly #options: PoolOptions;
-  #idle: Hand[] = [];
+  #idle: PoolWorker[] = [];
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -43,7 +49,8 @@ export class Pool {
   /** Starts the threads if this input is worth them, so that they are ready when it is read. */
   prepare(input: OpenedInput): void {
     const workerUrl = this.#workerFor(input);
-    if (workerUrl) while (this.#idle.length < this.#options.threads) this.#idle.push(new Hand(workerUrl));
+    if (workerUrl)
+      while (this.#idle.length < this.#options.threads) this.#idle.push(new PoolWorker(workerUrl));
   }
 
   /** The worker to be used for an input; null where the calling thread does the work. */
@@ -71,7 +78,7 @@ export class Pool {
   /** Ends the threads; those of a pass that still runs end with it. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#idle.splice(0).map((hand) => hand.end()));
+    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
   }
 
   async *#runOnThreads(
@@ -83,9 +90,9 @@ export class Pool {
     const { threads } = this.#options;
     const reader = batches[Symbol.asyncIterator]();
     // Those of a pass are its own while it runs.
-    const hands = this.#idle.splice(0, threads).filter((hand) => hand.alive);
-    while (hands.length < threads) hands.push(new Hand(workerUrl));
-    for (const hand of hands) hand.begin(spec);
+    const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
+    while (workers.length < threads) workers.push(new PoolWorker(workerUrl));
+    for (const worker of workers) worker.begin(spec);
     const underway: Promise<Result>[] = [];
     let reading = true;
     let failure: { error: unknown } | undefined;
@@ -99,7 +106,7 @@ export class Pool {
           if (next.done) {
             reading = false;
           } else {
-            const free = hands.reduce((a, b) => (b.pending < a.pending ? b : a));
+            const free = workers.reduce((a, b) => (b.pending < a.pending ? b : a));
             const result = free.run(next.value);
             result.catch(() => {}); // seen when its turn comes
             underway.push(result);
@@ -109,9 +116,9 @@ export class Pool {
         if (first) yield await orAborted(first, signal);
       } while (reading || underway.length > 0);
       if (failure) throw failure.error;
-      if (!this.#closed) this.#idle.push(...hands.splice(0));
+      if (!this.#closed) this.#idle.push(...workers.splice(0));
     } finally {
-      await Promise.all(hands.map((hand) => hand.end()));
+      await Promise.all(workers.map((worker) => worker.end()));
       await reader.return?.();
     }
   }
@@ -139,7 +146,7 @@ async function* runHere(spec: TaskSpec, batches: AsyncIterable<RecordBatch>): As
 }
 
 /** One worker and the batches it has been given. It answers in order. */
-class Hand {
+class PoolWorker {
   readonly #worker: Worker;
   #waiting: { resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
   /** Why it takes no more batches. */
@@ -176,7 +183,7 @@ class Hand {
     if (this.#failure) return Promise.reject(this.#failure.error);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#worker.postMessage({ type: 'batch', batch } satisfies Order, handedOver(batch));
+      this.#worker.postMessage({ type: 'batch', batch } satisfies Order, transferable(batch));
     });
   }
 

@@ -1,9 +1,10 @@
-/** Items that are copied as they stand, held against those that are parsed and laid out. */
+/** Items that are copied as they are in the file, compared with those that are parsed and laid out. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonLayout } from '../../../../src/engine/read/json/layout.js';
 import { PlainItem, typeOf } from '../../../../src/engine/read/json/plain-item.js';
-import { NO_RULES } from '../../../../src/engine/read/mapping/rules.js';
+import { type MappingRules, NO_RULES } from '../../../../src/engine/read/mapping/rules.js';
+import { constantsOf } from '../../../../src/engine/read/mapping/targets.js';
 import type { OpenedInput } from '../../../../src/engine/read/types.js';
 
 const COMPANIES: OpenedInput = {
@@ -15,14 +16,22 @@ const COMPANIES: OpenedInput = {
   compression: null,
   delimiter: null,
   columns: [],
+  targets: [],
   idColumn: 'company_id',
   companyIdColumn: null,
   rules: NO_RULES,
+  constants: [],
   maxCellBytes: 1024,
   body: null,
   stamp: { size: 0, mtimeMs: 0 },
 };
 const USERS: OpenedInput = { ...COMPANIES, kind: 'users', idColumn: 'id', companyIdColumn: 'company_id' };
+
+const withRules = (input: OpenedInput, rules: MappingRules): OpenedInput => ({
+  ...input,
+  rules,
+  constants: constantsOf(rules),
+});
 
 interface Laid {
   item: string;
@@ -163,7 +172,7 @@ const rules = fc.record({
 });
 const input = fc
   .tuple(fc.constantFrom(COMPANIES, USERS), fc.oneof(fc.constant(NO_RULES), rules))
-  .map(([opened, some]): OpenedInput => ({ ...opened, rules: some }));
+  .map(([opened, some]): OpenedInput => withRules(opened, some));
 
 describe('an item that is copied', () => {
   it('is the item that is parsed, byte for byte, however it is spelled and mapped', () => {
@@ -239,7 +248,7 @@ describe('an item that is copied', () => {
   ])('%s: left to the parser', (_, text) => expect(plainlyOne(text)).toBeNull());
 
   it('leaves out of metadata what --set says, even under the name of an identifier', () => {
-    const set: OpenedInput = { ...COMPANIES, rules: { ...NO_RULES, set: [['company_id', 'x']] } };
+    const set = withRules(COMPANIES, { ...NO_RULES, set: [['company_id', 'x']] });
     const text = '{"company_id":"c1","metadata":{"company_id":"y","a":1}}';
     expect(plainlyOne(text, set)).toBe('{"company_id":"c1","metadata":{"a":1,"company_id":"x"}}');
     expect(parsed(set, text)).toMatchObject({ item: plainlyOne(text, set) });

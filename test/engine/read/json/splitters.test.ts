@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ArraySplitter } from '../../../../src/engine/read/json/array-splitter.js';
-import { NdjsonSplitter } from '../../../../src/engine/read/json/ndjson-splitter.js';
+import { NdjsonSplitter } from '../../../../src/engine/read/json/items.js';
 import type { Splitter } from '../../../../src/engine/read/text/splitter.js';
 import type { RecordBatch } from '../../../../src/engine/read/types.js';
 
@@ -85,7 +85,7 @@ describe('an array', () => {
   };
 
   it.each([
-    ['[1,2,]', 'f.json:1: a comma stands after the last item, item 2'],
+    ['[1,2,]', 'f.json:1: a comma follows the last item, item 2'],
     ['[1,,2]', 'f.json:1: item 2 is missing before a comma'],
     ['[,1]', 'f.json:1: item 1 is missing before a comma'],
     ['[1\n2]', 'f.json:2: a comma is missing after item 1'],
@@ -97,7 +97,7 @@ describe('an array', () => {
     ['[', 'f.json:1: the text ends before the array is closed, after item 0'],
     ['[1]\n[2]', 'f.json:2: text follows the end of the array'],
     ['[1]}', 'f.json:1: text follows the end of the array'],
-    ['{"a":[1]}', 'f.json:1: is no JSON array and no {"companies": […]} or {"users": […]}'],
+    ['{"a":[1]}', 'f.json:1: is not a JSON array, and not {"companies": […]} or {"users": […]}'],
     ['   ', 'f.json:1: the text ends before an array begins'],
   ])('%j is refused: %s', (text, message) => expect(refused(text)).toBe(message));
 

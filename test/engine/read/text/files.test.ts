@@ -1,16 +1,34 @@
 /** Files themselves: missing, packed, spooled, named by patterns, and what separates their cells. */
+import { createHook } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { NUMBERS } from '../../../../src/engine/options.js';
 import { findDelimiter } from '../../../../src/engine/read/csv/delimiter.js';
-import { expandGlobs, NO_RULES, openInput, spoolStdin } from '../../../../src/engine/read/index.js';
+import {
+  buildItems,
+  expandGlobs,
+  NO_RULES,
+  type OpenedInput,
+  openInput,
+  type Schema,
+  scanInput,
+  spoolStdin,
+} from '../../../../src/engine/read/index.js';
 import { readBytes, Tally } from '../../../../src/engine/read/text/source.js';
 import { scratch } from '../../../support/cli.js';
-import { file, open, read, readText } from '../reading.js';
+import { file, HERE, KEY, open, read, readText } from '../reading.js';
 
 const MAX_CELL_BYTES = NUMBERS.maxCellBytes.default;
 
@@ -41,6 +59,71 @@ describe('a file that cannot be read', () => {
     });
   });
 });
+
+describe('a pass', () => {
+  /** Files that are opened by asynchronous calls while this runs. */
+  async function opensOf(run: () => Promise<unknown>): Promise<number> {
+    let opens = 0;
+    const hook = createHook({
+      init: (_, type) => {
+        if (type === 'FILEHANDLE') opens++;
+      },
+    }).enable();
+    await run().finally(() => hook.disable());
+    return opens;
+  }
+
+  const large = Array.from({ length: 20_000 }, (_, row) => `{"company_id":"c${row}","n":${row}}\n`).join('');
+
+  it.each<[name: string, content: () => string | Uint8Array]>([
+    ['a.csv', () => `company_id,n\n${'c1,5\n'.repeat(100_000)}`],
+    ['a.csv.gz', () => gzipSync('company_id,n\nc1,5\n')],
+    ['a.json', () => '[{"company_id":"c1"},{"company_id":"c2"}]'],
+    ['large.ndjson', () => large],
+    ['large.ndjson.gz', () => gzipSync(large)],
+  ])('opens %s once, and leaves nothing open', async (name, content) => {
+    const path = file(name, content());
+    const opensTo = (): number =>
+      existsSync('/proc/self/fd')
+        ? readdirSync('/proc/self/fd').filter((fd) => isLinkTo(path, `/proc/self/fd/${fd}`)).length
+        : 0;
+    let input: OpenedInput;
+    expect(
+      await opensOf(async () => {
+        input = await open(path);
+      }),
+    ).toBe(1);
+    await expect.poll(opensTo, { timeout: 5_000 }).toBe(0);
+    const options = { hashKey: KEY, itemLimitBytes: 1_000, pool: HERE };
+    let schema: Schema;
+    expect(
+      await opensOf(async () => {
+        ({ schema } = await scanInput(input, options));
+      }),
+    ).toBe(1);
+    const build = async () => {
+      for await (const _ of buildItems(input, schema, { ...options, records: true })) break;
+    };
+    expect(await opensOf(build)).toBe(1);
+    await expect.poll(opensTo, { timeout: 5_000 }).toBe(0);
+  });
+
+  it('of JSON whose first item is longer than what is looked at reads on', async () => {
+    const wide = 'x'.repeat(300_000);
+    const { input, items } = await readText('a.json', `[{"company_id":"c1","a":"${wide}","b":1}]`);
+    expect(input.columns).toEqual(['company_id', 'a', 'b']);
+    expect(items).toEqual([{ company_id: 'c1', metadata: { a: wide, b: 1 } }]);
+  });
+});
+
+/** False for what is gone by now. */
+function isLinkTo(path: string, link: string): boolean {
+  try {
+    return readlinkSync(link) === path;
+  } catch {
+    return false;
+  }
+}
 
 describe('packed files', () => {
   const csv = `company_id,name\n${Array.from({ length: 20_000 }, (_, n) => `c${n},name ${n}\n`).join('')}`;

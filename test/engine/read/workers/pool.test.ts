@@ -1,16 +1,18 @@
 /** Batches on worker threads: the same results in the same order, and nothing left running. */
+import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import type { Worker } from 'node:worker_threads';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InputError } from '../../../../src/engine/errors.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
 import type { OpenedInput, RecordBatch } from '../../../../src/engine/read/types.js';
 import { Pool, type PoolOptions } from '../../../../src/engine/read/workers/pool.js';
-import type { TaskSpec } from '../../../../src/engine/read/workers/task.js';
+import type { TaskSpec } from '../../../../src/engine/read/workers/protocol.js';
 import { file, KEY, open } from '../reading.js';
 
 let threads: PoolOptions;
@@ -18,9 +20,9 @@ let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'profiles-worker-'));
-  const outfile = join(folder, 'batch-worker.mjs');
+  const outfile = join(folder, 'worker.mjs');
   await build({
-    entryPoints: ['src/engine/read/workers/batch-worker.ts'],
+    entryPoints: ['src/engine/read/workers/worker.ts'],
     outfile,
     bundle: true,
     format: 'esm',
@@ -52,7 +54,7 @@ const scanning = (input: OpenedInput): TaskSpec & { pass: 'scan' } => ({
   hashKey: KEY,
   itemLimitBytes: 1 << 22,
   companies: true,
-  held: null,
+  known: null,
 });
 const building = (input: OpenedInput): TaskSpec & { pass: 'build' } => ({
   pass: 'build',
@@ -220,12 +222,17 @@ it('a thread that died between two passes is replaced', async () => {
      });`,
   );
   const input = await open('companies.csv');
-  const before = ports();
+  // That its port is gone is seen before its end is told.
+  const ended: Promise<unknown>[] = [];
+  const started = (worker: Worker): void => void ended.push(once(worker, 'exit'));
+  process.on('worker', started);
+  onTestFinished(() => void process.off('worker', started));
   const kept = new Pool({ ...threads, threads: 1, workerUrl: pathToFileURL(mortal) });
   onTestFinished(() => kept.close());
   for (let pass = 1; pass <= 2; pass++) {
     expect(await collected(kept.run(scanning(input), readRecords(input)))).toEqual([{}]);
-    await vi.waitFor(() => expect(ports()).toBe(before));
+    expect(ended).toHaveLength(pass);
+    await ended[pass - 1];
   }
 });
 

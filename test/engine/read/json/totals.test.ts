@@ -5,7 +5,7 @@ import {
   emptyFieldStats,
   type FieldStats,
   mergeFieldStats,
-} from '../../../../src/engine/read/json/field-stats.js';
+} from '../../../../src/engine/read/json/totals.js';
 
 /** Values that stand on lines 1, 2, 3 …; each list is a batch. */
 function seen(...batches: unknown[][]): FieldStats {

@@ -1,9 +1,9 @@
 /** A worker thread: batches in, results out. */
 import { parentPort } from 'node:worker_threads';
-import { failed, handedOver, type Order, type Reply } from '../messages.js';
-import { createTask, type Task, type TaskSpec } from './task.js';
+import type { RecordBatch } from '../types.js';
+import { createTask, failed, type Order, type Reply, type Result, transferable } from './protocol.js';
 
-let task: Task<TaskSpec['pass']> | undefined;
+let task: ((batch: RecordBatch) => Result) | undefined;
 
 parentPort!.on('message', (order: Order) => {
   if (order.type === 'task') {
@@ -12,7 +12,7 @@ parentPort!.on('message', (order: Order) => {
   }
   try {
     const result = task!(order.batch);
-    parentPort!.postMessage({ type: 'result', result } satisfies Reply, handedOver(result));
+    parentPort!.postMessage({ type: 'result', result } satisfies Reply, transferable(result));
   } catch (error) {
     parentPort!.postMessage(failed(error));
   }

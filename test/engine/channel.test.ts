@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Channel, tap } from '../../../src/engine/send/channel.js';
-import { cpuMs } from '../../support/cpu.js';
+import { Channel, tap } from '../../src/engine/channel.js';
+import { cpuMs } from '../support/cpu.js';
 
 async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
   const values: T[] = [];

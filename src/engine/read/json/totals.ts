@@ -1,14 +1,17 @@
-/** What a field of JSON items holds over the whole input. JSON values keep their types; this only reports them. */
-import type { ColumnPlan } from '../../model.js';
-import { shown } from '../mapping/quoted.js';
+/** What the fields of JSON items hold over the whole input. JSON values keep their types; this only reports them. */
+import type { ColumnPlan, ColumnType } from '../../model.js';
+import type { ColumnTotals } from '../format.js';
 import type { Evidence } from '../mapping/stats.js';
+import { checkRules, type Target } from '../mapping/targets.js';
+import type { OpenedInput, Scan } from '../types.js';
+import { shown } from '../wording.js';
 
 /** Fields that are reported; items may have any number of them, and memory must not grow with the file. */
 export const MAX_FIELDS = 10_000;
 
 export type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'object';
 
-/** A value, and where it stands. */
+/** A value, and where it is. */
 type Seen = Evidence & { type: JsonType };
 
 export interface FieldStats {
@@ -39,7 +42,7 @@ export function jsonTypeOf(value: unknown): JsonType {
   }
 }
 
-/** An integer among decimals is no other type. */
+/** An integer among decimals is not another type. */
 const kindOf = (type: JsonType): JsonType => (type === 'integer' ? 'number' : type);
 
 export function addValue(stats: FieldStats, value: unknown, line: number): void {
@@ -61,7 +64,7 @@ export function note(stats: FieldStats, type: JsonType, value: unknown, line: nu
   else stats.other = seen;
 }
 
-/** `a` stands before `b`. */
+/** `a` comes before `b`. */
 export function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
   const counts = { ...a.counts };
   for (const type of Object.keys(counts) as JsonType[]) counts[type] += b.counts[type];
@@ -89,4 +92,56 @@ export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan
   }
   const type = first.type === 'integer' && counts.number > 0 ? 'number' : first.type;
   return { type: type === 'null' ? null : type, reason: 'the type of its JSON values' };
+}
+
+/** What the records of a file are called in messages: lines, but items of an array. */
+export const placeOf = ({ format }: OpenedInput): string => (format === 'json' ? 'item' : 'line');
+
+/** What a batch tells of one field. */
+export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because'> {
+  stats: FieldStats;
+}
+
+export class JsonTotals implements ColumnTotals {
+  readonly #input: OpenedInput;
+  readonly #fields = new Map<string, FieldPart>();
+
+  constructor(input: OpenedInput) {
+    this.#input = input;
+  }
+
+  add(columns: readonly unknown[]): void {
+    for (const part of columns as readonly FieldPart[]) {
+      const known = this.#fields.get(part.column);
+      if (!known && this.#fields.size >= MAX_FIELDS) continue;
+      const stats = mergeFieldStats(known?.stats ?? emptyFieldStats(), part.stats);
+      this.#fields.set(part.column, { ...part, stats });
+    }
+  }
+
+  decide(): { types: ColumnType[]; surplus: number } {
+    if (this.#fields.size > 0) checkRules(this.#input, [...this.#fields.keys()]);
+    return { types: [], surplus: 0 };
+  }
+
+  plans(rows: number): ColumnPlan[] {
+    return [...this.#fields.values()].map(({ column, key, role, because, stats }) => {
+      const empty = rows - Object.values(stats.counts).reduce((sum, count) => sum + count, 0);
+      if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
+      if (role === 'id') return { column, key, type: 'string', reason: because!, empty };
+      return { column, key, ...describeField(stats, placeOf(this.#input)), empty };
+    });
+  }
+
+  types(): Scan['types'] {
+    return [...this.#fields.values()].flatMap(({ role, key, stats }): Scan['types'] =>
+      role === 'metadata' ? [[key!, describeField(stats, placeOf(this.#input)).type]] : [],
+    );
+  }
+
+  warnings(): string[] {
+    return this.#fields.size < MAX_FIELDS
+      ? []
+      : [`more than ${MAX_FIELDS} different fields; the plan shows the first`];
+  }
 }

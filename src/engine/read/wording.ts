@@ -1,11 +1,19 @@
-/** A cell as it is shown in a message: in quotes, cut when it is long. */
+/** How cells, values and names are shown in messages. */
+
+/** A cell: in quotes, cut when it is long. */
 export function quoted(text: string, most = 60): string {
   return text.length > most ? `"${text.slice(0, most)}…"` : `"${text}"`;
 }
 
-/** A JSON value as it is shown in a message. */
+/** A JSON value. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return '[…]';
   return typeof value === 'object' && value !== null ? '{…}' : String(value);
+}
+
+/** Names in a sentence, the first twenty. */
+export function list(names: readonly string[]): string {
+  const some = names.slice(0, 20).join(', ');
+  return names.length > 20 ? `${some} and ${names.length - 20} more` : some;
 }

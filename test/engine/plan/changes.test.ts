@@ -1,37 +1,35 @@
-/** What a scan keeps to send, held against building everything and comparing the items themselves. */
+/** What a scan keeps to send, compared with building everything and comparing the items themselves. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { FingerprintIndex } from '../../../src/engine/fingerprint-index.js';
+import { type Known as KnownRows, MAX_KEPT_BYTES, scanChanges } from '../../../src/engine/plan/changes.js';
+import { recordHashes } from '../../../src/engine/read/csv/build.js';
 import {
   buildItems,
-  changedItems,
   type ItemBatch,
   type MappingRules,
-  MOST_KEPT_BYTES,
   NO_RULES,
   type OpenedInput,
   Pool,
   type Scan,
   scanInput,
 } from '../../../src/engine/read/index.js';
-import { recordHashes } from '../../../src/engine/read/record-hashes.js';
-import { FingerprintIndex } from '../../../src/engine/state/fingerprint-index.js';
 import { writeCsv } from '../read/csv-writer.js';
 import { file, HERE, KEY, open, type ReadOptions } from '../read/reading.js';
+import { heldBy } from '../state/support/state.js';
 
 const LIMIT = 4 * 1024 * 1024;
 
 /** An accepted row: its number among all rows of the file, its identifier and its item. */
 interface Row {
-  ordinal: number;
+  row: number;
   id: string;
   text: string;
 }
 
 /** An import that the service completed: what is known of it afterwards. */
-interface Known {
-  index: FingerprintIndex;
+interface Known extends KnownRows {
   types: Map<string, string>;
-  room: number;
   /** The items themselves. */
   items: Map<string, string>;
 }
@@ -39,7 +37,6 @@ interface Known {
 const nothing = (): Known => ({
   index: new FingerprintIndex(),
   types: new Map(),
-  room: MOST_KEPT_BYTES,
   items: new Map(),
 });
 
@@ -54,15 +51,24 @@ async function sent(path: string, options: ReadOptions, known = nothing(), recor
   return known;
 }
 
-const scanOf = (input: OpenedInput, known?: Known, pool = HERE): Promise<Scan> =>
-  scanInput(input, { hashKey: KEY, itemLimitBytes: LIMIT, pool, known });
+/** The scan, and with what is known the rows that it kept. */
+async function scanOf(
+  input: OpenedInput,
+  known?: Known,
+  { pool = HERE, room = MAX_KEPT_BYTES } = {},
+): Promise<Scan & { changed: ItemBatch[] | null; bytes: number }> {
+  const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool, known, room };
+  const { scan, kept } = await scanChanges(input, options);
+  const taken = kept?.take(known);
+  return { ...scan, changed: taken ? [...taken] : null, bytes: kept?.bytes ?? 0 };
+}
 
 function rowsOf(batch: ItemBatch): Row[] {
   const bytes = Buffer.from(batch.items);
   return Array.from(batch.ends, (end, at) => {
     const text = bytes.toString('utf8', batch.ends[at - 1] ?? 0, end);
-    const ordinal = batch.ordinals[at]!;
-    return { ordinal, id: text === '' ? '' : (JSON.parse(text) as { company_id: string }).company_id, text };
+    const row = batch.rows[at]!;
+    return { row, id: text === '' ? '' : (JSON.parse(text) as { company_id: string }).company_id, text };
   });
 }
 
@@ -73,14 +79,14 @@ async function built(input: OpenedInput, { schema }: Scan): Promise<Row[]> {
   return rows;
 }
 
-/** What was kept: rows to send, and ordinals of those that are held. */
-function kept(changed: NonNullable<Scan['changed']>): { rows: Row[]; held: number[] } {
-  const result: { rows: Row[]; held: number[] } = { rows: [], held: [] };
-  for (const batch of changedItems(changed)) {
+/** What was kept: rows to send, and numbers of those that are unchanged. */
+function kept(changed: readonly ItemBatch[]): { rows: Row[]; unchanged: number[] } {
+  const result: { rows: Row[]; unchanged: number[] } = { rows: [], unchanged: [] };
+  for (const batch of changed) {
     for (const [at, row] of rowsOf(batch).entries()) {
-      const count = batch.held![at]!;
-      if (count === 0) result.rows.push(row);
-      else for (let next = 0; next < count; next++) result.held.push(row.ordinal + next);
+      const run = batch.unchanged![at]!;
+      if (run === 0) result.rows.push(row);
+      else for (let next = 0; next < run; next++) result.unchanged.push(row.row + next);
     }
   }
   return result;
@@ -91,7 +97,7 @@ function expected(rows: readonly Row[], known: Known): ReturnType<typeof kept> {
   const same = ({ id, text }: Row): boolean => known.items.get(id) === text;
   return {
     rows: rows.filter((row) => !same(row)),
-    held: rows.filter(same).map(({ ordinal }) => ordinal),
+    unchanged: rows.filter(same).map(({ row }) => row),
   };
 }
 
@@ -202,11 +208,11 @@ describe('of a file like the last one', () => {
     const here = await scanOf(input, known);
     const pool = new Pool({
       threads: 2,
-      workerUrl: new URL('../../../dist/batch-worker.js', import.meta.url),
+      workerUrl: new URL('../../../dist/worker.js', import.meta.url),
       leastBytes: 0,
     });
     onTestFinished(() => pool.close());
-    const there = await scanOf(input, known, pool);
+    const there = await scanOf(input, known, { pool });
     expect(there).toEqual(here);
     const result = kept(here.changed!);
     expect(result).toEqual(expected(await built(input, here), known));
@@ -224,17 +230,18 @@ describe('of a file like the last one', () => {
     const input = await open(file('b.csv', csv(900, some)), {});
     const ids: { with: bigint[]; without: bigint[] } = { with: [], without: [] };
     const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE };
-    const { changed, ...plan } = await scanInput(input, {
+    const { scan, kept: rows } = await scanChanges(input, {
       ...options,
       known,
+      room: MAX_KEPT_BYTES,
       collectIds: (batch) => void ids.with.push(...batch),
     });
     const plain = await scanInput(input, {
       ...options,
       collectIds: (batch) => void ids.without.push(...batch),
     });
-    expect(changed).not.toBeNull();
-    expect({ ...plan, changed: null }).toEqual(plain);
+    expect(rows).not.toBeNull();
+    expect(scan).toEqual(plain);
     expect(ids.with.sort()).toEqual(ids.without.sort());
   });
 
@@ -244,9 +251,7 @@ describe('of a file like the last one', () => {
       csv(900, () => false),
     );
     const known = await sent(path, {}, nothing(), false);
-    expect([...known.index.entries()].flatMap(({ records }) => [...records]).every((r) => r === 0n)).toBe(
-      true,
-    );
+    expect(new Set(heldBy(known.index).records)).toEqual(new Set([0n]));
     const input = await open(file('b.csv', csv(900, some)), {});
     const scan = await scanOf(input, known);
     expect(kept(scan.changed!)).toEqual(expected(await built(input, scan), known));
@@ -266,8 +271,8 @@ describe('of a file like the last one', () => {
     }
     const { ids, contents, records } = batches[0]!;
     known.index.apply({ ids: ids.slice(1), contents: contents.slice(1), records: records.slice(1) }, false);
-    const { rows, held } = kept((await scanOf(input, known)).changed!);
-    expect([rows.map(({ id }) => id), held]).toEqual([['b'], [0]]);
+    const { rows, unchanged } = kept((await scanOf(input, known)).changed!);
+    expect([rows.map(({ id }) => id), unchanged]).toEqual([['b'], [0]]);
   });
 
   it.each<[what: string, then: [string, ReadOptions], now: [string, ReadOptions]]>([
@@ -288,20 +293,20 @@ describe('of a file like the last one', () => {
     const known = await sent(file('a.csv', then[0]), then[1]);
     for (const key of ['company_id', 'a', 'b']) known.types.set(key, 'string');
     const again = await scanOf(await open(file('a.csv', then[0]), then[1]), known);
-    expect(kept(again.changed!).held).toEqual([0]);
+    expect(kept(again.changed!).unchanged).toEqual([0]);
     const other = await scanOf(await open(file('b.csv', now[0]), now[1]), known);
-    expect(kept(other.changed!).held).toEqual([]);
+    expect(kept(other.changed!).unchanged).toEqual([]);
   });
 
   it('an item is made as it was when records were hashed for the first time', async () => {
-    // Where this is to change, so must ITEM_FORMAT_VERSION in record-hashes.ts: hashes of before stand for items of before.
+    // Where this is to change, so must ITEM_FORMAT_VERSION in csv/build.ts: earlier hashes stand for earlier items.
     const text = 'company_id,a,b,metadata\n"x ""1""",1.5,,"{""c"":[true]}"\ny,2,é,\n';
     const input = await open(file('a.csv', text), { rules: { ...NO_RULES, set: [['k', '5']] } });
     expect((await built(input, await scanOf(input))).map((row) => row.text)).toEqual([
       '{"company_id":"x \\"1\\"","metadata":{"a":1.5,"c":[true],"k":5}}',
       '{"company_id":"y","metadata":{"a":2,"b":"é","k":5}}',
     ]);
-    const hashes = recordHashes(input, { types: ['string', 'number', 'string', 'string'] }, KEY)!;
+    const hashes = recordHashes(input, { types: ['string', 'number', 'string', 'string'] }, KEY);
     hashes.add('y,2,é,');
     expect(hashes.take()).toEqual(BigUint64Array.of(18441491263935797692n));
   });
@@ -317,8 +322,8 @@ describe('of a file like the last one', () => {
       file('a.ndjson', '{"company_id":"new","name":"y"}\n{"company_id":"c7","metadata":{"name":"y"}}\n'),
       {},
     );
-    const { rows, held } = kept((await scanOf(input, known)).changed!);
-    expect([rows.map(({ id }) => id), held]).toEqual([['new'], [1]]);
+    const { rows, unchanged } = kept((await scanOf(input, known)).changed!);
+    expect([rows.map(({ id }) => id), unchanged]).toEqual([['new'], [1]]);
   });
 
   it('a type of last time that no cell would get does not make items of them', async () => {
@@ -326,22 +331,32 @@ describe('of a file like the last one', () => {
     const wide = 'Ⱥ'.repeat(450); // lower case takes half as many bytes again
     const input = await open(file('b.csv', `company_id,x\n2,${wide}\n3,${wide}\n`), {});
     const options = { hashKey: KEY, pool: HERE, itemLimitBytes: 960 };
-    expect(await scanInput(input, { ...options, known })).toEqual(await scanInput(input, options));
+    const { scan } = await scanChanges(input, { ...options, known, room: MAX_KEPT_BYTES });
+    expect(scan).toEqual(await scanInput(input, options));
     const other = await open(file('c.csv', 'company_id,y\n1,a\n'), {});
     expect((await scanOf(other, known)).changed).toBeNull();
   });
 
-  it('what is kept of several files has one bound, and what is let go makes room', async () => {
+  it('no more is kept than there is room for', async () => {
     const path = file('a.csv', 'company_id,name\na,x\n');
     const known = await sent(path, {});
     const input = await open(path, {});
-    expect((await scanOf(input, known)).changed).not.toBeNull();
-    expect(known.room).toBeLessThan(MOST_KEPT_BYTES);
-    known.room = 1;
-    expect((await scanOf(input, known)).changed).toBeNull();
-    expect(known.room).toBe(1);
-    known.room = 0;
-    expect((await scanOf(input, known)).changed).toBeNull();
+    const { changed, bytes } = await scanOf(input, known);
+    expect(changed).not.toBeNull();
+    expect((await scanOf(input, known, { room: bytes })).changed).toEqual(changed);
+    for (const room of [bytes - 1, 1, 0]) expect((await scanOf(input, known, { room })).changed).toBeNull();
+  });
+
+  it('what is kept is taken once, by whoever knows the same', async () => {
+    const path = file('a.csv', 'company_id,name\na,x\n');
+    const known = await sent(path, {});
+    const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE, known, room: MAX_KEPT_BYTES };
+    const again = async () => (await scanChanges(await open(path, {}), options)).kept!;
+    expect((await again()).take({ ...known })).toBeNull();
+    expect((await again()).take(undefined)).toBeNull();
+    const rows = await again();
+    expect([...rows.take(known)!]).toHaveLength(1);
+    expect(rows.take(known)).toBeNull();
   });
 
   it('where too much changed to be kept, all is left to the second pass', async () => {

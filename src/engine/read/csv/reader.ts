@@ -1,40 +1,54 @@
-/** Tells what a CSV is by its beginning: delimiter, header, kind and identifier. */
+/** CSV and TSV: delimiter, header, kind and identifier are told by the beginning. */
 import { InputError, UsageError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import { formatSize } from '../../size.js';
+import type { FormatReader } from '../format.js';
 import { identify } from '../mapping/id-column.js';
-import { headerOf } from '../mapping/targets.js';
-import type { InputOptions } from '../open.js';
+import { targetsOf } from '../mapping/targets.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
-import type { OpenedInput } from '../types.js';
+import type { InputFile, InputOptions, OpenedInput } from '../types.js';
+import { buildCsv, itemText } from './build.js';
 import { findDelimiter } from './delimiter.js';
-import { csvRows } from './rows.js';
+import { csvLayout } from './layout.js';
+import { batchRows, cellsOf, csvRows } from './rows.js';
+import { scanCsv } from './scan.js';
 import { CsvSplitter } from './splitter.js';
+import { CsvTotals } from './totals.js';
 
-type Form = Pick<
-  OpenedInput,
-  'format' | 'kind' | 'delimiter' | 'columns' | 'idColumn' | 'companyIdColumn' | 'body'
->;
+export const csvReader: FormatReader = {
+  extensions: { csv: 'csv', tsv: 'tsv', tab: 'tsv' },
+  recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
+  open,
+  columns: async (file, head) => (await headerOf(file, head, file.format)).columns,
+  split: (input) => new CsvSplitter({ ...input, delimiter: input.delimiter! }, { header: true }),
+  scan: scanCsv,
+  totals: (input) => new CsvTotals(input),
+  build: buildCsv,
+  original: (batch, input) => batchRows(batch, input.delimiter!).map((cells) => ({ cells })),
+  item: (input, schema, original) => JSON.parse(itemText(csvLayout(input), schema)(cellsOf(original))),
+  placeOf: () => 'line',
+};
 
 /** @throws InputError for a header that is missing, too long or wrong; UsageError for flags that do not fit it */
-export async function openCsv(options: InputOptions, head: Head, format: 'csv' | 'tsv'): Promise<Form> {
-  const { delimiter, columns } = await csvHeader(options, head, format);
-  return { format, delimiter, columns, body: null, ...identify(columns, options) };
+async function open(file: InputFile, options: InputOptions, head: Head): Promise<OpenedInput> {
+  const { delimiter, columns } = await headerOf(options, head, file.format);
+  const form = { ...file, delimiter, columns, body: null, ...identify(columns, options) };
+  return { ...form, targets: targetsOf(form) };
 }
 
 type HeaderOptions = Pick<InputOptions, 'path' | 'id' | 'companyId' | 'delimiter' | 'maxCellBytes'>;
 
 /** Delimiter and columns, before it is known what the rows are. @throws InputError UsageError */
-export async function csvHeader(
+async function headerOf(
   options: HeaderOptions,
   head: Head,
-  format: 'csv' | 'tsv',
+  format: Format,
 ): Promise<{ delimiter: string; columns: string[] }> {
   const found =
     headerIn(head, options, format) ??
     headerIn(head.whole ? head : await head.longer(), options, format) ??
     endless(head, options.path);
-  return { delimiter: found.delimiter, columns: headerOf(found.cells, options.path, found.line) };
+  return { delimiter: found.delimiter, columns: namesIn(found.cells, options.path, found.line) };
 }
 
 interface Header {
@@ -72,6 +86,31 @@ function endless({ text }: Head, path: string): never {
 
 const LF = 0x0a;
 const CR = 0x0d;
+
+/** The names in a header, trimmed. @throws InputError for a column without name, and for two with one name */
+function namesIn(cells: readonly string[], path: string, line: number): string[] {
+  const seen = new Map<string, number>();
+  return cells.map((cell, index) => {
+    const name = cell.trim();
+    if (name === '') {
+      throw new InputError(`column ${index + 1} of ${cells.length} has no name`, {
+        file: path,
+        line,
+        hint: 'name it in the header, or remove the column',
+      });
+    }
+    const other = seen.get(name);
+    if (other !== undefined) {
+      throw new InputError(`columns ${other + 1} and ${index + 1} are both called "${name}"`, {
+        file: path,
+        line,
+        hint: 'rename or remove one of them',
+      });
+    }
+    seen.set(name, index);
+    return name;
+  });
+}
 
 /** `--delimiter`: one character that cannot be taken for a quote or a line end. */
 function delimiterOf(text: string): string {

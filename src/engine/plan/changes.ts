@@ -1,0 +1,97 @@
+/** Which rows of an input are left to send, kept from the scan of it (contract §3 "Only what changed"). */
+import type { FingerprintIndex } from '../fingerprint-index.js';
+import { COLUMN_TYPES, type ColumnType } from '../model.js';
+import type { ItemBatch } from '../read/batch.js';
+import { type ChangedPart, type KnownItems, withUnchanged } from '../read/change-detector.js';
+import { metadataTypes } from '../read/mapping/targets.js';
+import { type ScanOptions, scanInput } from '../read/scan.js';
+import type { OpenedInput, Scan } from '../read/types.js';
+
+/** Bytes that are kept of all inputs of a kind. Beyond them an input is read again: sending takes far longer then. */
+export const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+
+/** What the service has of a kind. */
+export interface Known {
+  readonly index: FingerprintIndex;
+  /** Type of each metadata key in the last import. */
+  readonly types: ReadonlyMap<string, string>;
+}
+
+/** The accepted rows of an input: those to send as items, the others as runs of unchanged rows. */
+export class KeptRows {
+  #parts: ChangedPart[] | null;
+
+  constructor(
+    parts: ChangedPart[],
+    private readonly known: Known,
+    /** What they take in memory. */
+    readonly bytes: number,
+  ) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Hands over the rows in batches and in order, once: what was taken is no longer kept.
+   * @param known as it is now
+   * @returns null where they were told apart by something else, and where they were taken before
+   */
+  take(known: Known | undefined): Iterable<ItemBatch> | null {
+    const parts = this.#parts;
+    this.#parts = null;
+    return parts && known === this.known ? batchesOf(parts) : null;
+  }
+}
+
+function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
+  for (let part = parts.shift(); part; part = parts.shift()) yield withUnchanged(part);
+}
+
+/**
+ * Reads the whole input once, and tells in the same pass which of its rows are unchanged, where that can be told.
+ * @param room bytes that may be kept of the rows
+ * @returns `kept` is null where all rows must be built to tell
+ * @throws as `scanInput` does
+ */
+export async function scanChanges(
+  input: OpenedInput,
+  { known, room, ...options }: ScanOptions & { known: Known | undefined; room: number },
+): Promise<{ scan: Scan; kept: KeptRows | null }> {
+  const types = known && known.index.size > 0 && room > 0 ? typesOfLastTime(input, known.types) : null;
+  if (!known || !types) return { scan: await scanInput(input, options), kept: null };
+  let parts: ChangedPart[] | null = [];
+  let bytes = 0;
+  const scan = await scanInput(input, options, {
+    known: knownItems(known, types),
+    onChanges(part) {
+      if (parts === null) return;
+      if (part) bytes += sizeOf(part);
+      if (part && bytes <= room) parts.push(part);
+      else parts = null;
+    },
+  });
+  const decided = metadataTypes(input.targets, (_, index) => scan.schema.types[index]!);
+  const same = types.every((type, index) => type === decided[index]);
+  return { scan, kept: parts && same ? new KeptRows(parts, known, bytes) : null };
+}
+
+const knownItems = ({ index }: Known, types: ColumnType[]): KnownItems => ({
+  tables: index.tables,
+  schema: { types, itemLimitBytes: Number.POSITIVE_INFINITY },
+});
+
+/**
+ * The types that columns had last time; null where one had none, or one of JSON's. Where the decided types differ from
+ * them, any item of a cell may differ.
+ */
+function typesOfLastTime(input: OpenedInput, last: Known['types']): ColumnType[] | null {
+  const types = metadataTypes(input.targets, ({ key, pinned }) => pinned ?? last.get(key!));
+  return types.every(isColumnType) ? types : null;
+}
+
+const isColumnType = (type: string | undefined): type is ColumnType =>
+  COLUMN_TYPES.some((known) => known === type);
+
+function sizeOf({ changed, runs }: ChangedPart): number {
+  const arrays = [...Object.values(changed), runs];
+  return arrays.reduce((sum: number, array) => sum + (ArrayBuffer.isView(array) ? array.byteLength : 0), 0);
+}

@@ -1,0 +1,95 @@
+/** Batches of items in columns: typed arrays of one length, of which the n-th entries belong to one row. */
+import type { RejectedRecord } from './types.js';
+
+/** What is known of each row beside its item. */
+export interface RowColumns {
+  /** Line on which the row's record begins (item number in a JSON array). */
+  lines: Uint32Array<ArrayBuffer>;
+  /** Number of the record among all records of the file, rejected ones included, from 0. */
+  rows: Float64Array<ArrayBuffer>;
+  /** Keyed hash of the identifier. */
+  ids: BigUint64Array<ArrayBuffer>;
+  /** Keyed hash of the whole item. */
+  contents: BigUint64Array<ArrayBuffer>;
+  /** Keyed hash of the record, and of how the item was made of it. */
+  records: BigUint64Array<ArrayBuffer>;
+}
+
+/** Items ready to be sent, back to back. Plain data. */
+export interface ItemBatch extends RowColumns {
+  /** JSON texts of the items, without separators. */
+  items: Uint8Array<ArrayBuffer>;
+  /** End of each item in `items`. */
+  ends: Uint32Array<ArrayBuffer>;
+  /** For an entry without bytes: the length of the run of unchanged rows that it stands for. Null: all are items. */
+  unchanged: Uint32Array<ArrayBuffer> | null;
+  /** Records read for this batch, rejected ones included. */
+  read: number;
+  rejected: RejectedRecord[];
+}
+
+/** Where an item begins, or the one after the last would. */
+export const startOf = ({ ends }: ItemBatch, at: number): number => (at === 0 ? 0 : ends[at - 1]!);
+
+/** Bytes of an item. */
+export const bytesOf = (batch: ItemBatch, at: number): number => batch.ends[at]! - startOf(batch, at);
+
+export const emptyColumns = (length: number): RowColumns => ({
+  lines: new Uint32Array(length),
+  rows: new Float64Array(length),
+  ids: new BigUint64Array(length),
+  contents: new BigUint64Array(length),
+  records: new BigUint64Array(length),
+});
+
+/** Rows `from` to `to` in memory of their own. */
+export const slice = (columns: RowColumns, from: number, to?: number): RowColumns => ({
+  lines: columns.lines.slice(from, to),
+  rows: columns.rows.slice(from, to),
+  ids: columns.ids.slice(from, to),
+  contents: columns.contents.slice(from, to),
+  records: columns.records.slice(from, to),
+});
+
+/** Writes rows `from` to `to` of `source` at a place of `target`. @returns the place after them */
+export function append(target: RowColumns, at: number, source: RowColumns, from: number, to: number): number {
+  target.lines.set(source.lines.subarray(from, to), at);
+  target.rows.set(source.rows.subarray(from, to), at);
+  target.ids.set(source.ids.subarray(from, to), at);
+  target.contents.set(source.contents.subarray(from, to), at);
+  target.records.set(source.records.subarray(from, to), at);
+  return at + to - from;
+}
+
+/** Places in a batch, the end exclusive. */
+export type Range = readonly [from: number, to: number];
+
+/** Places, ascending, as ranges. */
+export function rangesOf(places: Iterable<number>): Range[] {
+  const ranges: [number, number][] = [];
+  for (const place of places) {
+    const last = ranges.at(-1);
+    if (last?.[1] === place) last[1]++;
+    else ranges.push([place, place + 1]);
+  }
+  return ranges;
+}
+
+/** Some items of a batch that has nothing else, in memory of their own; its rejected rows are left out. */
+export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
+  const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+  const bytes = ranges.reduce((sum, [from, to]) => sum + startOf(batch, to) - startOf(batch, from), 0);
+  const columns = emptyColumns(count);
+  const [items, ends] = [new Uint8Array(bytes), new Uint32Array(count)];
+  let at = 0;
+  let end = 0;
+  for (const [from, to] of ranges) {
+    append(columns, at, batch, from, to);
+    items.set(batch.items.subarray(startOf(batch, from), startOf(batch, to)), end);
+    for (let item = from; item < to; item++) {
+      end += bytesOf(batch, item);
+      ends[at++] = end;
+    }
+  }
+  return { ...columns, items, ends, unchanged: null, read: count, rejected: [] };
+}

@@ -1,0 +1,129 @@
+/**
+ * Tells during the scan which rows the service already has (contract §3 "Only what changed"): known rows by the hash of
+ * their record, so that only the others are made into items. Then nobody has to read the input again.
+ */
+import { FingerprintIndex, type PrintTables } from '../fingerprint-index.js';
+import { append, emptyColumns, type ItemBatch, rangesOf, select } from './batch.js';
+import type { Hashes } from './hashes.js';
+import { ItemWriter } from './item-writer.js';
+import type { RecordBatch, Schema } from './types.js';
+
+/** What is known before the input is read. It can be posted to a thread. */
+export interface KnownItems {
+  /** Fingerprints of what the service has. */
+  tables: PrintTables;
+  /** Types as they were last time: what is detected counts only if they turn out to be the same. No item is too large. */
+  schema: Schema;
+}
+
+/** Accepted rows of a batch. */
+export interface ChangedPart {
+  /** Rows that the service does not have, ready to be sent. */
+  changed: ItemBatch;
+  /** Runs of those that it has: for each its first row number, less `first`, and its length. */
+  runs: Uint32Array<ArrayBuffer>;
+  first: number;
+}
+
+/** Bytes of items of one input that a thread keeps at most. Sending more takes longer than reading the input again. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+export class ChangeDetector {
+  readonly #index: FingerprintIndex;
+  readonly #records: Hashes | null;
+  readonly #writer: ItemWriter;
+  #room = MAX_BYTES;
+
+  /** @param recordHashes hashes records as `known` did; null where the format tells rows by their items alone */
+  constructor({ tables, schema }: KnownItems, hashKey: Uint8Array, recordHashes: () => Hashes | null) {
+    this.#index = new FingerprintIndex(tables);
+    this.#records = recordHashes();
+    this.#writer = new ItemWriter(schema, hashKey, recordHashes());
+  }
+
+  /** There was too much to keep: then nothing that was detected of the input counts. */
+  get full(): boolean {
+    return this.#room <= 0;
+  }
+
+  /**
+   * @param rows numbers of the accepted rows in the batch
+   * @param appendItem appends the item of a row to the writer
+   * @returns the part, and the hashes of the rows' identifiers in any order
+   */
+  detect(
+    batch: RecordBatch,
+    rows: Uint32Array,
+    appendItem: (writer: ItemWriter, number: number) => void,
+  ): { part: ChangedPart; ids: BigUint64Array<ArrayBuffer> } {
+    const { first } = batch;
+    // A record that is known names its row, whose identifier was hashed when it was sent.
+    const ids = this.#records
+      ? this.#index.idsOf(this.#hash(this.#records, batch, rows))
+      : new BigUint64Array(rows.length);
+    const writer = this.#writer;
+    writer.begin(batch);
+    const unknown: number[] = [];
+    for (let at = ids.indexOf(0n); at >= 0; at = ids.indexOf(0n, at + 1)) {
+      unknown.push(at);
+      appendItem(writer, rows[at]!);
+    }
+    const made = writer.finish();
+    for (const [item, at] of unknown.entries()) ids[at] = made.ids[item]!;
+    // The same item may come from another record: with other quotes, or from another format.
+    const places = [...made.ends.keys()].filter((at) => !this.#index.matches(made, at));
+    const changed = places.length === made.ends.length ? made : select(made, rangesOf(places));
+    this.#room -= changed.items.length;
+    return { part: { changed, runs: unchangedRuns(rows, changed, first), first }, ids };
+  }
+
+  #hash(records: Hashes, { bytes, spans }: RecordBatch, rows: Uint32Array): BigUint64Array {
+    for (let at = 0; at < rows.length; at++) {
+      const span = 2 * rows[at]!;
+      records.addBytes(bytes, spans[span]!, spans[span + 1]!);
+    }
+    return records.take();
+  }
+}
+
+/** The rows that are not among the items, as runs. */
+function unchangedRuns(rows: Uint32Array, changed: ItemBatch, first: number): Uint32Array<ArrayBuffer> {
+  const runs: number[] = [];
+  for (let at = 0, item = 0, next = -1; at < rows.length; at++) {
+    const row = rows[at]!;
+    if (first + row === changed.rows[item]) {
+      item++;
+    } else if (row === next) {
+      runs[runs.length - 1]!++;
+      next++;
+    } else {
+      runs.push(row, 1);
+      next = row + 1;
+    }
+  }
+  return Uint32Array.from(runs);
+}
+
+/** A batch of all rows in order, in which a run of unchanged rows is one entry without bytes. */
+export function withUnchanged({ changed, runs, first }: ChangedPart): ItemBatch {
+  const entries = runs.length / 2 + changed.ends.length;
+  const columns = emptyColumns(entries);
+  const ends = new Uint32Array(entries);
+  const unchanged = new Uint32Array(entries);
+  let read = 0;
+  for (let at = 0, item = 0; at < entries; at++) {
+    const run = 2 * (at - item);
+    const row = changed.rows[item] ?? Number.POSITIVE_INFINITY;
+    if (run < runs.length && first + runs[run]! < row) {
+      columns.rows[at] = first + runs[run]!;
+      unchanged[at] = runs[run + 1]!;
+      read += runs[run + 1]!;
+    } else {
+      append(columns, at, changed, item, item + 1);
+      item++;
+      read++;
+    }
+    ends[at] = changed.ends[item - 1] ?? 0;
+  }
+  return { ...columns, items: changed.items, ends, unchanged, read, rejected: [] };
+}

@@ -1,0 +1,145 @@
+/** JSON arrays, bodies of the service and JSON Lines: kind and identifier are told by the first items. */
+import { InputError, UsageError } from '../../errors.js';
+import type { Kind, RejectedRow } from '../../model.js';
+import type { FormatReader } from '../format.js';
+import { identify } from '../mapping/id-column.js';
+import { METADATA } from '../mapping/targets.js';
+import type { Head } from '../text/head.js';
+import { type Splitter, splitText } from '../text/splitter.js';
+import type { InputFile, InputOptions, OpenedInput, RecordBatch } from '../types.js';
+import { ArraySplitter, BODY } from './array-splitter.js';
+import { buildJson } from './build.js';
+import { NdjsonSplitter } from './items.js';
+import { isObject, jsonLayout } from './layout.js';
+import { jsonRecords } from './parse.js';
+import { scanJson } from './scan.js';
+import { JsonTotals, placeOf } from './totals.js';
+
+export const jsonReader: FormatReader = {
+  extensions: { json: 'json', ndjson: 'ndjson', jsonl: 'ndjson' },
+  recognize(start, named, path) {
+    // A CSV header may begin with a bracket, but not like this.
+    if (/^\[\s*(?:[[{\]"\d-]|$)/.test(start) && named !== 'csv' && named !== 'tsv') return 'json';
+    if (/^\[\s*(?:\{\s*"|\])/.test(start)) return 'json';
+    if (/^\{\s*(?:"|\}|$)/.test(start)) {
+      const bracket = start.indexOf('[');
+      return bracket > 0 && BODY.test(start.slice(0, bracket)) ? 'json' : 'ndjson';
+    }
+    if (named === 'json') {
+      throw new InputError('is not JSON: it begins with neither [ nor {', {
+        file: path,
+        hint: 'if it is CSV, say --format csv',
+      });
+    }
+    return named === 'ndjson' ? named : null;
+  },
+  open,
+  async columns(file, head, text) {
+    const fields = await firstFields({ ...file, ...UNKNOWN, body: bodyOf(head.text) }, head, text);
+    return [...(fields?.flat ?? [])];
+  },
+  split,
+  scan: scanJson,
+  totals: (input) => new JsonTotals(input),
+  build: buildJson,
+  original: (batch, input) => Array.from(jsonRecords(batch, input), ({ text }) => ({ item: text })),
+  item(input, _, original) {
+    const text = textOf(original);
+    const laid = jsonLayout(input)(JSON.parse(text), text);
+    return typeof laid === 'string' ? null : JSON.parse(laid.item);
+  },
+  placeOf,
+};
+
+function split({ format, path, body }: OpenedInput): Splitter {
+  return format === 'ndjson' ? new NdjsonSplitter(path) : new ArraySplitter(path, { body: body !== null });
+}
+
+/** The text of an item that this format gave as the original. */
+const textOf = (original: RejectedRow['original']): string =>
+  'item' in original ? String(original.item) : '';
+
+/** @throws InputError when the first items hold no identifier; UsageError for flags that do not fit them */
+async function open(
+  file: InputFile,
+  options: InputOptions,
+  head: Head,
+  text: () => AsyncIterable<Buffer>,
+): Promise<OpenedInput> {
+  const body = bodyOf(head.text);
+  if (body && options.kind && body !== options.kind) {
+    throw new UsageError(`--kind ${options.kind}: ${options.path} holds {"${body}": […]}`, {
+      hint: 'leave --kind out',
+    });
+  }
+  const kind = options.kind ?? body ?? undefined;
+  const opened: OpenedInput = { ...file, ...UNKNOWN, body };
+  const fields = await firstFields(opened, head, text);
+  if (fields) {
+    const { flat, nested } = fields;
+    const columns = [...flat, ...[...nested].filter((field) => !flat.has(field))];
+    return { ...opened, columns, ...identify([...flat], { ...options, kind }) };
+  }
+  // An array without items may be anything.
+  const identity = identify(['user_id', 'company_id'], { path: options.path, kind: kind ?? 'companies' });
+  return { ...opened, ...identity };
+}
+
+/** What is not known before the first items are read. */
+const UNKNOWN = {
+  kind: 'companies' as Kind,
+  delimiter: null,
+  columns: [] as string[],
+  targets: [],
+  idColumn: '',
+  companyIdColumn: null,
+};
+
+/** Text that is split at once to find the first items. */
+const STEP_BYTES = 128 * 1024;
+
+/** The first items: from the beginning that was read already, unless the first one is longer than that. */
+async function firstItems(
+  opened: OpenedInput,
+  head: Head,
+  text: () => AsyncIterable<Buffer>,
+): Promise<RecordBatch | null> {
+  const splitter = split(opened);
+  for (let at = 0; at < head.text.length; at += STEP_BYTES) {
+    const batch = splitter.push(head.text.subarray(at, at + STEP_BYTES));
+    if (batch) return batch;
+  }
+  if (head.whole) return splitter.end();
+  for await (const batch of splitText(text(), split(opened), opened.path)) return batch;
+  return null;
+}
+
+/** `{"companies": [` or `{"users": [`: the service's own body says what it holds. */
+function bodyOf(text: Buffer): Kind | null {
+  const bracket = text.indexOf('[');
+  const match = BODY.exec(text.subarray(0, Math.max(bracket, 0)).toString());
+  return (match?.[1] as Kind | undefined) ?? null;
+}
+
+/** Fields of the first items, and of their metadata; null where there are no items. */
+async function firstFields(...where: Parameters<typeof firstItems>): Promise<ItemFields | null> {
+  const batch = await firstItems(...where);
+  return batch && fieldsOf(batch, where[0]);
+}
+
+interface ItemFields {
+  flat: Set<string>;
+  nested: Set<string>;
+}
+
+function fieldsOf(batch: RecordBatch, opened: OpenedInput): ItemFields {
+  const flat = new Set<string>();
+  const nested = new Set<string>();
+  for (const { value } of jsonRecords(batch, opened)) {
+    if (!isObject(value)) continue;
+    for (const field of Object.keys(value)) flat.add(field);
+    const metadata = value[METADATA];
+    if (isObject(metadata)) for (const field of Object.keys(metadata)) nested.add(field);
+  }
+  return { flat, nested };
+}

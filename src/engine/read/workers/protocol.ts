@@ -1,0 +1,61 @@
+/** What the calling thread and a worker say to each other, and the work that either can do. */
+import { InputError } from '../../errors.js';
+import type { ItemBatch } from '../batch.js';
+import { readerOf } from '../formats.js';
+import type { HashOptions } from '../item-writer.js';
+import type { RowOptions, ScanPart } from '../scan-rows.js';
+import type { OpenedInput, RecordBatch, Schema } from '../types.js';
+
+/** What a thread is told before its first batch. */
+export type TaskSpec =
+  | ({ pass: 'scan'; input: OpenedInput } & RowOptions)
+  | ({ pass: 'build'; input: OpenedInput; schema: Schema } & HashOptions);
+
+export interface TaskResults {
+  scan: ScanPart;
+  build: ItemBatch;
+}
+
+export type Result = TaskResults[TaskSpec['pass']];
+
+/** The work itself: a pure function of a batch. */
+export function createTask<S extends TaskSpec>(spec: S): (batch: RecordBatch) => TaskResults[S['pass']];
+export function createTask(spec: TaskSpec): (batch: RecordBatch) => Result {
+  const reader = readerOf(spec.input);
+  return spec.pass === 'scan' ? reader.scan(spec.input, spec) : reader.build(spec.input, spec.schema, spec);
+}
+
+/** To a worker. */
+export type Order = { type: 'task'; spec: TaskSpec } | { type: 'batch'; batch: RecordBatch };
+
+/** To each batch. */
+export type Reply =
+  | { type: 'result'; result: Result }
+  /** The input's fault: a sentence for the user. */
+  | { type: 'input'; message: string; hint: string | undefined }
+  /** Ours. */
+  | { type: 'defect'; message: string; stack: string | undefined };
+
+/** Memory of a batch or a result that changes threads instead of being copied: all its typed arrays. */
+export function transferable(value: RecordBatch | Result): ArrayBuffer[] {
+  const parts: object[] = [value];
+  if ('changes' in value && value.changes) parts.push(value.changes, value.changes.changed);
+  return parts
+    .flatMap((part) => Object.values(part))
+    .filter((part) => ArrayBuffer.isView(part))
+    .map((part) => part.buffer as ArrayBuffer);
+}
+
+export function failed(error: unknown): Reply {
+  if (error instanceof InputError) return { type: 'input', message: error.message, hint: error.hint };
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  return { type: 'defect', message, stack };
+}
+
+/** The error that a worker met, as if it had been met here. */
+export function errorOf(reply: Exclude<Reply, { type: 'result' }>): Error {
+  if (reply.type === 'input') return new InputError(reply.message, { hint: reply.hint });
+  const error = new Error(reply.message);
+  if (reply.stack !== undefined) error.stack = reply.stack;
+  return error;
+}
