@@ -47,7 +47,7 @@ interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
+  command.argument('<file...>', 'CSV, TSV, JSON, or JSON Lines; - is stdin');
   examples(command, [
     'profiles inspect companies.csv',
     'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',

@@ -104,7 +104,7 @@ describe('sandbox', () => {
     });
     expect(stderr).toBe('');
     const reset = await cli(['sandbox', 'reset'], { cwd });
-    expect(reset.stdout).toContain('erased 0 companies, 0 users and 0 jobs');
+    expect(reset.stdout).toContain('erased 0 companies, 0 users, and 0 jobs');
   });
 
   it('serves its page where it is told to, or not at all', async () => {
@@ -117,7 +117,7 @@ describe('sandbox', () => {
     expect(JSON.parse(without.stdout)).toMatchObject({ page_url: null });
     expect(without.stderr).not.toContain('page');
     const both = await cli(['sandbox', '--no-page', '--page-port', '0']);
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('exclude each other')]);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('cannot be combined')]);
   });
 
   it('quotes a token that a shell would take apart', async () => {
@@ -285,10 +285,10 @@ describe('sandbox reset', () => {
     await post(sandbox, COMPANY, { company_id: 'one' });
     await sandbox.stop();
     expect((await cli(['sandbox', 'reset'], { cwd })).stdout).toContain(
-      'erased 1 company, 0 users and 0 jobs',
+      'erased 1 company, 0 users, and 0 jobs',
     );
     const { stdout } = await cli(['sandbox', 'reset'], { cwd });
-    expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs from ${join(cwd, '.state')}\n`);
+    expect(stdout).toBe(`erased 0 companies, 0 users, and 0 jobs from ${join(cwd, '.state')}\n`);
     expect((await cli('sandbox show company 00042'.split(' '), { cwd })).code).toBe(2);
   });
 
@@ -374,7 +374,7 @@ describe('sandbox list', () => {
     [['companies', '--sort', 'colour'], 2, 'unknown field "colour"'],
     [['companies', '--search', 'nowhere'], 0, 'no companies match this search'],
     [['users'], 0, 'no users in the sandbox (region default)'],
-    [['planets'], 2, 'companies and users'],
+    [['planets'], 2, 'unknown kind "planets"'],
     [['users', '--region-of', 'mars'], 2, '--region-of'],
   ])('%j ends with %i', async (argv, code, says) => {
     const ended = await list(argv, await filled());
