@@ -1,7 +1,7 @@
 /** An import from its options to its result. A resume is the same with the records of earlier sessions. */
 import type { Readable } from 'node:stream';
 import type { Clock } from './clock.js';
-import { type ExitCode, InterruptedError, ProfilesError } from './errors.js';
+import { type ErrorDetails, type ExitCode, InterruptedError, ProfilesError } from './errors.js';
 import type { ImportEvent, Summary } from './model.js';
 import type { ImportOptions } from './options.js';
 import type { ServiceClient } from './service/client.js';
@@ -51,7 +51,7 @@ export async function* runImport(
     return yield* session.run();
   } catch (error) {
     // What a read or a wait rejects with when it is stopped differs; that it was stopped is what counts.
-    const details = earlier ? { hint: `continue with: profiles resume ${earlier.run}` } : {};
+    const details: ErrorDetails = earlier ? { problem: { code: 'resumable', run: earlier.run } } : {};
     throw deps.stop.aborted && !(error instanceof ProfilesError)
       ? InterruptedError.of(deps.stop, details)
       : error;

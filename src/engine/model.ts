@@ -1,4 +1,5 @@
 /** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
+import type { Warning } from './problems.js';
 import type { Job } from './service/contract.js';
 
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
@@ -165,7 +166,7 @@ export interface Summary {
   jobs: RunJob[];
   maybe_sent_twice: MaybeSentTwice[];
   warnings: string[];
-  /** The command that continues, when there is something to continue. */
+  /** The run to continue, when there is something to continue. The command prints the command line that does. */
   resume: string | null;
   plan?: Plan;
   elapsed_seconds: number;
@@ -208,7 +209,7 @@ export type ImportEvent =
       reason: string;
       maybe_sent_twice: boolean;
     }
-  | { type: 'warning'; message: string }
+  | ({ type: 'warning' } & Warning)
   /** Said to people at once (an interrupt, a run that continues); never printed as NDJSON. */
   | { type: 'notice'; message: string }
   | {

@@ -73,7 +73,7 @@ const refusedRows = (records: readonly RequestRecord[], input: number): number =
     (r) => r.rows + r.merged,
   );
 
-/** Whether an import goes on with so many invalid rows (`--skip-invalid`, `--max-invalid`). */
+/** Whether an import goes on with so many invalid rows. */
 export function isWithinBound(rows: { read: number; rejected: number }, bound: InvalidBound): boolean {
   if (rows.rejected === 0 || bound === 'any') return true;
   if (bound === 'none') return false;

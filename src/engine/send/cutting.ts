@@ -1,4 +1,4 @@
-/** From planned inputs to chunks: to be sent, or for `--dry-run` only to be counted. */
+/** From planned inputs to chunks: to be sent, or for a dry run only to be counted. */
 
 import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
@@ -24,7 +24,7 @@ export interface CutDeps {
 }
 
 /**
- * The chunks of one planned input, in order: what is sent, and what `--dry-run` counts.
+ * The chunks of one planned input, in order: what is sent, and what a dry run counts.
  * @throws InputError when the file was written to since it was planned
  */
 async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): AsyncGenerator<Chunk> {

@@ -249,6 +249,7 @@ function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps):
     status: error.status,
     requestId: error.requestId,
     cause: error,
-    hint: 'resume sends the same rows again, for what was mended on the service’s side; mended rows are a new import; --continue-on-error goes on without them',
+    hint: 'fix the rows and start a new import; a resume sends the same rows again',
+    problem: { code: 'request_refused' },
   });
 }

@@ -35,7 +35,7 @@ async function decode(
     for await (const part of toUtf8(chunked(bytes, sizes), encoding)) parts.push(Buffer.from(part));
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
-    return { text: Buffer.concat(parts).toString(), error: error.sentence, hint: error.hint };
+    return { text: Buffer.concat(parts).toString(), error: error.sentence, hint: error.advice.hint };
   }
   return { text: Buffer.concat(parts).toString(), error: null, hint: undefined };
 }
