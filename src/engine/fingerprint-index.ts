@@ -20,9 +20,6 @@ export interface PrintTables {
   records: Uint32Array;
 }
 
-/** A batch that is stored has at most so many rows, which bounds the memory of reading one. */
-const BATCH_ROWS = 65_536;
-
 /**
  * Two open-addressed tables, from id and from record to the row that was set last. Rows stay in the order in which
  * they came, and files are mostly in the order of the last time: so look-ups go through memory from front to back.
@@ -83,7 +80,7 @@ export class FingerprintIndex {
     return found;
   }
 
-  /** Sets every id of the batch to its content, or clears it. */
+  /** Sets every id of the batch to its content, or clears it, as it also does where the content is 0. */
   apply(prints: Prints, set: boolean): void {
     if (set) this.#append(prints);
     const { byId, byRecord, ids, contents, records } = this.#tables;
@@ -100,29 +97,16 @@ export class FingerprintIndex {
       if (!set) continue;
       const row = first + at;
       byId[place] = row;
+      if (!isSet(contents, row)) continue;
       if (isSet(records, row)) byRecord[freePlace(byRecord, records[2 * row - 2]!)] = row;
       this.#size++;
     }
   }
 
-  /** What is set, in batches ready to be stored. @param from first row, counted from 0 in the order they were set */
-  *entries(from = 0, to = this.#rows): Generator<Prints> {
-    const { ids, contents, records } = this.#tables;
-    let rows: number[] = [];
-    const pack = (): Prints => ({
-      ids: pairs(ids, rows),
-      contents: pairs(contents, rows),
-      records: pairs(records, rows),
-    });
-    for (let row = from + 1; row <= to; row++) {
-      if (!isSet(contents, row)) continue;
-      rows.push(row);
-      if (rows.length === BATCH_ROWS) {
-        yield pack();
-        rows = [];
-      }
-    }
-    if (rows.length > 0) yield pack();
+  /** Whether one of the rows from `from` on, counted from 0 in the order they were set, still says something. */
+  holds(from: number, to: number): boolean {
+    for (let row = from + 1; row <= to; row++) if (isSet(this.#tables.contents, row)) return true;
+    return false;
   }
 
   /** Takes the rows in, not yet to be found. */
@@ -202,12 +186,3 @@ function emptyTables(rows: number): PrintTables {
 
 const wordsOf = (values: BigUint64Array): Uint32Array =>
   new Uint32Array(values.buffer, values.byteOffset, 2 * values.length);
-
-function pairs(table: Uint32Array, rows: readonly number[]): BigUint64Array {
-  const words: Uint32Array = new Uint32Array(2 * rows.length);
-  for (const [index, row] of rows.entries()) {
-    words[2 * index] = table[2 * row - 2]!;
-    words[2 * index + 1] = table[2 * row - 1]!;
-  }
-  return new BigUint64Array(words.buffer);
-}

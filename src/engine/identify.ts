@@ -3,9 +3,10 @@
  * followed (spec: Endpoints 2 and 3; contract §1).
  */
 import type { Clock } from './clock.js';
-import { Exit, type ExitCode, InterruptedError } from './errors.js';
+import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from './errors.js';
 import { ID_FIELD, type Kind } from './model.js';
 import { idHashes } from './read/index.js';
+import { OtherJobs } from './send/other-jobs.js';
 import { type RetryOptions, sendRequest, UNSENT } from './send/request.js';
 import { watchJobs } from './send/watch.js';
 import type { ServiceClient } from './service/client.js';
@@ -65,8 +66,12 @@ export async function identify(
   const deadlineMs = options.waitTimeoutMs === null ? null : clock.monotonic() + options.waitTimeoutMs;
   const item = itemOf(profile);
   const body = Buffer.from(kind === 'users' ? `{"users":[${item}]}` : item);
+  const ids = idHashes(state.secret, [id]);
+  const warnings = options.wait
+    ? await othersEnded(profile, ids, deps, { stop: options.stop, deadlineMs })
+    : [];
   // Every send of an id clears its fingerprint, by whatever command (contract §3).
-  state.clearFingerprints(scope, kind, idHashes(state.secret, [id]));
+  const send = state.startProfile(scope, kind, ids);
   const record = unrecorded(body.length);
   const outcome = await sendRequest(record, options, {
     submit: (signal) =>
@@ -79,35 +84,67 @@ export async function identify(
     stop: options.stop,
     abort,
   });
+  const isKnown = record.twice === null;
+  if (record.state === 'withdrawn' && isKnown) state.endProfile(send, false);
   if (outcome.type === 'stopped') {
     const arrived = record.state === 'withdrawn' ? 'nothing was sent' : 'it may have been sent';
     throw InterruptedError.of(options.stop, { hint: arrived });
   }
   if (outcome.type !== 'acknowledged') throw outcome.error;
+  if (record.twice !== null) warnings.push(`${id} may have been sent twice: ${record.twice}`);
   const result: Identified = {
     id_field: ID_FIELD[kind],
     id,
     status: 'accepted',
     job: null,
     maybe_sent_twice: record.twice,
-    warnings: record.twice === null ? [] : [`${id} may have been sent twice: ${record.twice}`],
+    warnings,
   };
-  if (kind === 'companies') return result;
+  if (kind === 'companies') {
+    if (isKnown) state.endProfile(send, false);
+    return result;
+  }
   if (!outcome.job) {
     result.warnings.push(outcome.warning ?? `user ${id} was accepted, but the reply names no job to follow`);
     return result;
   }
-  state.addJob(scope, outcome.job, { kind, rows: 1 });
+  state.addJob(scope, outcome.job, { kind, rows: 1, send, doubt: !isKnown });
   result.job = outcome.job;
-  if (options.wait && !isFinal(outcome.job.status)) {
+  if (isFinal(outcome.job.status)) state.sawJob(scope, outcome.job);
+  else if (options.wait) {
     for await (const seen of watchJobs(client, [outcome.job], { clock, signal: options.stop, deadlineMs })) {
       if (seen.missing) break;
-      state.sawJob(scope, seen.job);
+      state.sawJob(scope, { ...seen.job, job_id: seen.job_id });
       result.job = seen.job;
     }
   }
   if (isWithout(result.job)) result.warnings.push(`job ${result.job.job_id} completed without user ${id}`);
   return { ...result, status: result.job.status };
+}
+
+/**
+ * Waits for unfinished jobs that hold the profile (contract §4 "Across runs").
+ * @returns a warning for each that the service no longer knows
+ */
+async function othersEnded(
+  { kind, id }: Profile,
+  ids: BigUint64Array,
+  deps: IdentifyDeps,
+  until: { stop: AbortSignal; deadlineMs: number | null },
+): Promise<string[]> {
+  const warnings: string[] = [];
+  const others = new OtherJobs(
+    { ...deps, ...until, run: null, options: { intervalMs: null } },
+    () => {},
+    ({ job_id }) => warnings.push(`the service no longer knows job ${job_id}, which also holds ${id}`),
+  );
+  try {
+    await others.ended(kind, ids);
+  } catch (error) {
+    if (!(error instanceof WaitTimeoutError)) throw error;
+    throw new WaitTimeoutError(`${id} was not sent: ${error.message}`, { hint: error.hint, cause: error });
+  }
+  return warnings;
 }
 
 /** JSON text, so that a key like `__proto__` is a key like any other. */
@@ -133,6 +170,8 @@ function unrecorded(bytes: number): RequestRecord {
     rows: 1,
     merged: 0,
     unchanged: 0,
+    left_out: 0,
+    left_out_by: null,
     bytes,
     digest: '',
     ...UNSENT,

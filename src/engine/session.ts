@@ -27,6 +27,8 @@ import {
   exitOf,
   isFinished,
   isWithinBound,
+  leftOutRows,
+  leftOutWarnings,
   summarise,
 } from './run/summary.js';
 import { type CutDeps, chunksOfKind, tally } from './send/cutting.js';
@@ -180,7 +182,22 @@ export class Session {
       signal: deps.stop,
       duplicates: scanned.duplicates,
       known: (kind) => this.#known.of(kind),
+      sentLater: (kind) => this.#sentLater(kind),
       recorded: (input) => this.#run.records.filter((r) => r.input === input && r.state !== 'withdrawn'),
+    };
+  }
+
+  /** A retry never overtakes (contract §4): ids that others have sent since are left out. */
+  #sentLater(kind: Kind): ReturnType<CutDeps['sentLater']> {
+    const { state } = this.deps;
+    const { id: run, scope, earlier } = this.#run;
+    if (!earlier) return null;
+    const later = state.sentLater(run, scope, kind);
+    const repeated = { seq: 0, send: 0 };
+    return (id, repeats) => {
+      const seq = repeats?.seq ?? 0;
+      if (seq !== repeated.seq) Object.assign(repeated, { seq, send: seq && state.lastSend(run, seq) });
+      return later.by(id, repeated.send);
     };
   }
 
@@ -235,7 +252,10 @@ export class Session {
   #isDone(scanned: Scanned): boolean {
     const { records } = this.#run;
     const { unsent = 0 } = countRows(plannedRows(scanned), records);
-    return unsent === 0 && !(this.options.wait && records.some((r) => r.state === 'acknowledged'));
+    return (
+      unsent <= leftOutRows(records) &&
+      !(this.options.wait && records.some((r) => r.state === 'acknowledged'))
+    );
   }
 
   async *#conclude(scanned: Scanned, ending: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
@@ -243,6 +263,8 @@ export class Session {
     const files = await this.#rejecting!.flush();
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
+    const paths = this.#opened.map(({ path }) => path);
+    for (const message of leftOutWarnings(ending.records, paths)) yield this.#warn(message);
     const summary = summarise(ending, {
       run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),

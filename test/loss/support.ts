@@ -13,12 +13,16 @@ import type { Ledger } from '../support/ledger.js';
  * A clock on which time passes only by sleeping, and a sleep is `factor` times as short as it says: a backoff of
  * 10 s takes a millisecond, and a slow machine does not make the hours fly.
  */
-export function fastClock(factor = 10_000): Clock {
+export function fastClock(factor = 10_000): Clock & { pass(ms: number): void } {
   const epoch = Date.now();
   let time = 0;
   return {
     monotonic: () => time,
     now: () => epoch + time,
+    /** Time passes at once. */
+    pass: (ms) => {
+      time += ms;
+    },
     sleep: async (ms, signal) => {
       const due = time + ms;
       await wait(ms / factor, undefined, signal ? { signal } : {}).catch((error: unknown) => {
@@ -61,8 +65,8 @@ export class Machine {
   readonly clock = fastClock();
   env: Record<string, string>;
 
-  constructor(baseUrl: string) {
-    this.env = { PROFILES_BASE_URL: baseUrl, PROFILES_TOKEN: 'tok_0123456789' };
+  constructor(baseUrl: string, token = 'tok_0123456789') {
+    this.env = { PROFILES_BASE_URL: baseUrl, PROFILES_TOKEN: token };
   }
 
   write(path: string, text: string, mode = 0o644): void {

@@ -125,17 +125,18 @@ async function show(run: StoredRun, state: State, { stdout, env, flags }: Contex
   }
   const styles = stylesFor(usesColour(stdout, env, flags));
   await writeOut(stdout, fieldsText(recordOf(run), styles));
-  for (const request of requests.filter((r) => r.rows > 0)) {
+  for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {
     const { path } = run.inputs[request.input]!;
     const record = {
       request: request.seq,
       file: path,
       lines: `${request.first_line} to ${request.last_line}`,
       rows: request.rows,
+      ...(request.left_out > 0 ? { left_out: request.left_out } : {}),
       state: request.state,
       job_id: request.job_id,
       job_status: request.job?.status ?? null,
-      reason: request.reason,
+      reason: request.left_out > 0 ? `sent later by ${request.left_out_by}` : request.reason,
     };
     await writeOut(stdout, `\n${fieldsText(record, styles)}`);
   }

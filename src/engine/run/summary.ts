@@ -10,6 +10,7 @@ import type {
   RunStatus,
   Summary,
 } from '../model.js';
+import { count, lineRange } from '../numbers.js';
 import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
 import type { Job } from '../service/contract.js';
@@ -21,6 +22,35 @@ export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledg
 
 export const submittedRows = (records: readonly RequestRecord[]): number =>
   sum(records.filter(isAccepted), (r) => r.rows);
+
+/** Whether a resume has nothing left to do for what is in its rows. */
+const isClosed = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'rejected';
+
+/** Rows of ids that others sent later. */
+export const leftOutRows = (records: readonly RequestRecord[]): number =>
+  sum(records.filter(isClosed), (r) => r.left_out);
+
+/** A warning for each file and each that sent later. */
+export function leftOutWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
+  const groups = new Map<string, RequestRecord[]>();
+  for (const r of records) {
+    if (r.left_out === 0 || !isClosed(r)) continue;
+    const key = JSON.stringify([paths[r.input], r.left_out_by]);
+    groups.set(key, [...(groups.get(key) ?? []), r]);
+  }
+  return [...groups.values()].map((group) => {
+    const [{ input, left_out_by }] = group as [RequestRecord];
+    const lines = lineRange(
+      Math.min(...group.map((r) => r.first_line)),
+      Math.max(...group.map((r) => r.last_line)),
+    );
+    const rows = count(
+      sum(group, (r) => r.left_out),
+      'row',
+    );
+    return `${paths[input]}, ${lines}: ${rows} not sent; sent later by ${left_out_by}`;
+  });
+}
 
 /** Rows that jobs reported completed: of a completed job that names no number, all of its request. */
 export const completedRows = (records: readonly RequestRecord[]): number => sum(records, completedOf);
@@ -45,10 +75,7 @@ export function countRows(
     read: planned.read,
     rejected: planned.rejected + refused,
     merged: sum(accepted, (r) => r.merged),
-    unchanged: sum(
-      records.filter((r) => isAccepted(r) || r.state === 'rejected'),
-      (r) => r.unchanged,
-    ),
+    unchanged: sum(records.filter(isClosed), (r) => r.unchanged),
     submitted: submittedRows(records),
     completed: completedRows(records),
   };
@@ -177,6 +204,7 @@ export function statusOf(end: Ending): RunStatus {
 
 const isPartial = ({ rows, records }: Ending): boolean =>
   rows.rejected > 0 ||
+  leftOutRows(records) > 0 ||
   records.some((r) => r.job !== null && isShort(r.job, r.rows)) ||
   // Accepted, but there is no job to vouch for its rows, or the job is gone.
   records.some((r) => isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown'));

@@ -30,6 +30,8 @@ export interface Chunk extends Body {
   /** Exclusive. Rows that were rejected or unchanged are within, so the chunks of an input leave no gap. */
   end_row: number;
   unchanged: number;
+  /** Rows whose id others have sent later, in order. They are not sent, and not among the items. */
+  leftOut: LeftOut[];
   /** For each item: the line its row begins on. */
   lines: RowColumns['lines'];
   /** For each item: its row, counted in the input from 0. */
@@ -43,6 +45,13 @@ export interface Chunk extends Body {
   recorded: RequestRecord | null;
 }
 
+export interface LeftOut {
+  row: number;
+  line: number;
+  /** Who sent its id later. */
+  by: string;
+}
+
 export interface CutRules {
   kind: Kind;
   input: number;
@@ -52,6 +61,8 @@ export interface CutRules {
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
   /** Whether the service holds this row already; null when everything is sent. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
+  /** Who sent this id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
+  sentLater?: ((id: bigint, repeats: RequestRecord | null) => string | null) | null | undefined;
   /** Requests of earlier sessions for this input, by first row; withdrawn ones left out. */
   recorded: readonly RequestRecord[];
 }
@@ -104,6 +115,7 @@ interface Stretch {
 class Draft {
   readonly #stretches: Stretch[] = [];
   readonly #shared = new Set<bigint>();
+  readonly #leftOut: LeftOut[] = [];
   #items = 0;
   /** Of the body, the envelope included. */
   #bytes: number;
@@ -121,8 +133,9 @@ class Draft {
 
   /** Whether a further item keeps within both limits. The first always fits: too large a one was rejected by the plan. */
   fits(itemBytes: number): boolean {
-    if (this.#items === 0) return true;
     const { items, bytes } = this.rules.limits;
+    if (this.#leftOut.length >= items) return false;
+    if (this.#items === 0) return true;
     return this.#items < items && this.#bytes + itemBytes + 1 <= bytes;
   }
 
@@ -134,13 +147,20 @@ class Draft {
 
   /** Takes a row: to be sent, or as unchanged. An id that stands more than once is always sent. */
   add(batch: ItemBatch, at: number): void {
-    const { duplicates, isUnchanged } = this.rules;
+    const { duplicates, isUnchanged, sentLater } = this.rules;
+    const id = batch.ids[at]!;
+    const repeated = duplicates.count > 0 && duplicates.repeated.has(id);
     this.#end = batch.rows[at]! + 1;
-    if (duplicates.count > 0 && duplicates.repeated.has(batch.ids[at]!)) this.#shared.add(batch.ids[at]!);
-    else if (isUnchanged?.(batch, at)) {
+    if (!repeated && isUnchanged?.(batch, at)) {
       this.#unchanged++;
       return;
     }
+    const by = sentLater?.(id, this.recorded) ?? null;
+    if (by !== null) {
+      this.#leftOut.push({ row: batch.rows[at]!, line: batch.lines[at]!, by });
+      return;
+    }
+    if (repeated) this.#shared.add(id);
     this.#bytes += bytesOf(batch, at) + (this.#items > 0 ? 1 : 0);
     this.#items++;
     const last = this.#stretches.at(-1);
@@ -189,6 +209,7 @@ class Draft {
       first_row: this.recorded?.first_row ?? this.first,
       end_row: this.recorded?.end_row ?? this.#end,
       unchanged: this.#unchanged,
+      leftOut: this.#leftOut,
       shared: this.#shared,
       recorded: this.recorded,
     };
@@ -209,7 +230,15 @@ export function halve(chunk: Chunk): [Chunk, Chunk] {
     return { ...chunk, ...body, lines, rows, skipped, prints, recorded: null, ...over };
   };
   return [
-    part(0, middle, { end_row: boundary, unchanged: before }),
-    part(middle, undefined, { first_row: boundary, unchanged: chunk.unchanged - before }),
+    part(0, middle, {
+      end_row: boundary,
+      unchanged: before,
+      leftOut: chunk.leftOut.filter(({ row }) => row < boundary),
+    }),
+    part(middle, undefined, {
+      first_row: boundary,
+      unchanged: chunk.unchanged - before,
+      leftOut: chunk.leftOut.filter(({ row }) => row >= boundary),
+    }),
   ];
 }

@@ -9,7 +9,7 @@ import type { PlannedInput, Scanned } from '../plan/plan.js';
 import { buildItems, type ItemBatch, type Pool } from '../read/index.js';
 import { refuseChanged } from '../run/open.js';
 import { serialise } from './body.js';
-import { type Chunk, cutChunks } from './chunk.js';
+import { type Chunk, type CutRules, cutChunks } from './chunk.js';
 
 export interface CutDeps {
   options: Pick<SendOptions, 'changedOnly' | 'wait'>;
@@ -20,7 +20,9 @@ export interface CutDeps {
   duplicates: ReadonlyMap<Kind, Duplicates>;
   /** What the service holds of a kind; undefined when everything is sent. */
   known(kind: Kind): Known | undefined;
-  recorded(input: number): Parameters<typeof cutChunks>[1]['recorded'];
+  recorded(input: number): CutRules['recorded'];
+  /** What others have sent later: of a run that goes on. */
+  sentLater(kind: Kind): CutRules['sentLater'];
 }
 
 /**
@@ -37,6 +39,7 @@ async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): A
     limits: deps.limits,
     duplicates: deps.duplicates.get(kind)!,
     isUnchanged: known ? (rows, at) => known.index.matches(rows, at) : null,
+    sentLater: deps.sentLater(kind),
     recorded: deps.recorded(input),
   });
   for await (const chunk of chunks) {

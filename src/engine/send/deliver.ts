@@ -16,6 +16,7 @@ import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { serialise } from './body.js';
 import { type Chunk, halve } from './chunk.js';
+import { MISSING_GRACE_MS } from './other-jobs.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
 import { watchJobs } from './watch.js';
 
@@ -43,9 +44,6 @@ export interface DeliverDeps {
   reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void): Promise<void>;
 }
 
-/** How long a job may answer 404 in an import before it counts as unknown (contract §4). */
-const MISSING_GRACE_MS = 60_000;
-
 /** Sends a chunk and follows its job. @throws ProfilesError when the run cannot go on */
 export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
   const { body, items, merged } = serialise(chunk);
@@ -56,7 +54,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
   const commit = async (): Promise<void> => {
     const prints = intent;
     intent = null;
-    written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints);
+    written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared);
     if (!isAccepted(record)) return written;
     // The next request need not wait for an acknowledgement: its own intent goes to disk with it or after it, and
     // fails if it does. Waiting for it here would cost a second wait for each request.
@@ -161,6 +159,8 @@ function recordOf(
     rows,
     merged,
     unchanged: chunk.unchanged,
+    left_out: chunk.leftOut.length,
+    left_out_by: [...new Set(chunk.leftOut.map(({ by }) => by))].join(', ') || null,
     bytes: body.length,
     digest: createHash('sha256').update(body).digest('hex'),
   };
@@ -176,8 +176,8 @@ function recordOf(
     input: chunk.input,
     first_row: chunk.first_row,
     end_row: chunk.end_row,
-    first_line: chunk.lines[0] ?? 0,
-    last_line: chunk.lines.at(-1) ?? 0,
+    first_line: chunk.lines[0] ?? chunk.leftOut[0]?.line ?? 0,
+    last_line: chunk.lines.at(-1) ?? chunk.leftOut.at(-1)?.line ?? 0,
     ...UNSENT,
   };
   records.push(record);
@@ -185,8 +185,8 @@ function recordOf(
 }
 
 /**
- * A request that may have arrived is repeated as it was (contract §4). With `changedOnly` other rows of its range may
- * be left to send by now; where they are the same ones, so is the body.
+ * A request that may have arrived is repeated as it was (contract §4). With `changedOnly`, and where ids were
+ * sent later by others, other rows of its range may be left to send by now; where they are the same ones, so is the body.
  * @throws InputError
  */
 function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, deps: DeliverDeps): void {
@@ -194,7 +194,7 @@ function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, dep
   const before = deps.state.idsOf(deps.run, recorded.seq);
   const { ids } = chunk.prints;
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
-  if (deps.options.changedOnly && !sameRows) return;
+  if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;
   const where = lineRange(recorded.first_line, recorded.last_line);
   throw new InputError(`${where} would be sent with other content than the first time, so nothing is sent`, {
     file: deps.inputs[recorded.input]!.path,

@@ -6,8 +6,10 @@
 import { Channel } from '../channel.js';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
+import type { OpenJob } from '../state/open-jobs.js';
 import type { Chunk } from './chunk.js';
 import { type DeliverDeps, deliver, follow } from './deliver.js';
+import { OtherJobs } from './other-jobs.js';
 
 /**
  * Sends what comes, yields events, and returns the error that ended it early, or null. When its consumer
@@ -41,6 +43,7 @@ class Sender {
   /** Ends the waiting of all flights when one of them ends the run. It reaches nothing but its own. */
   readonly #halt = new AbortController();
   readonly #deps: DeliverDeps;
+  readonly #others: OtherJobs;
 
   constructor(deps: Omit<DeliverDeps, 'emit'>) {
     this.#deps = {
@@ -48,6 +51,16 @@ class Sender {
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
     };
+    const named = ({ job_id, run }: OpenJob): string => `job ${job_id} of ${run ?? 'an earlier run'}`;
+    this.#others = new OtherJobs(
+      this.#deps,
+      (job) =>
+        this.events.push({
+          type: 'notice',
+          message: `waiting for ${named(job)}: it is unfinished, and the next request shares identifiers with it`,
+        }),
+      (job) => this.events.push({ type: 'warning', message: `the service no longer knows ${named(job)}` }),
+    );
   }
 
   halt(): void {
@@ -62,6 +75,9 @@ class Sender {
       await this.#followEarlier();
       for await (const chunk of chunks) {
         await this.#room(chunk.shared);
+        if (this.#deps.options.wait && !this.#deps.stop.aborted) {
+          await this.#others.ended(chunk.kind, chunk.prints.ids);
+        }
         if (this.#deps.stop.aborted) break;
         this.#launch(chunk.shared, deliver(chunk, this.#deps));
       }

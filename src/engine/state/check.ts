@@ -63,20 +63,21 @@ const RECORDS: readonly { check: string; sql: string }[] = [
   },
   {
     check: 'fingerprints',
-    sql: `SELECT 'batch ' || batch || ' of the remembered ' || kind || ' is cut off' AS message FROM fingerprints
-          WHERE length(ids) % 8 <> 0 OR length(contents) <> length(ids) OR length(records) <> length(ids)`,
+    sql: `SELECT 'batch ' || send || ' of the remembered ' || kind || ' is cut off' AS message
+          FROM sends LEFT JOIN fingerprints USING (send)
+          WHERE ids IS NULL OR length(ids) % 8 <> 0 OR length(contents) <> length(ids) OR length(records) <> length(ids)`,
   },
   {
     check: 'fingerprints',
-    sql: `SELECT 'batch ' || batch || ' of the remembered ' || fingerprints.kind || ' counts as completed, and its job failed' AS message
-          FROM fingerprints JOIN requests USING (request) JOIN runs USING (run)
+    sql: `SELECT 'batch ' || send || ' of the remembered ' || sends.kind || ' counts as completed, and its job failed' AS message
+          FROM sends JOIN requests USING (request) JOIN runs ON runs.run = requests.run
             JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
-          WHERE fingerprints.state = 1 AND jobs.status = 'failed'`,
+          WHERE sends.state = 1 AND jobs.status = 'failed'`,
   },
   {
     check: 'fingerprints',
-    sql: `SELECT 'batch ' || batch || ' of the remembered ' || kind || ' belongs to a request that is not recorded' AS message
-          FROM fingerprints WHERE request IS NOT NULL AND request NOT IN (SELECT request FROM requests)`,
+    sql: `SELECT 'batch ' || send || ' of the remembered ' || kind || ' belongs to a request that is not recorded' AS message
+          FROM sends WHERE request IS NOT NULL AND request NOT IN (SELECT request FROM requests)`,
   },
 ];
 

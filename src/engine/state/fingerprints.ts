@@ -1,138 +1,76 @@
 /**
  * Fingerprints (contract §3 "Only what changed"): for each id a keyed hash of the content that the service
- * last completed. They are kept as they come, one batch a request, 24 bytes a row, and read newest last:
+ * last completed. They are kept as they come, the rows of one send together, 24 bytes a row, and read newest last:
+ * a send clears the fingerprints of all its ids, and one that completed sets them (`sends.ts`).
  *
- * - a send appends its batch as `pending`, which clears the fingerprints of all its ids;
- * - its job seen completed turns the batch `completed`, which sets them;
- * - a send that can no longer complete is `dead`: it clears, and is dropped when batches are compacted.
- *
- * So a request of 5,000 rows costs one insert and one update, not 10,000 changes to a tree.
+ * So a request of 5,000 rows costs one insert, not 10,000 changes to a tree. Of each id the last row is kept, set or
+ * not: it also says when the id was last sent, and by whom.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { FingerprintIndex, type Prints } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
+import { IdTable } from './id-table.js';
+import { SEND, type StateAge } from './sends.js';
 
-/** Where a batch stands, as it is stored. */
-export const BATCH = { pending: 0, completed: 1, dead: 2 } as const;
-
-/** When the first and the last batch that still counts were completed: ISO 8601, null where there is none. */
-export interface StateAge {
-  oldest_completed_at: string | null;
-  newest_completed_at: string | null;
+interface StoredPrints {
+  send: number;
+  ids: Uint8Array;
+  contents: Uint8Array;
+  records: Uint8Array | null;
 }
 
-/** The batches in the database, by scope and kind. */
+/** Below so many rows, what says nothing any more is not worth looking for. */
+const FEW_ROWS = 1_000;
+
+/** The rows of sends in the database. */
 export class Fingerprints {
-  /** Of the fingerprints read last: how many there were, and how many rows were appended since. */
-  #loaded: { scope: number; kind: Kind; ids: number; appended: number } | null = null;
+  /** Ids that were found when they were read last. There are never fewer. */
+  #loaded: { scope: number; kind: Kind; ids: number } | null = null;
 
   constructor(private readonly db: DatabaseSyncInstance) {}
 
-  append(
-    scope: number,
-    kind: Kind,
-    request: number | null,
-    prints: Prints,
-    state: number = BATCH.pending,
-    completedAt: string | null = null,
-  ): void {
-    const { ids, contents, records } = prints;
+  append(send: number, { ids, contents, records }: Prints): void {
     this.db
-      .prepare(
-        `INSERT INTO fingerprints (scope, kind, request, state, completed_at, ids, contents, records)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(scope, kind, request, state, completedAt, bytes(ids), bytes(contents), someBytes(records));
-    if (this.#isLoaded(scope, kind)) this.#loaded!.appended += prints.ids.length;
+      .prepare('INSERT INTO fingerprints (send, ids, contents, records) VALUES (?, ?, ?, ?)')
+      .run(send, bytes(ids), bytes(contents), someBytes(records));
   }
 
-  /** A request goes out, maybe not for the first time: its batch is the newest now. */
-  resend(scope: number, kind: Kind, request: number, prints: Prints): void {
-    // What an earlier sending cleared stays cleared: rows that it had and this one has not count too.
-    this.#letGo('= ?', request);
-    if (prints.ids.length > 0) this.append(scope, kind, request, prints);
-  }
-
-  /**
-   * Its job has ended, or there will be none. What is not pending any more stays as it is.
-   * @param completedAt of a completed one: ISO 8601
-   */
-  settle(request: number, state: number, completedAt: string | null = null): void {
-    this.#turn(request, BATCH.pending, state, completedAt);
-  }
-
-  /** A request that was given up goes out after all. */
-  revive(request: number): void {
-    this.#turn(request, BATCH.dead, BATCH.pending);
-  }
-
-  #turn(request: number, from: number, to: number, completedAt: string | null = null): void {
-    this.db
-      .prepare('UPDATE fingerprints SET state = ?, completed_at = ? WHERE request = ? AND state = ?')
-      .run(to, completedAt, request, from);
-  }
-
-  /** A run's requests are forgotten: what they set and cleared stays, but no job completes them any more. */
-  forget(run: string): void {
-    this.#letGo('IN (SELECT request FROM requests WHERE run = ?)', run);
-  }
-
-  #letGo(requests: string, which: number | string): void {
-    this.db
-      .prepare(
-        `UPDATE fingerprints SET request = NULL, state = CASE state WHEN ${BATCH.pending} THEN ${BATCH.dead}
-           ELSE state END WHERE request ${requests}`,
-      )
-      .run(which);
-  }
-
-  /** The ids of one request, in its order; empty when they were compacted away. */
-  idsOf(request: number): BigUint64Array {
-    const row = this.db.prepare('SELECT ids FROM fingerprints WHERE request = ?').get(request);
-    return row ? unpack((row as { ids: Uint8Array }).ids) : new BigUint64Array();
-  }
-
-  clear(scope: number, kind: Kind): void {
-    this.db
-      .prepare('UPDATE fingerprints SET state = ? WHERE scope = ? AND kind = ? AND state = ?')
-      .run(BATCH.dead, scope, kind, BATCH.completed);
-    this.#dropDead(scope, kind);
-  }
-
-  /** The number of the batch that was appended last; 0 where there is none. */
-  newest(scope: number, kind: Kind): number {
+  /** The rows of one send, in its order; none where they were compacted away. */
+  of(send: number): Prints {
     const row = this.db
-      .prepare('SELECT coalesce(max(batch), 0) AS newest FROM fingerprints WHERE scope = ? AND kind = ?')
-      .get(scope, kind);
-    return (row as { newest: number }).newest;
+      .prepare('SELECT send, ids, contents, records FROM fingerprints WHERE send = ?')
+      .get(send);
+    return printsOf(
+      (row as StoredPrints | undefined) ?? {
+        send,
+        ids: new Uint8Array(),
+        contents: new Uint8Array(),
+        records: null,
+      },
+    );
+  }
+
+  countOf(sends: readonly number[]): number {
+    const statement = this.db.prepare('SELECT length(ids) / 8 AS rows FROM fingerprints WHERE send = ?');
+    let rows = 0;
+    for (const send of sends) rows += (statement.get(send) as { rows: number } | undefined)?.rows ?? 0;
+    return rows;
   }
 
   /** @param since ISO 8601: what was completed earlier, or nobody knows when, is not in it */
   load(scope: number, kind: Kind, since: string | null = null): FingerprintIndex {
     const { index } = this.#read(scope, kind, since);
-    this.#loaded = { scope, kind, ids: index.size, appended: 0 };
+    this.#loaded = { scope, kind, ids: index.size };
     return index;
   }
 
-  /** Of all scopes and kinds, as stored: a batch whose ids were all sent since counts until compaction drops it. */
-  age(): StateAge {
-    const row = this.db
-      .prepare(
-        `SELECT min(completed_at) AS oldest_completed_at, max(completed_at) AS newest_completed_at
-         FROM fingerprints WHERE state = ?`,
-      )
-      .get(BATCH.completed);
-    return row as unknown as StateAge;
-  }
-
-  /** How many ids have a fingerprint, and when the first and the last batch of them were completed. */
+  /** How many ids have a fingerprint, and when the first and the last of them were completed. */
   extent(scope: number, kind: Kind): StateAge & { profiles: number } {
-    const { index, stretches } = this.#read(scope, kind);
-    // A batch whose ids were all sent since says nothing any more.
+    const { index, completed } = this.#read(scope, kind, null);
     const times: string[] = [];
     let from = 0;
-    for (const { to, completedAt } of stretches) {
-      if (completedAt !== null && !index.entries(from, to).next().done) times.push(completedAt);
+    for (const { to, at } of completed) {
+      if (at !== null && index.holds(from, to)) times.push(at);
       from = to;
     }
     times.sort();
@@ -143,113 +81,97 @@ export class Fingerprints {
     };
   }
 
+  /** `completed`: up to which row of the index each completed send goes, and when that was. */
+  #read(
+    scope: number,
+    kind: Kind,
+    since: string | null,
+  ): { index: FingerprintIndex; completed: { to: number; at: string | null }[] } {
+    const index = new FingerprintIndex(this.#stored(scope, kind));
+    const completed: { to: number; at: string | null }[] = [];
+    const statement = this.db.prepare(
+      `SELECT state, completed_at AS at, ids, contents, records FROM sends JOIN fingerprints USING (send)
+       WHERE scope = ? AND kind = ? ORDER BY send`,
+    );
+    for (const row of statement.iterate(scope, kind)) {
+      const send = row as unknown as StoredPrints & { state: number; at: string | null };
+      const isCompleted = send.state === SEND.completed;
+      const isOld = since !== null && (send.at === null || send.at < since);
+      index.apply(printsOf(send), isCompleted && !isOld);
+      if (isCompleted) completed.push({ to: index.rows, at: send.at });
+    }
+    return { index, completed };
+  }
+
   /**
-   * Rewrites the batches when more than a third of the stored rows say nothing any more. Pending batches
-   * stay as they are: they may still complete.
+   * Drops rows whose id was sent again later, once they are more than a third. Open sends stay as they are.
+   * @returns whether it did
    */
   compact(scope: number, kind: Kind): boolean {
-    // Each row appended took the place of one fingerprint at most: often that tells enough without reading them all.
-    const { ids, appended } = this.#isLoaded(scope, kind) ? this.#loaded! : { ids: 0, appended: 0 };
-    if (this.#stored(scope, kind) <= 1.5 * (ids - appended)) return false;
-    const { index, rows, stretches } = this.#read(scope, kind);
-    if (rows <= 1.5 * index.size || rows < 1_000) return false;
-    this.db
-      .prepare('DELETE FROM fingerprints WHERE scope = ? AND kind = ? AND state = ?')
-      .run(scope, kind, BATCH.completed);
-    this.#dropDead(scope, kind);
-    let from = 0;
-    for (const { to, completedAt } of byHour(stretches)) {
-      for (const batch of index.entries(from, to)) {
-        this.append(scope, kind, null, batch, BATCH.completed, completedAt);
+    const stored = this.#stored(scope, kind);
+    const known = this.#loaded?.scope === scope && this.#loaded.kind === kind ? this.#loaded.ids : 0;
+    // Often that tells enough without reading them all.
+    if (stored < FEW_ROWS || stored <= 1.5 * known) return false;
+    let kept = 0;
+    for (const { last } of this.#newestFirst(scope, kind)) kept += last.length;
+    if (stored <= 1.5 * kept) return false;
+    const drop = this.db.prepare('DELETE FROM sends WHERE send = ?');
+    const shorten = this.db.prepare(
+      'UPDATE fingerprints SET ids = ?, contents = ?, records = ? WHERE send = ?',
+    );
+    for (const { send, prints, last } of this.#newestFirst(scope, kind)) {
+      if (last.length === prints.ids.length) continue;
+      if (last.length === 0) drop.run(send);
+      else {
+        const of = (values: BigUint64Array): BigUint64Array => BigUint64Array.from(last, (at) => values[at]!);
+        shorten.run(bytes(of(prints.ids)), bytes(of(prints.contents)), someBytes(of(prints.records)), send);
       }
-      from = to;
     }
     return true;
   }
 
-  /** A dead batch after a pending one still has a say: it clears what that one would set when it completes. */
-  #dropDead(scope: number, kind: Kind): void {
-    this.db
+  /** `last`: places of the rows that stay, which are the last of their ids, or all of an open send. */
+  *#newestFirst(
+    scope: number,
+    kind: Kind,
+  ): Generator<{ send: number; prints: Prints; last: readonly number[] }> {
+    const sends = this.db
       .prepare(
-        `DELETE FROM fingerprints WHERE scope = ?1 AND kind = ?2 AND state = ${BATCH.dead} AND batch <
-           (SELECT coalesce(min(batch), 9e18) FROM fingerprints WHERE scope = ?1 AND kind = ?2 AND state = ${BATCH.pending})`,
+        `SELECT send, state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL AS open FROM sends
+         WHERE scope = ? AND kind = ? ORDER BY send DESC`,
       )
-      .run(scope, kind);
+      .all(scope, kind) as unknown as { send: number; open: number }[];
+    const later = new IdTable();
+    for (const { send, open } of sends) {
+      const prints = this.of(send);
+      const last: number[] = [];
+      for (const [at, id] of prints.ids.entries()) {
+        if (open === 1 || later.get(id) === 0) last.push(at);
+        later.set(id, 1);
+      }
+      yield { send, prints, last };
+    }
   }
 
-  #isLoaded(scope: number, kind: Kind): boolean {
-    return this.#loaded?.scope === scope && this.#loaded.kind === kind;
-  }
-
-  /** Rows of all batches: no fewer than there are ids. */
+  /** Rows of all sends: no fewer than there are ids. */
   #stored(scope: number, kind: Kind): number {
     const row = this.db
       .prepare(
-        'SELECT coalesce(sum(length(ids)), 0) / 8 AS stored FROM fingerprints WHERE scope = ? AND kind = ?',
+        `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored FROM sends JOIN fingerprints USING (send)
+         WHERE scope = ? AND kind = ?`,
       )
       .get(scope, kind);
     return (row as { stored: number }).stored;
   }
-
-  /** `rows` counts those of batches that compaction may drop; `stretches` are the completed ones, in their order. */
-  #read(
-    scope: number,
-    kind: Kind,
-    since: string | null = null,
-  ): { index: FingerprintIndex; rows: number; stretches: Stretch[] } {
-    const index = new FingerprintIndex(this.#stored(scope, kind));
-    const stretches: Stretch[] = [];
-    let rows = 0;
-    let pending = false;
-    const statement = this.db.prepare(
-      `SELECT state, completed_at, ids, contents, records FROM fingerprints
-       WHERE scope = ? AND kind = ? ORDER BY batch`,
-    );
-    for (const row of statement.iterate(scope, kind)) {
-      const batch = row as {
-        state: number;
-        completed_at: string | null;
-        ids: Uint8Array;
-        contents: Uint8Array;
-        records: Uint8Array | null;
-      };
-      const prints = {
-        ids: unpack(batch.ids),
-        contents: unpack(batch.contents),
-        records: unpack(batch.records ?? new Uint8Array(batch.ids.length)),
-      };
-      const completed = batch.state === BATCH.completed;
-      const isOld = since !== null && (batch.completed_at === null || batch.completed_at < since);
-      index.apply(prints, completed && !isOld);
-      if (completed) stretches.push({ to: index.rows, completedAt: batch.completed_at });
-      pending ||= batch.state === BATCH.pending;
-      if (completed || !pending) rows += prints.ids.length;
-    }
-    return { index, rows, stretches };
-  }
 }
 
-/** Rows of an index up to `to` that were completed at one time, or within one hour of it. */
-interface Stretch {
-  to: number;
-  completedAt: string | null;
+function printsOf({ ids, contents, records }: StoredPrints): Prints {
+  return {
+    ids: unpack(ids),
+    contents: unpack(contents),
+    records: unpack(records ?? new Uint8Array(ids.length)),
+  };
 }
-
-/** Batches of one hour are stored as one, as old as the oldest: an import of a million rows has hundreds of them. */
-function byHour(stretches: readonly Stretch[]): Stretch[] {
-  const hours: Stretch[] = [];
-  for (const { to, completedAt } of stretches) {
-    const last = hours.at(-1);
-    if (!last || hourOf(last.completedAt) !== hourOf(completedAt)) hours.push({ to, completedAt });
-    else {
-      last.to = to;
-      if (completedAt !== null && completedAt < last.completedAt!) last.completedAt = completedAt;
-    }
-  }
-  return hours;
-}
-
-const hourOf = (time: string | null): string | undefined => time?.slice(0, '2026-01-15T12'.length);
 
 const bytes = (values: BigUint64Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength);

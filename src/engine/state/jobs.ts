@@ -71,6 +71,20 @@ export class Jobs {
     return row ? (row as { request: number | null; rows: number }) : null;
   }
 
+  /**
+   * The service does not know it any more.
+   * @returns the request it came from, or null
+   */
+  lost(scope: number, job_id: string, now: string): number | null {
+    const row = this.db
+      .prepare(
+        `UPDATE jobs SET status = 'unknown', record = json_set(record, '$.status', 'unknown'), seen_at = ?
+         WHERE scope = ? AND job_id = ? RETURNING request`,
+      )
+      .get(now, scope, job_id);
+    return (row as { request: number | null } | undefined)?.request ?? null;
+  }
+
   /** When a job was last looked at; null for one this machine does not know. */
   seenAt(scope: number, job_id: string): string | null {
     const row = this.db.prepare('SELECT seen_at FROM jobs WHERE scope = ? AND job_id = ?').get(scope, job_id);

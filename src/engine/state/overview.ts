@@ -40,7 +40,7 @@ export function overviewOf(db: DatabaseSyncInstance, fingerprints: Fingerprints)
     .get() as unknown as Omit<StateOverview, 'known'>;
   const groups = db
     .prepare(
-      `SELECT scope, account, region, base_url, kind FROM fingerprints JOIN scopes USING (scope)
+      `SELECT scope, account, region, base_url, kind FROM sends JOIN scopes USING (scope)
        GROUP BY scope, kind ORDER BY account, region, base_url, kind`,
     )
     .all() as unknown as (Scope & { scope: number; kind: Kind })[];

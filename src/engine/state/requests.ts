@@ -26,6 +26,9 @@ export interface RequestRecord {
   rows: number;
   merged: number;
   unchanged: number;
+  /** Rows that a resume did not send, since others have sent their ids later; `left_out_by` names them. */
+  left_out: number;
+  left_out_by: string | null;
   bytes: number;
   /** SHA-256 of the body, hexadecimal. */
   digest: string;
@@ -48,8 +51,8 @@ export class Requests {
     const { lastInsertRowid } = this.db
       .prepare(
         `INSERT INTO requests (run, seq, input, first_row, end_row, first_line, last_line, rows, merged, unchanged,
-           bytes, digest, state, reason, retries, twice, job_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           left_out, left_out_by, bytes, digest, state, reason, retries, twice, job_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
         run,
@@ -62,6 +65,8 @@ export class Requests {
         r.rows,
         r.merged,
         r.unchanged,
+        r.left_out,
+        r.left_out_by,
         r.bytes,
         r.digest,
         r.state,
@@ -77,13 +82,15 @@ export class Requests {
   update(run: string, r: RequestRecord): void {
     this.db
       .prepare(
-        `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, bytes = ?, digest = ?, state = ?, reason = ?,
-           retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?`,
+        `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, bytes = ?,
+           digest = ?, state = ?, reason = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?`,
       )
       .run(
         r.rows,
         r.merged,
         r.unchanged,
+        r.left_out,
+        r.left_out_by,
         r.bytes,
         r.digest,
         r.state,

@@ -114,4 +114,53 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE runs ADD COLUMN item_format INTEGER;
   ALTER TABLE inputs ADD COLUMN types TEXT;
   `,
+  // What was sent and what became of it, in order and in small rows; the hashes of its rows lie beside. A number is
+  // never given out twice, so that "sent later" stays true when rows are dropped.
+  `
+  CREATE TABLE sends (
+    send INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    kind TEXT NOT NULL,
+    run TEXT,
+    request INTEGER,
+    began INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    completed_at TEXT,
+    job_id TEXT,
+    doubt INTEGER
+  );
+  INSERT INTO sqlite_sequence (name, seq) VALUES ('sends', 0);
+  INSERT INTO sends (send, scope, kind, run, request, began, state, completed_at, job_id, doubt)
+    SELECT batch, f.scope, f.kind, r.run, f.request, 0, f.state, f.completed_at,
+      CASE WHEN f.state = 0 AND r.state = 'acknowledged' THEN r.job_id END,
+      CASE WHEN r.state IN ('intent', 'unknown') OR r.twice IS NOT NULL
+          OR (r.state = 'settled' AND (j.job_id IS NULL OR j.status NOT IN ('completed', 'failed')))
+        THEN CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) END
+    FROM fingerprints f LEFT JOIN requests r ON r.request = f.request
+      LEFT JOIN jobs j ON j.scope = f.scope AND j.job_id = r.job_id
+    ORDER BY batch;
+  CREATE INDEX sends_by_scope ON sends (scope, kind);
+  CREATE INDEX sends_by_request ON sends (request);
+  CREATE INDEX sends_by_job ON sends (scope, job_id) WHERE job_id IS NOT NULL;
+  CREATE INDEX sends_in_doubt ON sends (scope, kind, doubt) WHERE doubt IS NOT NULL;
+
+  ALTER TABLE fingerprints RENAME TO old_fingerprints;
+  CREATE TABLE fingerprints (
+    send INTEGER PRIMARY KEY REFERENCES sends ON DELETE CASCADE,
+    ids BLOB NOT NULL,
+    contents BLOB NOT NULL,
+    records BLOB
+  );
+  INSERT INTO fingerprints SELECT batch, ids, contents, records FROM old_fingerprints ORDER BY batch;
+  DROP TABLE old_fingerprints;
+
+  ALTER TABLE runs ADD COLUMN began INTEGER NOT NULL DEFAULT 0;
+  UPDATE runs SET began = (
+    SELECT coalesce(max(s.send), 0) FROM sends s JOIN runs r ON r.run = s.run
+      WHERE (r.started_at, r.rowid) < (runs.started_at, runs.rowid));
+  UPDATE sends SET began = coalesce((SELECT r.began FROM runs r WHERE r.run = sends.run), 0);
+
+  ALTER TABLE requests ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE requests ADD COLUMN left_out_by TEXT;
+  `,
 ];

@@ -22,17 +22,20 @@ import {
   stateError,
   transaction,
 } from './database.js';
-import { BATCH, Fingerprints, type StateAge } from './fingerprints.js';
+import { Fingerprints } from './fingerprints.js';
 import { FilesInUse } from './in-use.js';
 import { Jobs } from './jobs.js';
 import { isLocked, lockFile, lockHolder, takeLock } from './lock.js';
+import { LaterSends, OpenJobs } from './open-jobs.js';
+import { Overlaps } from './overlaps.js';
 import { overviewOf, type StateOverview } from './overview.js';
 import { type RequestRecord, Requests } from './requests.js';
 import { Runs, type StoredRun } from './runs.js';
 import { readSecret, Scopes, scopeOf } from './scopes.js';
+import { IDENTIFY, SEND, Sends, type StateAge } from './sends.js';
 import type { HeldLock, KnownJob, Scope, ServiceInUse, State } from './types.js';
 
-export type { StateAge } from './fingerprints.js';
+export type { StateAge } from './sends.js';
 export type { HeldLock, KnownJob, Scope, State } from './types.js';
 
 /**
@@ -54,7 +57,9 @@ class SqliteState implements State {
   readonly #runs: Runs;
   readonly #requests: Requests;
   readonly #jobs: Jobs;
+  readonly #sends: Sends;
   readonly #fingerprints: Fingerprints;
+  #overlaps: Overlaps | null = null;
 
   constructor(
     readonly folder: string,
@@ -67,6 +72,7 @@ class SqliteState implements State {
     this.#runs = new Runs(this.#db);
     this.#requests = new Requests(this.#db);
     this.#jobs = new Jobs(this.#db);
+    this.#sends = new Sends(this.#db, now);
     this.#fingerprints = new Fingerprints(this.#db);
     this.secret = this.#write(() => readSecret(this.#db));
   }
@@ -94,10 +100,14 @@ class SqliteState implements State {
   }
 
   startRun(run: Parameters<State['startRun']>[0]): void {
-    this.#write(() => this.#runs.insert(this.#scopes.idOf(run.scope), run));
+    this.#write(() => {
+      this.#runs.insert(this.#scopes.idOf(run.scope), run);
+      this.#sends.begin(run.run);
+    });
   }
 
   reopenRun(run: string): void {
+    this.#overlaps = null; // what an earlier session sent is another's
     this.#write(() => this.#runs.reopen(run));
   }
 
@@ -116,7 +126,7 @@ class SqliteState implements State {
   forgetRun(run: string): void {
     this.#write(() => {
       // Row ids are given out again, so nothing may go on naming requests that are gone.
-      this.#fingerprints.forget(run);
+      this.#sends.letGo('IN (SELECT request FROM requests WHERE run = ?)', run);
       this.#jobs.forget(run);
       this.#runs.delete(run);
     });
@@ -141,6 +151,7 @@ class SqliteState implements State {
     kind: Kind,
     current: RequestRecord,
     prints: Prints | null,
+    shared: ReadonlySet<bigint> = new Set(),
   ): Promise<void> {
     // It may go out once this is on disk. What is accepted is recorded wherever it still can be.
     if (current.state === 'intent' || current.state === 'unknown') this.#inUse.check();
@@ -150,14 +161,38 @@ class SqliteState implements State {
       const known = this.#requests.idOf(run, request.seq);
       if (known !== null) this.#requests.update(run, request);
       const id = known ?? this.#requests.insert(run, request);
-      if (prints) this.#fingerprints.resend(this.#scopes.idOf(scope), kind, id, prints);
+      if (prints) this.#send(run, this.#scopes.idOf(scope), kind, id, prints, shared);
       if (request.job) {
         const from = { kind, rows: request.rows, request: id, run };
         this.#jobs.add(this.#scopes.idOf(scope), request.job, from, this.#time());
       }
-      if (request.state === 'intent') this.#fingerprints.revive(id);
-      if (hasNoJobToCome(request)) this.#fingerprints.settle(id, BATCH.dead);
+      this.#sends.stand(id, request);
     });
+  }
+
+  /** A request goes out, maybe not for the first time. What an earlier sending cleared stays cleared. */
+  #send(
+    run: string,
+    scope: number,
+    kind: Kind,
+    request: number,
+    prints: Prints,
+    shared: ReadonlySet<bigint>,
+  ): void {
+    this.#sends.letGo('= ?', request);
+    if (prints.ids.length === 0) return;
+    const overlaps = this.#overlapsOf(run, scope, kind);
+    const remembered = overlaps.remembered(prints, shared);
+    const send = this.#sends.add({ scope, kind, run, request, state: SEND.pending });
+    this.#fingerprints.append(send, remembered);
+    overlaps.sent(send, shared);
+  }
+
+  #overlapsOf(run: string, scope: number, kind: Kind): Overlaps {
+    const now = this.#overlaps;
+    if (now?.run === run && now.scope === scope && now.kind === kind) return now;
+    this.#overlaps = new Overlaps(scope, kind, run, this.#sends, this.#fingerprints);
+    return this.#overlaps;
   }
 
   written(): Promise<void> {
@@ -165,18 +200,52 @@ class SqliteState implements State {
   }
 
   idsOf(run: string, seq: number): BigUint64Array {
+    return this.#fingerprints.of(this.lastSend(run, seq)).ids;
+  }
+
+  lastSend(run: string, seq: number): number {
     const id = this.#requests.idOf(run, seq);
-    return id === null ? new BigUint64Array() : this.#fingerprints.idsOf(id);
+    return id === null ? 0 : this.#sends.lastOf(id);
+  }
+
+  sentLater(run: string, scope: Scope, kind: Kind): LaterSends {
+    return new LaterSends(this.#sends.newerThan(run, this.#scopes.idOf(scope), kind), this.#fingerprints);
+  }
+
+  openJobs(scope: Scope, kind: Kind, run: string | null, last?: OpenJobs): OpenJobs {
+    const sends = this.#sends
+      .withJob(this.#scopes.idOf(scope), kind)
+      .filter((send) => run === null || send.run !== run);
+    const stamp = sends.map(({ send }) => send).join();
+    return last?.stamp === stamp ? last : new OpenJobs(stamp, sends, this.#fingerprints);
   }
 
   knownJobs(): KnownJob[] {
     return this.#jobs.all();
   }
 
-  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number }): void {
-    this.#write(() =>
-      this.#jobs.add(this.#scopes.idOf(scope), job, { ...from, request: null, run: null }, this.#time()),
-    );
+  startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): number {
+    return this.#write(() => {
+      const to = { scope: this.#scopes.idOf(scope), kind };
+      const send = this.#sends.add({ ...to, run: IDENTIFY, request: null, state: SEND.dead });
+      // Its content is not remembered: it is made another way than an import's.
+      const none = new BigUint64Array(ids.length);
+      this.#fingerprints.append(send, { ids, contents: none, records: none });
+      this.#sends.standAlone(send, { doubt: true, job: null });
+      return send;
+    });
+  }
+
+  endProfile(send: number, doubt: boolean): void {
+    this.#write(() => this.#sends.standAlone(send, { doubt, job: null }));
+  }
+
+  addJob(scope: Scope, job: Job, from: Parameters<State['addJob']>[2]): void {
+    this.#write(() => {
+      const { send, doubt = false, ...rest } = from;
+      this.#jobs.add(this.#scopes.idOf(scope), job, { ...rest, request: null, run: null }, this.#time());
+      if (send !== undefined) this.#sends.standAlone(send, { doubt, job: job.job_id });
+    });
   }
 
   sawJob(scope: Scope, job: Job): void {
@@ -185,11 +254,21 @@ class SqliteState implements State {
       // Until then it had not ended. Nobody knows how much later it did, so the age of what it completed counts from here.
       const unfinishedAt = this.#jobs.seenAt(id, job.job_id);
       const seen = this.#jobs.saw(id, job, this.#time());
-      if (!seen?.request || !isFinal(job.status)) return;
+      if (!isFinal(job.status)) return;
+      if (!seen) return this.#sends.end(id, job.job_id, null, { how: 'gone' });
       const whole = job.status === 'completed' && !isShort(job, seen.rows);
-      if (whole) this.#fingerprints.settle(seen.request, BATCH.completed, unfinishedAt);
-      else this.#fingerprints.settle(seen.request, BATCH.dead);
-      this.#requests.settle(seen.request);
+      const end = whole ? { how: 'completed' as const, at: unfinishedAt } : { how: 'dead' as const };
+      this.#sends.end(id, job.job_id, seen.request, end);
+      if (seen.request) this.#requests.settle(seen.request);
+    });
+  }
+
+  lostJob(scope: Scope, job_id: string): void {
+    this.#write(() => {
+      const id = this.#scopes.idOf(scope);
+      const request = this.#jobs.lost(id, job_id, this.#time());
+      this.#sends.end(id, job_id, request, { how: 'gone' });
+      if (request) this.#requests.settle(request);
     });
   }
 
@@ -198,26 +277,15 @@ class SqliteState implements State {
   }
 
   newestFingerprints(scope: Scope, kind: Kind): number {
-    return this.#fingerprints.newest(this.#scopes.idOf(scope), kind);
+    return this.#sends.newest(this.#scopes.idOf(scope), kind);
   }
 
   fingerprints(scope: Scope, kind: Kind, since: string | null = null): FingerprintIndex {
     return this.#fingerprints.load(this.#scopes.idOf(scope), kind, since);
   }
 
-  clearFingerprints(scope: Scope, kind: Kind, ids?: BigUint64Array): void {
-    this.#write(() => {
-      const id = this.#scopes.idOf(scope);
-      if (!ids) this.#fingerprints.clear(id, kind);
-      else
-        this.#fingerprints.append(
-          id,
-          kind,
-          null,
-          { ids, contents: ids, records: new BigUint64Array() },
-          BATCH.dead,
-        );
-    });
+  clearFingerprints(scope: Scope, kind: Kind): void {
+    this.#write(() => this.#sends.clear(this.#scopes.idOf(scope), kind));
   }
 
   compactFingerprints(scope: Scope, kind: Kind): void {
@@ -238,7 +306,7 @@ class SqliteState implements State {
   }
 
   age(): StateAge {
-    return this.#read(() => this.#fingerprints.age());
+    return this.#read(() => this.#sends.age());
   }
 
   locks(): HeldLock[] {
@@ -284,7 +352,3 @@ class SqliteState implements State {
     }
   }
 }
-
-/** Nobody will hear of these rows again: they were not accepted, or no job can be followed. */
-const hasNoJobToCome = ({ state, job }: RequestRecord): boolean =>
-  state === 'withdrawn' || state === 'rejected' || (state === 'settled' && !(job && isFinal(job.status)));

@@ -4,10 +4,11 @@ import type { FingerprintIndex, Prints } from '../fingerprint-index.js';
 import type { Kind, RunStatus, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
 import type { StateProblem } from './check.js';
-import type { StateAge } from './fingerprints.js';
+import type { LaterSends, OpenJobs } from './open-jobs.js';
 import type { StateOverview } from './overview.js';
 import type { RequestRecord } from './requests.js';
 import type { StoredRun } from './runs.js';
+import type { StateAge } from './sends.js';
 
 /** Whose service it is: state never crosses from one scope to another. */
 export interface Scope {
@@ -86,7 +87,7 @@ export interface State {
   /** Whoever holds the lock of an account and kind knows that no run of theirs is running: those that say so died. */
   stopDead(scope: Scope, kind: Kind): void;
   setRejectsFile(run: string, input: number, file: string): void;
-  /** Forgets a run, its requests and its spooled input; its jobs stay known. */
+  /** Forgets a run, its requests and its spooled input; its jobs stay known, and the ids of those that are unfinished. */
   forgetRun(run: string): void;
   /** Where a run's spooled input and private settings lie while it is unfinished. */
   spoolFolder(run: string): string;
@@ -97,21 +98,44 @@ export interface State {
    * Commits a request as it stands, and resolves when that is on disk. `prints` comes with the first commit
    * of a session, the intent: it clears the fingerprints of the request's ids. An acknowledgement's job
    * becomes known with it. What is recorded in one turn of the event loop reaches the disk together, and before
-   * what is recorded later; after one failure all that follows fails too.
+   * what is recorded later; after one failure all that follows fails too. Ids that another open send holds are not
+   * remembered; `shared` names those that stand more than once in the input.
    * @throws StateError also when the database or a lock in use was removed or replaced, for a request that is to go out
    */
-  record(run: string, scope: Scope, kind: Kind, request: RequestRecord, prints: Prints | null): Promise<void>;
+  record(
+    run: string,
+    scope: Scope,
+    kind: Kind,
+    request: RequestRecord,
+    prints: Prints | null,
+    shared?: ReadonlySet<bigint>,
+  ): Promise<void>;
   /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
   written(): Promise<void>;
   /** Ids of a recorded request, as hashed for its fingerprints. */
   idsOf(run: string, seq: number): BigUint64Array;
+  /** The number of its last sending; 0 where none is known. */
+  lastSend(run: string, seq: number): number;
+  /** Ids that others have sent whose data is newer than the run's. */
+  sentLater(run: string, scope: Scope, kind: Kind): LaterSends;
+  /** Unfinished jobs of other runs, or without a run all of them; `last` itself where nothing has changed since. */
+  openJobs(scope: Scope, kind: Kind, run: string | null, last?: OpenJobs): OpenJobs;
 
   /** Newest first. */
   knownJobs(): KnownJob[];
-  /** A job submitted outside an import (`identify user`). */
-  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number }): void;
+  /**
+   * A profile goes out by itself, as one without fingerprints. What becomes of it is in doubt until it is said.
+   * @returns its number
+   */
+  startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): number;
+  /** It was carried out, or did not arrive; or, with `doubt`, nobody knows. */
+  endProfile(send: number, doubt: boolean): void;
+  /** A job submitted outside an import (`identify user`), maybe of such a profile. */
+  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number; send?: number; doubt?: boolean }): void;
   /** Records what a job looked like; one that is seen completed sets its request's fingerprints. Unknown jobs are ignored. */
   sawJob(scope: Scope, job: Job): void;
+  /** The service no longer knows it: its request is settled, and what it did is in doubt. */
+  lostJob(scope: Scope, job_id: string): void;
   /** Rows a second of this scope's past jobs of the kind, or null. */
   pace(scope: Scope, kind: Kind): number | null;
 
@@ -122,8 +146,8 @@ export interface State {
   fingerprints(scope: Scope, kind: Kind, since?: string | null): FingerprintIndex;
   /** A number that is another one once ids of the kind were sent since. */
   newestFingerprints(scope: Scope, kind: Kind): number;
-  /** Clears the fingerprints of these ids, or without ids of the whole kind. */
-  clearFingerprints(scope: Scope, kind: Kind, ids?: BigUint64Array): void;
+  /** Clears those of the whole kind. */
+  clearFingerprints(scope: Scope, kind: Kind): void;
   compactFingerprints(scope: Scope, kind: Kind): void;
 
   /** Types of the last import's columns, by key, for the warning when one changes. */

@@ -164,7 +164,7 @@ describe('state check', () => {
     ],
     [
       'rows in two requests',
-      "INSERT INTO requests SELECT 99, run, 2, input, 1, 2, 3, 3, 0, 0, 0, bytes, digest, 'settled', NULL, 0, NULL, NULL FROM requests",
+      "INSERT INTO requests SELECT 99, run, 2, input, 1, 2, 3, 3, 0, 0, 0, bytes, digest, 'settled', NULL, 0, NULL, NULL, 0, NULL FROM requests",
       'requests',
       /^request 2 of run \S+ holds rows that another one holds too$/,
     ],
@@ -178,7 +178,7 @@ describe('state check', () => {
       'a fingerprint cut off',
       "UPDATE fingerprints SET contents = x'00'",
       'fingerprints',
-      /^batch 1 of the remembered companies is cut off$/,
+      /^batch \d+ of the remembered companies is cut off$/,
     ],
     [
       'a failed job remembered as completed',
@@ -188,7 +188,7 @@ describe('state check', () => {
     ],
     [
       'an orphaned fingerprint',
-      'UPDATE fingerprints SET request = 77',
+      'UPDATE sends SET request = 77',
       'fingerprints',
       /belongs to a request that is not recorded/,
     ],
@@ -212,7 +212,7 @@ describe('state check', () => {
 
   test('names a damaged database: exit 1', async () => {
     await run('import c.csv');
-    zeroPage('fingerprints_by_scope');
+    zeroPage('sends_by_scope');
     const { code, json, error } = await run('state check --json');
     expect([code, error().code]).toEqual([1, 'state']);
     expect(json().problems[0]).toMatchObject({ check: 'integrity' });

@@ -118,7 +118,7 @@ describe('a job’s end', () => {
 
   test('sets nothing for an id that was sent again since', async ({ state }) => {
     await sent(state);
-    state.clearFingerprints(SCOPE, 'companies', BigUint64Array.of(2n));
+    state.startProfile(SCOPE, 'companies', BigUint64Array.of(2n));
     state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(unchanged(state)).toEqual([true, false, true]);
   });
@@ -153,7 +153,7 @@ describe('a job’s end', () => {
       await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
       await state.record(RUN, SCOPE, 'companies', end, null);
       expect(unchanged(state)).toEqual(NONE);
-      expect(disk.prepare('SELECT count(*) AS n FROM fingerprints WHERE state = 0').get()).toEqual({
+      expect(disk.prepare('SELECT count(*) AS n FROM sends WHERE state = 0').get()).toEqual({
         n: 0,
       });
     },
@@ -167,7 +167,7 @@ describe('clearing fingerprints', () => {
     state.clearFingerprints(SCOPE, 'users');
     state.clearFingerprints({ ...SCOPE, account: 'staging' }, 'companies');
     expect(unchanged(state)).toEqual([true, true, true]);
-    state.clearFingerprints(SCOPE, 'companies', BigUint64Array.of(1n, 99n));
+    state.startProfile(SCOPE, 'companies', BigUint64Array.of(1n, 99n));
     expect(unchanged(state)).toEqual([false, true, true]);
     state.clearFingerprints(SCOPE, 'companies');
     expect(unchanged(state)).toEqual([false, false, false]);

@@ -121,6 +121,8 @@ describe('requests', () => {
     rows: 7,
     merged: 2,
     unchanged: 1,
+    left_out: 3,
+    left_out_by: 'another run',
     bytes: 1_234,
     digest: 'c'.repeat(64),
     state: 'unknown',

@@ -116,6 +116,8 @@ export function recordedRange(
     rows: end_row - first_row,
     merged: 0,
     unchanged: 0,
+    left_out: 0,
+    left_out_by: null,
     bytes: 100,
     digest: 'b'.repeat(64),
     state: 'intent',

@@ -115,6 +115,8 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
     rows: 3,
     merged: 0,
     unchanged: 0,
+    left_out: 0,
+    left_out_by: null,
     bytes: 120,
     digest: 'b'.repeat(64),
     state: 'intent',
@@ -142,6 +144,14 @@ export function printsOf(...pairs: (readonly [id: number, content: number])[]): 
     // It names its id: no two ids have the same one.
     records: BigUint64Array.from(pairs, ([id, content]) => (BigInt(id) << 32n) | BigInt(content)),
   };
+}
+
+/** What an index holds: id, content and record of each id that has a content. */
+export function heldBy({ tables: { ids, contents, records } }: FingerprintIndex): Prints {
+  const words = (table: Uint32Array): BigUint64Array => new BigUint64Array(table.buffer);
+  const held = [...words(contents).keys()].filter((row) => words(contents)[row] !== 0n);
+  const of = (table: Uint32Array): BigUint64Array => BigUint64Array.from(held, (row) => words(table)[row]!);
+  return { ids: of(ids), contents: of(contents), records: of(records) };
 }
 
 /** Content of each of these ids as the index has it, by content and by record alike; ids without one are left out. */

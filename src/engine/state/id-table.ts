@@ -1,0 +1,63 @@
+const SCRATCH = new BigUint64Array(1);
+const WORDS = new Uint32Array(SCRATCH.buffer);
+
+/**
+ * A number for each of many ids, which are 64-bit hashes: an open-addressed table in plain memory, 16 to 32 bytes
+ * an id. The hash is random already, so its low word is the place.
+ */
+export class IdTable {
+  /** Ids as pairs of words, and their numbers: 0 where the place is free. */
+  #ids: Uint32Array;
+  #values: Uint32Array;
+  #size = 0;
+
+  /** @param room ids that there is room for from the start */
+  constructor(room = 0) {
+    const places = 2 ** Math.max(4, Math.ceil(Math.log2((4 * room) / 3 + 1)));
+    this.#ids = new Uint32Array(2 * places);
+    this.#values = new Uint32Array(places);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** 0 for an id that has none. */
+  get(id: bigint): number {
+    if (this.#size === 0) return 0;
+    SCRATCH[0] = id;
+    return this.#values[this.#placeOf(WORDS[0]!, WORDS[1]!)]!;
+  }
+
+  /** @param value at least 1 */
+  set(id: bigint, value: number): void {
+    SCRATCH[0] = id;
+    const [low, high] = [WORDS[0]!, WORDS[1]!];
+    if (4 * (this.#size + 1) > 3 * this.#values.length) this.#grow();
+    const place = this.#placeOf(low, high);
+    if (this.#values[place] === 0) this.#size++;
+    this.#ids[2 * place] = low;
+    this.#ids[2 * place + 1] = high;
+    this.#values[place] = value;
+  }
+
+  #placeOf(low: number, high: number): number {
+    const last = this.#values.length - 1;
+    for (let place = low & last; ; place = (place + 1) & last) {
+      if (this.#values[place] === 0) return place;
+      if (this.#ids[2 * place] === low && this.#ids[2 * place + 1] === high) return place;
+    }
+  }
+
+  #grow(): void {
+    const [ids, values] = [this.#ids, this.#values];
+    this.#ids = new Uint32Array(2 * ids.length);
+    this.#values = new Uint32Array(2 * values.length);
+    for (const [from, value] of values.entries()) {
+      if (value === 0) continue;
+      const place = this.#placeOf(ids[2 * from]!, ids[2 * from + 1]!);
+      this.#ids.set(ids.subarray(2 * from, 2 * from + 2), 2 * place);
+      this.#values[place] = value;
+    }
+  }
+}

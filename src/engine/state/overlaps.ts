@@ -1,0 +1,105 @@
+/**
+ * What must not be remembered of a request that goes out, since something else may still happen to its ids (contract
+ * §4 "Across runs"): ids that an unfinished job holds, and ids whose other content has an unknown outcome.
+ */
+
+import type { Prints } from '../fingerprint-index.js';
+import type { Kind } from '../model.js';
+import type { Fingerprints } from './fingerprints.js';
+import { IdTable } from './id-table.js';
+import type { OpenSend, Sends } from './sends.js';
+
+/** A number that is no send's. */
+const EVER = 0xffff_ffff;
+
+/** The open sends that were there before this session, or come from elsewhere. */
+interface Others {
+  /** Tells when another look is due. */
+  stamp: string;
+  /** From id to the place of its content, counted from 1. */
+  places: IdTable;
+  /** 0 where any content counts as another one. */
+  contents: BigUint64Array;
+}
+
+/** Of one session of one run: its own sends share only ids that stand more than once in its input. */
+export class Overlaps {
+  /** Sends from here on are this session's, where they are of its run. */
+  readonly #first: number;
+  /** From an id that stands more than once to its last send here, or to `EVER`. */
+  readonly #own = new IdTable();
+  #others: Others = { stamp: '', places: new IdTable(), contents: new BigUint64Array() };
+  /** Sends up to here have been looked at; -1 before the first look. */
+  #seen = -1;
+
+  constructor(
+    readonly scope: number,
+    readonly kind: Kind,
+    readonly run: string,
+    private readonly sends: Sends,
+    private readonly fingerprints: Fingerprints,
+  ) {
+    this.#first = sends.newest(scope, kind) + 1;
+  }
+
+  /**
+   * To be asked in the transaction of an intent.
+   * @param shared ids that stand more than once in the input
+   * @returns the prints, without contents where none must be remembered
+   */
+  remembered(prints: Prints, shared: ReadonlySet<bigint>): Prints {
+    this.#look();
+    const { places, contents } = this.#others;
+    if (places.size === 0 && this.#own.size === 0) return prints;
+    const held = new Set([...shared].filter((id) => this.#isHeld(id)));
+    const kept = { ids: prints.ids, contents: prints.contents.slice(), records: prints.records.slice() };
+    for (const [at, id] of prints.ids.entries()) {
+      const place = places.get(id);
+      if (!held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
+      kept.contents[at] = 0n;
+      kept.records[at] = 0n;
+    }
+    return kept;
+  }
+
+  /** They went out. What was held then counts as held until the session ends: which of them is last nobody tells. */
+  sent(send: number, shared: ReadonlySet<bigint>): void {
+    for (const id of shared) this.#own.set(id, this.#isHeld(id) ? EVER : send);
+  }
+
+  #isHeld(id: bigint): boolean {
+    const send = this.#own.get(id);
+    return send === EVER || (send !== 0 && this.sends.isOpen(send));
+  }
+
+  #look(): void {
+    // An open send closes by itself, but none opens: where there was none, only a new one counts.
+    const seen = this.#seen;
+    this.#seen = this.sends.newest(this.scope, this.kind);
+    if (seen >= 0 && this.#others.places.size === 0 && !this.sends.isOthersSince(seen, this)) return;
+    const others = [
+      ...this.sends.withJob(this.scope, this.kind),
+      ...this.sends.inDoubt(this.scope, this.kind),
+    ].filter(({ send, run }) => run !== this.run || send < this.#first);
+    const stamp = `${others.length} ${others.map(({ send, job }) => `${send}${job ? 'j' : ''}`).join()}`;
+    if (stamp !== this.#others.stamp) this.#others = { stamp, ...this.#read(others) };
+  }
+
+  #read(sends: readonly OpenSend[]): Omit<Others, 'stamp'> {
+    const rows = this.fingerprints.countOf(sends.map(({ send }) => send));
+    const places = new IdTable(rows);
+    const contents = new BigUint64Array(rows);
+    for (const { send, job } of sends) {
+      const prints = this.fingerprints.of(send);
+      for (const [at, id] of prints.ids.entries()) {
+        const content = job === null ? prints.contents[at]! : 0n;
+        const place = places.get(id);
+        if (place === 0) {
+          places.set(id, places.size + 1);
+          contents[places.size - 1] = content;
+        } else if (contents[place - 1] !== content) contents[place - 1] = 0n;
+      }
+    }
+    return { places, contents };
+  }
+}

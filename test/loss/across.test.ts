@@ -1,0 +1,191 @@
+/**
+ * Several imports, single profiles and resumes over the same ids, in seeded random sequences: jobs that end in any
+ * order, lost replies, jobs that are gone, both ends seen in one poll, interrupts, kills anywhere. Whatever `--changed-only` then
+ * calls unchanged is what the service holds, as it is read from the sandbox (contract §4 "Across runs").
+ *
+ * `LOSS_SEED=17` runs one of them; `ACROSS_SEEDS=2000` so many, `ACROSS_FROM=2001` from there on.
+ */
+import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { cli } from '../support/cli.js';
+import { type Fault, Middle } from './middle.js';
+import { fastClock, Machine, type Outcome, seeded, seeds } from './support.js';
+
+// Few, so that they meet.
+const IDS = ['u1', 'u2'];
+const NAMES = ['n1', 'n2'];
+const PLANS = ['p1'];
+const DATABASE = ['state.db', 'state.db-wal'];
+
+interface Item {
+  id: string;
+  name: string;
+  plan: string | null;
+}
+
+class Scenario {
+  readonly clock = fastClock();
+  readonly #random: () => number;
+  #machine!: Machine;
+  #middle!: Middle;
+  #files = 0;
+  /** What was done, to be read in a failure. */
+  readonly log: string[] = [];
+
+  constructor(seed: number) {
+    this.#random = seeded(seed);
+  }
+
+  async play(): Promise<void> {
+    this.#middle = await Middle.start(this.clock, () => this.#one([0.1, 2_000]));
+    onTestFinished(() => this.#middle.stop());
+    this.#machine = new Machine(this.#middle.url, this.#middle.sandbox.token);
+    const rate = this.#one([0, 0.1, 0.3]);
+    this.#middle.trouble = (sort) => (this.#random() < rate ? this.#fault(sort) : null);
+    const steps = 3 + Math.floor(this.#random() * 5);
+    for (let step = 0; step < steps; step++) await this.#step();
+    this.#middle.trouble = () => null;
+    if (this.#random() < 0.5) await this.#holds();
+    // What is under way by then has ended, whoever knows of it.
+    this.clock.pass(3_600_000);
+    if (this.#random() < 0.8) await this.#run(['jobs', '--refresh']);
+    await this.#holds();
+  }
+
+  #one<T>(of: readonly T[]): T {
+    return of[Math.floor(this.#random() * of.length)]!;
+  }
+
+  #fault(sort: 'submit' | 'poll'): Fault {
+    return sort === 'poll'
+      ? this.#one(['404', '503'])
+      : this.#one(['lost before', 'lost after', 'lost after', 'untraceable', '503']);
+  }
+
+  async #step(): Promise<void> {
+    const chance = this.#random();
+    if (chance < 0.55) return this.#import();
+    if (chance < 0.63) return this.#identify();
+    if (chance < 0.75) return this.#onRun((run) => ['resume', run, '--interval', '3s']);
+    if (chance < 0.8) return this.#onRun((run) => ['runs', '--forget', run]);
+    if (chance < 0.87) return this.#gone();
+    if (chance < 0.94) return this.#run(['jobs', '--refresh']);
+    this.clock.pass(this.#one([500, 20_000, 120_000, 25 * 3_600_000]));
+  }
+
+  /** Jobs answer 404 for as long as a command asks for them, and go on. */
+  async #gone(): Promise<void> {
+    const { trouble } = this.#middle;
+    this.#middle.trouble = (sort) => (sort === 'poll' ? '404' : trouble(sort));
+    await (this.#random() < 0.5 ? this.#import() : this.#onRun((run) => ['resume', run, '--interval', '3s']));
+    this.#middle.trouble = trouble;
+  }
+
+  async #import(): Promise<void> {
+    const plans = this.#random() < 0.1;
+    const rows = IDS.filter(() => this.#random() < 0.8).map(
+      (id): Item => ({
+        id,
+        name: this.#one(NAMES),
+        plan: plans ? this.#one(PLANS) : null,
+      }),
+    );
+    // Another row of an id: of another request, or merged.
+    if (rows.length > 0 && this.#random() < 0.2) rows.push({ ...this.#one(rows), name: this.#one(NAMES) });
+    const argv = ['import', this.#write(rows), '--chunk-size', this.#one(['1', '2', '5'])];
+    argv.push('--concurrency', this.#one(['1', '3']), '--retries', this.#one(['0', '2']), '--interval', '3s');
+    if (this.#random() < 0.4) argv.push('--no-wait');
+    else if (this.#random() < 0.5) argv.push('--wait-timeout', this.#one(['500ms', '2s', '15s']));
+    if (this.#random() < 0.15) argv.push('--changed-only');
+    if (this.#random() < 0.1) argv.push('--full');
+    await this.#run(argv);
+  }
+
+  #identify(): Promise<void> {
+    const argv = ['identify', 'user', this.#one(IDS), '--set', `name=${this.#one(NAMES)}`];
+    argv.push(...this.#one([[], ['--no-wait'], ['--wait-timeout', '2s']]));
+    return this.#run(argv);
+  }
+
+  async #onRun(argv: (run: string) => string[]): Promise<void> {
+    const { folder: cwd, env } = this.#machine;
+    const { stdout } = await cli(['runs', '--json'], { cwd, env, clock: this.clock });
+    const open = (JSON.parse(stdout) as { run: string; resume: string | null }[]).filter(
+      ({ resume }) => resume,
+    );
+    if (open.length > 0) await this.#run(argv(this.#one(open).run));
+  }
+
+  /** A command; now and then it is interrupted, or its process dies, as a request arrives or has been carried out. */
+  async #run(argv: string[]): Promise<void> {
+    let left = this.#random() < 0.4 ? 1 + Math.floor(this.#random() * 8) : 0;
+    const kill = this.#random() < 0.5;
+    let killed = false;
+    const stop = new AbortController();
+    this.#middle.moment = () => {
+      if (left === 0 || --left > 0) return;
+      if (!kill) return stop.abort('SIGINT');
+      killed = true;
+      this.#middle.dead = true;
+      this.#copy('.state', 'killed');
+    };
+    const outcome = await this.#command(argv, stop.signal);
+    if (killed) this.#copy('killed', '.state');
+    this.#middle.dead = false;
+    this.#middle.moment = () => {};
+    this.log.push(`${argv.join(' ')} → ${killed ? 'killed' : outcome.code}`);
+    if (!killed) expect(outcome.code, outcome.stderr).not.toBe(1);
+  }
+
+  #command(argv: string[], stop = new AbortController().signal): Promise<Outcome> {
+    return this.#machine.run(argv, { clock: this.clock, stop });
+  }
+
+  #copy(from: string, to: string): void {
+    mkdirSync(join(this.#machine.folder, to), { recursive: true });
+    for (const name of [...DATABASE, 'state.db-shm'])
+      rmSync(join(this.#machine.folder, to, name), { force: true });
+    for (const name of DATABASE) {
+      const file = join(this.#machine.folder, from, name);
+      if (existsSync(file)) copyFileSync(file, join(this.#machine.folder, to, name));
+    }
+  }
+
+  #write(rows: readonly Item[]): string {
+    const plans = rows.some(({ plan }) => plan !== null);
+    const lines = rows.map(({ id, name, plan }) => [id, name, ...(plans ? [plan] : [])].join(','));
+    const path = `${++this.#files}.csv`;
+    this.#machine.write(
+      path,
+      `user_id,name${plans ? ',plan' : ''}\n${lines.map((line) => `${line}\n`).join('')}`,
+    );
+    this.log.push(`${path}: ${lines.join(' ')}`);
+    return path;
+  }
+
+  /** Of all that the service does not hold, nothing is unchanged. */
+  async #holds(): Promise<void> {
+    for (const plan of [null, ...PLANS]) {
+      for (const name of NAMES) {
+        const others = IDS.map((id): Item => ({ id, name, plan })).filter((item) => !this.#isHeld(item));
+        if (others.length === 0) continue;
+        const path = this.#write(others);
+        this.log.pop();
+        const { summary, stderr } = await this.#command(['import', path, '--changed-only', '--dry-run']);
+        const said = `${this.log.join('\n')}\n${path}: ${JSON.stringify(others)}`;
+        expect(summary?.rows, `${said}\n${stderr}`).toMatchObject({ read: others.length, unchanged: 0 });
+      }
+    }
+  }
+
+  #isHeld({ id, name, plan }: Item): boolean {
+    const metadata = this.#middle.sandbox.show('users', id)?.metadata;
+    return metadata?.name === name && (plan === null || metadata.plan === plan);
+  }
+}
+
+const FROM = Number(process.env.ACROSS_FROM ?? 1);
+const cases = seeds(Number(process.env.ACROSS_SEEDS ?? 30)).map((seed) => seed + FROM - 1);
+
+test.each(cases)('seed %i', { timeout: 60_000 }, (seed) => new Scenario(seed).play());
