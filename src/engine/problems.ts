@@ -2,7 +2,6 @@
  * What is known of a failure or a warning, for those who want to give advice about it: data, no sentences. A program
  * that wraps the engine names its own options and commands (the command line does so in `cli/messages.ts`).
  */
-import type { ColumnType, Format, Kind } from './model.js';
 
 /** A rule about columns, by its name in a mapping file. */
 export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'company_id';
@@ -13,13 +12,13 @@ export type Problem =
   /** Bytes that are not text of the encoding. `likely` is what it may be in truth, where that can be told. */
   | { code: 'wrong_encoding'; likely: string | null }
   | { code: 'bad_delimiter'; delimiter: string }
-  | { code: 'wrong_format'; likely: Format | null }
+  | { code: 'wrong_format'; likely: string | null }
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }
   | { code: 'stdin_is_terminal' }
   // What its columns mean
-  | { code: 'kind_mismatch'; path: string; kind: Kind; found: Kind }
+  | { code: 'kind_mismatch'; path: string; kind: string; found: string }
   /** `column` is the likeliest identifier. */
   | { code: 'kind_unknown'; column: string }
   | { code: 'no_identifier'; column: string }
@@ -27,7 +26,7 @@ export type Problem =
   | { code: 'rule_for_identifier'; rule: ColumnRule; column: string }
   | { code: 'identifier_as_key'; key: string }
   | { code: 'same_key'; key: string; columns: [string, string] }
-  | { code: 'constant_of_other_type'; key: string; value: string; type: ColumnType }
+  | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   // Warnings
   | { code: 'digits_lost'; column: string }
   /** `column` is where the values come from; `before` is the type of the last import. */

@@ -5,7 +5,6 @@
  */
 import { tap } from './channel.js';
 import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
-import type { ImportDeps, ImportResult } from './import.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
 import type { RequestTotals } from './plan/estimate.js';
@@ -14,6 +13,7 @@ import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
 import { type OpenedInput, Pool } from './read/index.js';
+import type { ImportDeps, ImportResult } from './run/deps.js';
 import { checkItemFormat, checkTypes, checkUnchanged, stillUnfinished, unfinished } from './run/earlier.js';
 import { KnownProfiles } from './run/known.js';
 import { openInputs, reopenInputs } from './run/open.js';
@@ -264,7 +264,7 @@ export class Session {
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);
-    for (const message of leftOutWarnings(ending.records, paths)) yield this.#warn(message);
+    for (const message of leftOutWarnings(ending.records, paths)) yield this.#warn({ message });
     const summary = summarise(ending, {
       run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),

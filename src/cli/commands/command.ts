@@ -24,7 +24,20 @@ export type Wire = <O>(
 
 /** A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions. */
 export interface CommandModule {
-  define(command: Command, wire: Wire): void;
+  define(command: Command, wire: Wire, all: Commands): void;
+}
+
+export interface CommandEntry {
+  name: string;
+  summary: string;
+  load(): Promise<CommandModule>;
+}
+
+/** All commands, for those that tell of the others. */
+export interface Commands {
+  readonly list: readonly CommandEntry[];
+  /** Declares what the root knows by name only: its arguments, options, examples and subcommands. */
+  declare(entry: CommandEntry, command: Command, wire: Wire): Promise<void>;
 }
 
 /** Adds the `Examples:` section that every command has. Each line is run by a test. */

@@ -6,14 +6,13 @@ import type { Context } from '../context.js';
 import { spelled } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { examples, type Wire } from './command.js';
+import { type Commands, examples, type Wire } from './command.js';
 import { splitLine } from './completion/line.js';
 import { locate } from './completion/position.js';
 import { machineSources } from './completion/sources.js';
 import { SHELLS, type Shell, type Suggestion, type Suggestions, suggest } from './completion/suggest.js';
-import { COMMANDS, declare } from './index.js';
 
-export function define(command: Command, wire: Wire): void {
+export function define(command: Command, wire: Wire, all: Commands): void {
   command.argument('<shell>', SHELLS.join(', '));
   command
     .helpCommand(false)
@@ -37,7 +36,7 @@ Load it in the shell's start file:
   complete.action(
     wire(
       (words, { line }) => (typeof line === 'string' ? splitLine(line).slice(1) : [...words]),
-      (words, context) => answer(command.parent ?? command, words, context),
+      (words, context) => answer(command.parent ?? command, words, all, context),
     ),
   );
 }
@@ -64,10 +63,15 @@ async function print(shell: Shell, { stdout, flags }: Context): Promise<ExitCode
 const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
 
 /** Never fails: at a Tab there is nobody to tell. */
-async function answer(root: Command, words: readonly string[], context: Context): Promise<ExitCode> {
+async function answer(
+  root: Command,
+  words: readonly string[],
+  all: Commands,
+  context: Context,
+): Promise<ExitCode> {
   let found: Suggestions = { values: [], files: true, open: false, ordered: false };
   try {
-    found = await complete(root, words, context);
+    found = await complete(root, words, all, context);
   } catch {
     // Nothing is offered, and the shell completes file names.
   }
@@ -80,12 +84,17 @@ async function answer(root: Command, words: readonly string[], context: Context)
   return Exit.done;
 }
 
-async function complete(root: Command, words: readonly string[], context: Context): Promise<Suggestions> {
+async function complete(
+  root: Command,
+  words: readonly string[],
+  all: Commands,
+  context: Context,
+): Promise<Suggestions> {
   const unwired: Wire = () => async () => {};
   const at = await locate(root, words, async (command) => {
-    const entry = COMMANDS.find(({ name }) => name === command.name());
+    const entry = all.list.find(({ name }) => name === command.name());
     // The command that runs has been declared already.
-    if (entry && command.name() !== 'completion') await declare(entry, command, unwired);
+    if (entry && command.name() !== 'completion') await all.declare(entry, command, unwired);
   });
   // What the line says about places holds for what is looked up too.
   for (const name of ['config', 'stateDir'] as const) {

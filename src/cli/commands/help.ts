@@ -4,11 +4,10 @@ import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { examples, type Wire } from './command.js';
-import { COMMANDS, declare } from './index.js';
+import { type Commands, examples, type Wire } from './command.js';
 import { TOPICS, twoColumns } from './topics.js';
 
-export function define(command: Command, wire: Wire): void {
+export function define(command: Command, wire: Wire, all: Commands): void {
   // Words are not declared as arguments: the root's list of commands would show them for this one alone.
   command.usage('[command or topic]').allowExcessArguments();
   const rows = TOPICS.map(({ name, summary }) => [name, summary] as const);
@@ -17,38 +16,43 @@ export function define(command: Command, wire: Wire): void {
   command.action(
     wire(
       (words) => [...words],
-      (words, context) => run(command.parent ?? command, words, context),
+      (words, context) => run(command.parent ?? command, words, all, context),
     ),
   );
 }
 
-async function run(root: Command, words: readonly string[], context: Context): Promise<ExitCode> {
-  const text = await textAbout(root, words);
+async function run(
+  root: Command,
+  words: readonly string[],
+  all: Commands,
+  context: Context,
+): Promise<ExitCode> {
+  const text = await textAbout(root, words, all);
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify({ help: text }));
   else await writeOut(context.stdout, `${text}\n`);
   return Exit.done;
 }
 
 /** A topic goes before a command of its name: `profiles config --help` shows the command. @throws UsageError */
-async function textAbout(root: Command, words: readonly string[]): Promise<string> {
+async function textAbout(root: Command, words: readonly string[], all: Commands): Promise<string> {
   const topic = words.length === 1 ? TOPICS.find(({ name }) => name === words[0]) : undefined;
   if (topic) return topic.text();
   let command = root;
   for (const word of words) {
     const child = command.commands.find((candidate) => candidate.name() === word);
     if (!child) throw unknown(command, word, words);
-    await known(root, child);
+    await known(root, child, all);
     command = child;
   }
   return helpOf(command);
 }
 
 /** The root knows its commands by name only, until one is asked for. */
-async function known(root: Command, command: Command): Promise<void> {
-  const entry = COMMANDS.find(({ name }) => name === command.name());
+async function known(root: Command, command: Command, all: Commands): Promise<void> {
+  const entry = all.list.find(({ name }) => name === command.name());
   const unwired: Wire = () => async () => {};
   if (command.parent !== root || !entry || entry.name === 'help') return;
-  await declare(entry, command, unwired);
+  await all.declare(entry, command, unwired);
 }
 
 function unknown(command: Command, word: string, words: readonly string[]): UsageError {

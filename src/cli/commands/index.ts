@@ -1,12 +1,6 @@
 /** All commands, in the order the help shows them. A file is loaded only when its command is called. */
 import type { Command } from 'commander';
-import type { CommandModule, Wire } from './command.js';
-
-export interface CommandEntry {
-  name: string;
-  summary: string;
-  load(): Promise<CommandModule>;
-}
+import type { CommandEntry, Wire } from './command.js';
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
@@ -56,6 +50,6 @@ export const COMMANDS: readonly CommandEntry[] = [
 /** Declares a command: its arguments, examples and subcommands, and the options that the table gives each of them. */
 export async function declare(entry: CommandEntry, command: Command, wire: Wire): Promise<void> {
   const [{ define }, { declareOptions }] = await Promise.all([entry.load(), import('../options/index.js')]);
-  define(command, wire);
+  define(command, wire, { list: COMMANDS, declare });
   declareOptions(command);
 }

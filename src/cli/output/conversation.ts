@@ -3,7 +3,7 @@ import { formatDuration } from '../../engine/duration.js';
 import type { ImportEvent, Summary } from '../../engine/model.js';
 import { createDisplay, lineWidth } from './display.js';
 import { ImportProgress } from './progress.js';
-import type { Reporter, ReporterOptions } from './reporter.js';
+import type { Reporter, ReporterOptions } from './reporter-types.js';
 import { safeLine } from './safe.js';
 import { type Styles, stylesFor, usesColour } from './style.js';
 import { failureLines, summaryLines } from './summary-text.js';

@@ -3,30 +3,13 @@ import { OutputError } from '../../engine/errors.js';
 import type { ImportEvent } from '../../engine/model.js';
 import { annotate, inGitHubActions } from './annotations.js';
 import { conversation } from './conversation.js';
+import type { Reporter, ReporterOptions } from './reporter-types.js';
 import { documentResult, eventResult } from './result.js';
-import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
-
-export interface Reporter {
-  /** Takes the events in their order. Await it where events are many: it resolves when stdout has taken them. */
-  report(event: ImportEvent): void | Promise<void>;
-  /** Ends the display, with the cursor shown, also after a failure; resolves when all is written. May be called again. */
-  close(): Promise<void>;
-}
+import { progressMode } from './terminal.js';
 
 export interface ImportReporter extends Reporter {
   /** Set once something could not be written; the import is to stop then, and its summary still to be reported. */
   lost(): OutputError | null;
-}
-
-export interface ReporterOptions {
-  mode: 'text' | 'json' | 'ndjson';
-  stdout: TextStream;
-  stderr: TextStream;
-  env: Env;
-  /** What paths in the events are relative to. */
-  cwd: string;
-  flags: OutputFlags;
-  clock: { now(): number; monotonic(): number };
 }
 
 /**

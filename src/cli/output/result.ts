@@ -1,6 +1,6 @@
 /** The result of an import on stdout, for programs. */
 import type { ImportEvent } from '../../engine/model.js';
-import type { Reporter } from './reporter.js';
+import type { Reporter } from './reporter-types.js';
 import type { TextStream } from './terminal.js';
 import { writeJson } from './write.js';
 

@@ -6,8 +6,7 @@ import type { Known } from '../plan/changes.js';
 import type { Duplicates } from '../plan/duplicates.js';
 import { measure, type RequestTotals } from '../plan/estimate.js';
 import type { PlannedInput, Scanned } from '../plan/plan.js';
-import { buildItems, type ItemBatch, type Pool } from '../read/index.js';
-import { refuseChanged } from '../run/open.js';
+import { buildItems, type ItemBatch, type Pool, refuseChanged } from '../read/index.js';
 import { serialise } from './body.js';
 import { type Chunk, type CutRules, cutChunks } from './chunk.js';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createReporter, type ReporterOptions } from '../../../src/cli/output/reporter.js';
+import { createReporter } from '../../../src/cli/output/reporter.js';
+import type { ReporterOptions } from '../../../src/cli/output/reporter-types.js';
 import type { ImportEvent, Summary } from '../../../src/engine/model.js';
 import { IdleClock } from '../../support/clock.js';
 import { aJobEvent, aPlan, aProgress, aSummary, withRejections } from '../../support/runs.js';
