@@ -3,8 +3,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // These need what Node and npm alone do not bring: `npm run test:contract`, `npm run test:proxy`.
-    exclude: [...configDefaults.exclude, 'test/contract/**', 'test/proxy/**'],
+    // These need what Node and npm alone do not bring: `npm run test:contract`, `npm run test:proxy`, `npm run test:page`.
+    exclude: [...configDefaults.exclude, 'test/contract/**', 'test/proxy/**', 'test/page/**'],
     globalSetup: 'test/support/temporary.ts',
     // Two cores: more workers only make socket and process tests wait for each other.
     maxWorkers: 2,

@@ -1,6 +1,6 @@
 /**
- * A gate for CI: ends with 1 when a row would be rejected or a column changed its type. It asks no service, needs no
- * token and keeps no state; rejected rows are in `<name>.rejects.csv` afterwards.
+ * A gate for CI: exits with 1 when a row would be rejected or a column has changed its type. It contacts no service, needs no
+ * token, and keeps no state. Rejected rows are written to `<name>.rejects.csv`.
  *
  *   node gate.js companies.csv
  */

@@ -1,5 +1,5 @@
 /**
- * A test of a program that imports, against the whole service on this machine: real HTTP, real jobs, and bad days on
+ * A test of a program that imports, against the whole service on this machine: real HTTP, real jobs, and faults on
  * demand.
  *
  *   node --test sync.test.js

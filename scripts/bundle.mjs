@@ -47,13 +47,13 @@ const lateStringWidth = {
 };
 
 const MAIN = 'src/cli/main.ts';
-/** Entries that load a module, for it to be worth a place in the file that every command loads. */
-const SHARED_BY = 5;
+/** A module that this many entries load is worth a place in the shared file. */
+const SHARED_BY = 10;
 
 /**
- * Modules that many entries load stand in one file: each file more costs a start half a millisecond, and splitting
- * alone makes one of every few modules that two commands share (figures: bench/README.md). Which those are is taken
- * from a first bundling. A module that brings a package with it stays where splitting puts it.
+ * What `main` loads stands in one file, and what many entries load in another: splitting alone makes a file of every
+ * few modules that two commands share, and each costs a start (figures: bench/README.md). Which modules those are is
+ * taken from a first bundling. A module that brings a package with it stays where splitting puts it.
  * @param {import('esbuild').Metafile} metafile
  * @returns {import('esbuild').Plugin}
  */

@@ -1,4 +1,4 @@
-// THIRD-PARTY-NOTICES: the licences of the packages whose code is in dist/, as the bundler reports them.
+// THIRD-PARTY-NOTICES: the licenses of the packages whose code is in dist/, as the bundler reports them.
 //   node scripts/notices.mjs           writes the file
 //   node scripts/notices.mjs --check   exit 1 when it is out of date
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { bundle } from './bundle.mjs';
 
 const FILE = 'THIRD-PARTY-NOTICES';
 
-/** Packages that name the MIT licence in package.json and carry no text of it. Any other without a text is an error. */
+/** Packages that name the MIT license in package.json and carry no text of it. Any other without a text is an error. */
 const MIT_BY_NAME = new Set(['@bomb.sh/tab']);
 
 const { metafile } = await bundle();
@@ -26,7 +26,7 @@ const notices = await Promise.all(
     );
     const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
     if (!file && !(MIT_BY_NAME.has(name) && license === 'MIT')) {
-      throw new Error(`${name} has no licence file: may it be bundled?`);
+      throw new Error(`${name} has no license file: may it be bundled?`);
     }
     const text = file
       ? await readFile(join(folder, file), 'utf8')
@@ -43,7 +43,7 @@ const notices = await Promise.all(
 notices.sort((a, b) => (a.key < b.key ? -1 : 1));
 
 const rule = `\n${'-'.repeat(80)}\n\n`;
-const text = `dist/ holds code of the following packages, under their own licences.\n${notices.map((notice) => rule + notice.text).join('')}`;
+const text = `dist/ holds code of the following packages, under their own licenses.\n${notices.map((notice) => rule + notice.text).join('')}`;
 
 if (process.argv.includes('--check')) {
   const written = await readFile(FILE, 'utf8').catch(() => '');

@@ -1,5 +1,5 @@
 /**
- * What a command may touch. Whatever it meets of the world is handed to it here: only `world.ts` reads
+ * What a command may touch. Everything outside the program is passed in here: only `world.ts` reads
  * `process`. What is expensive (settings, client, state) is opened when first asked for, so `--help`
  * opens no file, no database and no socket.
  */

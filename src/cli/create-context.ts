@@ -16,9 +16,10 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
     if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
   };
 
-  /** Polls and lookups; what becomes of requests is told by the import's own events. */
+  /** For polls and lookups; an import's own events report its requests. */
   const onRetry = ({ delayMs, reason }: ReadRetry): void => {
-    if (!flags.quiet) world.stderr.write(`retry: again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
+    if (!flags.quiet)
+      world.stderr.write(`retry: trying again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
   };
 
   const settings = once(async (): Promise<Settings> => {
@@ -37,7 +38,7 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
   const client = once(async (reads: ReadRetries = {}): Promise<ServiceClient> => {
     const found = await settings();
     const service = found.embedded ? await startEmbedded(found) : reach(found);
-    await deferParserOptimisation(world.nodeVersion);
+    await deferParserOptimization(world.nodeVersion);
     const { createClient } = await import('../engine/service/client.js');
     const made = createClient({
       ...service,
@@ -90,13 +91,13 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
 }
 
 /**
- * The client's HTTP parser is one large function of WebAssembly. Node 20 optimises it in the first replies, which
- * takes 100 ms of processor time and 40 MB, and a short command waits for that at its end. Here it must earn it first.
+ * The client's HTTP parser is one large function of WebAssembly. Node 20 optimizes it in the first replies, which
+ * takes 100 ms of processor time and 40 MB, and a short command waits for that at its end. Here it starts later.
  */
-async function deferParserOptimisation(nodeVersion: string): Promise<void> {
+async function deferParserOptimization(nodeVersion: string): Promise<void> {
   if (!nodeVersion.startsWith('20.')) return;
   const { setFlagsFromString } = await import('node:v8');
-  setFlagsFromString('--wasm-tiering-budget=100000000'); // 1,800,000 else
+  setFlagsFromString('--wasm-tiering-budget=100000000'); // default: 1,800,000
 }
 
 interface Service {

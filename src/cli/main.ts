@@ -2,13 +2,13 @@
  * From argv to exit code: the command tree, the signals, and the only place where an error becomes
  * text. `main` takes the real process; `runCommand` takes any world, which is what tests use.
  *
- * What a call may do without is loaded when it is needed: a module costs every start that loads it.
+ * Modules are loaded when they are needed: each one adds to the start-up time.
  */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
 import { nearest } from '../engine/nearest.js';
-import { examples, type Flags, type Wire } from './commands/command.js';
-import { COMMANDS, declare } from './commands/index.js';
+import { declare, examples, type Flags, type Wire } from './commands/command.js';
+import { COMMANDS } from './commands/index.js';
 import { usageError } from './commands/usage.js';
 import type { Context, GlobalFlags, World } from './context.js';
 import { writeOut } from './output/write.js';
@@ -18,7 +18,7 @@ declare const PROFILES_VERSION: string | undefined;
 /** Filled in by the build from package.json. */
 export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION : '0.0.0-dev';
 
-/** Runs the command of this process. Gives the exit code; never calls `process.exit` while output may be pending. */
+/** Runs the command of this process. Returns the exit code; never calls `process.exit` while output may be pending. */
 export async function main(host: NodeJS.Process): Promise<ExitCode> {
   const world = worldOf(host);
   return runCommand(host.argv.slice(2), world);
@@ -63,9 +63,9 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   return lost ? report(lost, world, context?.flags ?? early) : code;
 }
 
-/** What could not be written of the texts that nobody waited for, such as help and warnings; else null. */
+/** The error of output that was not awaited, such as help and warnings; else null. */
 async function outputLost({ stop }: World): Promise<OutputError | null> {
-  await new Promise((resolve) => setImmediate(resolve)); // a stream tells of its failure in a later turn
+  await new Promise((resolve) => setImmediate(resolve)); // a stream reports its failure in a later turn
   return stop.reason instanceof OutputError ? stop.reason : null;
 }
 
@@ -77,7 +77,9 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   ]);
   const [version, help] = [builtIn('version'), builtIn('help')];
   const program: Command = new Command('profiles')
-    .description('Import company and user profiles in bulk: planned, resumable, rehearsable, nothing lost.')
+    .description(
+      'Import company and user profiles in bulk: plan first, resume after a failure, lose nothing.',
+    )
     .version(VERSION, version.flags, version.summary)
     .helpOption(help.flags, help.summary)
     .helpCommand(false)
@@ -93,7 +95,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const called = commandWord(argv, program);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary);
-    if (entry.name === called) await declare(entry, command, wire);
+    if (entry.name === called) await declare(entry, command, wire, COMMANDS);
   }
   for (const command of [program, ...descendants(program)]) {
     command
@@ -141,7 +143,7 @@ function commandWord(argv: readonly string[], { options }: Command): string | un
   return undefined;
 }
 
-/** Prints an error and gives its exit code. */
+/** Prints an error and returns its exit code. */
 async function report(error: unknown, world: World, flags: GlobalFlags): Promise<ExitCode> {
   const { CommanderError } = await import('commander');
   if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version

@@ -1,4 +1,4 @@
-/** The one module that reads `process`: it makes the `World` that all others are handed. */
+/** The one module that reads `process`: it makes the `World` that all others get. */
 import { fstatSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Writable } from 'node:stream';

@@ -190,8 +190,8 @@ export class Session {
   /** A retry never overtakes (contract §4): ids that others have sent since are left out. */
   #sentLater(kind: Kind): ReturnType<CutDeps['sentLater']> {
     const { state } = this.deps;
-    const { id: run, scope, earlier } = this.#run;
-    if (!earlier) return null;
+    if (!this.#run.earlier) return null;
+    const { id: run, scope } = this.#run;
     const later = state.sentLater(run, scope, kind);
     const repeated = { seq: 0, send: 0 };
     return (id, repeats) => {

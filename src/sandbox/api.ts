@@ -8,7 +8,16 @@ import { type Answer, json, refuse } from './answer.js';
 import type { Faults } from './faults.js';
 import { type Ledger, REQUEST_FILTERS } from './ledger.js';
 import type { Limits } from './limits.js';
-import type { JobDetail, JobList, Overview, ProfileList, PropertyList, RequestList } from './page/wire.js';
+import type {
+  JobDetail,
+  JobList,
+  Overview,
+  ProfileAnswer,
+  ProfileList,
+  PropertyList,
+  RequestAnswer,
+  RequestList,
+} from './page/wire.js';
 import { limitsOf, settingsOf, settingsSchema } from './settings.js';
 import type { SandboxClock } from './types.js';
 import { jobLine, profileDetail, profileLine, requestLine } from './views.js';
@@ -85,15 +94,6 @@ export function createApi(parts: ApiParts): Api {
     };
   }
 
-  const profile: Handler = (query) =>
-    withQuery(query, oneProfileQuery, ({ kind, region, id }) => {
-      const held = world.profile(kind, id, region);
-      const pending = world.pending(kind, id, region);
-      if (held === undefined)
-        return missing(pending ? 'no job that holds this profile has completed' : 'no such profile');
-      return json(200, profileDetail(held, world.story(kind, id, region), pending));
-    });
-
   const routes: Record<string, Handler> = {
     'GET /overview': () => json(200, overview()),
     'GET /profiles': (query) =>
@@ -109,7 +109,14 @@ export function createApi(parts: ApiParts): Api {
           profiles: rows.map(profileLine),
         } satisfies ProfileList);
       }),
-    'GET /profile': profile,
+    'GET /profile': (query) =>
+      withQuery(query, oneProfileQuery, ({ kind, region, id }) => {
+        const held = world.profile(kind, id, region);
+        return json(200, {
+          profile: held ? profileDetail(held, world.story(kind, id, region)) : null,
+          pending: world.pending(kind, id, region),
+        } satisfies ProfileAnswer);
+      }),
     'GET /profile.json': (query) =>
       withQuery(query, oneProfileQuery, ({ kind, region, id }) => {
         const held = world.profile(kind, id, region);
@@ -124,12 +131,11 @@ export function createApi(parts: ApiParts): Api {
     'GET /job': (query) =>
       withQuery(query, z.strictObject({ id: z.string() }), ({ id }) => {
         const job = world.jobView(id);
-        if (job === undefined) return missing('no such job');
-        const request = ledger.ofJob(id);
+        const request = job && ledger.ofJob(id);
         return json(200, {
           now: now(),
-          job: jobLine(job),
-          ids: job.record.status === 'completed' ? world.idsOf(job.n, MOST_IDS) : [],
+          job: job ? jobLine(job) : null,
+          ids: job?.record.status === 'completed' ? world.idsOf(job.n, MOST_IDS) : [],
           request: request ? requestLine(request) : null,
         } satisfies JobDetail);
       }),
@@ -141,9 +147,7 @@ export function createApi(parts: ApiParts): Api {
     'GET /request': (query) =>
       withQuery(query, z.strictObject({ n: z.coerce.number().int().min(1) }), ({ n }) => {
         const entry = ledger.get(n);
-        return entry
-          ? json(200, requestLine(entry))
-          : missing('no such request since it started or was reset');
+        return json(200, { request: entry ? requestLine(entry) : null } satisfies RequestAnswer);
       }),
     'GET /properties': () => json(200, { properties: world.lookup('user_properties') } as PropertyList),
     'GET /faults': () => json(200, { faults: faults.list() }),

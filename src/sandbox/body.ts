@@ -1,4 +1,4 @@
-/** Reads request bodies, as strictly as the spec allows: a client that sends another shape is told so, item by item. */
+/** Reads request bodies, as strictly as the spec allows: every problem of a client's body is reported, item by item. */
 
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { Piece } from './profile.js';
@@ -39,7 +39,7 @@ export function readBulk(kind: Kind, bytes: Uint8Array): Reading<Bulk> {
   if (problems.length > 0) return { ok: false, problems };
 
   const items: Item[] = [];
-  let start = 0; // of a repeated key the last value stands, as it does for JSON.parse
+  let start = 0; // of a repeated key the last value wins, as with JSON.parse
   eachMember(json, space(json, 0), (_key, from) => {
     start = from;
   });

@@ -79,12 +79,12 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StateError(`cannot open the sandbox's data in ${file}: ${reason}`, {
-      hint: 'check the folder and its permissions, or name another with --data',
+      hint: 'check the folder and its permissions, or choose another one with --data',
       cause: error,
     });
   }
   throw new StateError(`${file} was made by another version of the sandbox`, {
-    hint: 'delete the file, or name another folder with --data',
+    hint: 'delete the file, or choose another folder with --data',
   });
 }
 

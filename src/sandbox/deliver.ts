@@ -1,4 +1,4 @@
-/** Puts an answer on the wire: whole, or as badly as a fault asks for. */
+/** Sends an answer: whole, or broken as a fault asks for. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from './answer.js';
 import type { Fault } from './fault-spec.js';
 
-/** A drip is at least so long, milliseconds: timers are no finer. */
+/** Shortest time between two drips, milliseconds: timers are no finer. */
 const SHORTEST_DRIP_MS = 5;
 
 /**

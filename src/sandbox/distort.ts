@@ -1,4 +1,4 @@
-/** What a fault makes of an answer, as far as that is a matter of what is said and not of how it is sent. */
+/** How a fault changes what an answer says; `deliver.ts` changes how it is sent. */
 import { type Answer, htmlPage, refuse } from './answer.js';
 import type { Fault, FaultOptions } from './fault-spec.js';
 
@@ -20,16 +20,16 @@ export function distort(fault: Fault, truth: Answer | undefined, now: number): A
   const accepted = truth !== undefined && truth.status < 300;
   if (kind === 'status' && options.html) return htmlPage(options.status!, headers);
   if (kind === 'status' && options.status! >= 400)
-    return refuse(options.status!, { message: 'a fault of the sandbox' }, headers);
+    return refuse(options.status!, { message: 'simulated by the sandbox' }, headers);
   if (kind === 'status' && options.status! >= 300) return { status: options.status!, headers, body: '' };
   if (kind === 'status' && accepted)
     return { ...truth, status: options.status!, headers: { ...truth.headers, ...headers } };
   if (kind === 'html') return htmlPage(200, headers);
   if (kind === 'redirect') return { status: options.status ?? 307, headers, body: '' };
-  if (kind === 'job-404') return refuse(404, { message: 'no job has this id' });
+  if (kind === 'job-404') return refuse(404, { message: 'job not found' });
   if (kind === 'no-job-id' && accepted) return { ...truth, body: withoutJobId(truth.body) };
   if (kind === 'broken-json' && accepted) return { ...truth, body: truth.body.slice(0, -2) };
-  // The rest spoil how the answer is sent, not what it says; a hang sends none.
+  // The rest change how the answer is sent, not what it says; a hang sends none.
   return truth ?? { status: 500, headers, body: '' };
 }
 

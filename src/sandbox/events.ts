@@ -1,4 +1,4 @@
-/** The overview as it changes, to whoever listens: server-sent events. Looks only while someone does. */
+/** Sends the overview as it changes, as server-sent events. Idle while nobody listens. */
 import type { ServerResponse } from 'node:http';
 import type { Overview } from './page/wire.js';
 
@@ -11,9 +11,9 @@ export interface Events {
 const TICK_MS = 250;
 /** A comment keeps connections open that an intermediary would find idle. */
 const SILENCE_TICKS = 60;
-/** Enough for a person's windows; more are refused. */
+/** Enough for one person's browser windows; more are refused. */
 const MOST_LISTENERS = 32;
-/** A client that takes nothing is left out beyond so many bytes. */
+/** A client that stops reading gets no more events beyond this many unsent bytes. */
 const MOST_UNSENT = 64 * 1024;
 
 export function createEvents(overview: () => Overview): Events {

@@ -148,22 +148,22 @@ export function parseFault(spec: string): Fault {
   const kind = /^[2-5]\d\d$/.test(what) ? 'status' : what;
   if (!Object.hasOwn(FAULTS, kind) || what === 'status') {
     const all = Object.keys(FAULTS).slice(1).join(', ');
-    throw wrong(`"${what}" is no fault`, `it is an HTTP status from 200 to 599, or ${all}`);
+    throw wrong(`unknown fault "${what}"`, `use an HTTP status from 200 to 599, or ${all}`);
   }
   if (kind === 'status') options.status = Number(what);
 
   const when = parseWhen(moment);
-  if (when === undefined) throw wrong(`"${moment}" does not say when (nth=, every=, first= or p=)`);
+  if (when === undefined) throw wrong(`"${moment}" is not nth=, every=, first= or p=`);
 
   const known: Readonly<Record<string, Option>> = FAULTS[kind as FaultKind];
   for (const word of words) {
     const [name = ''] = word.split('=', 1);
     if (!Object.hasOwn(known, name)) {
-      const names = Object.keys(known).join(', ') || 'no option';
-      throw wrong(`"${name}" is no option of ${what}`, `it takes ${names}`);
+      const names = Object.keys(known).join(', ') || 'none';
+      throw wrong(`${what} has no option "${name}"`, `available options: ${names}`);
     }
     const read = known[name]!(word.slice(name.length + 1));
-    if (read === undefined) throw wrong(`"${word}" has no value that ${name} can take`);
+    if (read === undefined) throw wrong(`"${word}" is not a valid value of ${name}`);
     Object.assign(options, read);
   }
   if (kind === 'redirect' && options.location === undefined) throw wrong('it needs location=<url>');

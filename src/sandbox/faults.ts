@@ -1,7 +1,7 @@
 /** Which faults are set, and whether one strikes now. */
 import { chance } from './chance.js';
 import { type Fault, isJobFault, parseFault, type Target, type When } from './fault-spec.js';
-import type { Fate } from './timeline.js';
+import type { SimulatedOutcome } from './timeline.js';
 
 /** The faults of a running sandbox, as its owner sees them. */
 export interface Faults {
@@ -16,10 +16,10 @@ export interface Faults {
 }
 
 export interface FaultPlan extends Faults {
-  /** Counts a request; gives the fault that strikes it: the first that was added. */
+  /** Counts a request; returns the fault that strikes it: the first that was added. */
   strike(operation: Exclude<Target, 'any'>): Fault | undefined;
-  /** Counts an accepted job of `rows` rows; gives what becomes of it. */
-  fate(rows: number): Fate;
+  /** Counts an accepted job of `rows` rows; returns how it will end. */
+  outcome(rows: number): SimulatedOutcome;
   /** Counts from one again. */
   restart(): void;
 }
@@ -78,16 +78,16 @@ export function createFaultPlan(seed: number, failJobs: () => number): FaultPlan
         const on = fault.options.on ?? (fault.kind === 'job-404' ? 'job' : 'submit');
         return on === 'any' || on === operation;
       }),
-    fate: (rows) => {
+    outcome: (rows) => {
       jobs++;
       const fault = struck((one) => isJobFault(one.kind));
-      if (fault !== undefined) return fateOf(fault, rows);
+      if (fault !== undefined) return outcomeOf(fault, rows);
       return chance(seed, 'fail-jobs', jobs) < failJobs() ? { type: 'failed' } : { type: 'completed' };
     },
   };
 }
 
-function fateOf({ kind, options }: Fault, rows: number): Fate {
+function outcomeOf({ kind, options }: Fault, rows: number): SimulatedOutcome {
   if (kind === 'stuck-job') return { type: 'stuck', status: options.state ?? 'processing' };
   if (kind === 'unknown-status') return { type: 'detour', status: options.state ?? 'reindexing' };
   if (kind === 'short-job') return { type: 'short', rows: Math.min(rows, options.rows ?? 1) };

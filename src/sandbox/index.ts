@@ -1,6 +1,6 @@
 /**
  * The embedded service, for tests and rehearsals: all seven operations of the spec over real HTTP on
- * loopback, with its bad days on demand.
+ * loopback, with faults on demand.
  *
  * ```ts
  * const sandbox = await startSandbox();
@@ -15,6 +15,7 @@ export type { Faults } from './faults.js';
 export type { Accepted, LedgerEntry } from './ledger.js';
 export type { Limits } from './limits.js';
 export { type Checklist, type Embed, type Lookups, readLookups } from './lookups.js';
+export type { ProfilePage, ProfileQuery } from './profile-index.js';
 export { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.js';
 export type { Counts } from './store.js';
 export type { Kind, Region, SandboxClock } from './types.js';

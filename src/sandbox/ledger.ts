@@ -11,7 +11,7 @@ export interface LedgerEntry {
   method: string;
   /** As it was sent. */
   path: string;
-  /** Null when the request meant none. */
+  /** Null for a path that is not an operation. */
   operation: Operation | null;
   /** The `x-request-id` of the reply. */
   request_id: string;
@@ -48,7 +48,7 @@ export interface Ledger {
   /** Grows with every change of an entry. */
   readonly revision: number;
   readonly count: number;
-  /** A new entry, for the exchange to fill in; it says so with `changed` when it has. */
+  /** A new entry, for the exchange to fill in; it calls `changed` when it has. */
   open(entry: Omit<LedgerEntry, 'n'>): LedgerEntry;
   changed(): void;
   /** Copies, oldest first, of those after ordinal `after`. */
@@ -56,7 +56,7 @@ export interface Ledger {
   /** Newest first, without the identifiers; `total` is how many the filter finds. */
   page(filter: RequestFilter, offset: number, limit: number): { total: number; entries: LedgerEntry[] };
   get(n: number): LedgerEntry | undefined;
-  /** The request that a job came of. */
+  /** The request that created a job. */
   ofJob(jobId: string): LedgerEntry | undefined;
   clear(): void;
 }

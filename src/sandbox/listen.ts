@@ -8,9 +8,9 @@ import { UsageError } from '../engine/errors.js';
 const GRACE_MS = 2_000;
 
 /**
- * Starts a server; gives its URL.
- * @param flag the command's flag for this port, for the mend
- * @throws UsageError when the port or the address cannot be had
+ * Starts a server; returns its URL.
+ * @param flag the command's flag for this port, for the hint
+ * @throws UsageError when the port or the address is not available
  */
 export async function listen(server: Server, host: string, port: number, flag: string): Promise<string> {
   try {
@@ -19,13 +19,13 @@ export async function listen(server: Server, host: string, port: number, flag: s
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const hints: Readonly<Record<string, string>> = {
-      EADDRINUSE: `another program listens there: choose another port, or a free one with ${flag} 0`,
-      EACCES: `ports below 1024 need rights: choose another, or a free one with ${flag} 0`,
+      EADDRINUSE: `another program uses this port: choose another one, or let the system pick one with ${flag} 0`,
+      EACCES: `ports below 1024 need special permissions: choose another one, or let the system pick one with ${flag} 0`,
       EADDRNOTAVAIL: '--host must be an address of this machine, such as 127.0.0.1',
       ENOTFOUND: '--host must be an address of this machine, such as 127.0.0.1',
     };
     throw new UsageError(`cannot listen on ${host} port ${port} (${code})`, {
-      hint: hints[code ?? ''] ?? `choose another port, or a free one with ${flag} 0`,
+      hint: hints[code ?? ''] ?? `choose another port, or let the system pick one with ${flag} 0`,
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-/** One HTTP listener, and the course of each request that arrives there. */
+/** One HTTP listener, and how it handles each request. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,7 +1,7 @@
 /**
  * All profiles as they are now, to be searched, sorted and paged. The store is a log that is cheap to append to and
- * to read one profile from; this is what makes a list of it. It is kept in a temporary table of this connection, brought up to date by who
- * asks, and thrown away with the process: accepting a request costs nothing more, and no other process sees it.
+ * to read one profile from; this is what makes a list of it. It is kept in a temporary table of this connection, updated when it is
+ * queried, and thrown away with the process: accepting a request costs nothing more, and no other process sees it.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { mergePieces } from './profile.js';
@@ -15,11 +15,11 @@ export interface ProfileQuery {
   kind: Kind;
   region: Region;
   /** Text in the identifier, the company or any value, whatever the case. */
-  search?: string;
+  search?: string | undefined;
   /** Default: identifiers, ascending. */
-  sort?: { by: ProfileSort; descending: boolean };
+  sort?: { by: ProfileSort; descending: boolean } | undefined;
   offset?: number;
-  limit?: number;
+  limit?: number | undefined;
 }
 
 export interface ProfileRow {
@@ -203,7 +203,7 @@ export class ProfileIndex {
     return { ...found, afterId: '', afterOrdinal: -1 };
   }
 
-  /** Takes in entries of one submission; gives how many. */
+  /** Takes in entries of one submission; returns how many. */
   #takeIn(from: Pending & { afterId: string; afterOrdinal: number }, most: number): number {
     const { n, region, kind, at } = from;
     const entries = this.#db

@@ -1,4 +1,4 @@
-/** How a profile comes of what was sent for it: the contract's merging upsert, as a fold. */
+/** Makes a profile from what was sent for it: the contract's merging upsert, as a fold. */
 import { members } from './raw-json.js';
 
 /** What one accepted item says about a profile. JSON stays text, so that numbers keep their form. */
@@ -9,7 +9,7 @@ export interface Piece {
 }
 
 /**
- * Folds pieces, oldest first, into one: of each metadata key the last value stands, whole (objects inside
+ * Folds pieces, oldest first, into one: of each metadata key the last value wins, whole (objects inside
  * are not merged), and `null` removes the key. A company that is not named again stays.
  */
 export function mergePieces(pieces: readonly Piece[]): { companyId: string | null; metadata: string } {

@@ -12,14 +12,14 @@ const SPACE = 0x20;
 const opens = (code: number): boolean => (code | 0x20) === 0x7b;
 const closes = (code: number): boolean => (code | 0x20) === 0x7d;
 
-/** Members of the object that `json` is: key, then the value's text. Of a repeated key the last value stands, as with `JSON.parse`. */
+/** Members of the object that `json` is: key, then the value's text. Of a repeated key the last value wins, as with `JSON.parse`. */
 export function members(json: string): Map<string, string> {
   const found = new Map<string, string>();
   eachMember(json, space(json, 0), (key, start, end) => found.set(key, json.slice(start, end)));
   return found;
 }
 
-/** Visits the members of the object that begins at `at`, in order; gives the index after the object. */
+/** Visits the members of the object that begins at `at`, in order; returns the index after the object. */
 export function eachMember(
   json: string,
   at: number,
@@ -36,7 +36,7 @@ export function eachMember(
   return i + 1;
 }
 
-/** Visits the elements of the array that begins at `at`, in order; gives the index after the array. */
+/** Visits the elements of the array that begins at `at`, in order; returns the index after the array. */
 export function eachElement(json: string, at: number, visit: (start: number, end: number) => void): number {
   let i = space(json, at + 1);
   while (!closes(json.charCodeAt(i))) {
@@ -85,7 +85,7 @@ function stringEnd(json: string, at: number): number {
   return i + 1;
 }
 
-/** A quote is part of the string when an odd number of backslashes stands before it. */
+/** A quote is part of the string when an odd number of backslashes is before it. */
 function escaped(json: string, quote: number): boolean {
   let i = quote - 1;
   while (json.charCodeAt(i) === BACKSLASH) i--;

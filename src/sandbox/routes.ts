@@ -1,4 +1,4 @@
-/** From method and path to operation. Paths are matched as they were sent, segment by segment: nothing is normalised. */
+/** From method and path to operation. Paths are matched as they were sent, segment by segment: nothing is normalized. */
 import { LOOKUP_LISTS, type LookupList } from '../engine/service/names.js';
 import { type Answer, refuse } from './answer.js';
 import type { Kind, Region } from './types.js';
@@ -57,7 +57,7 @@ export function routeOf(role: Role, method: string, target: string): Route | Ans
   const pattern = PATTERNS.find(
     (one) => (one.role === role.type || one.role === 'both') && one.path.test(path),
   );
-  if (pattern === undefined) return refuse(404, { message: `no operation has the path ${path}` });
+  if (pattern === undefined) return refuse(404, { message: `no operation at ${path}` });
   if (pattern.method !== method) {
     return refuse(
       405,
@@ -66,9 +66,9 @@ export function routeOf(role: Role, method: string, target: string): Route | Ans
     );
   }
   if (query !== undefined)
-    return refuse(400, { where: 'query', message: 'no operation has query parameters' });
+    return refuse(400, { where: 'query', message: 'operations take no query parameters' });
   const segment = decode(pattern.path.exec(path)?.[1] ?? '');
-  if (segment === undefined) return refuse(400, { where: 'path', message: 'a % escape is broken' });
+  if (segment === undefined) return refuse(400, { where: 'path', message: 'invalid % escape' });
   return pattern.route(segment, role.type === 'base' ? role.region : 'default');
 }
 

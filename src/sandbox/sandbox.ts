@@ -104,7 +104,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       world,
       limits,
       token: expectToken,
-      fate: faults.fate,
+      outcome: faults.outcome,
       keepIds: options.ledgerIds ?? true,
       openapi: async () =>
         JSON.stringify((await import('../../openapi.json', { with: { type: 'json' } })).default),

@@ -1,11 +1,11 @@
-/** What the seven operations answer: from a whole request to a whole answer, without a socket. */
+/** The seven operations: from a whole request to a whole answer, without a socket. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Answer, json, refuse } from './answer.js';
 import { type Reading, readBulk, readCompany } from './body.js';
 import type { Accepted } from './ledger.js';
 import type { Limits } from './limits.js';
 import type { Route } from './routes.js';
-import type { Fate } from './timeline.js';
+import type { SimulatedOutcome } from './timeline.js';
 import type { Arrival, World } from './world.js';
 
 export interface ServiceRequest {
@@ -27,7 +27,7 @@ export interface ServiceParts {
   limits: Readonly<Limits>;
   /** Null: any well-formed token. */
   token: string | null;
-  fate(rows: number): Fate;
+  outcome(rows: number): SimulatedOutcome;
   /** Whether to note the identifiers of what is accepted. */
   keepIds: boolean;
   /** The OpenAPI document, as JSON. */
@@ -45,17 +45,17 @@ export function createService(parts: ServiceParts): Service {
     if (!reading.ok) return answered(refuseBody(reading));
     const { items } = reading.value;
     if (limits.maxItems !== null && items.length > limits.maxItems) {
-      const message = `${items.length} items; at most ${limits.maxItems} are taken`;
+      const message = `${items.length} items; at most ${limits.maxItems} are accepted`;
       return answered(refuse(413, { where: route.kind, message }));
     }
     const arrival = arrivalOf(route.region, body, baseUrl);
     const job = world.submit(arrival, route.kind, reading.value, {
       rowsPerSecond: limits.rowsPerSecond,
       oneAtATime: limits.oneJobAtATime,
-      fate: () => parts.fate(items.length),
+      outcome: () => parts.outcome(items.length),
     });
     if (job === 'busy')
-      return answered(refuse(409, { message: 'another job has not ended; one runs at a time' }));
+      return answered(refuse(409, { message: 'another job is still running; only one may run at a time' }));
     return {
       answer: json(202, job),
       accepted: {
@@ -102,7 +102,7 @@ export function createService(parts: ServiceParts): Service {
         return answered(json(200, world.lookup(route.list)));
       case 'job': {
         const job = world.job(route.region, route.jobId, baseUrl);
-        return answered(job ? json(200, job) : refuse(404, { message: `no job has the id ${route.jobId}` }));
+        return answered(job ? json(200, job) : refuse(404, { message: `job ${route.jobId} not found` }));
       }
       default:
         if (body === 'too large') {
@@ -133,21 +133,21 @@ function checkHeaders(
   if (key === undefined || (token !== null && !sameText(key, token))) {
     const message =
       authorization === undefined
-        ? 'the header Authorization is missing'
+        ? 'the Authorization header is missing'
         : key === undefined
-          ? 'Authorization must be the word Token, a space, then the API key'
-          : 'the API key is not known';
+          ? 'Authorization must be "Token", a space, and the API key'
+          : 'unknown API key';
     return refuse(401, { message }, { 'www-authenticate': 'Token' });
   }
   if (!/(^|[,\s])(application\/json|application\/\*|\*\/\*)/.test(String(accept))) {
-    return refuse(406, { message: `Accept: ${accept} leaves out application/json` });
+    return refuse(406, { message: `Accept: ${accept} does not allow application/json` });
   }
   if (route.operation !== 'submit' && route.operation !== 'identify') return undefined;
   if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(String(type))) {
     return refuse(415, { message: `Content-Type must be application/json, not ${type}` });
   }
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
-    return refuse(415, { message: `Content-Encoding ${headers['content-encoding']} is not taken` });
+    return refuse(415, { message: `Content-Encoding ${headers['content-encoding']} is not supported` });
   }
   return undefined;
 }

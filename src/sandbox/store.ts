@@ -51,7 +51,7 @@ export interface Store {
   readonly instance: string;
   /** Runs `work` as one transaction that no other process interrupts; it is on disk when this returns. */
   transaction<T>(work: () => T): T;
-  /** Appends; gives its number, which is never used again, not even after `clear`. */
+  /** Appends; returns its number, which is never used again, not even after `clear`. */
   add(submission: Submission, items: readonly Item[]): number;
   get(n: number): Submission | undefined;
   /** How many jobs of a region have not ended at `now`. */
@@ -127,7 +127,7 @@ class SqliteStore implements Store {
       s.sha256,
       s.acceptedAt,
       s.durationMs,
-      JSON.stringify(s.fate),
+      JSON.stringify(s.outcome),
       ends,
       applied > 0 ? ends : null,
       JSON.stringify(s.properties),
@@ -152,7 +152,7 @@ class SqliteStore implements Store {
       s.sha256,
       s.region,
       s.kind,
-      JSON.stringify(s.fate),
+      JSON.stringify(s.outcome),
       s.acceptedAt,
     );
     for (const { n } of repeated) {
@@ -275,7 +275,7 @@ function submissionOf(row: SubmissionRow): Submission {
     sha256: row.sha256,
     acceptedAt: row.accepted_at,
     durationMs: row.duration_ms,
-    fate: JSON.parse(row.fate) as Submission['fate'],
+    outcome: JSON.parse(row.fate) as Submission['outcome'],
     properties: JSON.parse(row.properties) as Submission['properties'],
   };
 }

@@ -3,8 +3,8 @@
  * and its state is a function of that and the clock (contract §8).
  */
 
-/** What becomes of a job, decided when it is accepted. */
-export type Fate =
+/** How a job will end, decided when it is accepted. */
+export type SimulatedOutcome =
   | { type: 'completed' }
   /** Ends in `failed` when processing is over; nothing of it is applied. */
   | { type: 'failed' }
@@ -20,7 +20,7 @@ export interface JobPlan {
   acceptedAt: number;
   durationMs: number;
   rows: number;
-  fate: Fate;
+  outcome: SimulatedOutcome;
 }
 
 export interface JobState {
@@ -51,15 +51,15 @@ export function jobDuration(rows: number, rowsPerSecond: number): number {
 
 /** When the job ends, milliseconds since the epoch; null when it never does. */
 export function jobEnd(plan: JobPlan): number | null {
-  if (plan.fate.type === 'stuck') return null;
-  const share = plan.fate.type === 'failed' ? PROCESSING.until : 1;
+  if (plan.outcome.type === 'stuck') return null;
+  const share = plan.outcome.type === 'failed' ? PROCESSING.until : 1;
   return plan.acceptedAt + Math.round(plan.durationMs * share);
 }
 
 /** Rows that the job applies when it completes. */
-export function appliedRows({ rows, fate }: Pick<JobPlan, 'rows' | 'fate'>): number {
-  if (fate.type === 'failed' || fate.type === 'stuck') return 0;
-  return fate.type === 'short' ? Math.max(0, rows - fate.rows) : rows;
+export function appliedRows({ rows, outcome }: Pick<JobPlan, 'rows' | 'outcome'>): number {
+  if (outcome.type === 'failed' || outcome.type === 'stuck') return 0;
+  return outcome.type === 'short' ? Math.max(0, rows - outcome.rows) : rows;
 }
 
 /** The job as it looks at `now`. A clock that was set back shows a job that has just been accepted. */
@@ -67,7 +67,7 @@ export function jobAt(plan: JobPlan, now: number): JobState {
   const end = jobEnd(plan);
   const elapsedMs = Math.max(0, now - plan.acceptedAt);
   if (end !== null && now >= end) {
-    const status = plan.fate.type === 'failed' ? 'failed' : 'completed';
+    const status = plan.outcome.type === 'failed' ? 'failed' : 'completed';
     return { status, completedRows: appliedRows(plan), elapsedMs: end - plan.acceptedAt, endedAt: end };
   }
   return { ...underWay(plan, elapsedMs / plan.durationMs), elapsedMs, endedAt: null };
@@ -82,31 +82,31 @@ export interface JobPhase {
 
 /** All states that the job passes through, past and to come; the last one is where it ends, or stays. */
 export function jobPhases(plan: JobPlan): JobPhase[] {
-  const { acceptedAt, durationMs, fate } = plan;
+  const { acceptedAt, durationMs, outcome } = plan;
   const at = (share: number): number => acceptedAt + Math.round(durationMs * share);
-  const named = 'status' in fate ? fate.status : undefined;
+  const named = 'status' in outcome ? outcome.status : undefined;
   const known = PHASES.some((phase) => phase.status === named);
   const phases: JobPhase[] = [];
   for (const phase of PHASES) {
     const status = phase === PROCESSING && named !== undefined && !known ? named : phase.status;
-    const stays = fate.type === 'stuck' && status === named;
+    const stays = outcome.type === 'stuck' && status === named;
     phases.push({ status, from: at(phase.from), until: stays ? null : at(phase.until) });
     if (stays) return phases;
-    if (fate.type === 'failed' && phase === PROCESSING) break;
+    if (outcome.type === 'failed' && phase === PROCESSING) break;
   }
-  const status = fate.type === 'failed' ? 'failed' : 'completed';
+  const status = outcome.type === 'failed' ? 'failed' : 'completed';
   return [...phases, { status, from: jobEnd(plan) ?? at(1), until: null }];
 }
 
 /** For a stuck job time stands still in the middle of its state. A state that no job passes through is shown for `processing`. */
-function underWay({ rows, fate }: JobPlan, share: number): { status: string; completedRows: number } {
-  const named = 'status' in fate ? fate.status : undefined;
+function underWay({ rows, outcome }: JobPlan, share: number): { status: string; completedRows: number } {
+  const named = 'status' in outcome ? outcome.status : undefined;
   const known = PHASES.find((phase) => phase.status === named);
   const held = known ?? PROCESSING;
-  const at = fate.type === 'stuck' ? Math.min(share, (held.from + held.until) / 2) : share;
+  const at = outcome.type === 'stuck' ? Math.min(share, (held.from + held.until) / 2) : share;
   const phase = PHASES.find((one) => at < one.until) ?? PHASES[3];
   const progress = (at - PROCESSING.from) / (PROCESSING.until - PROCESSING.from);
-  const most = fate.type === 'short' ? appliedRows({ rows, fate }) : rows;
+  const most = outcome.type === 'short' ? appliedRows({ rows, outcome }) : rows;
   return {
     status: phase === PROCESSING && named !== undefined && !known ? named : phase.status,
     completedRows: Math.floor(most * Math.min(1, Math.max(0, progress))),

@@ -1,4 +1,4 @@
-/** What the sandbox holds, in the words of its own API. */
+/** What the sandbox holds, in the form of its API. */
 import type { LedgerEntry } from './ledger.js';
 import type { JobLine, ProfileDetail, ProfileLine, RequestLine, Shown, StoryEntry } from './page/wire.js';
 import { type ProfileRow, plain } from './profile-index.js';
@@ -13,7 +13,7 @@ const LONGEST_CHANGE = 300;
 /** Characters of a profile's line in a list, and of one value there. */
 const LONGEST_PREVIEW = 160;
 const LONGEST_PREVIEW_VALUE = 60;
-/** Upserts, and changed keys of one, that a story tells. */
+/** Upserts, and changed keys of one, that a story lists. */
 const LONGEST_STORY = 100;
 const MOST_CHANGES = 200;
 
@@ -62,7 +62,6 @@ export function profileLine(row: ProfileRow): ProfileLine {
 export function profileDetail(
   { kind, region, id, companyId, json }: Profile,
   chapters: readonly (Chapter & { jobId: string | null })[],
-  pending: boolean,
 ): ProfileDetail {
   const fields: ProfileDetail['fields'] = [];
   eachMember(json, 0, (name, from) => {
@@ -88,7 +87,7 @@ export function profileDetail(
         unchanged: chapter.unchanged,
       }),
     );
-  return { kind, region, id, company_id: companyId, pending, fields, upserts: chapters.length, story };
+  return { kind, region, id, company_id: companyId, fields, upserts: chapters.length, story };
 }
 
 export function jobLine({ region, record, phases }: JobView): JobLine {

@@ -12,7 +12,7 @@ import type { ProfilePage, ProfileQuery } from './profile-index.js';
 import { userProperties } from './properties.js';
 import type { Counts, JobCounts, NumberedSubmission, Store, Submission } from './store.js';
 import { type Chapter, storyOf } from './story.js';
-import { type Fate, type JobPhase, jobDuration, jobPhases } from './timeline.js';
+import { type JobPhase, jobDuration, jobPhases, type SimulatedOutcome } from './timeline.js';
 import { ID_FIELD, type Kind, type Region, type SandboxClock } from './types.js';
 
 /** Where a request arrived and what its body was. */
@@ -49,7 +49,7 @@ export interface JobView {
 const SLICE = 500;
 
 export interface World {
-  /** Endpoints 1 and 3. `busy`: a job of the region has not ended, and only one may run. `fate` is asked once it is accepted. */
+  /** Endpoints 1 and 3. `busy`: a job of the region has not ended, and only one may run. `outcome` is asked once it is accepted. */
   submit(arrival: Arrival, kind: Kind, bulk: Bulk, rules: JobRules): JobRecord | 'busy';
   /** Endpoint 2: takes effect at once. */
   upsertCompany(arrival: Arrival, item: Item): void;
@@ -75,7 +75,7 @@ export interface World {
   profileCounts(): Record<Region, Record<Kind, number>>;
   /** Grows with every change of the list of profiles. */
   readonly revision: number;
-  /** Erases all profiles and jobs; gives what there was. */
+  /** Erases all profiles and jobs; returns what there was. */
   reset(): Counts;
   close(): void;
 }
@@ -83,7 +83,7 @@ export interface World {
 export interface JobRules {
   rowsPerSecond: number;
   oneAtATime: boolean;
-  fate(): Fate;
+  outcome(): SimulatedOutcome;
 }
 
 /**
@@ -118,7 +118,7 @@ export function createWorld(
           acceptedAt,
           rows,
           durationMs: jobDuration(rows, rules.rowsPerSecond),
-          fate: rules.fate(),
+          outcome: rules.outcome(),
           properties: bulk.properties,
         };
         const n = store.add(submission, bulk.items);
@@ -139,7 +139,7 @@ export function createWorld(
             acceptedAt: clock.now(),
             rows: 1,
             durationMs: 0,
-            fate: { type: 'completed' },
+            outcome: { type: 'completed' },
             properties: {},
           },
           [item],
@@ -183,7 +183,8 @@ export function createWorld(
 
     async profiles(query, patient = false) {
       const { profiles } = store;
-      while (!profiles.advance(clock.now(), patient ? SLICE : Number.MAX_SAFE_INTEGER))
+      const asOf = clock.now(); // or it would run after an import that goes on
+      while (!profiles.advance(asOf, patient ? SLICE : Number.MAX_SAFE_INTEGER))
         await new Promise((resolve) => setImmediate(resolve));
       return profiles.list(query);
     },

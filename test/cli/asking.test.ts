@@ -23,7 +23,7 @@ describe('--no-input at a terminal', () => {
     const { code, screen } = await atTerminal(['config', 'set', 'token', '--no-input'], []);
     expect([code, screen]).toEqual([
       2,
-      'profiles: token must be asked for, and --no-input forbids it\n  profiles config set token < file\n',
+      'profiles: token: --no-input turns off the prompt for it\n  profiles config set token < file\n',
     ]);
   });
 });
@@ -41,7 +41,7 @@ describe('stdin that stays open and silent', () => {
     const { code, stderr } = await cli(argv, { stdin: new PassThrough(), clock });
     expect([code, stderr]).toEqual([
       2,
-      'profiles: stdin is read for the token, and has not ended after 30s\n  give it a file (< token.txt) or nothing (< /dev/null)\n',
+      'profiles: no token after 30s: stdin is still open\n  redirect a file (< token.txt) or nothing (< /dev/null)\n',
     ]);
   });
 

@@ -10,6 +10,7 @@ import { commandTree } from '../../src/cli/main.js';
 import { cli, scratch } from '../support/cli.js';
 import { shellWords } from '../support/shell-words.js';
 import { hurried } from './place.js';
+import { saidOf } from './said.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../../fixtures');
 const TOKEN = 'key-7f3b91c2d4e8a6054';
@@ -55,7 +56,7 @@ beforeAll(async () => {
   ] as const) {
     const words = [...line.split(' '), '--region', 'sandbox', '--json'];
     const { code, stdout, stderr } = await cli(words, { cwd: template, clock: hurried });
-    expect({ code, stderr }).toEqual({ code: ends, stderr: expect.any(String) });
+    expect({ code, stderr }).toEqual({ code: ends, stderr: saidOf({ ends }) });
     const { run, jobs } = JSON.parse(stdout) as { run: string; jobs: { job_id: string }[] };
     if (ends === 0) real.jobs = jobs.map(({ job_id }) => job_id);
     else real.run = run;
@@ -90,7 +91,7 @@ describe.each(examples)('%s', (_, line) => {
       // A server runs until it is stopped: here as soon as it listens.
       ...(serves ? { stop: AbortSignal.abort('SIGINT') } : {}),
     });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: saidOf({ ends: 0 }) });
     expect(stdout + stderr).not.toContain(TOKEN);
     if (line.includes('--json')) expect(JSON.parse(stdout)).toBeTypeOf('object');
   });

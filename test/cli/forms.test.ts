@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.js';
 import { INVOCATIONS, type Invocation } from './invocations.js';
 import { makePlace, type Place, run } from './place.js';
+import { saidOf } from './said.js';
 
 let place: Place;
 beforeAll(async () => {
@@ -39,7 +40,7 @@ function expectErrorLine(stderr: string): void {
 describe('--json', () => {
   it.each(named(INVOCATIONS.filter(({ textOnly }) => !textOnly)))('%s', async (_, invocation) => {
     const { code, stdout, stderr } = await run(place, invocation, { flags: ['--json'] });
-    expect({ code, stderr }).toEqual({ code: invocation.ends, stderr: expect.any(String) });
+    expect({ code, stderr }).toEqual({ code: invocation.ends, stderr: saidOf(invocation) });
     if (code === 0) expect(stderr).not.toContain('"error"');
     else expectErrorLine(stderr);
     if (code === 0 || stdout !== '') expect(JSON.parse(stdout)).toBeTypeOf('object');
@@ -50,7 +51,7 @@ describe('--json', () => {
 describe('--ndjson', () => {
   it.each(named(INVOCATIONS.filter(({ ndjson }) => ndjson)))('%s', async (_, invocation) => {
     const { code, stdout, stderr } = await run(place, invocation, { flags: ['--ndjson'] });
-    expect({ code, stderr }).toEqual({ code: invocation.ends, stderr: expect.any(String) });
+    expect({ code, stderr }).toEqual({ code: invocation.ends, stderr: saidOf(invocation) });
     for (const line of stdout.split('\n').slice(0, -1)) expect(JSON.parse(line)).toBeTypeOf('object');
     expect(stdout).toMatch(/^$|\n$/);
   });
@@ -65,7 +66,7 @@ describe('text, and --quiet', () => {
     const loud = await run(place, invocation);
     expect({ code: loud.code, stderr: loud.stderr }).toEqual({
       code: invocation.ends,
-      stderr: expect.any(String),
+      stderr: saidOf(invocation),
     });
     const text = loud.stdout + loud.stderr;
     expect(text).not.toMatch(CONTROL);
@@ -73,7 +74,10 @@ describe('text, and --quiet', () => {
     expect(text).not.toMatch(/\bundefined\b|\[object|\bNaN\b/);
 
     const { code, stdout, stderr } = await run(place, invocation, { flags: ['--quiet'] });
-    expect({ code, stderr }).toEqual({ code: invocation.ends, stderr: code === 0 ? '' : expect.any(String) });
+    expect({ code, stderr }).toEqual({
+      code: invocation.ends,
+      stderr: code === 0 ? '' : saidOf(invocation),
+    });
     // A failure is never silent, and what was asked for is still there.
     if (code !== 0) expect(stderr + stdout).not.toBe('');
     expect(stdout === '').toBe(loud.stdout === '');

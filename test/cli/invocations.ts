@@ -17,6 +17,8 @@ export interface Invocation {
   faults?: readonly string[];
   /** Ctrl-C has been pressed already. */
   stopped?: true;
+  /** What went wrong is its result, on stdout. */
+  failsOnStdout?: true;
   /** Its result is text by nature, whatever `--json` says. */
   textOnly?: true;
 }
@@ -49,7 +51,7 @@ const importing: Invocation[] = alsoNdjson([
     faults: ['503:nth=1', 'reset-after:nth=2'],
   },
   { line: 'import invalid.csv', ends: Exit.rejected },
-  { line: 'import invalid.csv --dry-run', ends: Exit.rejected },
+  { line: 'import invalid.csv --dry-run', ends: Exit.rejected, failsOnStdout: true },
   { line: 'import invalid.csv --skip-invalid', ends: Exit.rejected },
   { line: 'import companies.csv', ends: Exit.rejected, faults: ['short-job:every=1'] },
   { line: 'import companies.csv', ends: Exit.jobFailed, faults: ['fail-job:every=1'] },
@@ -111,7 +113,7 @@ const others: Invocation[] = [
   { line: 'identify company c-100 --set motto=zq7-lore', ends: Exit.done },
   { line: 'identify user u-100 --company c-100 --set motto=zq7-lore', ends: Exit.done },
   { line: 'identify user u-100 --no-wait', ends: Exit.done },
-  { line: 'identify user u-100', ends: Exit.jobFailed, faults: ['fail-job:every=1'] },
+  { line: 'identify user u-100', ends: Exit.jobFailed, faults: ['fail-job:every=1'], failsOnStdout: true },
   { line: 'identify company c-100', ends: Exit.service, faults: ['400:every=1,on=identify'] },
   { line: 'identify company c-100', ends: Exit.unauthorised, ...wrong },
   { line: 'identify company c-100 --metadata []', ends: Exit.usage },
@@ -136,8 +138,8 @@ const others: Invocation[] = [
   { line: 'config path', ends: Exit.done },
   { line: 'config lst', ends: Exit.usage },
   { line: 'doctor', ends: Exit.done },
-  { line: 'doctor', ends: Exit.unauthorised, ...wrong },
-  { line: `doctor --base-url ${NOWHERE}`, ends: Exit.service },
+  { line: 'doctor', ends: Exit.unauthorised, ...wrong, failsOnStdout: true },
+  { line: `doctor --base-url ${NOWHERE}`, ends: Exit.service, failsOnStdout: true },
   { line: 'state info', ends: Exit.done },
   { line: 'state check', ends: Exit.done },
   { line: 'state backup copy.db', ends: Exit.done },
@@ -145,6 +147,8 @@ const others: Invocation[] = [
   { line: 'state inof', ends: Exit.usage },
   { line: 'sandbox --port 0 --lookup-port 0 --eu-port 0 --memory', ends: Exit.done, stopped: true },
   { line: 'sandbox --fault 503:sometimes', ends: Exit.usage },
+  { line: 'sandbox list companies', ends: Exit.done },
+  { line: 'sandbox list planets', ends: Exit.usage },
   { line: 'sandbox show company acme-001', ends: Exit.done },
   { line: 'sandbox show company nobody', ends: Exit.usage },
   { line: 'sandbox reset', ends: Exit.done },

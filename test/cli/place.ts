@@ -75,7 +75,8 @@ export async function makePlace(): Promise<Place> {
   service.faults.add('fail-job:every=1');
   const failed = await json('import users.ndjson', 7);
   service.faults.clear();
-  const open = await json('identify user u-8 --no-wait');
+  // A user of no file: an import of the same one would follow this job first.
+  const open = await json('identify user u-80 --no-wait');
   service.faults.add('500:every=1');
   const unfinished = await json('import users.csv --retries 0', 6);
   service.faults.clear();

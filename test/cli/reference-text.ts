@@ -111,7 +111,7 @@ export async function referenceText(): Promise<string> {
         cell(meaning),
       ]),
     ),
-    'Where several apply, the first of 4, 6, 7, 3, 5 is given.',
+    'When several apply, the first of 4, 6, 7, 3, 5 is used.',
     '## Environment',
     table(['variable', 'meaning', 'flag'], variables),
     table(

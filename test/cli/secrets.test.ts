@@ -6,6 +6,7 @@ import { cli, scratch } from '../support/cli.js';
 import { atTerminal } from './commands/terminal.js';
 import { INVOCATIONS, WRONG_TOKEN } from './invocations.js';
 import { CANARY, makePlace, type Place, run, TOKEN, type TokenSource } from './place.js';
+import { saidOf } from './said.js';
 
 let place: Place;
 beforeAll(async () => {
@@ -38,7 +39,7 @@ describe.each(ways)('a token from the %s, %j', (token, flags) => {
     '%s',
     async (_, invocation) => {
       const { code, stdout, stderr, folder } = await run(place, invocation, { token, flags, inGitHub: true });
-      expect({ code, stderr }).toEqual({ code: invocation.ends, stderr: expect.any(String) });
+      expect({ code, stderr }).toEqual({ code: invocation.ends, stderr: saidOf(invocation) });
       expect(stdout + stderr).not.toContain(TOKEN);
       expect(stdout + stderr).not.toContain(WRONG_TOKEN);
       expect(filesWith(TOKEN, folder).filter((file) => !KEEPS_TOKEN.includes(file))).toEqual([]);
@@ -54,12 +55,12 @@ describe.each(ways)('a token from the %s, %j', (token, flags) => {
 
 describe('a token that is typed', () => {
   it.each([
-    [['config', 'set', 'token'], [{ at: 'API key (not shown): ', type: `${TOKEN}\n` }]],
+    [['config', 'set', 'token'], [{ at: 'API key (hidden): ', type: `${TOKEN}\n` }]],
     [
       ['config', 'init', '--region', 'eu', '--base-url', 'https://api.example.com'],
       [
-        { at: 'Host of lookup lists (https://…): ', type: 'https://lookups.example.com\n' },
-        { at: 'API key, not shown as you type (Enter: none): ', type: `${TOKEN}\n` },
+        { at: 'Host for lookup lists (https://…): ', type: 'https://lookups.example.com\n' },
+        { at: 'API key, hidden as you type [none]: ', type: `${TOKEN}\n` },
       ],
     ],
   ])('%j', async (argv, turns) => {

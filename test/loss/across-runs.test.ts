@@ -230,9 +230,11 @@ describe('a retry never overtakes', () => {
   test('what an older import has sent late is no reason to hold back a newer one', async () => {
     const first = await monday();
     middle.trouble = (sort) => (sort === 'submit' ? '503' : null);
-    const second = (await send(['u2,tue'], FAST, '--retries', '0')).summary!.run!;
+    const rows = ['u9,tue', 'u2,tue'];
+    const second = (await send(rows, FAST, '--retries', '0', '--chunk-size', '1')).summary!.run!;
     middle.trouble = () => null;
     await run('resume', first);
+    expect(held('u2')).toBe('mon');
     await run('resume', second);
     expect(held('u2')).toBe('tue');
   });

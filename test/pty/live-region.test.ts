@@ -165,14 +165,14 @@ describe.skipIf(missing.length > 0)('without animation', () => {
     expect(output.replaceAll('\r\n', '\n')).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
   });
 
-  test('NO_COLOR leaves the region its movements and takes its colours', async () => {
+  test('NO_COLOR leaves the region its movements and takes its colors', async () => {
     const { output } = await recordTerminal([process.execPath, program], {
       columns: 80,
       env: { NO_COLOR: '1' },
     });
     expect(output).toContain('\u001b[?25l');
     expect(output).not.toMatch(/\u001b\[[\d;]*m/);
-    const coloured = await recordTerminal([process.execPath, program], { columns: 80 });
-    expect(coloured.output).toMatch(/\u001b\[32m✓/);
+    const colored = await recordTerminal([process.execPath, program], { columns: 80 });
+    expect(colored.output).toMatch(/\u001b\[32m✓/);
   });
 });

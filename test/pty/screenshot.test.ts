@@ -96,7 +96,7 @@ describe.skipIf(missing.length > 0)('the picture', () => {
         env: { ...environmentOf(sandbox), HOME: cwd },
       });
       const screen = async (): Promise<string[]> =>
-        (await terminal.coloured()).map((line) => masked(line, took));
+        (await terminal.colored()).map((line) => masked(line, took));
       try {
         for (const [ms, text] of moments) {
           clock.advance(ms);

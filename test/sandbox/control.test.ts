@@ -53,7 +53,7 @@ describe('refusals', () => {
     ['PATCH /settings', { speed: 1 }, {}, 422, 'speed'],
     ['PATCH /settings', { fail_jobs: 2 }, {}, 422, 'fail_jobs'],
     ['PATCH /settings', { rows_per_second: 0 }, {}, 422, 'rows_per_second'],
-    ['GET /nowhere', undefined, {}, 404, 'GET POST DELETE /faults'],
+    ['GET /nowhere', undefined, {}, 404, 'GET /faults, POST /faults, DELETE /faults'],
     ['GET /ledger', undefined, { origin: 'http://evil.example' }, 403, 'this machine only'],
     ['GET /ledger', undefined, { host: 'evil.example' }, 403, 'this machine only'],
   ])('%s %j %j: %i', async ([line, body, headers, status, says], { sandbox }) => {

@@ -135,7 +135,7 @@ describe('connections', () => {
     sandbox.faults.add('reset-before:first=1');
     const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
     const failure = new Promise((resolve) => socket.on('error', resolve));
-    socket.write(`POST ${COMPANIES} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`);
+    socket.write(`POST ${COMPANIES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n`);
     expect(await failure).toMatchObject({ code: 'ECONNRESET' });
   });
 
@@ -147,7 +147,9 @@ describe('connections', () => {
     void failure.then(() => {
       reset = true;
     });
-    socket.write(`POST ${COMPANIES} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(400)}`);
+    socket.write(
+      `POST ${COMPANIES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(400)}`,
+    );
     await expect.poll(() => sandbox.ledger()).toHaveLength(1);
     await sleep(20); // the server has the first part by now: nothing may happen
     expect(reset).toBe(false);
@@ -166,7 +168,7 @@ describe('connections', () => {
   test('requests that do not wait for the reply before theirs are answered in order', async ({ sandbox }) => {
     sandbox.faults.add('drip:first=1,on=lookup,for=0.03');
     const socket = connect(Number(new URL(sandbox.lookupUrl).port), '127.0.0.1');
-    const head = `Host: x\r\nAuthorization: Token ${sandbox.token}\r\n`;
+    const head = `Host: localhost\r\nAuthorization: Token ${sandbox.token}\r\n`;
     const path = `${LOOKUPS}embeds`;
     socket.write(
       `GET ${path} HTTP/1.1\r\n${head}\r\nGET /nowhere HTTP/1.1\r\nConnection: close\r\n${head}\r\n`,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chance } from '../../src/sandbox/chance.js';
 import type { When } from '../../src/sandbox/fault-spec.js';
 import { createFaultPlan, strikes } from '../../src/sandbox/faults.js';
-import type { Fate } from '../../src/sandbox/timeline.js';
+import type { SimulatedOutcome } from '../../src/sandbox/timeline.js';
 
 const firstTwelve = Array.from({ length: 12 }, (_, i) => i + 1);
 const noFailures = (): number => 0;
@@ -73,22 +73,22 @@ describe('a plan', () => {
   it('keeps faults of jobs apart from those of answers', () => {
     const plan = planned('fail-job:nth=2', 'hang:nth=1');
     expect(plan.strike('submit')?.kind).toBe('hang');
-    expect([plan.fate(5), plan.fate(5), plan.fate(5)].map((fate) => fate.type)).toEqual([
+    expect([plan.outcome(5), plan.outcome(5), plan.outcome(5)].map((outcome) => outcome.type)).toEqual([
       'completed',
       'failed',
       'completed',
     ]);
   });
 
-  it.each<[string, Fate]>([
+  it.each<[string, SimulatedOutcome]>([
     ['fail-job:nth=1', { type: 'failed' }],
     ['stuck-job:nth=1', { type: 'stuck', status: 'processing' }],
     ['stuck-job:nth=1,status=paused', { type: 'stuck', status: 'paused' }],
     ['unknown-status:nth=1', { type: 'detour', status: 'reindexing' }],
     ['short-job:nth=1,rows=2', { type: 'short', rows: 2 }],
     ['short-job:nth=1,rows=99', { type: 'short', rows: 5 }],
-  ])('%s decides a job', (spec, fate) => {
-    expect(planned(spec).fate(5)).toEqual(fate);
+  ])('%s decides a job', (spec, outcome) => {
+    expect(planned(spec).outcome(5)).toEqual(outcome);
   });
 
   it('starts again, is listed and cleared', () => {
@@ -106,8 +106,9 @@ describe('a plan', () => {
   it('fails jobs at a rate, and never without one', () => {
     const rate = (share: number): number => {
       const plan = createFaultPlan(3, () => share);
-      return Array.from({ length: 2_000 }, () => plan.fate(1)).filter((fate) => fate.type === 'failed')
-        .length;
+      return Array.from({ length: 2_000 }, () => plan.outcome(1)).filter(
+        (outcome) => outcome.type === 'failed',
+      ).length;
     };
     expect(rate(0)).toBe(0);
     expect(rate(1)).toBe(2_000);

@@ -51,7 +51,7 @@ export const COMPANY = '/v1/companies/identify';
 export const USERS = '/v1/users/bulk_identify';
 export const LOOKUPS = '/api/v1/analytics/exports/lookups/';
 
-export const authorised = (sandbox: Sandbox): Record<string, string> => ({
+export const authorized = (sandbox: Sandbox): Record<string, string> => ({
   authorization: `Token ${sandbox.token}`,
 });
 
@@ -62,13 +62,13 @@ export function post(
   value: unknown,
   options: Send & { to?: string } = {},
 ): Promise<Reply> {
-  const headers = { ...authorised(sandbox), 'content-type': 'application/json', ...options.headers };
+  const headers = { ...authorized(sandbox), 'content-type': 'application/json', ...options.headers };
   const body = typeof value === 'string' ? value : JSON.stringify(value);
   return send((options.to ?? sandbox.url) + path, { method: 'POST', body, ...options, headers });
 }
 
 export function get(sandbox: Sandbox, url: string, options: Send = {}): Promise<Reply> {
-  return send(url, { ...options, headers: { ...authorised(sandbox), ...options.headers } });
+  return send(url, { ...options, headers: { ...authorized(sandbox), ...options.headers } });
 }
 
 /** `n` companies with one key each. */

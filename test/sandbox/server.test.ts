@@ -8,7 +8,7 @@ import { UsageError } from '../../src/engine/errors.js';
 import { startSandbox } from '../../src/sandbox/index.js';
 import { ManualClock, test } from '../support/sandbox.js';
 import { checkReply } from '../support/wire-checks.js';
-import { authorised, COMPANIES, COMPANY, companies, get, LOOKUPS, post, send, USERS } from './http.js';
+import { authorized, COMPANIES, COMPANY, companies, get, LOOKUPS, post, send, USERS } from './http.js';
 
 const JOB = '/v1/background_jobs/x';
 const EMBEDS = `${LOOKUPS}embeds`;
@@ -53,22 +53,22 @@ describe('refusals, all with the spec’s error body', () => {
   }
   const cases: Case[] = [
     { name: 'no Authorization', status: 401, headers: { authorization: '' }, says: 'Authorization' },
-    { name: 'Bearer', status: 401, headers: { authorization: 'Bearer KEY' }, says: 'the word Token' },
-    { name: 'the bare key', status: 401, headers: { authorization: 'KEY' }, says: 'the word Token' },
+    { name: 'Bearer', status: 401, headers: { authorization: 'Bearer KEY' }, says: 'must be "Token"' },
+    { name: 'the bare key', status: 401, headers: { authorization: 'KEY' }, says: 'must be "Token"' },
     {
       name: 'token in small letters',
       status: 401,
       headers: { authorization: 'token KEY' },
-      says: 'the word Token',
+      says: 'must be "Token"',
     },
-    { name: 'two spaces', status: 401, headers: { authorization: 'Token  KEY' }, says: 'the word Token' },
-    { name: 'no key', status: 401, headers: { authorization: 'Token ' }, says: 'the word Token' },
-    { name: 'another key', status: 401, headers: { authorization: 'Token KEZ' }, says: 'not known' },
+    { name: 'two spaces', status: 401, headers: { authorization: 'Token  KEY' }, says: 'must be "Token"' },
+    { name: 'no key', status: 401, headers: { authorization: 'Token ' }, says: 'must be "Token"' },
+    { name: 'another key', status: 401, headers: { authorization: 'Token KEZ' }, says: 'unknown API key' },
     {
       name: 'a key that begins like ours',
       status: 401,
       headers: { authorization: 'Token KEYS' },
-      says: 'not known',
+      says: 'unknown API key',
     },
     {
       name: 'a wrong key at a job',
@@ -76,9 +76,9 @@ describe('refusals, all with the spec’s error body', () => {
       path: JOB,
       method: 'GET',
       headers: { authorization: 'Token K' },
-      says: 'not known',
+      says: 'unknown API key',
     },
-    { name: 'a job that is not there', status: 404, path: JOB, method: 'GET', says: 'no job has the id x' },
+    { name: 'a job that is not there', status: 404, path: JOB, method: 'GET', says: 'job x not found' },
     { name: 'a path that is not there', status: 404, path: '/v1/users/identify', says: 'no operation' },
     { name: 'GET for POST', status: 405, method: 'GET', says: 'takes POST' },
     {
@@ -134,7 +134,7 @@ describe('refusals, all with the spec’s error body', () => {
         method === 'GET' ? undefined : typeof body === 'string' ? body : JSON.stringify(body ?? companies(1));
       const reply = await send(sandbox.url + path, {
         method,
-        headers: { ...authorised(sandbox), 'content-type': 'application/json', ...headers },
+        headers: { ...authorized(sandbox), 'content-type': 'application/json', ...headers },
         ...(content === undefined ? {} : { body: content }),
       });
       expect(reply.status).toBe(status);
@@ -177,7 +177,7 @@ describe('what is taken', () => {
     const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
     const reply = await send(sandbox.url + COMPANIES, {
       method: 'POST',
-      headers: { ...authorised(sandbox), ...given },
+      headers: { ...authorized(sandbox), ...given },
       body: JSON.stringify(companies(1)),
     });
     expect(reply.status).toBe(202);
@@ -321,7 +321,7 @@ describe('the ledger', () => {
 });
 
 describe('start and stop', () => {
-  test('a port that is taken is named, with the mend, and nothing stays open', async ({ sandbox }) => {
+  test('a port that is taken is named, with the hint, and nothing stays open', async ({ sandbox }) => {
     const port = Number(new URL(sandbox.url).port);
     const failed = await startSandbox({ ports: { eu: port } }).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(UsageError);

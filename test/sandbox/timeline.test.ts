@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { appliedRows, type Fate, jobAt, jobDuration, jobEnd } from '../../src/sandbox/timeline.js';
+import {
+  appliedRows,
+  jobAt,
+  jobDuration,
+  jobEnd,
+  type SimulatedOutcome,
+} from '../../src/sandbox/timeline.js';
 
 const ACCEPTED = 1_000_000;
-const plan = (fate: Fate, rows = 100, durationMs = 1_000) => ({
+const plan = (outcome: SimulatedOutcome, rows = 100, durationMs = 1_000) => ({
   acceptedAt: ACCEPTED,
   durationMs,
   rows,
-  fate,
+  outcome,
 });
 
 describe('duration', () => {
@@ -22,7 +28,7 @@ describe('duration', () => {
 });
 
 describe('state at a share of the time', () => {
-  const cases: [string, Fate, [ms: number, status: string, completed: number][]][] = [
+  const cases: [string, SimulatedOutcome, [ms: number, status: string, completed: number][]][] = [
     [
       'a job that completes',
       { type: 'completed' },
@@ -96,9 +102,9 @@ describe('state at a share of the time', () => {
       ],
     ],
   ];
-  it.each(cases)('%s', (_, fate, moments) => {
+  it.each(cases)('%s', (_, outcome, moments) => {
     const seen = moments.map(([ms]) => {
-      const { status, completedRows } = jobAt(plan(fate), ACCEPTED + ms);
+      const { status, completedRows } = jobAt(plan(outcome), ACCEPTED + ms);
       return [ms, status, completedRows];
     });
     expect(seen).toEqual(moments);
@@ -116,13 +122,13 @@ describe('state at a share of the time', () => {
   });
 });
 
-it.each<[Fate, number | null, number]>([
+it.each<[SimulatedOutcome, number | null, number]>([
   [{ type: 'completed' }, ACCEPTED + 1_000, 100],
   [{ type: 'detour', status: 'x' }, ACCEPTED + 1_000, 100],
   [{ type: 'failed' }, ACCEPTED + 900, 0],
   [{ type: 'stuck', status: 'queued' }, null, 0],
   [{ type: 'short', rows: 1 }, ACCEPTED + 1_000, 99],
   [{ type: 'short', rows: 500 }, ACCEPTED + 1_000, 0],
-])('%j ends at %s and applies %i rows', (fate, end, rows) => {
-  expect([jobEnd(plan(fate)), appliedRows(plan(fate))]).toEqual([end, rows]);
+])('%j ends at %s and applies %i rows', (outcome, end, rows) => {
+  expect([jobEnd(plan(outcome)), appliedRows(plan(outcome))]).toEqual([end, rows]);
 });

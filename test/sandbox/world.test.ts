@@ -7,7 +7,7 @@ import { StateError } from '../../src/engine/errors.js';
 import { readBulk } from '../../src/sandbox/body.js';
 import { DEFAULT_LOOKUPS } from '../../src/sandbox/lookups.js';
 import { openStore } from '../../src/sandbox/store.js';
-import type { Fate } from '../../src/sandbox/timeline.js';
+import type { SimulatedOutcome } from '../../src/sandbox/timeline.js';
 import type { Kind, Region } from '../../src/sandbox/types.js';
 import { type Arrival, createWorld, type World } from '../../src/sandbox/world.js';
 import { ManualClock } from '../support/sandbox.js';
@@ -29,7 +29,7 @@ function makeWorld(dataDir: string | null = null, clock = new ManualClock()) {
     items: object[],
     {
       region = 'default' as Region,
-      fate = { type: 'completed' } as Fate,
+      outcome = { type: 'completed' } as SimulatedOutcome,
       rowsPerSecond = 2_000,
       oneAtATime = false,
     } = {},
@@ -37,7 +37,7 @@ function makeWorld(dataDir: string | null = null, clock = new ManualClock()) {
     const json = JSON.stringify({ [kind]: items });
     const reading = readBulk(kind, Buffer.from(json));
     if (!reading.ok) throw new Error('the test sent nonsense');
-    const rules = { rowsPerSecond, oneAtATime, fate: () => fate };
+    const rules = { rowsPerSecond, oneAtATime, outcome: () => outcome };
     return world.submit(arrival(region, json), kind, reading.value, rules);
   };
   const company = (id: string, metadata: object, region: Region = 'default') =>
@@ -93,9 +93,9 @@ describe('profiles', () => {
   it('are not touched by a failed or stuck job, nor by the rows that a short one lost', () => {
     const { world, clock, submit } = makeWorld();
     const both = [{ user_id: 'a' }, { user_id: 'b' }];
-    submit('users', both, { fate: { type: 'failed' }, region: 'eu' });
-    submit('users', both, { fate: { type: 'stuck', status: 'queued' }, region: 'eu' });
-    submit('users', both, { fate: { type: 'short', rows: 1 } });
+    submit('users', both, { outcome: { type: 'failed' }, region: 'eu' });
+    submit('users', both, { outcome: { type: 'stuck', status: 'queued' }, region: 'eu' });
+    submit('users', both, { outcome: { type: 'short', rows: 1 } });
     clock.advance(10_000);
     const held = (id: string, region: Region): boolean => world.profile('users', id, region) !== undefined;
     expect([held('a', 'eu'), held('a', 'default'), held('b', 'default')]).toEqual([false, true, false]);
@@ -170,7 +170,7 @@ describe('jobs', () => {
     company('c', {});
     clock.advance(300);
     expect(
-      idOf(submit('users', [{ user_id: 'u' }], { ...one, fate: { type: 'stuck', status: 'queued' } })),
+      idOf(submit('users', [{ user_id: 'u' }], { ...one, outcome: { type: 'stuck', status: 'queued' } })),
     ).toMatch(/-4$/);
     clock.advance(1e9);
     expect(submit('users', [{ user_id: 'u' }], one)).toBe('busy');
@@ -186,7 +186,7 @@ describe('lookups', () => {
         .map(({ key, data_type }) => `${key}:${data_type}`);
     submit('users', [{ user_id: 'u', metadata: { plan: 'a', age: 3 } }]);
     submit('users', [{ user_id: 'u', metadata: { age: 3.5, vip: true } }], { region: 'eu' });
-    submit('users', [{ user_id: 'u', metadata: { lost: 1 } }], { fate: { type: 'failed' } });
+    submit('users', [{ user_id: 'u', metadata: { lost: 1 } }], { outcome: { type: 'failed' } });
     submit('companies', [{ company_id: 'c', metadata: { industry: 'x' } }]);
     expect(imported()).toEqual([]);
     clock.advance(300);
@@ -268,7 +268,7 @@ describe('data', () => {
     expect(world.profile('users', 'u', 'default')?.metadata).toEqual({ a: 1 });
   });
 
-  it('of another version, or no database at all, are refused with the mend', () => {
+  it('of another version, or no database at all, are refused with the hint', () => {
     const other = folder();
     const db = new DatabaseSync(join(other, 'sandbox.db'));
     db.exec('PRAGMA user_version = 99');

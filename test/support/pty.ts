@@ -20,8 +20,8 @@ export interface TerminalOptions {
 export interface Terminal {
   /** Lines of the screen, without blanks at their ends and without empty lines at the end. */
   screen(): Promise<string[]>;
-  /** The same with its colours, as SGR sequences. */
-  coloured(): Promise<string[]>;
+  /** The same with its colors, as SGR sequences. */
+  colored(): Promise<string[]>;
   /** The screen with all that has scrolled off it; lines that the terminal broke are whole. */
   scrollback(): Promise<string[]>;
   /** Waits until the screen is as it should be, and gives it; fails with the screen as it was last. */
@@ -74,7 +74,7 @@ export async function openTerminal(command: readonly string[], options: Terminal
     return lines;
   };
   const screen = (): Promise<string[]> => capture();
-  const coloured = (): Promise<string[]> => capture('-e');
+  const colored = (): Promise<string[]> => capture('-e');
   const until: Terminal['until'] = async (what, found) => {
     const end = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -86,7 +86,7 @@ export async function openTerminal(command: readonly string[], options: Terminal
   };
   return {
     screen,
-    coloured,
+    colored,
     scrollback: () => capture('-J', '-S', '-'),
     until,
     press: async (...keys) => void (await tmux('send-keys', ...keys)),

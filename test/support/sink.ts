@@ -30,5 +30,5 @@ export function sink(terminal: { columns?: number; rows?: number } = {}): Sink {
   });
 }
 
-/** Text without colour and cursor movements. */
+/** Text without color and cursor movements. */
 export const bare = (text: string): string => text.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '');

@@ -7,7 +7,7 @@ import type { Flags } from '../options/index.js';
 
 export type { Flags };
 
-/** An exit code that stands for several things, and which of them it is. */
+/** An exit code with several meanings, and the one that applies. */
 export interface Ending {
   exit: ExitCode;
   message: string;
@@ -15,29 +15,38 @@ export interface Ending {
 
 /**
  * Makes a commander action of two parts: `options` turns words and flags into a validated object (throws
- * `UsageError`), `run` does the work, prints, and gives the exit code. Errors travel up to `main`.
+ * `UsageError`), `run` does the work, prints, and returns the exit code. Errors travel up to `main`.
  */
 export type Wire = <O>(
   options: (args: readonly string[], flags: Flags, context: Context) => O | Promise<O>,
   run: (options: O, context: Context) => Promise<ExitCode | Ending>,
 ) => (...commanderArguments: unknown[]) => Promise<void>;
 
-/** A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions. */
+/**
+ * A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions.
+ * `commands` are all there are, for one that tells of the others.
+ */
 export interface CommandModule {
-  define(command: Command, wire: Wire, all: Commands): void;
+  define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void;
 }
 
 export interface CommandEntry {
   name: string;
   summary: string;
+  /** Loads the command's file. */
   load(): Promise<CommandModule>;
 }
 
-/** All commands, for those that tell of the others. */
-export interface Commands {
-  readonly list: readonly CommandEntry[];
-  /** Declares what the root knows by name only: its arguments, options, examples and subcommands. */
-  declare(entry: CommandEntry, command: Command, wire: Wire): Promise<void>;
+/** Declares a command: its arguments, examples and subcommands, and the options that the table gives each of them. */
+export async function declare(
+  entry: CommandEntry,
+  command: Command,
+  wire: Wire,
+  commands: readonly CommandEntry[],
+): Promise<void> {
+  const [{ define }, { declareOptions }] = await Promise.all([entry.load(), import('../options/index.js')]);
+  define(command, wire, commands);
+  declareOptions(command);
 }
 
 /** Adds the `Examples:` section that every command has. Each line is run by a test. */
@@ -45,11 +54,11 @@ export function examples(command: Command, lines: readonly string[]): Command {
   return command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
 }
 
-/** For a command that only heads others: alone, or with a word that is none of them, it names them instead of failing without a word. */
-export function headOnly(command: Command, wire: Wire): Command {
+/** For a command that only groups subcommands: without a valid one, it lists them. */
+export function requireSubcommand(command: Command, wire: Wire): Command {
   const reject = ([word]: readonly string[]): never => {
     const names = command.commands.map((child) => child.name());
-    const all = `one of ${names.join(', ')}`;
+    const all = `available subcommands: ${names.join(', ')}`;
     if (word === undefined) throw new UsageError(`${command.name()} needs a subcommand`, { hint: all });
     const like = nearest(word, names);
     throw new UsageError(`unknown command "${command.name()} ${word}"`, {

@@ -1,4 +1,4 @@
-/** `profiles completion <shell>`: a script for the shell, and the hidden command that it asks at each Tab. */
+/** `profiles completion <shell>`: a script for the shell, and the hidden command that it calls at each Tab. */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
@@ -6,13 +6,13 @@ import type { Context } from '../context.js';
 import { spelled } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { type Commands, examples, type Wire } from './command.js';
+import { type CommandEntry, declare, examples, type Wire } from './command.js';
 import { splitLine } from './completion/line.js';
 import { locate } from './completion/position.js';
 import { machineSources } from './completion/sources.js';
 import { SHELLS, type Shell, type Suggestion, type Suggestions, suggest } from './completion/suggest.js';
 
-export function define(command: Command, wire: Wire, all: Commands): void {
+export function define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void {
   command.argument('<shell>', SHELLS.join(', '));
   command
     .helpCommand(false)
@@ -20,7 +20,7 @@ export function define(command: Command, wire: Wire, all: Commands): void {
     .addHelpText(
       'after',
       `
-Load it in the shell's start file:
+Load it in your shell's startup file:
   bash        source <(profiles completion bash)        in ~/.bashrc
   zsh         source <(profiles completion zsh)         in ~/.zshrc, after compinit
   fish        profiles completion fish | source         in ~/.config/fish/config.fish
@@ -31,12 +31,12 @@ Load it in the shell's start file:
 
   const complete = command
     .command('complete', { hidden: true })
-    .description('what could be typed next: a value, a tab, its description; then : and a directive')
+    .description('print completions: a value, a tab, its description; then : and a directive')
     .argument('[words...]', 'after --: the words typed so far, the last one unfinished');
   complete.action(
     wire(
       (words, { line }) => (typeof line === 'string' ? splitLine(line).slice(1) : [...words]),
-      (words, context) => answer(command.parent ?? command, words, all, context),
+      (words, context) => answer(command.parent ?? command, commands, words, context),
     ),
   );
 }
@@ -46,8 +46,8 @@ function shellOf(word: string): Shell {
   const shell = SHELLS.find((known) => known === word);
   if (shell) return shell;
   const like = nearest(word, SHELLS);
-  throw new UsageError(`there is no completion for "${word}"`, {
-    hint: like ? `did you mean "${like}"?` : `shells: ${SHELLS.join(', ')}`,
+  throw new UsageError(`unknown shell "${word}"`, {
+    hint: like ? `did you mean "${like}"?` : `available shells: ${SHELLS.join(', ')}`,
   });
 }
 
@@ -62,16 +62,16 @@ async function print(shell: Shell, { stdout, flags }: Context): Promise<ExitCode
 /** Bits of a directive, as cobra's and tab's scripts read them. */
 const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
 
-/** Never fails: at a Tab there is nobody to tell. */
+/** Never fails: completion has nowhere to report an error. */
 async function answer(
   root: Command,
+  commands: readonly CommandEntry[],
   words: readonly string[],
-  all: Commands,
   context: Context,
 ): Promise<ExitCode> {
   let found: Suggestions = { values: [], files: true, open: false, ordered: false };
   try {
-    found = await complete(root, words, all, context);
+    found = await complete(root, commands, words, context);
   } catch {
     // Nothing is offered, and the shell completes file names.
   }
@@ -86,17 +86,17 @@ async function answer(
 
 async function complete(
   root: Command,
+  commands: readonly CommandEntry[],
   words: readonly string[],
-  all: Commands,
   context: Context,
 ): Promise<Suggestions> {
   const unwired: Wire = () => async () => {};
   const at = await locate(root, words, async (command) => {
-    const entry = all.list.find(({ name }) => name === command.name());
+    const entry = commands.find(({ name }) => name === command.name());
     // The command that runs has been declared already.
-    if (entry && command.name() !== 'completion') await all.declare(entry, command, unwired);
+    if (entry && command.name() !== 'completion') await declare(entry, command, unwired, commands);
   });
-  // What the line says about places holds for what is looked up too.
+  // `--config` and `--state-dir` on the line apply to the lookup too.
   for (const name of ['config', 'stateDir'] as const) {
     const value = at.flags.get(spelled(name))?.at(-1);
     if (value !== undefined) context.flags[name] = value;

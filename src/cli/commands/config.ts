@@ -5,29 +5,24 @@ import { Exit, type ExitCode } from '../../engine/errors.js';
 import type { Context } from '../context.js';
 import { writeJson, writeLine } from '../output/write.js';
 import { configLocation } from '../settings/index.js';
-import { examples, headOnly, type Wire } from './command.js';
+import { examples, requireSubcommand, type Wire } from './command.js';
 import { init } from './config/init.js';
 import { list } from './config/list.js';
 import { get, set, setOptions, unset } from './config/values.js';
 import { readListing } from './listing.js';
 
 export function define(command: Command, wire: Wire): void {
-  examples(headOnly(command, wire), [
+  examples(requireSubcommand(command, wire), [
     'profiles config init',
     'profiles config list',
     'profiles config set region eu',
   ]);
 
-  examples(
-    command
-      .command('init')
-      .description('write the config file: asks at a terminal, else reads flags and stdin'),
-    [
-      'profiles config init',
-      'profiles config init --region eu --base-url https://api.example.com --lookup-base-url https://lookups.example.com --token-file token.txt',
-      'profiles config init --account staging --region sandbox',
-    ],
-  ).action(
+  examples(command.command('init').description('write the config file, from prompts, flags and stdin'), [
+    'profiles config init',
+    'profiles config init --region eu --base-url https://api.example.com --lookup-base-url https://lookups.example.com --token-file token.txt',
+    'profiles config init --account staging --region sandbox',
+  ]).action(
     wire(
       () => ({}),
       (_, context) => init(context),
@@ -42,7 +37,7 @@ export function define(command: Command, wire: Wire): void {
   examples(
     command
       .command('get')
-      .description('print one value of the file; of a token its last four characters')
+      .description('print one value; of a token, only the last four characters')
       .argument('<key>', 'such as region or regions.eu.base_url'),
     ['profiles config get region', 'profiles config get region --json'],
   ).action(wire(([key]) => key!, get));
@@ -50,9 +45,9 @@ export function define(command: Command, wire: Wire): void {
   examples(
     command
       .command('set')
-      .description('set one value; a token is asked for, or read from stdin')
+      .description('set one value; prompts for a token, or reads it from stdin')
       .argument('<key>', 'such as region or import.chunk_size')
-      .argument('[value]', 'its value; never a token'),
+      .argument('[value]', 'the new value; leave it out for a token'),
     [
       'profiles config set region eu',
       'profiles config set regions.eu.base_url https://api.example.com',

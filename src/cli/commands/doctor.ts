@@ -1,9 +1,9 @@
-/** `profiles doctor`: what is in order, what is not, and what mends it; a line each (contract §1). */
+/** `profiles doctor`: what is in order, what is not, and how to fix it; a line each (contract §1). */
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { Context } from '../context.js';
 import { safeLine } from '../output/safe.js';
-import { type Style, stylesFor, usesColour } from '../output/style.js';
+import { type Style, stylesFor, usesColor } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
@@ -25,14 +25,14 @@ async function run(_: object, context: Context): Promise<ExitCode> {
     if (!context.flags.json) await writeOut(context.stdout, line(finding, context));
   }
   if (context.flags.json) {
-    const checks = findings.map(({ check, status, message, mend }) => ({ check, status, message, mend }));
+    const checks = findings.map(({ check, status, message, hint }) => ({ check, status, message, hint }));
     const status = ['fail', 'warn', 'ok'].find((s) => findings.some((finding) => finding.status === s));
     await writeJson(context.stdout, JSON.stringify({ status, checks }, null, 2));
   }
   return worst(findings);
 }
 
-/** From what needs nothing to what needs the rest: a check that cannot be made is left out. */
+/** In order of dependency: a check whose prerequisites failed is skipped. */
 async function* diagnose(context: Context): AsyncGenerator<Finding> {
   yield checkNode(context.nodeVersion);
   const config = await checkConfig(context);
@@ -56,7 +56,7 @@ async function* diagnose(context: Context): AsyncGenerator<Finding> {
 /** The same, with a spinner while the next one takes its time. */
 async function* waited(findings: AsyncGenerator<Finding>, context: Context): AsyncGenerator<Finding> {
   for (;;) {
-    const next = await whileWaiting('asking the service', context, () => findings.next());
+    const next = await whileWaiting('checking the service', context, () => findings.next());
     if (next.done) return;
     yield next.value;
   }
@@ -66,15 +66,15 @@ const WIDTH = 'lookup_base_url'.length;
 /** Below its status, where a terminal has no room for all in one line. */
 const INDENT = ' '.repeat('fail  '.length);
 
-/** One line; at a terminal that is too narrow for it, the mend stands below, ready to be copied. */
-function line({ check, status, message, mend }: Finding, { stdout, env, flags }: Context): string {
-  const styles = stylesFor(usesColour(stdout, env, flags));
+/** One line; at a terminal that is too narrow for it, the hint is on a line of its own, ready to copy. */
+function line({ check, status, message, hint }: Finding, { stdout, env, flags }: Context): string {
+  const styles = stylesFor(usesColor(stdout, env, flags));
   const style: Style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];
   const head = `${style(status.padEnd(4))}  ${check.padEnd(WIDTH)}  `;
-  const inOneLine = mend?.replace(/(:?)\n/g, (_, colon) => (colon ? ': ' : '; '));
-  const what = safeLine(inOneLine === undefined ? message : `${message} | mend: ${inOneLine}`);
+  const inOneLine = hint?.replace(/(:?)\n/g, (_, colon) => (colon ? ': ' : '; '));
+  const what = safeLine(inOneLine === undefined ? message : `${message} | hint: ${inOneLine}`);
   const room = (terminalWidth(stdout) ?? Number.POSITIVE_INFINITY) - INDENT.length - WIDTH - 2;
   if (what.length < room) return `${head}${what}\n`;
-  const mends = mend?.split('\n').map((text) => `${INDENT}${safeLine(text)}\n`) ?? [];
-  return `${head}${safeLine(message)}\n${mends.join('')}`;
+  const hints = hint?.split('\n').map((text) => `${INDENT}${safeLine(text)}\n`) ?? [];
+  return `${head}${safeLine(message)}\n${hints.join('')}`;
 }

@@ -1,13 +1,13 @@
-/** `profiles help [command or topic]`: the same as `--help`, and texts about what no command owns. */
+/** `profiles help [command or topic]`: the same as `--help`, and topics that belong to no single command. */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { type Commands, examples, type Wire } from './command.js';
+import { type CommandEntry, declare, examples, type Wire } from './command.js';
 import { TOPICS, twoColumns } from './topics.js';
 
-export function define(command: Command, wire: Wire, all: Commands): void {
+export function define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void {
   // Words are not declared as arguments: the root's list of commands would show them for this one alone.
   command.usage('[command or topic]').allowExcessArguments();
   const rows = TOPICS.map(({ name, summary }) => [name, summary] as const);
@@ -16,43 +16,47 @@ export function define(command: Command, wire: Wire, all: Commands): void {
   command.action(
     wire(
       (words) => [...words],
-      (words, context) => run(command.parent ?? command, words, all, context),
+      (words, context) => run(command.parent ?? command, commands, words, context),
     ),
   );
 }
 
 async function run(
   root: Command,
+  commands: readonly CommandEntry[],
   words: readonly string[],
-  all: Commands,
   context: Context,
 ): Promise<ExitCode> {
-  const text = await textAbout(root, words, all);
+  const text = await textAbout(root, commands, words);
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify({ help: text }));
   else await writeOut(context.stdout, `${text}\n`);
   return Exit.done;
 }
 
-/** A topic goes before a command of its name: `profiles config --help` shows the command. @throws UsageError */
-async function textAbout(root: Command, words: readonly string[], all: Commands): Promise<string> {
+/** A topic wins over a command with its name: `profiles config --help` shows the command. @throws UsageError */
+async function textAbout(
+  root: Command,
+  commands: readonly CommandEntry[],
+  words: readonly string[],
+): Promise<string> {
   const topic = words.length === 1 ? TOPICS.find(({ name }) => name === words[0]) : undefined;
   if (topic) return topic.text();
   let command = root;
   for (const word of words) {
     const child = command.commands.find((candidate) => candidate.name() === word);
     if (!child) throw unknown(command, word, words);
-    await known(root, child, all);
+    await known(root, child, commands);
     command = child;
   }
   return helpOf(command);
 }
 
 /** The root knows its commands by name only, until one is asked for. */
-async function known(root: Command, command: Command, all: Commands): Promise<void> {
-  const entry = all.list.find(({ name }) => name === command.name());
+async function known(root: Command, command: Command, commands: readonly CommandEntry[]): Promise<void> {
+  const entry = commands.find(({ name }) => name === command.name());
   const unwired: Wire = () => async () => {};
   if (command.parent !== root || !entry || entry.name === 'help') return;
-  await all.declare(entry, command, unwired);
+  await declare(entry, command, unwired, commands);
 }
 
 function unknown(command: Command, word: string, words: readonly string[]): UsageError {
@@ -60,12 +64,12 @@ function unknown(command: Command, word: string, words: readonly string[]): Usag
   const names = command.commands.map((child) => child.name());
   const all = before.length === 0 ? [...names, ...TOPICS.map(({ name }) => name)] : names;
   const like = nearest(word, all);
-  return new UsageError(`there is no help about "${[...before, word].join(' ')}"`, {
+  return new UsageError(`no help for "${[...before, word].join(' ')}"`, {
     hint: like
       ? `did you mean "${['profiles help', ...before, like].join(' ')}"?`
       : all.length > 0
-        ? `known: ${all.join(', ')}`
-        : `profiles help ${before.join(' ')} tells all there is`,
+        ? `available: ${all.join(', ')}`
+        : `see profiles help ${before.join(' ')}`,
   });
 }
 

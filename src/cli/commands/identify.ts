@@ -7,11 +7,11 @@ import { inexactNumber, jsonOfCell, writtenAgain } from '../../engine/read/index
 import type { Context } from '../context.js';
 import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING, WAITING } from '../options/index.js';
 import { fieldsText } from '../output/record-text.js';
-import { stylesFor, usesColour } from '../output/style.js';
+import { stylesFor, usesColor } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { examples, type Flags, headOnly, type Wire } from './command.js';
-import { interruptible } from './interruptible.js';
+import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
+import { stopOnSignal } from './stop-on-signal.js';
 
 interface Options {
   profile: Profile;
@@ -20,7 +20,7 @@ interface Options {
 }
 
 export function define(command: Command, wire: Wire): void {
-  examples(headOnly(command, wire), [
+  examples(requireSubcommand(command, wire), [
     'profiles identify company c-100 --set plan=gold --region sandbox',
     'profiles identify user u-7 --company c-100 --set seats=3 --region sandbox',
   ]);
@@ -69,7 +69,7 @@ function metadataOf({ metadata: json, set = [] }: Given<typeof IDENTIFY & Pick<t
       const text = writtenAgain(value);
       if (text === null) {
         throw new UsageError(`--metadata: ${key} is nested too deeply`, {
-          hint: 'make it flatter, or give it as text',
+          hint: 'make it flatter, or pass it as text',
         });
       }
       metadata.set(key, text);
@@ -85,13 +85,12 @@ function jsonObject(text: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw wrong('this is not JSON');
+    throw wrong('not valid JSON');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw wrong('this is not a JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('not a JSON object');
   const inexact = inexactNumber(text);
   if (inexact !== null) {
-    throw new UsageError(`--metadata: the number ${inexact} cannot be kept exactly`, {
+    throw new UsageError(`--metadata: the number ${inexact} cannot be represented exactly`, {
       hint: `quote it: "${inexact}"`,
     });
   }
@@ -109,7 +108,7 @@ async function run({ profile, wait, waitTimeoutMs }: Options, context: Context):
   };
   const { importDefaults } = await context.settings();
   const result = await whileWaiting(`sending ${profile.id}`, context, () =>
-    interruptible(context, (stop) =>
+    stopOnSignal(context, (stop) =>
       identify(profile, deps, {
         stop,
         wait,
@@ -131,7 +130,7 @@ async function print(result: Awaited<ReturnType<typeof identify>>, context: Cont
       stdout,
       fieldsText(
         result.job ?? { [result.id_field]: result.id, status: result.status },
-        stylesFor(usesColour(stdout, env, flags)),
+        stylesFor(usesColor(stdout, env, flags)),
       ),
     );
 }

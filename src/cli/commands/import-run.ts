@@ -28,12 +28,12 @@ export type Form = 'text' | 'json' | 'ndjson';
 /** @throws UsageError for two forms at once */
 export function formOf(flags: Flags): Form {
   if (flags.json && flags.ndjson) {
-    throw new UsageError('--json and --ndjson exclude each other', { hint: 'choose one of them' });
+    throw new UsageError('--json and --ndjson cannot be combined', { hint: 'choose one of them' });
   }
   return flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
 }
 
-/** What an import is told, flags over the config file's `import.*`. @throws UsageError ConfigError */
+/** The options of an import: flags over the config file's `import.*`. @throws UsageError ConfigError */
 export async function importOptions(
   paths: readonly string[],
   flags: Flags,
@@ -47,12 +47,12 @@ export async function importOptions(
     { ...importDefaults, ...flags },
   );
   if (options.full && flags.resume) {
-    throw new UsageError('--full sends everything again, so there is nothing to --resume', {
+    throw new UsageError('--full and --resume cannot be combined: --full sends everything again', {
       hint: 'choose one of them',
     });
   }
   if (flags.changedOnly && options.full) {
-    throw new UsageError('--changed-only and --full exclude each other', { hint: 'choose one of them' });
+    throw new UsageError('--changed-only and --full cannot be combined', { hint: 'choose one of them' });
   }
   // A flag wins over the config file's import.changed_only.
   const changedOnly = options.changedOnly && !options.full;
@@ -80,8 +80,8 @@ function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, fla
 
 function rejectsPath(path: string | undefined, paths: readonly string[]): string | null {
   if (path !== undefined && paths.length > 1) {
-    throw new UsageError('--rejects names one file, and there are several inputs', {
-      hint: 'leave it out: each input gets a rejects file of its own name',
+    throw new UsageError('--rejects takes one file, but there are several inputs', {
+      hint: 'leave it out: each input then gets its own rejects file',
     });
   }
   return path ?? null;
@@ -93,7 +93,7 @@ export async function runAndReport(
   earlier: StoredRun | null,
   form: Form,
   context: Context,
-  /** Of a resumed run: its own, which another token may stand in for. */
+  /** Of a resumed run: its own, even if another token is used now. */
   scope: Scope | null = null,
 ): Promise<ExitCode | Ending> {
   const output = new AbortController();
@@ -112,7 +112,7 @@ export async function runAndReport(
         continue;
       }
       const { failure, exit } = next.value;
-      // A failed job outranks a wait that timed out (contract §7); the summary has told of both.
+      // A failed job outranks a wait that timed out (contract §7); the summary shows both.
       if (failure && exit !== Exit.jobFailed) throw failure;
       const lost = reporter.lost();
       if (lost) throw lost;
@@ -130,7 +130,7 @@ async function importDeps(
 ): Promise<ImportDeps> {
   const settings = await context.settings();
   if (!options.dryRun && !settings.embedded) {
-    requireToken(settings); // told before a long plan, not after it
+    requireToken(settings); // fails before a long plan, not after it
     requireBaseUrl(settings);
   }
   const known =

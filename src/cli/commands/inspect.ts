@@ -1,11 +1,11 @@
-/** `profiles inspect <file...>`: what an import would see of its files (contract §1). Nothing is sent or kept. */
+/** `profiles inspect <file...>`: what an import would read from its files (contract §1). Sends and stores nothing. */
 import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { envelopeBytes, type Rejection } from '../../engine/model.js';
-import { count } from '../../engine/numbers.js';
+import { count, grouped } from '../../engine/numbers.js';
 import type { ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
@@ -22,14 +22,14 @@ import type { Context } from '../context.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
-import { usesColour } from '../output/style.js';
+import { usesColor } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
-import { interruptible } from './interruptible.js';
 import { readingOptions } from './reading.js';
+import { stopOnSignal } from './stop-on-signal.js';
 
 /** Rejected rows that are shown at a terminal (contract §3 "Result"). */
 const SHOWN = 10;
@@ -62,8 +62,8 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
   const files = context.platform === 'win32' ? await expandGlobs(paths, context.cwd) : paths;
   const writeMapping = given(INSPECT, flags).writeMapping ?? null;
   if (writeMapping !== null && files.length > 1) {
-    throw new UsageError('--write-mapping is of one input, and there are several', {
-      hint: 'inspect them one by one',
+    throw new UsageError('--write-mapping takes one input, but there are several', {
+      hint: 'inspect one file at a time',
     });
   }
   return {
@@ -79,7 +79,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
   for (const path of how.reading.paths) {
     inspected.push(
       await whileWaiting(`reading ${safeLine(path)}`, context, () =>
-        interruptible(context, (signal) => inspect(path, how, context, signal)),
+        stopOnSignal(context, (signal) => inspect(path, how, context, signal)),
       ),
     );
   }
@@ -87,14 +87,14 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
     await writeJson(stdout, JSON.stringify({ files: inspected.map(documentOf) }, null, 2));
   } else {
     const { filesText } = await import('../output/plan-text.js');
-    const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
+    const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
     await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
   }
   for (const { opened, scan, duplicates, rejected } of inspected) {
     for (const warning of scan.warnings) context.warn(safeLine(`${opened.path}: ${warningText(warning)}`));
     if (duplicates > 0) {
-      const rows = duplicates === 1 ? '1 row whose' : `${duplicates} rows whose`;
-      context.warn(safeLine(`${opened.path}: ${rows} identifier stood earlier`));
+      const rows = duplicates === 1 ? '1 row repeats' : `${grouped(duplicates)} rows repeat`;
+      context.warn(safeLine(`${opened.path}: ${rows} an earlier identifier`));
     }
     if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
   }
@@ -156,21 +156,21 @@ function rejections(rejected: readonly Rejection[], total: number): string {
   return shown.map((line) => `${safeLine(line)}\n`).join('');
 }
 
-/** A file that exists is somebody's work: it is never overwritten. */
+/** Never overwrites a file: it may hold somebody's work. */
 async function save(path: string, { opened, scan }: Inspected, context: Context): Promise<void> {
   try {
     await writeFile(resolve(context.cwd, path), mappingDraft(opened, scan), { flag: 'wx' });
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     throw new UsageError(
-      `--write-mapping: ${path} ${exists ? 'exists already' : `cannot be written: ${(error as Error).message}`}`,
-      { hint: exists ? 'name another file, or remove this one' : undefined, cause: error },
+      `--write-mapping: ${path} ${exists ? 'already exists' : `cannot be written: ${(error as Error).message}`}`,
+      { hint: exists ? 'choose another file, or remove this one' : undefined, cause: error },
     );
   }
   if (!context.flags.quiet) {
     await writeOut(
       context.stderr,
-      `${safeLine(path)} is written; use it with --mapping ${safeLine(shellWord(path))}\n`,
+      `wrote ${safeLine(path)}; use it with --mapping ${safeLine(shellWord(path))}\n`,
     );
   }
 }

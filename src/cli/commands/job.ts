@@ -10,14 +10,14 @@ import { createDisplay, lineWidth } from '../output/display.js';
 import { JobBoard } from '../output/job-board.js';
 import { recordText } from '../output/record-text.js';
 import { safeLine } from '../output/safe.js';
-import { stylesFor, usesColour } from '../output/style.js';
+import { stylesFor, usesColor } from '../output/style.js';
 import { progressMode } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
-import { interruptible } from './interruptible.js';
-import { remember } from './remember.js';
+import { saveJobs } from './save-jobs.js';
+import { stopOnSignal } from './stop-on-signal.js';
 
 /** A job as it is named on the command line; `host` where that was a URL. */
 interface JobName {
@@ -35,7 +35,7 @@ interface Options {
 const TIMING = { interval: WAITING.interval, waitTimeout: WAITING.waitTimeout };
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<id...>', 'job ids, or full URLs of jobs');
+  command.argument('<id...>', 'job ids or job URLs');
   examples(command, [
     'profiles job urn:profiles:job:default/712b5eea-1 --region sandbox',
     'profiles job urn:profiles:job:default/712b5eea-1 urn:profiles:job:default/712b5eea-2 --watch --region sandbox',
@@ -47,7 +47,7 @@ export function define(command: Command, wire: Wire): void {
 function options(words: readonly string[], flags: Flags): Options {
   for (const name of Object.keys(TIMING)) {
     if (flags[name] === undefined || flags.watch) continue;
-    throw new UsageError(`${spelled(name)} has no meaning without --watch`, { hint: 'add --watch' });
+    throw new UsageError(`${spelled(name)} has no effect without --watch`, { hint: 'add --watch' });
   }
   const jobs = new Map(words.map(readJobName).map((job) => [job.id, job]));
   return {
@@ -64,7 +64,7 @@ const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
  * as it is). Any other text is an id, for the spec lets ids be URIs. @throws UsageError for an id that would name another path
  */
 export function readJobName(word: string): JobName {
-  // Read from the text, not from a parsed path: a URL parser has climbed the dots before we could refuse them.
+  // Read from the text, not from a parsed path: a URL parser resolves `..` before we could refuse it.
   const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
   const id = encoded === undefined ? word : decoded(encoded, word);
   if (id === '' || id === '.' || id === '..') {
@@ -77,7 +77,7 @@ function decoded(encoded: string, word: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw new UsageError(`"${word}" is not a well-formed URL`, { hint: 'give the job id alone' });
+    throw new UsageError(`"${word}" is not a valid URL`, { hint: 'pass only the job id' });
   }
 }
 
@@ -87,16 +87,16 @@ async function run({ jobs, watch, ...timing }: Options, context: Context): Promi
   for (const { host } of jobs) {
     if (host !== null && host !== ours) {
       throw new UsageError(`that job is on ${host}, but the host in use is ${ours}`, {
-        hint: 'choose its --region or --account, or give the job id alone',
+        hint: 'choose its --region or --account, or pass only the job id',
       });
     }
   }
   const ids = jobs.map(({ id }) => id);
   if (watch) return follow(ids, timing, client, context);
   const records = await whileWaiting('reading', context, () =>
-    interruptible(context, (signal) => Promise.all(ids.map((id) => client.job(id, signal)))),
+    stopOnSignal(context, (signal) => Promise.all(ids.map((id) => client.job(id, signal)))),
   );
-  await remember(context, records);
+  await saveJobs(context, records);
   await print(records, ids.length, context);
   return Exit.done;
 }
@@ -108,17 +108,17 @@ async function follow(
   context: Context,
 ): Promise<ExitCode> {
   const { clock, stderr, env, flags } = context;
-  const styles = stylesFor(usesColour(stderr, env, flags));
+  const styles = stylesFor(usesColor(stderr, env, flags));
   const board = new JobBoard(clock, styles);
   const display = createDisplay(board, { stream: stderr, mode: progressMode(stderr, env, flags), clock });
   const records = new Map<string, Job>();
   const deadlineMs = waitTimeoutMs === null ? null : clock.monotonic() + waitTimeoutMs;
   const watching = async (signal: AbortSignal): Promise<void> => {
     for await (const seen of watchJobs(client, ids, { clock, signal, intervalMs, deadlineMs })) {
-      if (seen.missing) continue; // without a grace a missing job is an error
+      if (seen.missing) continue; // without a grace period a missing job is an error
       records.set(seen.job_id, seen.job);
-      await remember(context, [seen.job]);
-      const ended = board.see(seen.job, lineWidth(stderr));
+      await saveJobs(context, [seen.job]);
+      const ended = board.update(seen.job, lineWidth(stderr));
       if (ended !== undefined) display.finished(ended);
       // The first round comes in one by one; a plain line about one of many would say little, and be the only one for 5 s.
       if (records.size === ids.length) await display.changed();
@@ -126,7 +126,7 @@ async function follow(
   };
   try {
     const goOn = `profiles job ${ids.map(shellWord).join(' ')} --watch`;
-    await interruptible(context, watching, `the jobs go on; ${goOn}`);
+    await stopOnSignal(context, watching, `the jobs continue; follow them with: ${goOn}`);
   } catch (error) {
     display.close();
     if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), ids.length, context);
@@ -151,6 +151,6 @@ async function print(records: readonly Job[], asked: number, { stdout, env, flag
     if (document) await writeJson(stdout, JSON.stringify(document, null, 2));
     return;
   }
-  const styles = stylesFor(usesColour(stdout, env, flags));
+  const styles = stylesFor(usesColor(stdout, env, flags));
   await writeOut(stdout, records.map((job) => recordText(job, styles)).join('\n'));
 }

@@ -10,9 +10,9 @@ import type { Context } from '../context.js';
 import type { ListRecord } from '../output/cell.js';
 import { whileWaiting } from '../output/waiting.js';
 import { examples, type Flags, type Wire } from './command.js';
-import { interruptible } from './interruptible.js';
 import { type Listing, printListing, readListing } from './listing.js';
-import { remember } from './remember.js';
+import { saveJobs } from './save-jobs.js';
+import { stopOnSignal } from './stop-on-signal.js';
 
 const FIELDS = [
   'job_id',
@@ -57,7 +57,7 @@ async function run({ refresh, listing }: Options, context: Context): Promise<Exi
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'job_id',
-      empty: 'this machine knows no jobs',
+      empty: 'no jobs yet',
       styles: {
         status: (status) => (status === 'completed' ? 'green' : status === 'failed' ? 'red' : 'yellow'),
       },
@@ -84,20 +84,20 @@ function recordOf(job: KnownJob): ListRecord {
   };
 }
 
-/** Asks about unfinished jobs of the account and host in use; no token may be shown to another. */
+/** Asks about unfinished jobs of the account and host in use; a token is never sent to another host. */
 async function look(known: readonly KnownJob[], context: Context): Promise<void> {
   const unfinished = known.filter((job) => !isFinal(job.status));
   if (unfinished.length === 0) return;
   const client = await context.client();
   const here = await context.scope();
   const open = unfinished.filter((job) => sameScope(job.scope, here));
-  await whileWaiting(`asking about ${count(open.length, 'job')}`, context, () =>
-    interruptible(context, async (signal) => {
+  await whileWaiting(`checking ${count(open.length, 'job')}`, context, () =>
+    stopOnSignal(context, async (signal) => {
       for (const { job_id } of open) {
         const job = await client
           .job(job_id, signal)
           .catch((error: unknown) => missing(error, job_id, context));
-        if (job) await remember(context, [job]);
+        if (job) await saveJobs(context, [job]);
       }
     }),
   );
@@ -105,8 +105,6 @@ async function look(known: readonly KnownJob[], context: Context): Promise<void>
 
 function missing(error: unknown, id: string, context: Context): Job | null {
   if (!(error instanceof ServiceError && error.status === 404)) throw error;
-  context.warn(
-    `job ${id}: the service does not know it any more; if its rows are missing there, import them again`,
-  );
+  context.warn(`job ${id}: not found at the service; if its rows are missing there, import them again`);
   return null;
 }

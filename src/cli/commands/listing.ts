@@ -1,12 +1,13 @@
 /** What every command that lists records has in common: the records that are asked for, and the four forms of its result. */
 import { UsageError } from '../../engine/errors.js';
+import { count } from '../../engine/numbers.js';
 import type { Context } from '../context.js';
 import { given, LISTING } from '../options/index.js';
 import { cellText, type ListRecord } from '../output/cell.js';
 import { toCsv, toNdjson } from '../output/csv.js';
 import { safeLine } from '../output/safe.js';
 import { type Selection, select, selectsAll } from '../output/select.js';
-import { type Styles, usesColour } from '../output/style.js';
+import { type Styles, usesColor } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { writeJson, writeOut } from '../output/write.js';
 import type { Flags } from './command.js';
@@ -24,7 +25,7 @@ export function readListing(flags: Flags): Listing {
   if (sort !== undefined) selection.sort = { key: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
   const forms = (['json', 'csv', 'ndjson'] as const).filter((form) => flags[form] === true);
   if (forms.length > 1) {
-    throw new UsageError(`${forms.map((form) => `--${form}`).join(' and ')} exclude each other`, {
+    throw new UsageError(`${forms.map((form) => `--${form}`).join(' and ')} cannot be combined`, {
       hint: 'choose one of them',
     });
   }
@@ -43,7 +44,7 @@ export interface RecordList {
   source?: string;
   /** Said on stderr when there is no record at all. */
   empty: string;
-  /** Colours of a field's values. */
+  /** Colors of a field's values. */
   styles?: Readonly<Record<string, (text: string) => keyof Styles | undefined>>;
 }
 
@@ -61,7 +62,7 @@ export async function printListing(
   const chosen = select(list.records, selection, list.fields);
   if (chosen.records.length === 0 && !flags.quiet) {
     const total = list.records.length;
-    await writeOut(stderr, `${total === 0 ? list.empty : `none of ${total} records matches`}\n`);
+    await writeOut(stderr, `${total === 0 ? list.empty : `no matches among ${count(total, 'record')}`}\n`);
   }
   if (form === 'json') await writeJson(stdout, JSON.stringify(chosen.records, null, 2));
   else if (form === 'ndjson') await writeOut(stdout, forTerminal(toNdjson(chosen.records), context));
@@ -87,7 +88,7 @@ async function printTable(
     return { header: field, align, whole: field === list.id, ...(style ? { style } : {}) } as const;
   });
   const rows = records.map((record) => shown.map((field) => cellText(record[field])));
-  const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
+  const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
   if (selection.columns) {
     await writeOut(stdout, renderTable(heads, rows, form));
     return;
@@ -95,10 +96,13 @@ async function printTable(
   const { text, leftOut } = renderFitting(heads, rows, form);
   await writeOut(stdout, text);
   if (leftOut.length === 0 || flags.quiet) return;
-  await writeOut(stderr, `no room for ${safeLine(leftOut.join(', '))}; --columns chooses\n`);
+  await writeOut(
+    stderr,
+    `hidden to fit the terminal: ${safeLine(leftOut.join(', '))}; choose with --columns\n`,
+  );
 }
 
-/** A pipe gets the data as they are; a terminal gets nothing that it could obey. */
+/** A pipe gets the data unchanged; a terminal gets no control sequences. */
 function forTerminal(text: string, { stdout }: Context): string {
   return stdout.isTTY ? text.split('\n').map(safeLine).join('\n') : text;
 }

@@ -6,8 +6,8 @@ import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
 import type { Context } from '../context.js';
 import { whileWaiting } from '../output/waiting.js';
 import { examples, type Flags, type Wire } from './command.js';
-import { interruptible } from './interruptible.js';
 import { type Listing, printListing, readListing } from './listing.js';
+import { stopOnSignal } from './stop-on-signal.js';
 
 /** Fields of each list's records, in the spec's order. */
 const FIELDS = {
@@ -38,8 +38,8 @@ function options([word = '']: readonly string[], flags: Flags): Options {
   const list = LOOKUP_LISTS.find((name) => name === word.replaceAll('-', '_'));
   if (!list) {
     const like = nearest(word, NAMES);
-    throw new UsageError(`there is no list "${word}"`, {
-      hint: like ? `did you mean "profiles lookups ${like}"?` : `lists: ${NAMES.join(', ')}`,
+    throw new UsageError(`unknown list "${word}"`, {
+      hint: like ? `did you mean "profiles lookups ${like}"?` : `available lists: ${NAMES.join(', ')}`,
     });
   }
   return { list, listing: readListing(flags) };
@@ -49,7 +49,7 @@ async function run({ list, listing }: Options, context: Context): Promise<ExitCo
   const client = await context.client();
   const name = list.replace('_', ' ');
   const { text, records } = await whileWaiting(`reading ${name}`, context, () =>
-    interruptible(context, (signal) => client.lookup(list, signal)),
+    stopOnSignal(context, (signal) => client.lookup(list, signal)),
   );
   await printListing(
     { records, fields: FIELDS[list], source: text, empty: `the service has no ${name}` },

@@ -22,7 +22,7 @@ interface Options {
 const TIMING = { interval: WAITING.interval, waitTimeout: WAITING.waitTimeout };
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('[run]', 'a run id; default: the newest unfinished one');
+  command.argument('[run]', 'run id (default: the newest unfinished run)');
   examples(command, ['profiles resume', 'profiles resume 20261120-101500-x7k2 --json']);
   command.action(wire(options, run));
 }
@@ -43,7 +43,7 @@ async function run(
   const { importDefaults } = await there.settings();
   const options = {
     ...kept,
-    // How long to wait is of a session, not of the run: one that waited too briefly must be able to go on.
+    // The wait timeout belongs to the session, not to the run: a run whose wait timed out must be able to continue.
     waitTimeoutMs: waitTimeoutMs ?? engineValues(TIMING, importDefaults).waitTimeoutMs,
     intervalMs: intervalMs ?? kept.intervalMs,
     resume: false,
@@ -58,7 +58,7 @@ function choose(runs: readonly StoredRun[], id: string | undefined): StoredRun {
   if (id === undefined) {
     const newest = runs.find((run) => !run.finished);
     if (newest) return newest;
-    throw new UsageError('there is no unfinished import to resume', { hint: 'profiles runs lists all' });
+    throw new UsageError('no unfinished import to resume', { hint: 'profiles runs lists all imports' });
   }
   const found = runs.find((run) => run.run === id);
   if (!found) {
@@ -66,17 +66,17 @@ function choose(runs: readonly StoredRun[], id: string | undefined): StoredRun {
       id,
       runs.map((run) => run.run),
     );
-    throw new UsageError(`this machine knows no run "${id}"`, {
-      hint: like ? `did you mean ${like}?` : 'profiles runs lists all',
+    throw new UsageError(`run "${id}" not found`, {
+      hint: like ? `did you mean ${like}?` : 'profiles runs lists all imports',
     });
   }
   if (!found.finished) return found;
   throw new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`, {
-    hint: `import the file anew: profiles import ${found.paths.map(shellWord).join(' ')}`,
+    hint: `import again: profiles import ${found.paths.map(shellWord).join(' ')}`,
   });
 }
 
-/** A run goes on where it began: its region and account stand in for flags that were not given. */
+/** A run continues where it started: its region and account replace flags that were not given. */
 async function contextOf(run: StoredRun, context: Context): Promise<Context> {
   const settings = await context.settings();
   const { region, account } = context.flags;
@@ -94,7 +94,7 @@ function checkService(run: StoredRun, here: Scope): void {
   if (!sameService(here, run.scope)) {
     throw new UsageError(
       `run ${run.run} went to ${run.scope.base_url} (region ${run.scope.region}), not to ${here.base_url} (region ${here.region})`,
-      { hint: 'resume with the region and host it began with' },
+      { hint: 'resume with the region and host it started with' },
     );
   }
   if (sameScope(here, run.scope)) return;
@@ -103,6 +103,6 @@ function checkService(run: StoredRun, here: Scope): void {
   throw new UsageError(`run ${run.run} belongs to another account`, {
     hint: run.named_account
       ? `resume with --account ${run.named_account}`
-      : 'resume with the token it began with',
+      : 'resume with the token it started with',
   });
 }

@@ -10,7 +10,7 @@ import { resumeCommand, summaryWords } from '../messages.js';
 import { given, RUNS } from '../options/index.js';
 import type { ListRecord } from '../output/cell.js';
 import { fieldsText } from '../output/record-text.js';
-import { stylesFor, usesColour } from '../output/style.js';
+import { stylesFor, usesColor } from '../output/style.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
@@ -35,7 +35,7 @@ const TABLE_FIELDS = ['run', 'status', 'files', 'read', 'submitted', 'region', '
 type Options = { do: 'list'; listing: Listing } | { do: 'show' | 'forget'; run: string };
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('[run]', 'a run id: show it in detail');
+  command.argument('[run]', 'run id, to show one run in detail');
   examples(command, [
     'profiles runs',
     'profiles runs --filter status=stopped --json',
@@ -48,7 +48,9 @@ export function define(command: Command, wire: Wire): void {
 function options([run]: readonly string[], flags: Flags): Options {
   const { forget } = given(RUNS, flags);
   if (forget !== undefined && run !== undefined) {
-    throw new UsageError('--forget names its run itself', { hint: `profiles runs --forget ${forget}` });
+    throw new UsageError('--forget takes the run id as its value', {
+      hint: `profiles runs --forget ${forget}`,
+    });
   }
   if (forget !== undefined) return { do: 'forget', run: forget };
   return run === undefined ? { do: 'list', listing: readListing(flags) } : { do: 'show', run };
@@ -63,7 +65,7 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'run',
-      empty: 'this machine knows no imports',
+      empty: 'no imports yet',
     };
     await printListing(list, options.listing, context);
     return Exit.done;
@@ -81,8 +83,8 @@ function find(runs: readonly StoredRun[], id: string): StoredRun {
     id,
     runs.map((run) => run.run),
   );
-  throw new UsageError(`this machine knows no run "${id}"`, {
-    hint: like ? `did you mean ${like}?` : 'profiles runs lists all',
+  throw new UsageError(`run "${id}" not found`, {
+    hint: like ? `did you mean ${like}?` : 'profiles runs lists all imports',
   });
 }
 
@@ -123,7 +125,7 @@ async function show(run: StoredRun, state: State, { stdout, env, flags }: Contex
     await writeJson(stdout, JSON.stringify(detail, null, 2));
     return;
   }
-  const styles = stylesFor(usesColour(stdout, env, flags));
+  const styles = stylesFor(usesColor(stdout, env, flags));
   await writeOut(stdout, fieldsText(recordOf(run), styles));
   for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {
     const { path } = run.inputs[request.input]!;

@@ -3,12 +3,13 @@ import type { Command } from 'commander';
 import { FAULT_HELP } from '../../sandbox/fault-spec.js';
 import { examples, type Wire } from './command.js';
 import { dataFolder } from './sandbox/data-folder.js';
+import { list, listOptions } from './sandbox/list.js';
 import { reset } from './sandbox/reset.js';
 import { serve, serveOptions } from './sandbox/serve.js';
 import { show, showOptions } from './sandbox/show.js';
 
 export function define(command: Command, wire: Wire): void {
-  command.allowExcessArguments(); // a mistyped subcommand is told apart by its action
+  command.allowExcessArguments(); // the action reports a mistyped subcommand
   examples(command, [
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0',
     'profiles sandbox --port 0 --lookup-port 0 --eu-port 0 --memory --fault 503:first=3,retry-after=2 --fault reset-after:p=0.1',
@@ -16,15 +17,25 @@ export function define(command: Command, wire: Wire): void {
   command.addHelpText('after', `\n${FAULT_HELP}`);
   command.action(wire(serveOptions, serve));
 
+  const listed = command
+    .command('list')
+    .description('list companies or users')
+    .argument('<kind>', 'companies or users');
+  examples(listed, [
+    'profiles sandbox list companies --search berlin --sort -updated --limit 20',
+    'profiles sandbox list users --region-of eu --csv',
+  ]);
+  listed.action(wire(listOptions, list));
+
   const shown = command
     .command('show')
-    .description('print what it holds of one company or user')
+    .description('show one company or user')
     .argument('<kind>', 'company or user')
     .argument('<id>', 'its identifier');
   examples(shown, ['profiles sandbox show company acme-001', 'profiles sandbox show user u-1001 --json']);
   shown.action(wire(showOptions, show));
 
-  const erased = command.command('reset').description('erase all profiles and jobs that it holds');
+  const erased = command.command('reset').description('erase all profiles and jobs');
   examples(erased, ['profiles sandbox reset', 'profiles sandbox reset --json']);
   erased.action(wire((_, flags, context) => dataFolder(flags, context), reset));
 }

@@ -1,13 +1,13 @@
-/** `profiles state`: what is remembered, whether it is whole, and a copy of it. Each subcommand's work is in `state/`. */
+/** `profiles state`: what it holds, whether it is damaged, and a backup of it. Each subcommand's work is in `state/`. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { examples, headOnly, type Wire } from './command.js';
+import { examples, requireSubcommand, type Wire } from './command.js';
 import { backup } from './state/backup.js';
 import { check } from './state/check.js';
 import { info } from './state/info.js';
 
 export function define(command: Command, wire: Wire): void {
-  examples(headOnly(command, wire), [
+  examples(requireSubcommand(command, wire), [
     'profiles state info',
     'profiles state check',
     'profiles state backup state-backup.db',
@@ -16,7 +16,7 @@ export function define(command: Command, wire: Wire): void {
   examples(
     command
       .command('info')
-      .description('show which state is in use, what it holds, how old that is, and who holds its locks'),
+      .description('show which state is in use, what it holds, its age, and who holds its locks'),
     ['profiles state info', 'profiles state info --json'],
   ).action(
     wire(
@@ -25,10 +25,10 @@ export function define(command: Command, wire: Wire): void {
     ),
   );
 
-  examples(
-    command.command('check').description('check that the database is whole and that its records agree'),
-    ['profiles state check', 'profiles state check --json'],
-  ).action(
+  examples(command.command('check').description('check the database for damage and inconsistent records'), [
+    'profiles state check',
+    'profiles state check --json',
+  ]).action(
     wire(
       () => ({}),
       (_, context) => check(context),
@@ -38,8 +38,8 @@ export function define(command: Command, wire: Wire): void {
   examples(
     command
       .command('backup')
-      .description('copy the database as it stands at one moment, also while imports run')
-      .argument('<file>', 'a new file; to restore it, put it into an empty directory as state.db'),
+      .description('back up the database, even while imports run')
+      .argument('<file>', 'new file to write; to restore it, copy it into an empty directory as state.db'),
     ['profiles state backup state-backup.db', 'profiles state backup state-backup.db --json'],
   ).action(wire(([file], _, context) => resolve(context.cwd, file!), backup));
 }

@@ -1,4 +1,4 @@
-/** Help about what no single command owns: exit codes, environment, config file (contract §2, §7). */
+/** Help topics that belong to no single command: exit codes, environment, config file (contract §2, §7). */
 import { Exit } from '../../engine/errors.js';
 import { OPTIONS } from '../options/index.js';
 import { KEYS, sentence } from '../settings/keys.js';
@@ -16,8 +16,8 @@ export const MEANING: Record<keyof typeof Exit, string> = {
   unexpected: 'unexpected failure',
   usage: 'usage, config or input that cannot be read',
   waiting: 'waiting timed out (--wait-timeout); the jobs continue',
-  unauthorised: 'there is no token, or it was refused',
-  rejected: 'some rows were rejected, or are short in a job',
+  unauthorised: 'no token, or the service refused it',
+  rejected: 'some rows were rejected, or a job completed fewer rows than it was sent',
   service: 'the service or the network failed after retries; continue with profiles resume',
   jobFailed: 'a job failed',
   busy: 'another import of this account and kind is running',
@@ -33,7 +33,7 @@ function exitCodes(): string {
 
 ${twoColumns(rows)}
 
-${paragraph(`Where several apply, the first of 4, 6, 7, 3, 5 is given. With --json, the last line of
+${paragraph(`When several apply, the first of 4, 6, 7, 3, 5 is used. With --json, the last line of
 stderr is the error: {"error":{"code","message","hint","status","request_id"}}.`)}
 
 In a script:
@@ -47,14 +47,14 @@ In a script:
 }
 
 export const USUAL = [
-  ['NO_COLOR, FORCE_COLOR', 'no color at all; color in a pipe too. --no-color goes before both'],
+  ['NO_COLOR, FORCE_COLOR', 'turn color off, or on even in a pipe; --no-color overrides both'],
   ['CI, GITHUB_ACTIONS', 'plain progress; annotations and a step summary in GitHub Actions'],
-  ['GITHUB_STEP_SUMMARY', 'the file that the step summary is added to'],
-  ['GITHUB_WORKSPACE', 'the folder that paths in annotations count from'],
-  ['TERM', 'dumb: no animation and no control sequence'],
-  ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'proxies. Loopback never goes through one'],
-  ['NODE_EXTRA_CA_CERTS', 'a file with certificates to trust besides the built-in ones'],
-  ['XDG_CONFIG_HOME, XDG_STATE_HOME', 'where the config file and the state are by default'],
+  ['GITHUB_STEP_SUMMARY', 'file to append the step summary to'],
+  ['GITHUB_WORKSPACE', 'folder that paths in annotations are relative to'],
+  ['TERM', 'dumb turns off animation and control sequences'],
+  ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'proxies; never used for loopback'],
+  ['NODE_EXTRA_CA_CERTS', 'file of additional certificates to trust'],
+  ['XDG_CONFIG_HOME, XDG_STATE_HOME', 'base folders of the config file and the state'],
   ['APPDATA, LOCALAPPDATA', 'the same on Windows'],
 ] as const;
 
@@ -63,42 +63,42 @@ function environment(): string {
 
 ${twoColumns(OPTIONS.filter(({ env }) => env).map(({ env = '', summary }) => [env, summary] as const))}
 
-Usual ones that are supported:
+Standard variables that are supported:
 
 ${twoColumns(USUAL)}
 
-${paragraph(`A flag goes before the environment, the environment before the config file. A variable that is
-set to nothing counts as absent. A region or account chosen by a flag brings its own hosts:
-PROFILES_BASE_URL and PROFILES_LOOKUP_BASE_URL are then ignored, with a warning; with --account
-PROFILES_TOKEN too. profiles config list shows what is in effect, and from where.`)}`;
+${paragraph(`A flag overrides the environment, and the environment overrides the config file. An empty variable
+counts as not set. A region or account chosen by a flag brings its own hosts: PROFILES_BASE_URL and
+PROFILES_LOOKUP_BASE_URL are then ignored, with a warning; with --account, PROFILES_TOKEN is ignored
+too. profiles config list shows each value and where it came from.`)}`;
 }
 
 function config(): string {
   const rows = KEYS.map((option) => [option.config, sentence(option)] as const);
   return `Config file
 
-${paragraph(`It is JSON, at --config, else $PROFILES_CONFIG, else $XDG_CONFIG_HOME/profiles/config.json
+${paragraph(`A JSON file: --config, else $PROFILES_CONFIG, else $XDG_CONFIG_HOME/profiles/config.json
 (~/.config/profiles/config.json; on Windows %APPDATA%\\profiles\\config.json). It is written with
-mode 0600; one that holds a token and that others can read is refused.`)}
+mode 0600. A file that holds a token and that other users can read is refused.`)}
 
 ${twoColumns([...rows, ['accounts.<name>.<key>', 'Any of these for one account, chosen by --account, PROFILES_ACCOUNT or the key account.']])}
 
-${paragraph(`A flag goes before the environment, the environment before the file, an account's key before
-the one at the top. The token at the top is not used for a named account. The region sandbox
-needs no key at all.`)}
+${paragraph(`A flag overrides the environment, the environment overrides the file, and an account's key
+overrides the one at the top. The token at the top is not used for a named account. The region
+sandbox needs no keys.`)}
 
-  profiles config init                 write it, asking at a terminal
+  profiles config init                 create it by answering questions
   profiles config list                 each value, and where it came from
-  profiles config set token < file     a token never stands on the command line
+  profiles config set token < file     never put a token on the command line
   profiles config set regions.eu.base_url https://api.example.com
 
-profiles config --help shows all its commands.`;
+profiles config --help lists its commands.`;
 }
 
 export const TOPICS: readonly Topic[] = [
   { name: 'exit-codes', summary: 'what each exit code means', text: exitCodes },
-  { name: 'environment', summary: 'the variables that are read', text: environment },
-  { name: 'config', summary: 'the config file: its place, its keys, and what goes before it', text: config },
+  { name: 'environment', summary: 'environment variables', text: environment },
+  { name: 'config', summary: 'where the config file is, its keys, and what overrides them', text: config },
 ];
 
 const WIDTH = 80;
@@ -106,7 +106,7 @@ const WIDTH = 80;
 /** A text as lines; the line breaks that it has count as spaces. */
 const paragraph = (text: string): string => wrap(text.replace(/\s+/g, ' ').trim(), WIDTH).join('\n');
 
-/** Terms on the left, padded to the longest; a long description goes on below itself. */
+/** Terms on the left, padded to the longest; a long description wraps below itself. */
 export function twoColumns(rows: readonly (readonly [term: string, text: string])[]): string {
   const left = Math.max(...rows.map(([term]) => term.length)) + 2;
   const indent = `\n${' '.repeat(left + 2)}`;

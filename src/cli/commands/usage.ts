@@ -17,7 +17,7 @@ export function usageError(error: CommanderError, command: Command): UsageError 
       });
     }
     case 'commander.optionMissingArgument':
-      return new UsageError(`option ${quoted(/'(.+)'/)} needs its value`, { hint: help });
+      return new UsageError(`option ${quoted(/'(.+)'/)} needs a value`, { hint: help });
     case 'commander.unknownOption': {
       const like = /^\(Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
       return new UsageError(`unknown option ${quoted(/'(.*)'/)}`, {
@@ -38,7 +38,7 @@ function tooMany(command: Command, help: string): UsageError {
       ? ['no arguments', help]
       : [allowed === 1 ? '1 argument' : `${allowed} arguments`, usageOf(command)];
   const given = args.length === 1 ? `"${args[0]}" was given` : `${args.length} were given`;
-  return new UsageError(`${nameOf(command).replace(/^profiles /, '')} takes ${taken}, and ${given}`, {
+  return new UsageError(`${nameOf(command).replace(/^profiles /, '')} takes ${taken}, but ${given}`, {
     hint,
   });
 }

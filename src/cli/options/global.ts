@@ -28,38 +28,38 @@ export const GLOBAL = {
   },
   baseUrl: {
     type: URL_TYPE,
-    summary: 'host of bulk and job operations',
+    summary: 'host for imports and jobs',
     env: 'PROFILES_BASE_URL',
     config: 'regions.<name>.base_url',
   },
   lookupBaseUrl: {
     type: URL_TYPE,
-    summary: 'host of lookup lists',
+    summary: 'host for lookup lists',
     env: 'PROFILES_LOOKUP_BASE_URL',
     config: 'regions.<name>.lookup_base_url',
   },
   tokenFile: { type: path('path'), summary: 'read the API key from a file' },
   stateDir: {
     type: path('folder'),
-    summary: 'keep runs, jobs and the sandbox here; in CI, cache this folder',
+    summary: 'keep runs, jobs and sandbox data here; in CI, cache this folder',
     otherwise: '~/.local/state/profiles',
     env: 'PROFILES_STATE_DIR',
   },
-  timeout: { ...engineNumber('timeoutMs'), summary: 'stop a request that takes longer' },
+  timeout: { ...engineNumber('timeoutMs'), summary: 'give up on a request after this time' },
   json: { type: FLAG, summary: 'print the result as JSON' },
   quiet: { type: FLAG, summary: 'print errors and requested data only' },
   debug: { type: FLAG, summary: 'log requests to stderr, without token or body' },
   color: { type: FLAG, negated: true, summary: 'print without color' },
-  input: { type: FLAG, negated: true, summary: 'never ask' },
+  input: { type: FLAG, negated: true, summary: 'never prompt' },
 } as const satisfies Table;
 
-/** Commander has these of its own: it is told their names and texts. */
+/** Built into commander, which gets their names and texts from here. */
 export const BUILT_IN = {
   version: { type: FLAG, summary: 'print the version' },
   help: { type: FLAG, short: 'h', summary: 'show help' },
 } as const satisfies Table;
 
-/** What no flag says: a token on a command line would show in `ps` and in the shell history. */
+/** Settings without a flag: a token on a command line would be visible in `ps` and in the shell history. */
 export const FLAGLESS = {
   token: { type: text('token'), summary: 'API key', env: 'PROFILES_TOKEN', config: 'token', flag: false },
   progress: {
@@ -71,7 +71,7 @@ export const FLAGLESS = {
   },
   allowHttp: {
     type: text('hosts'),
-    summary: 'hosts that http:// may be used for besides loopback, separated by commas',
+    summary: 'hosts besides loopback that may use http://, separated by commas',
     env: 'PROFILES_ALLOW_HTTP',
     flag: false,
   },

@@ -15,14 +15,14 @@ export const READING = {
   },
   id: {
     type: COLUMN,
-    summary: 'the column of the identifier',
+    summary: 'column of the identifier',
     otherwise: 'user_id or company_id',
     complete: 'columns',
     sets: 'id',
   },
   companyId: {
     type: COLUMN,
-    summary: "the column of a user's company",
+    summary: "column of a user's company",
     otherwise: 'company_id',
     complete: 'columns',
     sets: 'companyId',
@@ -36,7 +36,7 @@ export const READING = {
   delimiter: {
     // One printable ASCII character but the quote; or a tab, in one of three ways.
     type: text('char', { pattern: /^([ !#-~\t]|tab|\\t)$/, form: 'must be one ASCII character, or tab' }),
-    summary: 'what separates the cells of a CSV: one character, or tab',
+    summary: 'delimiter of a CSV: one character, or tab',
     otherwise: 'detected',
     config: 'import.delimiter',
     sets: 'delimiter',
@@ -50,12 +50,12 @@ export const READING = {
   },
   maxCell: {
     ...engineNumber('maxCellBytes'),
-    summary: 'longest cell that is accepted; a CSV header may have 4MiB',
+    summary: 'longest cell to accept; a CSV header may be up to 4MiB',
     config: 'import.max_cell',
   },
 } as const satisfies Table;
 
-/** What becomes of columns and values. */
+/** How columns and values are mapped. */
 export const COLUMNS = {
   map: {
     type: pair('column=key'),
@@ -97,7 +97,7 @@ export const COLUMNS = {
   mapping: { type: path('file'), summary: 'read these options from a JSON file' },
 } as const satisfies Table;
 
-/** What is sent, and in which portions. */
+/** What is sent, and how it is split into requests. */
 export const SENDING = {
   dryRun: { type: FLAG, default: false, summary: 'show the plan, send nothing', sets: 'dryRun' },
   checkProperties: {
@@ -116,10 +116,15 @@ export const SENDING = {
   },
   refreshAfter: {
     ...engineNumber('refreshAfterMs'),
-    summary: 'with --changed-only: send again what was completed longer ago',
+    summary: 'with --changed-only: also send rows completed longer ago than this',
     config: 'import.refresh_after',
   },
-  full: { type: FLAG, default: false, summary: 'forget what was sent, and send everything', sets: 'full' },
+  full: {
+    type: FLAG,
+    default: false,
+    summary: 'forget what was sent before, and send everything',
+    sets: 'full',
+  },
   resume: {
     type: FLAG,
     default: false,
@@ -138,7 +143,7 @@ export const SENDING = {
   },
   concurrency: {
     ...engineNumber('concurrency'),
-    summary: 'unfinished jobs at a time',
+    summary: 'how many jobs may be unfinished at a time',
     config: 'import.concurrency',
   },
 } as const satisfies Table;
@@ -149,13 +154,13 @@ export const WAITING = {
     type: FLAG,
     negated: true,
     default: true,
-    summary: 'return as soon as everything is accepted',
+    summary: 'return when every request is accepted; do not wait for jobs',
     commands: ['import', 'identify user'],
     sets: 'wait',
   },
   waitTimeout: {
     ...engineNumber('waitTimeoutMs'),
-    summary: 'stop waiting after this time; the jobs continue',
+    summary: 'stop waiting for jobs after this time; they continue',
     config: 'import.wait_timeout',
     commands: ['import', 'resume', 'job', 'identify user'],
   },
@@ -171,12 +176,12 @@ export const WAITING = {
 export const RETRYING = {
   retries: {
     ...engineNumber('retries'),
-    summary: 'further attempts of a request that failed',
+    summary: 'how often to retry a failed request',
     config: 'import.retries',
   },
   retryDelay: {
     ...engineNumber('retryDelayMs'),
-    summary: 'first delay before another attempt; it doubles each time',
+    summary: 'delay before the first retry; it doubles each time',
     config: 'import.retry_delay',
   },
   maxRetryAfter: {
@@ -191,7 +196,7 @@ export const RETRYING = {
   },
 } as const satisfies Table;
 
-/** What becomes of rows that are invalid or refused. */
+/** What to do with rows that are invalid or refused. */
 export const REJECTING = {
   skipInvalid: {
     type: FLAG,

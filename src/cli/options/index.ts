@@ -6,14 +6,24 @@ import type { Command } from 'commander';
 import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
 import { COLUMNS, READING, REJECTING, RETRYING, SENDING, WAITING } from './importing.js';
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
-import { COMPLETION, IDENTIFY, INSPECT, JOB, LISTING, RESULT, RUNS, SANDBOX } from './others.js';
+import {
+  COMPLETION,
+  IDENTIFY,
+  INSPECT,
+  JOB,
+  LISTING,
+  RESULT,
+  RUNS,
+  SANDBOX,
+  SANDBOX_LIST,
+} from './others.js';
 
 export { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
 export * from './importing.js';
 export * from './option.js';
 export * from './others.js';
 
-const LISTS = ['lookups', 'jobs', 'runs', 'config list'];
+const LISTS = ['lookups', 'jobs', 'runs', 'config list', 'sandbox list'];
 const WRONG = 'When something goes wrong:';
 
 /** In the order of help. `*` is every command. */
@@ -28,6 +38,7 @@ const GROUPS: readonly Group[] = [
   { heading: null, commands: [], options: { ...JOB, ...RUNS, ...IDENTIFY, ...INSPECT, ...COMPLETION } },
   { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },
+  { heading: null, commands: ['sandbox list'], options: SANDBOX_LIST },
 ];
 
 export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
@@ -36,7 +47,7 @@ export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
 export const optionOf = (long: string | undefined): Entry | undefined =>
   OPTIONS.find((option) => option.long === long);
 
-/** What commander has of its own. */
+/** The options built into commander. */
 export const builtIn = (name: keyof typeof BUILT_IN): Entry =>
   entriesOf({ heading: null, commands: ['*'], options: BUILT_IN }).find((option) => option.name === name)!;
 
@@ -49,7 +60,7 @@ export function declareOptions(command: Command): void {
     if (option.repeatable) declared.argParser((value: string, before: string[] = []) => [...before, value]);
     if (option.heading) declared.helpGroup(option.heading);
     command.addOption(declared.hideHelp(option.hidden === true));
-    // What the config file switches on, a flag switches off.
+    // A flag can turn off what the config file turns on.
     if (option.type.kind === 'flag' && option.config) {
       const off = command.createOption(option.long.replace('--', '--no-')).hideHelp();
       command.addOption(option.heading ? off.helpGroup(option.heading) : off);

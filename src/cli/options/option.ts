@@ -13,7 +13,7 @@ export interface Option {
   type: Type<any>;
   /** What it does: the start of a sentence, for help, completion, man page, reference and config schema. */
   summary: string;
-  /** In the units of the type. What holds where nothing is said; an option without one is absent then. */
+  /** In the units of the type. Used when the option is not given; an option without one is then absent. */
   default?: unknown;
   /** The default in words, where it is not a value: "detected from the columns". */
   otherwise?: string;
@@ -22,7 +22,7 @@ export interface Option {
   negated?: true;
   /** Its place in the config file; `import.chunk_size`. */
   config?: string;
-  /** The environment variable that stands in for it. */
+  /** The environment variable that sets it. */
   env?: string;
   complete?: Source;
   /** The option of the engine that it sets. */
@@ -79,7 +79,7 @@ export function descriptionOf(option: Option): string {
   return notes.length === 0 ? option.summary : `${option.summary} (${notes.join('; ')})`;
 }
 
-/** The default as it could be typed, or in words; null where there is none to tell of. */
+/** The default as it could be typed, or in words; null where there is none to show. */
 export function defaultOf({ type, default: value, otherwise }: Option): string | null {
   if (otherwise !== undefined) return otherwise;
   return value === undefined || value === null || typeof value === 'boolean' ? null : type.write(value);
@@ -103,9 +103,9 @@ type Read<O> = O extends { type: Type<infer V>; repeatable: true }
     : never;
 type Or<O> = O extends { default: infer D } ? (D extends null ? null : never) : undefined;
 
-/** What was said of the options of a table. */
+/** The options of a table that were given. */
 export type Given<T extends Table> = { [K in keyof T]?: Read<T[K]> };
-/** The same with defaults in place of what was not. */
+/** The same, with defaults for the others. */
 export type Values<T extends Table> = { [K in keyof T]: Read<T[K]> | Or<T[K]> };
 
 /**
@@ -135,7 +135,7 @@ export type EngineValues<T extends Table> = {
   [K in keyof T as T[K] extends { sets: infer S extends string } ? S : never]: Read<T[K]> | Or<T[K]>;
 };
 
-/** Values for the engine: what was said, or the default. @throws UsageError naming the flag */
+/** Values for the engine: as given, or the default. @throws UsageError naming the flag */
 export function engineValues<T extends Table>(table: T, flags: Flags): EngineValues<T> {
   const values: Record<string, unknown> = valuesOf(table, flags);
   const pairs = Object.entries(table).flatMap(([name, { sets }]) =>

@@ -1,7 +1,18 @@
 /** Options of single commands, and of those that list records. */
 import { DEFAULT_LIMITS } from '../../sandbox/limits.js';
 import type { Table } from './option.js';
-import { countType, duration, FLAG, NAMES_TYPE, pair, path, RATE_TYPE, SIZE_TYPE, text } from './types.js';
+import {
+  countType,
+  duration,
+  FLAG,
+  NAMES_TYPE,
+  pair,
+  path,
+  RATE_TYPE,
+  SIZE_TYPE,
+  text,
+  word,
+} from './types.js';
 
 /** The form of a result. */
 export const RESULT = {
@@ -9,7 +20,7 @@ export const RESULT = {
   ndjson: {
     type: FLAG,
     summary: 'print one JSON object per line: events as they happen, or records',
-    commands: ['import', 'resume', 'lookups', 'jobs', 'runs', 'config list'],
+    commands: ['import', 'resume', 'lookups', 'jobs', 'runs', 'config list', 'sandbox list'],
   },
 } as const satisfies Table;
 
@@ -18,12 +29,12 @@ export const LISTING = {
   columns: { type: NAMES_TYPE, summary: 'show these fields, in this order' },
   filter: {
     type: pair('key=value'),
-    summary: 'records with this value; of several keys all must match, of one key any',
+    summary: 'keep records with this value; different keys must all match, the same key any',
     repeatable: true,
   },
-  search: { type: text('text'), summary: 'records with this text in any field' },
+  search: { type: text('text'), summary: 'keep records with this text in any field' },
   sort: { type: text('[-]key'), summary: 'sort by a field; - for descending' },
-  limit: { type: countType(), summary: 'at most n records' },
+  limit: { type: countType(), summary: 'show at most n records' },
 } as const satisfies Table;
 
 export const JOB = {
@@ -52,7 +63,7 @@ export const IDENTIFY = {
 export const INSPECT = {
   writeMapping: {
     type: path('file'),
-    summary: 'write a mapping file of what was found',
+    summary: 'write the detected columns as a mapping file',
     commands: ['inspect'],
   },
 } as const satisfies Table;
@@ -70,28 +81,41 @@ const PORT = countType(0, { most: 65_535 });
 const NUMBER = countType(1);
 
 export const SANDBOX = {
-  data: { type: path('folder'), summary: 'where it keeps its data', otherwise: 'the state directory' },
-  memory: { type: FLAG, default: false, summary: 'keep nothing on disk' },
+  data: { type: path('folder'), summary: 'folder for its data', otherwise: 'the state directory' },
+  memory: { type: FLAG, default: false, summary: 'keep its data in memory only' },
   port: { type: PORT, default: 4100, summary: 'port of the default region; 0 picks a free one' },
   lookupPort: { type: PORT, default: 4101, summary: 'port of the lookup lists' },
   euPort: { type: PORT, default: 4102, summary: 'port of the EU region' },
   pagePort: { type: PORT, summary: 'port of the page; 0 picks a free one', otherwise: '4103, or a free one' },
-  page: { type: FLAG, negated: true, summary: 'leave the page out' },
-  controlPort: { type: PORT, summary: 'serve a control route on this port' },
+  page: { type: FLAG, negated: true, summary: 'do not serve the page' },
+  controlPort: { type: PORT, summary: 'serve the control API on this port' },
   host: { type: text('address'), default: '127.0.0.1', summary: 'address to listen on' },
-  expectToken: { type: text('token'), summary: 'accept this API key only', otherwise: 'any' },
+  expectToken: { type: text('token'), summary: 'accept only this API key', otherwise: 'any' },
   latency: { type: duration(), summary: 'wait before each answer' },
-  rowsPerSecond: { type: NUMBER, summary: 'speed of jobs', default: DEFAULT_LIMITS.rowsPerSecond },
+  rowsPerSecond: {
+    type: NUMBER,
+    summary: 'rows that a job processes per second',
+    default: DEFAULT_LIMITS.rowsPerSecond,
+  },
   oneJobAtATime: { type: FLAG, summary: 'refuse a second job with 409' },
   maxItems: { type: NUMBER, summary: 'refuse larger requests with 413' },
   maxBytes: { type: SIZE_TYPE, summary: 'refuse larger bodies with 413' },
   rateLimit: { type: NUMBER, summary: 'requests per second; more are refused with 429' },
-  failJobs: { type: RATE_TYPE, summary: 'share of jobs that fail' },
+  failJobs: { type: RATE_TYPE, summary: 'share of jobs that fail, such as 0.1' },
   fault: {
     type: text('spec'),
     summary: 'simulate a fault, such as 503:first=3 or reset-after:p=0.1',
     repeatable: true,
   },
-  seed: { type: countType(), default: 1, summary: 'seed of everything that is random' },
-  lookups: { type: path('file'), summary: 'lookup lists of your own, as a JSON file' },
+  seed: { type: countType(), default: 1, summary: 'seed for random faults' },
+  lookups: { type: path('file'), summary: 'JSON file with your own lookup lists' },
+} as const satisfies Table;
+
+export const SANDBOX_LIST = {
+  regionOf: {
+    type: word('region', ['default', 'eu']),
+    default: 'default',
+    summary: 'which region of the sandbox to list',
+    commands: ['sandbox list'],
+  },
 } as const satisfies Table;

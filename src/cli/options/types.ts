@@ -8,7 +8,7 @@ import { formatSize, parseSize, SIZE_EXAMPLES } from '../../engine/size.js';
 export interface Type<V = unknown> {
   /** What the config schema makes of it (`settings/schema.ts`). */
   kind: 'flag' | 'text' | 'name' | 'path' | 'word' | 'count' | 'size' | 'duration' | 'bound';
-  /** What stands for the value in help, without its brackets. Empty for a flag. */
+  /** The placeholder of the value in help, without its brackets. Empty for a flag. */
   placeholder: string;
   /** As the reference names it. */
   description: string;
@@ -18,7 +18,7 @@ export interface Type<V = unknown> {
   write(value: V): string;
   least?: number;
   words?: readonly string[];
-  /** Of a text in the config file, and what is said when it does not match. */
+  /** Of a text in the config file, and the message when it does not match. */
   pattern?: RegExp;
   form?: string;
 }
@@ -142,7 +142,7 @@ export const pair = <R extends string = string>(
   write: (value) => value.join('='),
 });
 
-/** Names, separated by commas; each stands once. */
+/** Names, separated by commas; each is kept once. */
 export const NAMES_TYPE: Type<string[]> = {
   kind: 'text',
   placeholder: 'a,b',

@@ -15,7 +15,7 @@ export const inGitHubActions = (env: Env): boolean => env.GITHUB_ACTIONS === 'tr
 
 /**
  * Writes up to 10 `::error` commands to stderr and appends the table to `$GITHUB_STEP_SUMMARY`. A summary file
- * that cannot be written is a warning: an import that went well must not fail over its ornament.
+ * that cannot be written is a warning: a successful import must not fail because of it.
  * @param cwd what the paths of the summary are relative to
  */
 export async function annotate(summary: Summary, env: Env, cwd: string, stderr: TextStream): Promise<void> {

@@ -3,23 +3,35 @@ import { formatDuration } from '../../engine/duration.js';
 import type { ImportEvent, Summary } from '../../engine/model.js';
 import { createDisplay, lineWidth } from './display.js';
 import { ImportProgress } from './progress.js';
-import type { Reporter, ReporterOptions } from './reporter-types.js';
 import { safeLine } from './safe.js';
-import { type Styles, stylesFor, usesColour } from './style.js';
+import { type Styles, stylesFor, usesColor } from './style.js';
 import { failureLines, summaryLines } from './summary-text.js';
-import { type ProgressMode, terminalWidth } from './terminal.js';
+import { type Env, type OutputFlags, type ProgressMode, type TextStream, terminalWidth } from './terminal.js';
 import { writeOut } from './write.js';
 
-interface ConversationOptions extends ReporterOptions {
+export interface Reporter {
+  /** Takes the events in their order. Await it where events are many: it resolves when stdout has taken them. */
+  report(event: ImportEvent): void | Promise<void>;
+  /** Ends the display, with the cursor shown, also after a failure; resolves when all is written. May be called again. */
+  close(): Promise<void>;
+}
+
+interface ConversationOptions {
+  mode: 'text' | 'json' | 'ndjson';
+  stdout: TextStream;
+  stderr: TextStream;
+  env: Env;
+  flags: OutputFlags;
+  clock: { now(): number; monotonic(): number };
   progress: ProgressMode;
-  /** Whether stdout has failed: then the summary is said here, whoever was to print it. */
+  /** Whether stdout has failed: then the summary is printed here instead. */
   stdoutLost: () => boolean;
 }
 
-/** With `--quiet`, only the plan of a dry run and what went wrong are left. */
+/** With `--quiet`, only the plan of a dry run and what went wrong are printed. */
 export function conversation(options: ConversationOptions): Reporter {
   const { stdout, stderr, env, flags, clock } = options;
-  const styles = stylesFor(usesColour(stderr, env, flags));
+  const styles = stylesFor(usesColor(stderr, env, flags));
   const progress = new ImportProgress(clock, styles);
   const display = createDisplay(progress, {
     stream: stderr,
@@ -32,7 +44,7 @@ export function conversation(options: ConversationOptions): Reporter {
     const { mode, stdoutLost } = options;
     if (mode === 'text' && summary.plan && !stdoutLost()) {
       const { planText } = await import('./plan-text.js'); // tables are drawn for a dry run alone
-      const form = { width: terminalWidth(stdout), colour: usesColour(stdout, env, flags) };
+      const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
       await writeOut(stdout, planText(summary.plan, form));
     }
     const whole = (mode === 'text' || stdoutLost()) && !flags.quiet;
@@ -60,5 +72,5 @@ function noticeOf(event: ImportEvent, styles: Styles): string | undefined {
   if (event.type !== 'retry') return undefined;
   const again = event.maybe_sent_twice ? '; its rows may be sent twice' : '';
   const wait = formatDuration(event.delay_ms);
-  return `${styles.yellow('retry:')} request ${event.request} again in ${wait}: ${safeLine(event.reason)}${again}`;
+  return `${styles.yellow('retry:')} request ${event.request} in ${wait}: ${safeLine(event.reason)}${again}`;
 }

@@ -15,7 +15,7 @@ export interface DisplayView {
 export interface Display {
   /** The view has something new. The first time at a terminal, what draws is loaded: resolves when it is drawn. */
   changed(): void | Promise<void>;
-  /** A line that stays above the live region. The plain form leaves it out: its own lines say as much. */
+  /** A line that stays above the live region. The plain form leaves it out, because its own lines say the same. */
   finished(line: string): void;
   /** A line that is shown in every form. */
   notice(line: string): void;

@@ -1,4 +1,4 @@
-/** Several jobs at once, as lines: what each is doing now, and a line that stays when it has ended. */
+/** Several jobs at once, as lines: what each is doing now, and a line that stays on screen when it has ended. */
 
 import { formatDuration } from '../../engine/duration.js';
 import { count, grouped } from '../../engine/numbers.js';
@@ -12,11 +12,11 @@ import type { Style, Styles } from './style.js';
 import { cutTo, pad } from './width.js';
 
 /** As much of a job's record as a line shows. */
-export type Sighting = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'completed_rows'>;
+export type JobSnapshot = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'completed_rows'>;
 
 interface Entry {
-  job: Sighting;
-  /** Monotonic, of its first sight. */
+  job: JobSnapshot;
+  /** When it was first seen, monotonic. */
   since: number;
 }
 
@@ -36,8 +36,8 @@ export class JobBoard implements DisplayView {
     this.#styles = styles;
   }
 
-  /** Notes a record. Gives the line that stays behind, when this sight is the one in which the job has ended. */
-  see(job: Sighting, columns: number): string | undefined {
+  /** Takes in a job's record. Returns the line that stays on screen, if the job has just ended. */
+  update(job: JobSnapshot, columns: number): string | undefined {
     if (this.#ended.has(job.job_id)) return undefined;
     const entry = { job, since: this.#open.get(job.job_id)?.since ?? this.#clock.monotonic() };
     this.#open.set(job.job_id, entry);
@@ -109,13 +109,13 @@ export class JobBoard implements DisplayView {
 }
 
 /** `1,200 of 5,000 rows`, or when the job has ended and all are done `5,000 rows`; nothing where the job does not say. */
-function rowsOf(job: Sighting): string {
+function rowsOf(job: JobSnapshot): string {
   const done = completedOf(job);
   if (!job.total_rows) return '';
   return done === job.total_rows ? count(done, 'row') : `${grouped(done)} of ${count(job.total_rows, 'row')}`;
 }
 
-function completedOf(job: Sighting): number {
+function completedOf(job: JobSnapshot): number {
   return job.completed_rows ?? (job.status === 'completed' ? (job.total_rows ?? 0) : 0);
 }
 

@@ -2,7 +2,7 @@
  * The live region: a spinner and a few lines at the end of the terminal, which ora draws again and again.
  *
  * ora by itself leaves the cursor behind its last line and goes up as many lines as it has written. A window that
- * has become narrower has broken them into more, and with tmux, which tells of a resize 250 ms late, each frame until
+ * has become narrower has broken them into more, and with tmux, which reports a resize 250 ms late, each frame until
  * then leaves a line behind. So the cursor waits at the region's first cell, which every terminal keeps in place
  * through a resize, and the terminal itself cuts the lines (no wrapping while they are drawn) until the new width is
  * known.
@@ -11,6 +11,8 @@ import ora, { spinners } from 'ora';
 import type { TextStream } from './terminal.js';
 
 const CSI = '\u001b[';
+const HIDE_CURSOR = `${CSI}?25l`;
+const SHOW_CURSOR = `${CSI}?25h`;
 const NO_WRAP = `${CSI}?7l`;
 const WRAP = `${CSI}?7h`;
 const CLEAR_LINE = `${CSI}K`;
@@ -32,7 +34,7 @@ export interface RegionSize {
 /**
  * Starts a live region on a terminal that `progressMode` calls `live`. `render` gives the lines for a size, each
  * within its width and safe; the first stands beside the spinner. Whole lines that are written to the stream in the
- * meantime appear above the region and stay. Gives the function that wipes it and shows the cursor again.
+ * meantime appear above the region and stay. Returns the function that wipes it and shows the cursor again.
  */
 export function startLiveRegion(stream: TextStream, render: (size: RegionSize) => string[]): () => void {
   const write = stream.write; // ora puts a write of its own in its place
@@ -45,15 +47,32 @@ export function startLiveRegion(stream: TextStream, render: (size: RegionSize) =
     return `${lines.join(`\n${INDENT}`)}${up}\r${WRAP}`;
   };
 
-  // Whether anything is animated was decided by `progressMode`, and stdin belongs to those who ask questions.
-  const spinner = ora({ stream, spinner: SPINNER, color: false, isEnabled: true, discardStdin: false });
+  const spinner = ora({
+    stream,
+    spinner: SPINNER,
+    color: false,
+    isEnabled: true, // `progressMode` has decided
+    discardStdin: false, // it belongs to the prompts
+    hideCursor: false, // otherwise ora shows it again as the process ends, after whatever was printed last
+  });
   // ora clears before it draws, before others write, and at the end.
   spinner.clear = () => {
     write.call(stream, WIPE, 'utf8');
     spinner.text = text();
     return spinner;
   };
+  // All that makes a frame goes out in one write, or it flickers where a terminal draws in between.
+  const drawFrame = spinner.render.bind(spinner);
+  spinner.render = () => {
+    stream.cork();
+    try {
+      return drawFrame();
+    } finally {
+      stream.uncork();
+    }
+  };
   const redraw = (): unknown => spinner.render();
+  stream.write(HIDE_CURSOR);
   spinner.start();
   stream.on('resize', redraw);
 
@@ -61,5 +80,6 @@ export function startLiveRegion(stream: TextStream, render: (size: RegionSize) =
     if (!spinner.isSpinning) return;
     stream.off('resize', redraw);
     spinner.stop();
+    stream.write(SHOW_CURSOR);
   };
 }

@@ -12,7 +12,9 @@ export function planText(plan: Plan, form: TableForm): string {
     ...filesSections(plan.files, form),
     section('To send', toSend(plan), form),
     ...sampleSections(plan.files, form),
-    ...(plan.properties ? [section('Keys against the service', propertiesText(plan.properties), form)] : []),
+    ...(plan.properties
+      ? [section('Keys compared with the service', propertiesText(plan.properties), form)]
+      : []),
   ]);
 }
 
@@ -23,8 +25,8 @@ export function filesText(files: readonly FilePlan[], form: TableForm): string {
 
 const joined = (sections: readonly string[]): string => sections.join('').replace(/\n$/, '');
 
-const section = (title: string, body: string, { colour }: TableForm): string =>
-  `${stylesFor(colour).bold(title)}\n${body}\n`;
+const section = (title: string, body: string, { color }: TableForm): string =>
+  `${stylesFor(color).bold(title)}\n${body}\n`;
 
 const filesSections = (files: readonly FilePlan[], form: TableForm): string[] => [
   section('Files', filesTable(files, form), form),
@@ -87,12 +89,12 @@ function columnsTable(file: FilePlan, form: TableForm): string {
 function toSend(plan: Plan): string {
   const time =
     plan.estimated_seconds === null
-      ? 'not known: this account has no past jobs here'
+      ? 'unknown: this account has no past jobs to estimate from'
       : `about ${roughly(plan.estimated_seconds * 1_000)}`;
   return [
     `  requests    ${grouped(plan.requests)}`,
     `  bytes       ${formatSize(plan.bytes)}`,
-    `  duplicates  ${plan.duplicates === 0 ? '0' : `${count(plan.duplicates, 'row')} whose identifier stood earlier`}`,
+    `  duplicates  ${plan.duplicates === 0 ? '0' : count(plan.duplicates, 'row')}`,
     `  time        ${time}`,
     '',
   ].join('\n');
@@ -100,7 +102,7 @@ function toSend(plan: Plan): string {
 
 function propertiesText(check: PropertyCheck): string {
   const lines = [
-    ...check.near.map(({ key, like }) => `  ${safeLine(key)}: not known; did you mean ${safeLine(like)}?`),
+    ...check.near.map(({ key, like }) => `  ${safeLine(key)}: unknown; did you mean ${safeLine(like)}?`),
     ...check.types.map(
       ({ key, here, service }) =>
         `  ${safeLine(key)}: ${safeLine(here)} here, ${safeLine(service)} in the service`,

@@ -30,7 +30,7 @@ export class ImportProgress implements DisplayView {
     this.#board = new JobBoard(clock, styles);
   }
 
-  /** Takes an event in. Gives the line that stays behind, if this event ends something. */
+  /** Takes in an event. Returns the line that stays on screen, if this event ends something. */
   apply(event: ImportEvent, columns: number): string | undefined {
     if (event.type === 'plan') {
       const read = event.plan.files.reduce((sum, file) => sum + file.rows.read, 0);
@@ -46,7 +46,7 @@ export class ImportProgress implements DisplayView {
       );
     }
     if (event.type === 'job') {
-      return this.#board.see({ ...event.job, total_rows: event.job.total_rows ?? event.rows }, columns);
+      return this.#board.update({ ...event.job, total_rows: event.job.total_rows ?? event.rows }, columns);
     }
     if (event.type === 'progress') {
       this.#measure = event;
@@ -63,7 +63,7 @@ export class ImportProgress implements DisplayView {
     if (!measure) return [layout([{ text: 'starting', rank: 0 }], columns)];
     const { done, total } = this.#count();
     const share = total ? Math.min(1, done / total) : null;
-    const { rate, left } = this.#pace();
+    const { rate, left } = this.#throughput();
     const brief = columns < 54;
     const head = layout(
       [
@@ -84,7 +84,7 @@ export class ImportProgress implements DisplayView {
     if (!measure) return null;
     const jobs =
       this.#board.size > 0 ? `, ${this.#board.ended} of ${count(this.#board.size, 'job')} ended` : '';
-    const { left } = this.#pace();
+    const { left } = this.#throughput();
     const time = left === null ? '' : `, ${roughly(left)} left`;
     return `${this.#phase(measure)} ${this.#rows(measure)}${jobs}${time}`;
   }
@@ -118,8 +118,8 @@ export class ImportProgress implements DisplayView {
     return { of: 'submitted', done: this.#submitted ?? 0, total };
   }
 
-  /** Rows a second and milliseconds left, from what was done since the phase began; null while nothing is known. */
-  #pace(): { rate: number | null; left: number | null } {
+  /** Rows a second and milliseconds left, from what was done since the phase began; null while unknown. */
+  #throughput(): { rate: number | null; left: number | null } {
     const { of, done, total } = this.#count();
     const base = this.#base;
     if (!base || base.of !== of) return { rate: null, left: null };

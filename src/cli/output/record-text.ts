@@ -8,7 +8,7 @@ import { safeLine } from './safe.js';
 import type { Styles } from './style.js';
 import { pad } from './width.js';
 
-/** What one looks for first, first (spec: Job). Fields the spec does not name follow. */
+/** The most important fields first (spec: Job). Fields the spec does not name follow. */
 const ORDER = ['job_id', 'status', 'type', 'total_rows', 'completed_rows', 'start_time', 'end_time'];
 
 /** The record as `field  value` lines, aligned; absent fields are left out, null is `-`. */

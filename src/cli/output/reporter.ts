@@ -1,15 +1,25 @@
-/** Who tells of an import: the conversation on stderr, and the result in the form that was asked for. */
+/** Reports an import: the conversation on stderr, and the result in the form that was asked for. */
 import { OutputError } from '../../engine/errors.js';
 import type { ImportEvent } from '../../engine/model.js';
 import { annotate, inGitHubActions } from './annotations.js';
-import { conversation } from './conversation.js';
-import type { Reporter, ReporterOptions } from './reporter-types.js';
-import { documentResult, eventResult } from './result.js';
-import { progressMode } from './terminal.js';
+import { conversation, type Reporter } from './conversation.js';
+import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
+import { writeJson } from './write.js';
 
 export interface ImportReporter extends Reporter {
   /** Set once something could not be written; the import is to stop then, and its summary still to be reported. */
   lost(): OutputError | null;
+}
+
+export interface ReporterOptions {
+  mode: 'text' | 'json' | 'ndjson';
+  stdout: TextStream;
+  stderr: TextStream;
+  env: Env;
+  /** What paths in the events are relative to. */
+  cwd: string;
+  flags: OutputFlags;
+  clock: { now(): number; monotonic(): number };
 }
 
 /**
@@ -23,7 +33,7 @@ export interface ImportReporter extends Reporter {
  */
 export function createReporter(options: ReporterOptions): ImportReporter {
   const { mode, stdout, stderr, env, flags } = options;
-  // Lines of events and a live region in one terminal would fight for it.
+  // Lines of events and a live region would overwrite each other in one terminal.
   const shared = mode === 'ndjson' && stdout.isTTY === true;
   const progress = shared ? 'none' : progressMode(stderr, env, flags);
   /** The first part of the result or the conversation that could not be written. */
@@ -35,15 +45,15 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     ...(mode === 'ndjson' ? [eventResult(stdout, options.clock)] : []),
     ...(inGitHubActions(env) ? [annotations(options)] : []),
   ];
-  /** One that fails must not keep the others from what they have to say. */
-  const tell = async (part: Reporter, event: ImportEvent): Promise<void> => {
+  /** A part that fails must not silence the others. */
+  const reportTo = async (part: Reporter, event: ImportEvent): Promise<void> => {
     try {
       await part.report(event);
     } catch (error) {
       if (!(error instanceof OutputError)) throw error;
       const before = lost;
       lost ??= error;
-      if (!before && event.type === 'summary' && error.stream === 'stdout') await tell(talk, event);
+      if (!before && event.type === 'summary' && error.stream === 'stdout') await reportTo(talk, event);
     }
   };
   let last: Promise<void> = Promise.resolve();
@@ -52,9 +62,9 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     report: (event) => {
       // One after the other: the region is wiped before the result is printed.
       last = last.then(async () => {
-        for (const part of parts) await tell(part, event);
+        for (const part of parts) await reportTo(part, event);
       });
-      // A caller that does not wait is told by `close`.
+      // A caller that does not await gets the error from `close`.
       last.catch(() => {});
       return last;
     },
@@ -73,4 +83,34 @@ function annotations({ env, cwd, stderr }: ReporterOptions): Reporter {
     report: (event) => (event.type === 'summary' ? annotate(event.summary, env, cwd, stderr) : undefined),
     close: async () => {},
   };
+}
+
+/** `--json`: the summary as one document, always indented by two spaces: it is short, and people read logs. */
+function documentResult(stdout: TextStream): Reporter {
+  return {
+    report: (event) =>
+      event.type === 'summary' ? writeJson(stdout, JSON.stringify(event.summary, null, 2)) : undefined,
+    close: async () => {},
+  };
+}
+
+/**
+ * `--ndjson`: each event but `progress` and `notice` as a line. Every line has `type`, `time` (ISO 8601) and `version: 1`; then come
+ * the event's own fields. The summary's fields are beside them, so a reader uses the same paths as in
+ * the document of `--json`.
+ */
+function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
+  return {
+    report: (event) =>
+      event.type === 'progress' || event.type === 'notice'
+        ? undefined
+        : writeJson(stdout, JSON.stringify(eventLine(event, clock.now()))),
+    close: async () => {},
+  };
+}
+
+function eventLine(event: ImportEvent, now: number): Record<string, unknown> {
+  const { type, ...fields } = event;
+  const own = event.type === 'summary' ? event.summary : fields;
+  return { type, time: new Date(now).toISOString(), version: 1, ...own };
 }

@@ -21,7 +21,7 @@ export function safeLine(text: string): string {
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');
 
 /**
- * JSON text for a terminal: what JSON leaves raw in strings and a terminal may obey (DEL, C1, direction
+ * JSON text for a terminal: what JSON leaves raw in strings and a terminal may interpret (DEL, C1, direction
  * marks), or would not show, becomes `\uXXXX`, which any reader of JSON takes for the same text.
  */
 export function safeJson(json: string): string {

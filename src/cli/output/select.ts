@@ -34,8 +34,8 @@ export function select(
   const known = (key: string, flag: string): string => {
     if (records.length === 0 || fields.includes(key)) return key;
     const like = nearest(key, fields);
-    throw new UsageError(`${flag}: there is no field "${key}"`, {
-      hint: like ? `did you mean "${like}"?` : `fields: ${fields.join(', ')}`,
+    throw new UsageError(`${flag}: unknown field "${key}"`, {
+      hint: like ? `did you mean "${like}"?` : `available fields: ${fields.join(', ')}`,
     });
   };
   const columns = selection.columns?.map((key) => known(key, '--columns')) ?? fields;

@@ -1,12 +1,12 @@
-/** Colour: whether a stream gets any, and the few styles there are. */
+/** Color: whether a stream gets any, and the few styles there are. */
 import type { Env, OutputFlags, TextStream } from './terminal.js';
 
 /**
- * Whether text for this stream is coloured (contract §6): `--no-color`, then `NO_COLOR`, then
+ * Whether text for this stream is colored (contract §6): `--no-color`, then `NO_COLOR`, then
  * `FORCE_COLOR` (`0` and `false` say no), then whether it is a terminal that takes control sequences.
- * `PROFILES_PROGRESS=plain` asks for a screen without any of them, so it asks for no colour too.
+ * `PROFILES_PROGRESS=plain` asks for a screen without any of them, so it asks for no color too.
  */
-export function usesColour(stream: TextStream, env: Env, flags: OutputFlags): boolean {
+export function usesColor(stream: TextStream, env: Env, flags: OutputFlags): boolean {
   if (flags.color === false || env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';
   return stream.isTTY === true && env.TERM !== 'dumb' && env.PROFILES_PROGRESS !== 'plain';
@@ -29,7 +29,7 @@ const sgr =
 const plain: Style = (text) => text;
 
 // node:util's styleText decides by the process's own environment and stdout; here the decision is made per stream.
-const COLOURED: Styles = {
+const COLORED: Styles = {
   bold: sgr(1, 22),
   dim: sgr(2, 22),
   red: sgr(31, 39),
@@ -39,7 +39,7 @@ const COLOURED: Styles = {
 };
 const PLAIN: Styles = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain };
 
-/** The styles for a stream that has colour or has none; without, each gives its text back. */
-export function stylesFor(colour: boolean): Styles {
-  return colour ? COLOURED : PLAIN;
+/** The styles for a stream that has color or has none; without, each gives its text back. */
+export function stylesFor(color: boolean): Styles {
+  return color ? COLORED : PLAIN;
 }

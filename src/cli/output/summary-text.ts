@@ -11,26 +11,26 @@ import type { Style, Styles } from './style.js';
 /** More would push the rest of the summary off the screen. */
 const SHOWN_REJECTIONS = 10;
 const SHOWN_JOBS = 10;
-const SHOWN_TWICE = 10;
+const SHOWN_RESENT = 10;
 
 const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Styles }> = {
   completed: { mark: '✓', words: 'completed', style: 'green' },
-  submitted: { mark: '✓', words: 'accepted, the jobs go on', style: 'green' },
-  planned: { mark: '✓', words: 'planned, nothing was sent', style: 'green' },
+  submitted: { mark: '✓', words: 'accepted; the jobs continue', style: 'green' },
+  planned: { mark: '✓', words: 'planned; nothing was sent', style: 'green' },
   rejected: { mark: '✗', words: 'nothing was sent: rows are invalid', style: 'red' },
-  partial: { mark: '!', words: 'completed in part', style: 'yellow' },
+  partial: { mark: '!', words: 'partially completed', style: 'yellow' },
   failed: { mark: '✗', words: 'a job failed', style: 'red' },
   stopped: { mark: '✗', words: 'stopped before the end', style: 'red' },
-  timed_out: { mark: '!', words: 'waiting timed out, the jobs go on', style: 'yellow' },
+  timed_out: { mark: '!', words: 'waiting timed out; the jobs continue', style: 'yellow' },
   interrupted: { mark: '!', words: 'interrupted', style: 'yellow' },
 };
 
-/** What exit code 5 stands for here. */
+/** What exit code 5 means here. */
 export function partialWords({ rows, jobs }: Summary): string {
   if (rows.rejected > 0) return 'some rows were rejected';
   const isUnknown = jobs.some((job) => job.status === 'unknown');
   const isShort = rows.completed < rows.submitted && jobs.some(isCompletedShort);
-  if (isShort) return 'some rows are short in a job';
+  if (isShort) return 'a job completed fewer rows than it was sent';
   return isUnknown
     ? 'some rows were accepted, but the service no longer knows their job'
     : 'some rows were accepted, but the reply names no job to follow';
@@ -39,17 +39,17 @@ export function partialWords({ rows, jobs }: Summary): string {
 const isCompletedShort = ({ status, completed_rows, total_rows }: Summary['jobs'][number]): boolean =>
   status === 'completed' && completed_rows != null && (total_rows == null || completed_rows < total_rows);
 
-/** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, how to go on. */
+/** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, the next command. */
 export function summaryLines(summary: Summary, styles: Styles): string[] {
-  const { mark, words: usual, style } = OUTCOME[summary.status];
-  const words = summary.status === 'partial' ? `${usual}: ${partialWords(summary)}` : usual;
+  const { mark, words, style } = OUTCOME[summary.status];
+  const why = summary.status === 'partial' ? `: ${partialWords(summary)}` : '';
   return [
-    styles[style](`${mark} ${words}`) + tookText(summary, styles.dim),
+    styles[style](`${mark} ${words}`) + tookText(summary, styles.dim) + why,
     `  to        ${whereTo(summary)}`,
     `  rows      ${rowsLine(summary)}`,
     ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
     ...jobLines(summary, styles),
-    ...twiceLines(summary, styles.yellow),
+    ...resentLines(summary, styles.yellow),
     ...rejectionLines(summary, styles.red),
     ...nextLines(summary, styles.bold),
   ];
@@ -67,7 +67,7 @@ function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
   return ` ${style(`after ${formatDuration(elapsed_seconds * 1_000)}`)}`;
 }
 
-/** What `--quiet` leaves of a summary: nothing when all went well, else one line and the way on. */
+/** What `--quiet` leaves of a summary: nothing on success, else one line and the next command. */
 export function failureLines(summary: Summary, styles: Styles): string[] {
   if (OUTCOME[summary.status].style === 'green') return [];
   const files = rejectsFiles(summary);
@@ -101,7 +101,7 @@ function linesOf(
   return `${files.length > 1 ? `${safeLine(file)} ` : ''}${lineRange(first_line, last_line, '-')}`;
 }
 
-/** Jobs that did not complete come first and are all named: they are what one has to look after. */
+/** Jobs that did not complete come first and are all named: they need attention. */
 function jobLines({ jobs, files }: Summary, styles: Styles): string[] {
   const open = jobs.filter((job) => job.status !== 'completed');
   const done = jobs.filter((job) => job.status === 'completed');
@@ -118,14 +118,17 @@ function jobLines({ jobs, files }: Summary, styles: Styles): string[] {
   return lines;
 }
 
-function twiceLines({ maybe_sent_twice: all, files }: Summary, style: Style): string[] {
+function resentLines({ maybe_sent_twice: all, files }: Summary, style: Style): string[] {
   if (all.length === 0) return [];
-  const lines = all.slice(0, SHOWN_TWICE).map((entry) => {
+  const lines = all.slice(0, SHOWN_RESENT).map((entry) => {
     const job = entry.job_id === null ? '' : `, job ${safeLine(entry.job_id)}`;
     return `    ${linesOf(entry, files)} (${count(entry.rows, 'row')}${job}): ${safeLine(entry.reason)}`;
   });
-  if (all.length > SHOWN_TWICE) lines.push(`    and ${count(all.length - SHOWN_TWICE, 'more request')}`);
-  return [`  ${style('sent again because the answer was lost')} (an upsert makes that safe):`, ...lines];
+  if (all.length > SHOWN_RESENT) lines.push(`    and ${count(all.length - SHOWN_RESENT, 'more request')}`);
+  return [
+    `  ${style('sent again because the reply was lost')} (safe, because requests are upserts):`,
+    ...lines,
+  ];
 }
 
 function rejectionLines(summary: Summary, style: Style): string[] {
@@ -146,7 +149,12 @@ const rejectsFiles = (summary: Summary): string[] =>
 function nextLines(summary: Summary, style: Style): string[] {
   if (summary.resume !== null) return [`  continue with: ${style(safeLine(summary.resume))}`];
   if (summary.status === 'rejected') {
-    return ['  mend the rows and import again, or send the valid ones with --skip-invalid'];
+    const files = rejectsFiles(summary);
+    const fix =
+      files.length > 0
+        ? `in ${files.join(' and ')} and import ${files.length === 1 ? 'that file' : 'those files'}`
+        : 'and import again';
+    return [`  fix the rows ${fix}, or send the valid rows now with --skip-invalid`];
   }
   const open = summary.jobs
     .filter((job) => !isFinal(job.status))

@@ -9,21 +9,21 @@ export interface Column {
   align?: 'left' | 'right';
   /** What a person copies, such as an id: it is cut only when it does not fit by itself. */
   whole?: boolean;
-  /** Colour of a cell, by its text; used only where there is colour. */
+  /** Color of a cell, by its text; used only where there is color. */
   style?: (text: string) => keyof ReturnType<typeof stylesFor> | undefined;
 }
 
 export interface TableForm {
   /** The terminal's width in cells; null for a pipe: then nothing is cut and nothing is drawn. */
   width: number | null;
-  colour: boolean;
+  color: boolean;
 }
 
 /** cli-table3 needs 1.6 s for 8,000 rows and 13.9 s for 20,000. */
 const MAX_DRAWN = 1_000;
 /** A column that is cut below this shows too little of its values to tell them apart. */
 const LEGIBLE = 12;
-/** Marks that cli-table3 takes for cells of their own, as in Hindi or Thai: it would cut such a name short. */
+/** Marks that cli-table3 counts as cells, as in Hindi or Thai: it would cut such a name short. */
 const MISCOUNTED = /(?![\u0300-\u036f\ufe0f])[\p{Mn}\p{Me}]/u;
 const GAP = '  ';
 
@@ -39,12 +39,12 @@ interface Sheet {
   body: readonly (readonly Cell[])[];
   /** Each column's width with nothing cut. */
   natural: readonly number[];
-  colour: boolean;
+  color: boolean;
 }
 
 /**
  * A table as text, each line ended. At a terminal it has borders and is cut to the width; in a pipe, or with more
- * than 1,000 rows, or where borders would take the room that values need, it is columns parted by two spaces. Cells
+ * than 1,000 rows, or where borders would take the room that values need, it is columns separated by two spaces. Cells
  * are made safe and put on one line first. With no rows there is only the header.
  */
 export function renderTable(
@@ -71,7 +71,7 @@ export function renderFitting(
     head: first(sheet.head),
     body: count === columns.length ? sheet.body : sheet.body.map(first),
     natural: first(sheet.natural),
-    colour: form.colour,
+    color: form.color,
   };
   return { text: render(shown, form.width), leftOut: columns.slice(count).map(({ header }) => header) };
 }
@@ -79,14 +79,14 @@ export function renderFitting(
 function sheetOf(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
-  { colour }: TableForm,
+  { color }: TableForm,
 ): Sheet {
   const head = columns.map((column) => measured(column.header));
   const body = rows.map((row) => columns.map((_, i) => measured(row[i] ?? '')));
   const natural = head.map((cell, i) =>
     body.reduce((widest, row) => Math.max(widest, row[i]!.width), cell.width),
   );
-  return { columns, head, body, natural, colour };
+  return { columns, head, body, natural, color };
 }
 
 function render(sheet: Sheet, width: number | null): string {
@@ -97,7 +97,7 @@ function render(sheet: Sheet, width: number | null): string {
   return aligned(sheet, plainWidths(sheet, width));
 }
 
-/** Of the first columns, parted by two spaces. */
+/** Of the first columns, separated by two spaces. */
 const plainWidths = ({ columns, natural }: Sheet, width: number, count = columns.length): number[] =>
   share(natural.slice(0, count), width - GAP.length * (count - 1), columns.slice(0, count).map(isWhole));
 
@@ -133,25 +133,25 @@ function measured(raw: string): Cell {
 const miscounted = ({ head, body }: Sheet): boolean =>
   [head, ...body].some((row) => row.some(({ text }) => MISCOUNTED.test(text)));
 
-function boxed({ columns, head, body, colour }: Sheet, widths: readonly number[]): string {
-  // cli-table3 colours by itself, whatever the stream is, unless told not to; it gets its cells cut and styled.
+function boxed({ columns, head, body, color }: Sheet, widths: readonly number[]): string {
+  // cli-table3 colors by itself, whatever the stream is, unless told not to; it gets its cells cut and styled.
   const table = new CliTable({
     colWidths: widths.map((width) => width + 2),
     colAligns: columns.map((column) => column.align ?? 'left'),
     style: { head: [], border: [] },
   });
-  const { bold } = stylesFor(colour);
+  const { bold } = stylesFor(color);
   table.push(head.map((cell, i) => bold(cutTo(cell.text, widths[i]!))));
   for (const row of body) {
-    table.push(row.map(({ text }, i) => styled(columns[i]!, text, cutTo(text, widths[i]!), colour)));
+    table.push(row.map(({ text }, i) => styled(columns[i]!, text, cutTo(text, widths[i]!), color)));
   }
   // One rule below the header; rules between rows would double a table's height.
   const lines = table.toString().split('\n');
   return `${lines.filter((line, i) => i === 2 || !line.startsWith('├')).join('\n')}\n`;
 }
 
-function aligned({ columns, head, body, colour }: Sheet, widths: readonly number[]): string {
-  const { bold } = stylesFor(colour);
+function aligned({ columns, head, body, color }: Sheet, widths: readonly number[]): string {
+  const { bold } = stylesFor(color);
   const last = columns.length - 1;
   const line = (row: readonly Cell[], style: (text: string, shown: string, i: number) => string): string =>
     row
@@ -165,11 +165,11 @@ function aligned({ columns, head, body, colour }: Sheet, widths: readonly number
       .join(GAP)
       .trimEnd();
   const lines = [line(head, (_, shown) => bold(shown))];
-  for (const row of body) lines.push(line(row, (text, shown, i) => styled(columns[i]!, text, shown, colour)));
+  for (const row of body) lines.push(line(row, (text, shown, i) => styled(columns[i]!, text, shown, color)));
   return `${lines.join('\n')}\n`;
 }
 
-function styled(column: Column, text: string, shown: string, colour: boolean): string {
-  const name = colour ? column.style?.(text) : undefined;
+function styled(column: Column, text: string, shown: string, color: boolean): string {
+  const name = color ? column.style?.(text) : undefined;
   return name ? stylesFor(true)[name](shown) : shown;
 }

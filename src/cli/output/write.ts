@@ -1,4 +1,4 @@
-/** Writing to stdout and stderr so that nothing is lost and a reader who leaves is no failure. */
+/** Writing to stdout and stderr so that nothing is lost, and a reader that closes the pipe is not an error. */
 import { OutputError } from '../../engine/errors.js';
 import { safeJson, safeLine } from './safe.js';
 import type { TextStream } from './terminal.js';
@@ -22,12 +22,12 @@ export function writeOut(stream: TextStream, text: string): Promise<void> {
   });
 }
 
-/** JSON text and a line end; at a terminal nothing in it can be obeyed. */
+/** JSON text and a line end; without control sequences at a terminal. */
 export function writeJson(stdout: TextStream, json: string): Promise<void> {
   return writeOut(stdout, `${stdout.isTTY ? safeJson(json) : json}\n`);
 }
 
-/** One line of data: a pipe gets it as it is, a terminal nothing that it could obey. */
+/** One line of data: unchanged in a pipe, without control sequences at a terminal. */
 export function writeLine(stdout: TextStream, text: string): Promise<void> {
   return writeOut(stdout, `${stdout.isTTY ? safeLine(text) : text}\n`);
 }

@@ -14,7 +14,7 @@ export function chooseAccount({ world, flags, config }: Sources): Found<string> 
   if (!found || property(config.content.accounts, found.value)) return found;
   const like = nearest(found.value, Object.keys(config.content.accounts ?? {}));
   throw unknown('account', found, {
-    hint: like ? `did you mean "${like}"?` : `profiles config init --account ${found.value} makes it`,
+    hint: like ? `did you mean "${like}"?` : `create it with: profiles config init --account ${found.value}`,
   });
 }
 
@@ -36,7 +36,7 @@ export function chooseRegion({ world, flags, config }: Sources, sections: readon
   throw unknown('region', found, {
     hint: like
       ? `did you mean "${like}"?`
-      : `regions: ${[...known].join(', ')}; profiles config set regions.<name>.base_url makes another`,
+      : `available regions: ${[...known].join(', ')}; add one with: profiles config set regions.<name>.base_url`,
   });
 }
 

@@ -65,20 +65,17 @@ interface Choice {
 }
 
 /**
- * `PROFILES_REGION` goes before the region that the account of `--account` has. That is said; and where the account
- * is for rehearsals, it is not done.
+ * `PROFILES_REGION` overrides the region of the account of `--account`, with a warning. If that region is the sandbox,
+ * it is an error instead.
  */
 function compareRegions(account: string, own: string | undefined, { region, warn }: Choice): void {
   if (own === undefined || own === region.value || !region.origin.startsWith('environment ')) return;
   if (own === 'sandbox') {
-    throw new UsageError(
-      `account "${account}" is of region sandbox, but PROFILES_REGION is ${region.value}`,
-      {
-        hint: `unset PROFILES_REGION, or give --region sandbox or --region ${region.value}`,
-      },
-    );
+    throw new UsageError(`account "${account}" uses region sandbox, but PROFILES_REGION is ${region.value}`, {
+      hint: `unset PROFILES_REGION, or use --region sandbox or --region ${region.value}`,
+    });
   }
-  warn(`PROFILES_REGION=${region.value} is used, not ${own}, the region of account ${account}`);
+  warn(`PROFILES_REGION=${region.value} overrides ${own}, the region of account ${account}`);
 }
 
 function findHost(
@@ -95,10 +92,10 @@ function findHost(
   if (region === 'sandbox') {
     if (given !== undefined) {
       throw new UsageError(`${flag} cannot be used with region sandbox (${choice.region.origin})`, {
-        hint: 'the sandbox is embedded and has hosts of its own; leave one of the two out',
+        hint: 'the sandbox is embedded and has its own hosts; leave out one of the two',
       });
     }
-    choice.ignore(name, 'region sandbox is embedded and has hosts of its own');
+    choice.ignore(name, 'region sandbox is embedded and has its own hosts');
     return { value: null, origin: 'embedded' };
   }
   if (given !== undefined) {
@@ -126,9 +123,9 @@ function findHost(
 }
 
 function findToken({ world, flags, config, tokenFile }: Sources, choice: Choice): Found<Secret | null> {
-  // The sandbox takes a token made for this process; a real one is not even held.
+  // The sandbox takes a token made for this process; a real one is not even read.
   if (choice.region.value === 'sandbox') {
-    if (tokenFile) choice.warn('--token-file is ignored: region sandbox has a token of its own');
+    if (tokenFile) choice.warn('--token-file is ignored: region sandbox has its own token');
     return { value: null, origin: 'embedded' };
   }
   if (tokenFile) return { value: tokenFile, origin: 'flag --token-file' };

@@ -28,16 +28,16 @@ export async function readConfig(
   const text = await readText(path);
   if (text === null) {
     if (named !== undefined) {
-      throw new ConfigError(`${path}: there is no such file (${named} names it)`, {
-        hint: 'profiles config init makes one',
+      throw new ConfigError(`${path}: no such file (from ${named})`, {
+        hint: 'create it with: profiles config init',
       });
     }
     return { path, exists: false, content: {}, mode: null };
   }
   const fault = jsonFault(text);
   if (fault) {
-    throw new ConfigError(`${path}:${fault.line}:${fault.column}: not JSON: ${fault.reason}`, {
-      hint: 'correct it there, or move the file away and run: profiles config init',
+    throw new ConfigError(`${path}:${fault.line}:${fault.column}: invalid JSON: ${fault.reason}`, {
+      hint: 'fix it, or move the file away and run: profiles config init',
     });
   }
   const content = await parseConfig(path, text);
@@ -60,21 +60,21 @@ async function readText(path: string): Promise<string | null> {
 export function fileTrouble(code: string | undefined): string {
   switch (code) {
     case 'EISDIR':
-      return 'this is a folder, a file is expected';
+      return 'this is a folder, not a file';
     case 'ENOTDIR':
     case 'EEXIST':
-      return 'a part of this path is a file, a folder is expected';
+      return 'part of this path is a file, not a folder';
     case 'EACCES':
     case 'EPERM':
-      return 'you are not permitted to open it';
+      return 'permission denied';
     case 'ENOSPC':
       return 'the disk is full';
     case 'EROFS':
       return 'the file system is read-only';
     case 'ENOENT':
-      return 'there is no such file';
+      return 'no such file';
     default:
-      return `it cannot be opened (${code ?? 'unknown'})`;
+      return `cannot be opened (${code ?? 'unknown'})`;
   }
 }
 
@@ -82,7 +82,7 @@ export function fileTrouble(code: string | undefined): string {
 export function refuseExposed(path: string, mode: number, otherwise = ''): void {
   if ((mode & 0o077) === 0) return;
   throw new ConfigError(
-    `${path} holds a token, and others can read it (mode ${mode.toString(8).padStart(4, '0')})`,
+    `${path} contains a token, but other users can read it (mode ${mode.toString(8).padStart(4, '0')})`,
     {
       hint: `chmod 600 ${shellWord(path)}${otherwise}`,
     },
@@ -117,6 +117,6 @@ export async function writeConfig(path: string, content: ConfigFile): Promise<vo
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
     const code = (error as NodeJS.ErrnoException).code;
-    throw new ConfigError(`${path}: not written: ${fileTrouble(code)}`, { cause: error });
+    throw new ConfigError(`${path}: cannot be written: ${fileTrouble(code)}`, { cause: error });
   }
 }

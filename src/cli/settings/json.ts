@@ -27,7 +27,7 @@ class Fault extends Error {
 export function jsonFault(text: string): JsonFault | null {
   try {
     const end = skip(text, value(text, skip(text, 0)));
-    if (end < text.length) throw new Fault(end, 'nothing may follow the closing brace');
+    if (end < text.length) throw new Fault(end, 'unexpected text after the end');
     return null;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -48,20 +48,20 @@ function value(text: string, at: number): number {
   if (text[at] === '[') return list(text, at, ']', value);
   if (text[at] === '"') return string(text, at);
   const end = match(SCALAR, text, at);
-  if (end < 0) throw new Fault(at, at < text.length ? 'a value is expected' : 'the text ends too soon');
+  if (end < 0) throw new Fault(at, at < text.length ? 'expected a value' : 'unexpected end of file');
   return end;
 }
 
 function string(text: string, at: number): number {
   const end = match(STRING, text, at);
-  if (end < 0) throw new Fault(at, 'the string has no end, or a character that must be escaped');
+  if (end < 0) throw new Fault(at, 'the string is not closed, or contains a character that must be escaped');
   return end;
 }
 
 function property(text: string, at: number): number {
-  if (text[at] !== '"') throw new Fault(at, 'a key in double quotes is expected');
+  if (text[at] !== '"') throw new Fault(at, 'expected a key in double quotes');
   const colon = skip(text, string(text, at));
-  if (text[colon] !== ':') throw new Fault(colon, 'a colon is expected');
+  if (text[colon] !== ':') throw new Fault(colon, 'expected a colon');
   return value(text, skip(text, colon + 1));
 }
 
@@ -71,8 +71,8 @@ function list(text: string, open: number, close: string, item: (text: string, at
   for (;;) {
     at = skip(text, item(text, at));
     if (text[at] === close) return at + 1;
-    if (text[at] !== ',') throw new Fault(at, `a comma or ${close} is expected`);
+    if (text[at] !== ',') throw new Fault(at, `expected a comma or ${close}`);
     at = skip(text, at + 1);
-    if (text[at] === close) throw new Fault(at, `a comma must not stand before ${close}`);
+    if (text[at] === close) throw new Fault(at, `unexpected comma before ${close}`);
   }
 }

@@ -1,4 +1,4 @@
-/** Dotted keys of the config file, as `config get`, `set` and `unset` take them. Which there are, the table of options says. */
+/** Dotted keys of the config file, as `config get`, `set` and `unset` take them. The table of options says which exist. */
 import { ConfigError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
@@ -18,10 +18,10 @@ export interface Key {
 
 export type Scalar = string | number | boolean;
 
-/** Names of accounts and regions are parts of dotted keys, so a dot cannot stand in them; `__proto__` is ruled out too. */
+/** Names of accounts and regions are parts of dotted keys, so they cannot contain a dot; `__proto__` is ruled out too. */
 export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 
-/** `account` first: it stands at the top only. */
+/** `account` first: it is allowed at the top only. */
 export const KEYS: readonly KeyOption[] = OPTIONS.filter(
   (option): option is KeyOption => option.config !== undefined,
 );
@@ -50,9 +50,7 @@ export function parseKey(name: string): Key {
   }
   const like = nearestKey(path);
   throw new ConfigError(`unknown key "${name}"`, {
-    hint: like
-      ? `did you mean "${like}"?`
-      : 'keys are token, region, regions.<name>.base_url, import.chunk_size and more: profiles help config',
+    hint: like ? `did you mean "${like}"?` : 'profiles help config lists the keys',
   });
 }
 

@@ -68,13 +68,13 @@ function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Fou
     if (folder) return { value: path.join(folder, ...below), origin: 'default' };
   }
   const xdg = variable(world, places.xdg);
-  // A relative path there is to be ignored (XDG Base Directory Specification).
+  // Relative paths are ignored (XDG Base Directory Specification).
   if (xdg && path.isAbsolute(xdg)) return { value: path.join(xdg, ...places.below), origin: 'default' };
   const home = variable(world, 'HOME') ?? variable(world, 'USERPROFILE');
   if (!home) {
     const flag = spelled(places.name);
-    throw new ConfigError(`no home folder is known, so there is no place for ${flag}`, {
-      hint: `set HOME, or give ${flag} (or ${GLOBAL[places.name].env})`,
+    throw new ConfigError(`no home folder found, so there is no default for ${flag}`, {
+      hint: `set HOME, or use ${flag} (or ${GLOBAL[places.name].env})`,
     });
   }
   return { value: path.join(home, ...places.home, ...places.below), origin: 'default' };

@@ -1,4 +1,4 @@
-/** What a command cannot do without. No service host is built in (contract §2), so each may be missing. */
+/** What a command needs. No service host is built in (contract §2), so each may be missing. */
 import { AuthError, ConfigError } from '../../engine/errors.js';
 import type { Secret } from './secret.js';
 import type { Settings } from './types.js';
@@ -25,7 +25,7 @@ export function requireLookupBaseUrl(settings: Hosts): string {
 
 function missingHost(region: string, what: string): never {
   throw new ConfigError(`region "${region}" has no ${what}, and none is built in`, {
-    hint: `type these, with the hosts that your account names:\n${hostLines(region).join('\n')}\nor rehearse with --region sandbox`,
+    hint: `run these with the hosts of your account:\n${hostLines(region).join('\n')}\nor rehearse with --region sandbox`,
   });
 }
 
@@ -34,7 +34,7 @@ export function requireToken(settings: Pick<Settings, 'token' | 'account'>): Sec
   if (settings.token) return settings.token;
   const key = settings.account === null ? 'token' : `accounts.${settings.account}.token`;
   const whose = settings.account === null ? '' : ` for account "${settings.account}"`;
-  throw new AuthError(`there is no token${whose}`, {
-    hint: `set PROFILES_TOKEN, give --token-file <path>, or type: profiles config set ${key}\nor rehearse with --region sandbox, which needs none`,
+  throw new AuthError(`no token is set${whose}`, {
+    hint: `set PROFILES_TOKEN, use --token-file <path>, or run: profiles config set ${key}\nor rehearse with --region sandbox, which needs none`,
   });
 }

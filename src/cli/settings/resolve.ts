@@ -1,4 +1,4 @@
-/** Reads what settings are made of, and has them decided. */
+/** Reads the sources of settings, and decides them. */
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
@@ -33,11 +33,7 @@ export async function readTokenFile(world: SettingsWorld, name: string): Promise
     const found = await stat(path);
     // A pipe, as `<(…)` makes, has no mode that matters.
     if (world.platform !== 'win32' && found.isFile()) {
-      refuseExposed(
-        path,
-        found.mode & 0o777,
-        ', or where that cannot be, put its content into PROFILES_TOKEN',
-      );
+      refuseExposed(path, found.mode & 0o777, '; if that is not possible, set PROFILES_TOKEN instead');
     }
     text = await readFile(path, 'utf8');
   } catch (error) {

@@ -9,7 +9,7 @@ import { KEYS, type Key, NAME, type Scalar, sentence } from './keys.js';
 
 const name = z
   .string()
-  .regex(NAME, 'a name is letters, digits, "-" and "_", and begins with a letter or digit');
+  .regex(NAME, 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit');
 const SIZE_FORM = `a size is written like ${SIZE_EXAMPLES}`;
 const BOUND_FORM = 'must be a number of rows or a percentage, like 10 or 2%';
 const POSITIVE = 'must be greater than zero';
@@ -77,7 +77,7 @@ export const fileSchema = partial({
     .describe('Settings of named accounts; each key overrides the one at the top.'),
 });
 
-/** What stands at the top and, for one account, under `accounts.<name>`. The schema, which is made from the table, has no types of its own. */
+/** What may be at the top and, for one account, under `accounts.<name>`. The schema, which is made from the table, has no types of its own. */
 export interface ConfigSection {
   token?: string;
   region?: string;
@@ -101,7 +101,7 @@ export function parseValue(key: Key, text: string): Scalar {
   for (const candidate of [text, ...literal]) {
     if (schema.safeParse(candidate).success) return candidate;
   }
-  // A message of the schema's own tells more than one about types.
+  // The schema's own messages say more than those about types.
   const messages = [...literal, text].map(
     (candidate) => schema.safeParse(candidate).error?.issues[0]?.message ?? '',
   );

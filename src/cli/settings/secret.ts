@@ -34,8 +34,8 @@ export function readToken(text: string, origin: string): Secret | null {
   if (token === '') return null;
   if (/[^\x21-\x7e]/.test(token)) {
     const kind = /\s/.test(token) ? 'white space' : 'a control or non-ASCII character';
-    throw new ConfigError(`the token from ${origin} has ${kind} inside`, {
-      hint: 'copy it again from the environment settings of the account, as one line without "Token"',
+    throw new ConfigError(`the token from ${origin} contains ${kind}`, {
+      hint: 'copy it again from the settings of your account, on one line and without "Token"',
     });
   }
   return new Secret(token);

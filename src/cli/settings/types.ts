@@ -21,6 +21,6 @@ export interface Settings {
   configPath: string;
   /** Where each value came from, by its name in `config list`: `region`, `base_url`, `import.chunk_size`, … */
   origins: Readonly<Record<string, string>>;
-  /** Things to say once, such as an ignored environment variable. */
+  /** Shown once, such as an ignored environment variable. */
   warnings: string[];
 }

@@ -9,7 +9,7 @@ import type { ConfigFile } from './schema.js';
  */
 export async function parseConfig(path: string, text: string): Promise<ConfigFile> {
   const raw: unknown = JSON.parse(text, (key, value) => {
-    // zod's records leave this key out without a word.
+    // zod's records silently drop this key.
     if (key === '__proto__') throw new ConfigError(`${path}: "__proto__" cannot be a name`);
     return value;
   });

@@ -14,7 +14,6 @@ import { count, lineRange } from '../numbers.js';
 import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
 import { completedRows, isAccepted, runJob, submittedRows, sum } from '../send/accounts.js';
-import type { Job } from '../service/contract.js';
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 

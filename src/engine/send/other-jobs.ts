@@ -28,7 +28,7 @@ export interface OtherJobsDeps {
 }
 
 export class OtherJobs {
-  #open: OpenJobs | undefined;
+  #open: { jobs: OpenJobs; newest: number } | undefined;
   readonly #announced = new Set<string>();
 
   /**
@@ -47,28 +47,27 @@ export class OtherJobs {
    */
   async ended(kind: Kind, ids: BigUint64Array): Promise<void> {
     const { run, scope, state, client, clock, options, deadlineMs, stop } = this.deps;
-    for (;;) {
-      this.#open = state.openJobs(scope, kind, run, this.#open);
-      const jobs = this.#open.holding(ids);
-      if (jobs.length === 0) return;
-      const byId = new Map(jobs.map((job) => [job.job_id, job]));
-      const watching = watchJobs(client, [...byId.keys()], {
-        clock,
-        signal: stop,
-        deadlineMs: deadlineMs ?? null,
-        intervalMs: options.intervalMs,
-        missingGraceMs: MISSING_GRACE_MS,
-      });
-      for await (const seen of watching) {
-        const job = byId.get(seen.job_id)!;
-        if (seen.missing) {
-          state.lostJob(scope, seen.job_id);
-          this.lost(job);
-          continue;
-        }
-        // The id that was asked for is the one it is known by, whatever the record calls itself.
-        state.sawJob(scope, { ...seen.job, job_id: seen.job_id });
-        if (isFinal(seen.job.status) || this.#announced.has(seen.job_id)) continue;
+    this.#open = state.openJobs(scope, kind, run, this.#open);
+    const jobs = new Map(this.#open.jobs.holding(ids).map((job) => [job.job_id, job]));
+    const watching = watchJobs(client, [...jobs.keys()], {
+      clock,
+      signal: stop,
+      deadlineMs: deadlineMs ?? null,
+      intervalMs: options.intervalMs,
+      missingGraceMs: MISSING_GRACE_MS,
+    });
+    for await (const seen of watching) {
+      const job = jobs.get(seen.job_id)!;
+      if (seen.missing) {
+        state.lostJob(scope, seen.job_id);
+        this.#open.jobs.end(seen.job_id);
+        this.lost(job);
+        continue;
+      }
+      // The id that was asked for is the one it is known by, whatever the record calls itself.
+      state.sawJob(scope, { ...seen.job, job_id: seen.job_id });
+      if (isFinal(seen.job.status)) this.#open.jobs.end(seen.job_id);
+      else if (!this.#announced.has(seen.job_id)) {
         this.#announced.add(seen.job_id);
         this.announce(job);
       }

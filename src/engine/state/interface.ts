@@ -63,8 +63,16 @@ export interface State {
   lastSend(run: string, seq: number): number;
   /** Ids that others have sent whose data is newer than the run's. */
   sentLater(run: string, scope: Scope, kind: Kind): LaterSends;
-  /** Unfinished jobs of other runs, or without a run all of them; `last` itself where nothing has changed since. */
-  openJobs(scope: Scope, kind: Kind, run: string | null, last?: OpenJobs): OpenJobs;
+  /**
+   * Unfinished jobs of other runs, or without a run all of them: those of `last`, where others have sent nothing since.
+   * `newest` is the number of the last send.
+   */
+  openJobs(
+    scope: Scope,
+    kind: Kind,
+    run: string | null,
+    last?: { jobs: OpenJobs; newest: number },
+  ): { jobs: OpenJobs; newest: number };
 
   /** Newest first. */
   knownJobs(): KnownJob[];

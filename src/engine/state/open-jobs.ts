@@ -9,35 +9,49 @@ export interface OpenJob {
   run: string | null;
 }
 
+/** A row of memory for each row of the jobs: 8 bytes, and 16 to 32 for each id. */
 export class OpenJobs {
-  /** From an id to the place of the newest job that holds it, counted from 1. */
-  readonly #holders: IdTable;
+  /** From an id to the last row that has it, counted from 1. */
+  readonly #last: IdTable;
+  /** From a row to the one before it that has the same id, and to its job. */
+  readonly #before: Uint32Array;
+  readonly #jobOf: Uint32Array;
   readonly #jobs: OpenJob[];
+  readonly #ended = new Set<number>();
 
-  /** @param stamp as long as it is the same, so are the jobs */
-  constructor(
-    readonly stamp: string,
-    sends: readonly OpenSend[],
-    fingerprints: Fingerprints,
-  ) {
+  constructor(sends: readonly OpenSend[], fingerprints: Fingerprints) {
+    const rows = fingerprints.countOf(sends.map(({ send }) => send));
     this.#jobs = sends.map(({ job, run }) => ({ job_id: job!, run }));
-    this.#holders = new IdTable(fingerprints.countOf(sends.map(({ send }) => send)));
-    for (const [index, { send }] of sends.entries()) {
-      for (const id of fingerprints.of(send).ids) this.#holders.set(id, index + 1);
+    this.#last = new IdTable(rows);
+    this.#before = new Uint32Array(rows + 1);
+    this.#jobOf = new Uint32Array(rows + 1);
+    let row = 0;
+    for (const [job, { send }] of sends.entries()) {
+      for (const id of fingerprints.of(send).ids) {
+        row++;
+        this.#before[row] = this.#last.get(id);
+        this.#jobOf[row] = job;
+        this.#last.set(id, row);
+      }
     }
   }
 
-  /**
-   * Jobs that hold one of these ids, oldest first. Where several hold one id, the newest: the others are found once
-   * that has ended.
-   */
+  /** Jobs that hold one of these ids, oldest first. */
   holding(ids: BigUint64Array): OpenJob[] {
-    if (this.#holders.size === 0) return [];
+    if (this.#last.size === 0) return [];
     const found = new Set<number>();
-    for (const id of ids) found.add(this.#holders.get(id));
-    found.delete(0);
-    const jobs = [...found].sort((a, b) => a - b).map((place) => this.#jobs[place - 1]!);
-    return [...new Map(jobs.map((job) => [job.job_id, job])).values()];
+    for (const id of ids) {
+      for (let row = this.#last.get(id); row !== 0; row = this.#before[row]!) found.add(this.#jobOf[row]!);
+    }
+    return [...found]
+      .filter((job) => !this.#ended.has(job))
+      .sort((a, b) => a - b)
+      .map((job) => this.#jobs[job]!);
+  }
+
+  /** A job holds nothing any more. */
+  end(job_id: string): void {
+    for (const [job, open] of this.#jobs.entries()) if (open.job_id === job_id) this.#ended.add(job);
   }
 }
 

@@ -14,8 +14,6 @@ const EVER = 0xffff_ffff;
 
 /** The open sends that were there before this session, or come from elsewhere. */
 interface Others {
-  /** Tells when another look is due. */
-  stamp: string;
   /** From id to the place of its content, counted from 1. */
   places: IdTable;
   /** 0 where any content counts as another one. */
@@ -28,9 +26,11 @@ export class Overlaps {
   readonly #first: number;
   /** From an id that stands more than once to its last send here, or to `EVER`. */
   readonly #own = new IdTable();
-  #others: Others = { stamp: '', places: new IdTable(), contents: new BigUint64Array() };
-  /** Sends up to here have been looked at; -1 before the first look. */
-  #seen = -1;
+  /** Of the request that goes out now. */
+  #held: ReadonlySet<bigint> = new Set();
+  #others: Others = { places: new IdTable(), contents: new BigUint64Array() };
+  /** Sends up to here have been looked at, after so many ends; null before the first look. */
+  #seen: { newest: number; ends: number } | null = null;
 
   constructor(
     readonly scope: number,
@@ -49,13 +49,14 @@ export class Overlaps {
    */
   remembered(prints: Prints, shared: ReadonlySet<bigint>): Prints {
     this.#look();
+    this.#held = new Set();
     const { places, contents } = this.#others;
     if (places.size === 0 && this.#own.size === 0) return prints;
-    const held = new Set([...shared].filter((id) => this.#isHeld(id)));
+    this.#held = this.#heldOf(shared);
     const kept = { ids: prints.ids, contents: prints.contents.slice(), records: prints.records.slice() };
     for (const [at, id] of prints.ids.entries()) {
       const place = places.get(id);
-      if (!held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
+      if (!this.#held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
       kept.contents[at] = 0n;
       kept.records[at] = 0n;
     }
@@ -64,28 +65,37 @@ export class Overlaps {
 
   /** They went out. What was held then counts as held until the session ends: which of them is last nobody tells. */
   sent(send: number, shared: ReadonlySet<bigint>): void {
-    for (const id of shared) this.#own.set(id, this.#isHeld(id) ? EVER : send);
+    for (const id of shared) this.#own.set(id, this.#held.has(id) ? EVER : send);
   }
 
-  #isHeld(id: bigint): boolean {
-    const send = this.#own.get(id);
-    return send === EVER || (send !== 0 && this.sends.isOpen(send));
+  /** Those that an earlier request of this session still holds. */
+  #heldOf(shared: ReadonlySet<bigint>): Set<bigint> {
+    const open = new Map([
+      [0, false],
+      [EVER, true],
+    ]);
+    const isOpen = (send: number): boolean => {
+      if (!open.has(send)) open.set(send, this.sends.isOpen(send));
+      return open.get(send)!;
+    };
+    return new Set([...shared].filter((id) => isOpen(this.#own.get(id))));
   }
 
   #look(): void {
-    // An open send closes by itself, but none opens: where there was none, only a new one counts.
     const seen = this.#seen;
-    this.#seen = this.sends.newest(this.scope, this.kind);
-    if (seen >= 0 && this.#others.places.size === 0 && !this.sends.isOthersSince(seen, this)) return;
+    const newest = this.sends.newest(this.scope, this.kind);
+    const ends = this.sends.endsOfOthers(this.run);
+    this.#seen = { newest, ends };
+    // No send opens but a new one. One that another process has closed counts until the next look.
+    if (seen?.ends === ends && !this.sends.isOthersSince(seen.newest, this)) return;
     const others = [
       ...this.sends.withJob(this.scope, this.kind),
       ...this.sends.inDoubt(this.scope, this.kind),
     ].filter(({ send, run }) => run !== this.run || send < this.#first);
-    const stamp = `${others.length} ${others.map(({ send, job }) => `${send}${job ? 'j' : ''}`).join()}`;
-    if (stamp !== this.#others.stamp) this.#others = { stamp, ...this.#read(others) };
+    this.#others = this.#read(others);
   }
 
-  #read(sends: readonly OpenSend[]): Omit<Others, 'stamp'> {
+  #read(sends: readonly OpenSend[]): Others {
     const rows = this.fingerprints.countOf(sends.map(({ send }) => send));
     const places = new IdTable(rows);
     const contents = new BigUint64Array(rows);

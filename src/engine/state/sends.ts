@@ -44,6 +44,9 @@ export interface OpenSend {
 }
 
 export class Sends {
+  /** How many jobs of each run ended here. */
+  readonly #ends = new Map<string | null, number>();
+
   constructor(
     private readonly db: DatabaseSyncInstance,
     private readonly now: () => number,
@@ -111,15 +114,15 @@ export class Sends {
     end: { how: 'completed'; at: string | null } | { how: 'dead' | 'gone' },
   ): void {
     const completed = end.how === 'completed';
-    this.db
+    const ended = this.db
       .prepare(
         `UPDATE sends SET job_id = NULL,
            state = CASE WHEN request IS NULL OR request = ?3 THEN ?4 ELSE ${SEND.dead} END,
            completed_at = CASE WHEN request IS NULL OR request = ?3 THEN ?7 END,
            doubt = CASE WHEN (request IS NULL OR request = ?3) AND ?5 THEN doubt ELSE ?6 END
-         WHERE scope = ?1 AND job_id = ?2`,
+         WHERE scope = ?1 AND job_id = ?2 RETURNING run`,
       )
-      .run(
+      .all(
         scope,
         job,
         request,
@@ -127,7 +130,15 @@ export class Sends {
         end.how === 'gone' ? 0 : 1,
         this.now(),
         completed ? end.at : null,
-      );
+      ) as unknown as { run: string | null }[];
+    for (const { run } of ended) this.#ends.set(run, (this.#ends.get(run) ?? 0) + 1);
+  }
+
+  /** How many jobs of other runs ended here, in this process. */
+  endsOfOthers(than: string): number {
+    let ends = 0;
+    for (const [run, of] of this.#ends) if (run !== than) ends += of;
+    return ends;
   }
 
   /** A request goes out again, or is forgotten. A job that has it may still complete. */
@@ -167,7 +178,10 @@ export class Sends {
   }
 
   /** Whether others than a run have sent something since. */
-  isOthersSince(send: number, { scope, kind, run }: { scope: number; kind: Kind; run: string }): boolean {
+  isOthersSince(
+    send: number,
+    { scope, kind, run }: { scope: number; kind: Kind; run: string | null },
+  ): boolean {
     const row = this.db
       .prepare('SELECT 1 FROM sends WHERE send > ? AND scope = ? AND kind = ? AND run IS NOT ? LIMIT 1')
       .get(send, scope, kind, run);

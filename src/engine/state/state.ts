@@ -214,12 +214,17 @@ class SqliteState implements State {
     return new LaterSends(this.#sends.newerThan(run, this.#scopes.idOf(scope), kind), this.#fingerprints);
   }
 
-  openJobs(scope: Scope, kind: Kind, run: string | null, last?: OpenJobs): OpenJobs {
-    const sends = this.#sends
-      .withJob(this.#scopes.idOf(scope), kind)
-      .filter((send) => run === null || send.run !== run);
-    const stamp = sends.map(({ send }) => send).join();
-    return last?.stamp === stamp ? last : new OpenJobs(stamp, sends, this.#fingerprints);
+  openJobs(
+    scope: Scope,
+    kind: Kind,
+    run: string | null,
+    last?: ReturnType<State['openJobs']>,
+  ): ReturnType<State['openJobs']> {
+    const id = this.#scopes.idOf(scope);
+    const newest = this.#sends.newest(id, kind);
+    if (last && !this.#sends.isOthersSince(last.newest, { scope: id, kind, run })) return { ...last, newest };
+    const sends = this.#sends.withJob(id, kind).filter((send) => run === null || send.run !== run);
+    return { newest, jobs: new OpenJobs(sends, this.#fingerprints) };
   }
 
   knownJobs(): KnownJob[] {

@@ -57,13 +57,18 @@ export interface Shown {
   characters: number;
 }
 
+export interface ProfileAnswer {
+  /** Null when it is not there, or not yet. */
+  profile: ProfileDetail | null;
+  /** A job that has not completed yet holds it. */
+  pending: boolean;
+}
+
 export interface ProfileDetail {
   kind: Kind;
   region: Region;
   id: string;
   company_id: string | null;
-  /** A job that has not completed yet holds this profile too. */
-  pending: boolean;
   fields: ({ key: string } & Shown)[];
   upserts: number;
   /** Newest first. */
@@ -106,7 +111,8 @@ export interface JobList {
 
 export interface JobDetail {
   now: string;
-  job: JobLine;
+  /** Null when there is none with this id. */
+  job: JobLine | null;
   /** The first identifiers that it upserted; empty until it has completed. */
   ids: string[];
   request: RequestLine | null;
@@ -133,6 +139,11 @@ export interface RequestLine {
     sha256: string;
     job_id: string | null;
   } | null;
+}
+
+export interface RequestAnswer {
+  /** Null when it is not in the log. */
+  request: RequestLine | null;
 }
 
 export interface RequestList {

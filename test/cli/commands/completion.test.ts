@@ -69,7 +69,7 @@ describe('what is offered', () => {
 
   it('every command, at an empty line, with what it does', async () => {
     const { stdout } = await cli(['completion', 'complete', '--', ''], { cwd });
-    expect(stdout).toMatch(/^import\tplan, then send/m);
+    expect(stdout).toMatch(/^import\tplan and send/m);
     expect(stdout).not.toMatch(/^complete\t/m);
   });
   it('global flags behind a command, once each, and its own', async () => {
@@ -117,6 +117,12 @@ describe('a machine that knows nothing', () => {
 });
 
 describe('scripts', () => {
+  it('zsh: colons in values are escaped', async () => {
+    const { stdout } = await cli(['completion', 'zsh']);
+    expect(stdout.split('\n').filter((line) => line.includes('comp//:/'))).toEqual([
+      expect.stringContaining('{comp//:/\\\\:}'),
+    ]);
+  });
   it.each(['bash', 'zsh', 'fish', 'powershell'])('%s', async (shell) => {
     const { code, stdout, stderr } = await cli(['completion', shell]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -130,7 +136,7 @@ describe('scripts', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'profiles: there is no completion for "zhs"\n  did you mean "zsh"?\n',
+      stderr: 'profiles: unknown shell "zhs"\n  did you mean "zsh"?\n',
     });
   });
 });

@@ -44,9 +44,7 @@ it.skipIf(missing.length > 0)(
     });
     const screen = (await terminal.scrollback()).join('\n');
     expect(screen).toContain('[default]: eu\n');
-    expect(screen).toContain(
-      'https://lookups.example.com\nAPI key, not shown as you type (Enter: none):\nwrote ',
-    );
+    expect(screen).toContain('https://lookups.example.com\nAPI key, hidden as you type [none]:\nwrote ');
     expect(screen).not.toMatch(/key-|wrong/);
   },
 );

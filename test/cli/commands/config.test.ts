@@ -108,7 +108,7 @@ describe('set', () => {
     expect(stderr).toBe(
       [
         `region = eu in ${FILE}`,
-        'warning: region "eu" has no hosts yet; type:',
+        'warning: region "eu" has no hosts yet; run:',
         '  profiles config set regions.eu.base_url https://…',
         '  profiles config set regions.eu.lookup_base_url https://…',
         '',
@@ -158,7 +158,7 @@ describe('set', () => {
     [
       'a name with a space in it',
       'region eu/west',
-      'region: "eu/west": a name is letters, digits, "-" and "_", and begins with a letter or digit',
+      'region: "eu/west": a name consists of letters, digits, "-" and "_", and starts with a letter or digit',
     ],
     ['text for a number', 'import.chunk_size many', 'import.chunk_size: "many": must be a whole number'],
     ['nothing for a number', 'import.chunk_size 0', 'import.chunk_size: "0": must be at least 1'],
@@ -182,15 +182,11 @@ describe('set', () => {
       'regions.eu.base_url http://eu.example.com',
       'regions.eu.base_url: http:// would send the token to eu.example.com in the clear',
     ],
-    [
-      'a key like no other',
-      'qqqqqqqq 1',
-      'unknown key "qqqqqqqq"\n  keys are token, region, regions.<name>.base_url, import.chunk_size and more: profiles help config\n',
-    ],
+    ['a key like no other', 'qqqqqqqq 1', 'unknown key "qqqqqqqq"\n  profiles help config lists the keys\n'],
     [
       'an account that is not there',
       'account prod',
-      'there is no account "prod"\n  profiles config init --account prod makes it',
+      'unknown account "prod"\n  create it with: profiles config init --account prod',
     ],
   ];
   it.each(refusals)('refuses %s', async (_, words, message) => {
@@ -211,7 +207,9 @@ describe('set token', () => {
     ]) {
       const { code, stdout, stderr } = await run(words, { cwd: scratch() });
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain('a token on the command line would show in ps and in the shell history');
+      expect(stderr).toContain(
+        'a token on the command line would be visible in ps and in your shell history',
+      );
       expect(stderr).not.toContain(TOKEN);
     }
   });
@@ -229,17 +227,17 @@ describe('set token', () => {
       env: { PROFILES_ACCOUNT: 'prod' },
     });
     expect(stderr).toContain(
-      'account "prod" is in use and does not take it: profiles config set accounts.prod.token',
+      'account "prod" is in use and has its own token: profiles config set accounts.prod.token',
     );
   });
   it.each([
-    ['nothing', '', 'token: nothing was given'],
-    ['two words', 'Token key-0123', 'the token from stdin has white space inside'],
-    ['a line break', 'key\n0123', 'the token from stdin has white space inside'],
+    ['nothing', '', 'token: the token is empty'],
+    ['two words', 'Token key-0123', 'the token from stdin contains white space'],
+    ['a line break', 'key\n0123', 'the token from stdin contains white space'],
     [
       'an escape sequence',
       'key\u001b[2J0123',
-      'the token from stdin has a control or non-ASCII character inside',
+      'the token from stdin contains a control or non-ASCII character',
     ],
   ])('refuses %s', async (_, stdin, message) => {
     const { code, stderr } = await run('config set token', { cwd: scratch(), stdin });
@@ -250,7 +248,7 @@ describe('set token', () => {
 });
 
 describe('at a terminal', () => {
-  const ASK = 'API key (not shown): ';
+  const ASK = 'API key (hidden): ';
   const typing: [string, string, string][] = [
     ['typed', `${TOKEN}\r`, TOKEN],
     [
@@ -294,19 +292,19 @@ describe('at a terminal', () => {
     const session = await atTerminal(['config', 'set', 'token'], [{ at: ASK, type: '\u0004' }]);
     expect(session).toMatchObject({ code: 2, raw: false });
     expect(session.screen).toContain(
-      'the input ended before the question was answered\n  type an answer, or give the value by a flag or on stdin\n',
+      'the input ended before the question was answered\n  type an answer, or pass the value with a flag or on stdin\n',
     );
   });
   it('--no-input never asks', async () => {
     const session = await atTerminal(['config', 'set', 'token', '--no-input'], []);
     expect(session.code).toBe(2);
-    expect(session.screen).toContain('must be asked for, and --no-input forbids it');
+    expect(session.screen).toContain('--no-input turns off the prompt for it');
   });
 
-  const REGION = 'Region: default, eu, sandbox, or a name of yours [default]: ';
-  const BASE = 'Host of bulk and job operations (https://…): ';
-  const LOOKUP = 'Host of lookup lists (https://…): ';
-  const KEY = 'API key, not shown as you type (Enter: none): ';
+  const REGION = 'Region (default, eu, sandbox, or your own) [default]: ';
+  const BASE = 'Host for imports and jobs (https://…): ';
+  const LOOKUP = 'Host for lookup lists (https://…): ';
+  const KEY = 'API key, hidden as you type [none]: ';
 
   it('init asks for everything, and asks again what is wrong', async () => {
     const cwd = scratch();
@@ -340,7 +338,7 @@ describe('at a terminal', () => {
       { at: '[eu]: ', type: '\n' },
       { at: '[https://eu.example.com]: ', type: '\n' },
       { at: '[https://eu-lookups.example.com]: ', type: '\n' },
-      { at: '(Enter: …abcd): ', type: '\r' },
+      { at: '[…abcd]: ', type: '\r' },
     ];
     const session = await atTerminal(['config', 'init'], turns, { cwd });
     expect(session.code).toBe(0);
@@ -360,7 +358,7 @@ describe('at a terminal', () => {
     expect(session).toMatchObject({ code: 0 });
     expect(read(cwd)).toEqual({ region: 'sandbox' });
     expect(session.screen.replaceAll(cwd, '~')).toBe(
-      `Writing ${FILE}. Enter keeps what stands in [brackets].\nwrote ${FILE}\ncheck it: profiles doctor\n`,
+      `Writing ${FILE}. Press Enter to keep the value in [brackets].\nwrote ${FILE}\ncheck it with: profiles doctor\n`,
     );
   });
 });
@@ -370,7 +368,11 @@ describe('init without a terminal', () => {
     const cwd = scratch();
     const words = `config init --region eu --base-url ${EU.base_url} --lookup-base-url ${EU.lookup_base_url}`;
     const result = await run(words, { cwd, stdin: TOKEN });
-    expect(result).toEqual({ code: 0, stdout: '', stderr: `wrote ${FILE}\ncheck it: profiles doctor\n` });
+    expect(result).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `wrote ${FILE}\ncheck it with: profiles doctor\n`,
+    });
     expect(read(cwd)).toEqual({ region: 'eu', regions: { eu: EU }, token: TOKEN });
   });
   it('reads --token-file, and writes an account', async () => {
@@ -391,22 +393,22 @@ describe('init without a terminal', () => {
       token: '…abcd',
     });
     expect(stderr).toContain('region "eu" has no lookup host yet');
-    expect(stderr).toContain('check it: profiles doctor --account prod');
+    expect(stderr).toContain('check it with: profiles doctor --account prod');
   });
   it('names what is still missing', async () => {
     const { code, stderr } = await run('config init', { cwd: scratch() });
     expect(code).toBe(0);
     expect(stderr.match(/^warning: .*/gm)).toEqual([
-      'warning: region "default" has no host yet; type: profiles config set regions.default.base_url https://…',
-      'warning: region "default" has no lookup host yet; type: profiles config set regions.default.lookup_base_url https://…',
-      'warning: there is no token yet; type: profiles config set token',
+      'warning: region "default" has no host yet; run: profiles config set regions.default.base_url https://…',
+      'warning: region "default" has no lookup host yet; run: profiles config set regions.default.lookup_base_url https://…',
+      'warning: no token is set yet; run: profiles config set token',
     ]);
   });
   it('refuses a host for the sandbox', async () => {
     const cwd = scratch();
     const { code, stderr } = await run(`config init --region sandbox --base-url ${EU.base_url}`, { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain('region sandbox is embedded and has hosts of its own');
+    expect(stderr).toContain('region sandbox is embedded and has its own hosts');
     expect(existsSync(below(cwd))).toBe(false);
   });
 });
@@ -438,7 +440,7 @@ describe('get, unset and path', () => {
       {
         code: 2,
         stdout: '',
-        stderr: `profiles: import.retries is not set in ${FILE}\n  profiles config set import.retries sets it; profiles config list shows what is in effect\n`,
+        stderr: `profiles: import.retries is not set in ${FILE}\n  profiles config set import.retries sets it; profiles config list shows the values in effect\n`,
       },
     ],
     ['the place of the file', 'path', { code: 0, stdout: `${FILE}\n`, stderr: '' }],
@@ -486,9 +488,12 @@ describe('get, unset and path', () => {
 });
 
 it.each([
-  ['config', 'config needs a subcommand\n  one of init, list, get, set, unset, path'],
+  ['config', 'config needs a subcommand\n  available subcommands: init, list, get, set, unset, path'],
   ['config lst', 'unknown command "config lst"\n  did you mean "profiles config list"?'],
-  ['config wibble', 'unknown command "config wibble"\n  one of init, list, get, set, unset, path'],
+  [
+    'config wibble',
+    'unknown command "config wibble"\n  available subcommands: init, list, get, set, unset, path',
+  ],
 ])('%s', async (words, message) => {
   expect(await run(words, { cwd: scratch() })).toEqual({
     code: 2,

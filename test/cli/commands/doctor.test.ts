@@ -54,7 +54,7 @@ const wellAnswer = (request: IncomingMessage, response: ServerResponse): void =>
 
 interface Report {
   status: string;
-  checks: { check: string; status: string; message: string; mend: string | null }[];
+  checks: { check: string; status: string; message: string; hint: string | null }[];
 }
 
 async function doctor(env: Record<string, string>, options: CliOptions = {}) {
@@ -91,7 +91,7 @@ describe('a setup in order', () => {
       state: 'ok',
       service: 'ok',
       lookups: 'ok',
-      authorisation: 'ok',
+      authorization: 'ok',
       clock: 'ok',
     });
     expect(asked).toEqual([
@@ -104,7 +104,7 @@ describe('a setup in order', () => {
     ]);
     expect(of('token')?.message).toBe('…abcd (environment PROFILES_TOKEN)');
   });
-  it('prints a line for each check, the same at a terminal and in a pipe but for the colour', async () => {
+  it('prints a line for each check, the same at a terminal and in a pipe but for the color', async () => {
     const { url } = await service(wellAnswer);
     const env = { PROFILES_BASE_URL: url, PROFILES_LOOKUP_BASE_URL: url, PROFILES_TOKEN: TOKEN };
     const cwd = scratch();
@@ -118,10 +118,10 @@ describe('a setup in order', () => {
     expect([piped.code, shown.code, piped.stderr, shown.stderr]).toEqual([0, 0, '', '']);
     expect(piped.stdout + shown.stdout).not.toContain(TOKEN);
   });
-  it('at a narrow terminal the mend stands below, as it is typed', async () => {
+  it('at a narrow terminal the hint is below, as it is typed', async () => {
     const { stdout } = await cli(['doctor', '--no-color'], { columns: 80 });
     expect(stdout).toContain(`fail  base_url         region "default" has no host, and none is built in
-      type these, with the hosts that your account names:
+      run these with the hosts of your account:
       profiles config set regions.default.base_url https://…
       profiles config set regions.default.lookup_base_url https://…
       or rehearse with --region sandbox
@@ -135,7 +135,7 @@ describe('a setup in order', () => {
   });
 });
 
-describe('what is wrong is named, with its mend and its exit code', () => {
+describe('what is wrong is named, with its hint and its exit code', () => {
   it('nothing is set: exit 2, and no host is asked', async () => {
     const { code, report, of } = await doctor({ PROFILES_TOKEN: '' });
     expect({ code, status: report.status }).toEqual({ code: 2, status: 'fail' });
@@ -143,12 +143,12 @@ describe('what is wrong is named, with its mend and its exit code', () => {
       status: 'fail',
       message: 'region "default" has no host, and none is built in',
     });
-    expect(of('base_url')?.mend).toContain('\nprofiles config set regions.default.base_url https://…\n');
+    expect(of('base_url')?.hint).toContain('\nprofiles config set regions.default.base_url https://…\n');
     expect(of('lookup_base_url')).toMatchObject({
       status: 'warn',
-      mend: 'profiles config set regions.default.lookup_base_url https://…',
+      hint: 'profiles config set regions.default.lookup_base_url https://…',
     });
-    expect(of('token')).toMatchObject({ status: 'fail', message: 'there is no token' });
+    expect(of('token')).toMatchObject({ status: 'fail', message: 'no token is set' });
     expect(of('service')).toBeUndefined();
   });
   it('no token: exit 4', async () => {
@@ -161,22 +161,22 @@ describe('what is wrong is named, with its mend and its exit code', () => {
     );
     const { code, of, report } = await doctor({ PROFILES_BASE_URL: url });
     expect(code).toBe(4);
-    expect(of('service')).toMatchObject({ status: 'ok', message: 'answers, and refuses the token' });
-    expect(of('authorisation')).toMatchObject({ status: 'fail' });
-    expect(of('authorisation')?.mend).toContain('check');
+    expect(of('service')).toMatchObject({ status: 'ok', message: 'answers, but refuses the token' });
+    expect(of('authorization')).toMatchObject({ status: 'fail' });
+    expect(of('authorization')?.hint).toContain('check');
     expect(JSON.stringify(report)).not.toContain(TOKEN);
   });
   it('the lookup host alone refuses the token: exit 4', async () => {
     const base = await service(wellAnswer);
     const lookups = await service((_, response) => json(response, 401, {}));
     const { code, of } = await doctor({ PROFILES_BASE_URL: base.url, PROFILES_LOOKUP_BASE_URL: lookups.url });
-    expect([code, of('service')?.status, of('authorisation')?.status]).toEqual([4, 'ok', 'fail']);
+    expect([code, of('service')?.status, of('authorization')?.status]).toEqual([4, 'ok', 'fail']);
   });
   it('nobody listens: exit 6, after one attempt', async () => {
     const pauses: number[] = [];
     const clock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
     const { code, of } = await doctor({ PROFILES_BASE_URL: 'http://127.0.0.1:1' }, { clock });
-    expect([code, of('service')?.status, of('authorisation')]).toEqual([6, 'fail', undefined]);
+    expect([code, of('service')?.status, of('authorization')]).toEqual([6, 'fail', undefined]);
     expect(of('service')?.message).toContain('127.0.0.1:1 refused the connection');
     expect(pauses).toEqual([]);
   });
@@ -202,12 +202,12 @@ describe('what is wrong is named, with its mend and its exit code', () => {
     writeFileSync(path, JSON.stringify({ token: TOKEN }), { mode: 0o644 });
     const { code, of, report } = await doctor({}, { cwd });
     expect(code).toBe(2);
-    expect(of('config')).toMatchObject({ status: 'fail', mend: `chmod 600 ${path}` });
+    expect(of('config')).toMatchObject({ status: 'fail', hint: `chmod 600 ${path}` });
     expect(report.checks.map(({ check }) => check)).not.toContain('token');
   });
   it('a region that is not known: exit 2', async () => {
     const { code, of } = await doctor({ PROFILES_REGION: 'sandbx' });
-    expect([code, of('settings')?.mend]).toEqual([2, 'did you mean "sandbox"?']);
+    expect([code, of('settings')?.hint]).toEqual([2, 'did you mean "sandbox"?']);
   });
   it('a state folder that cannot be one: exit 2', async () => {
     const cwd = scratch();
@@ -227,14 +227,14 @@ describe('what is wrong is named, with its mend and its exit code', () => {
       { clock },
     );
     expect([code, report.status]).toEqual([0, 'warn']);
-    expect(of('clock')).toMatchObject({ status: 'warn', mend: 'set the clock of this machine (NTP)' });
+    expect(of('clock')).toMatchObject({ status: 'warn', hint: 'set the clock of this machine (NTP)' });
     expect(of('clock')?.message).toMatch(/^1h 00m ahead of the service$/);
   });
   it('a proxy of another kind: exit 2, and no host is asked', async () => {
     const { url, asked } = await service(wellAnswer);
     const { code, of } = await doctor({ PROFILES_BASE_URL: url, HTTPS_PROXY: 'ftp://proxy.example' });
     expect([code, of('proxy')?.status, of('service'), asked]).toEqual([2, 'fail', undefined, []]);
-    expect(of('proxy')?.mend).toBe('write it like http://proxy.example:8080, or unset it');
+    expect(of('proxy')?.hint).toBe('write it like http://proxy.example:8080, or unset it');
   });
   it('a refused token and a missing host at once: the setting comes first', async () => {
     const { code } = await doctor({ PROFILES_TOKEN: '', PROFILES_BASE_URL: '' });
@@ -276,12 +276,12 @@ it.each<[Record<string, string>, string, string]>([
   [
     { HTTPS_PROXY: 'http://me:secret@proxy.example:8080' },
     'ok',
-    'HTTPS_PROXY proxy.example:8080; never for this machine itself',
+    'HTTPS_PROXY proxy.example:8080; never for loopback',
   ],
   [
     { https_proxy: 'proxy.example:8080', NO_PROXY: 'a.example' },
     'ok',
-    'HTTPS_PROXY proxy.example:8080; not for a.example; never for this machine itself',
+    'HTTPS_PROXY proxy.example:8080; not for a.example; never for loopback',
   ],
   [{ HTTP_PROXY: 'http://' }, 'fail', 'HTTP_PROXY is not the URL of a proxy'],
   [{ HTTPS_PROXY: 'ftp://proxy.example' }, 'fail', 'HTTPS_PROXY is not the URL of a proxy'],
@@ -294,6 +294,6 @@ it('the sandbox is in order without any setting', async () => {
   const { status, checks } = JSON.parse(stdout) as Report;
   expect({ code, stderr, status }).toEqual({ code: 0, stderr: '', status: 'ok' });
   expect(checks.map(({ check }) => check)).toEqual(
-    expect.arrayContaining(['hosts', 'state', 'service', 'lookups', 'authorisation', 'clock']),
+    expect.arrayContaining(['hosts', 'state', 'service', 'lookups', 'authorization', 'clock']),
   );
 });

@@ -73,10 +73,10 @@ describe('help about a topic', () => {
 });
 
 it.each([
-  ['exitcodes', 'there is no help about "exitcodes"\n  did you mean "profiles help exit-codes"?'],
-  ['imprt', 'there is no help about "imprt"\n  did you mean "profiles help import"?'],
-  ['config lst', 'there is no help about "config lst"\n  did you mean "profiles help config list"?'],
-  ['doctor now', 'there is no help about "doctor now"\n  profiles help doctor tells all there is'],
+  ['exitcodes', 'no help for "exitcodes"\n  did you mean "profiles help exit-codes"?'],
+  ['imprt', 'no help for "imprt"\n  did you mean "profiles help import"?'],
+  ['config lst', 'no help for "config lst"\n  did you mean "profiles help config list"?'],
+  ['doctor now', 'no help for "doctor now"\n  see profiles help doctor'],
 ])('%s is not known', async (words, message) => {
   const { code, stdout, stderr } = await cli(['help', ...words.split(' ')]);
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `profiles: ${message}\n` });

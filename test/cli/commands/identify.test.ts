@@ -59,8 +59,8 @@ describe('identify', () => {
   test.for([
     { args: ['company', ''], says: 'the identifier is empty' },
     { args: ['company', 'c', '--set', 'novalue'], says: '--set: "novalue" is not of the form key=value' },
-    { args: ['company', 'c', '--metadata', '[1]'], says: '--metadata: this is not a JSON object' },
-    { args: ['company', 'c', '--metadata', '{'], says: '--metadata: this is not JSON' },
+    { args: ['company', 'c', '--metadata', '[1]'], says: '--metadata: not a JSON object' },
+    { args: ['company', 'c', '--metadata', '{'], says: '--metadata: not valid JSON' },
     { args: ['company', 'c', '--company', 'x'], says: 'unknown option --company' },
     { args: ['user', 'u', '--company', ''], says: 'write --company <id>, or leave it out' },
     { args: ['firm', 'c'], says: 'firm' },

@@ -81,7 +81,7 @@ describe('import', () => {
     expect(sandbox.show('users', 'u1')).toMatchObject({ companyId: 'c1', metadata: { plan: 'gold' } });
   });
 
-  test('one invalid row: nothing is sent, and the rejects file works once it is mended', async ({
+  test('one invalid row: nothing is sent, and the rejects file works once it is fixed', async ({
     sandbox,
   }) => {
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n,B\n3,C,D\n' });
@@ -307,7 +307,7 @@ describe('what ends an import before it sends', () => {
     {
       name: 'two forms',
       args: ['c.csv', '--json', '--ndjson'],
-      says: '--json and --ndjson exclude each other',
+      says: '--json and --ndjson cannot be combined',
     },
   ])('$name: exit 2, one sentence, nothing sent', async ({ args, says }, { sandbox }) => {
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n', 'empty.csv': '' });
@@ -334,7 +334,7 @@ describe('what ends an import before it sends', () => {
       env: { PROFILES_BASE_URL: 'https://api.test' },
     });
     expect(code).toBe(4);
-    expect(stderr).toContain('there is no token');
+    expect(stderr).toContain('no token is set');
   });
 
   test('a refused token: exit 4, resumable, and the token is nowhere', async ({ sandbox }) => {
@@ -381,14 +381,17 @@ describe('an import that sends nothing leaves everything as it was', () => {
     expect(summaryOf(again.stdout).rows).toMatchObject({ unchanged: 1, submitted: 0 });
   });
 
-  test('--full and --resume exclude each other; a flag wins over the config file', async () => {
+  test('--full and --resume cannot be combined; a flag wins over the config file', async () => {
     const cwd = folder({
       'c.csv': 'company_id,name\n1,A\n,B\n',
       'config.json': JSON.stringify({ region: 'sandbox', import: { max_invalid: 0, changed_only: true } }),
     });
     chmodSync(join(cwd, 'config.json'), 0o600);
     const both = await cli(['import', 'c.csv', '--full', '--resume'], { cwd });
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('nothing to --resume')]);
+    expect([both.code, both.stderr]).toEqual([
+      2,
+      expect.stringContaining('--full and --resume cannot be combined'),
+    ]);
     const flags = ['--config', join(cwd, 'config.json'), '--skip-invalid', '--json', ...FAST];
     const first = await cli(['import', 'c.csv', ...flags], { cwd });
     expect([first.code, summaryOf(first.stdout).rows.submitted]).toEqual([5, 1]);

@@ -64,7 +64,7 @@ describe('inspect', () => {
     expect(stderr.split('\n')).toEqual([
       expect.stringMatching(/^warning: a\.csv: n: trailing zeros are dropped: line 2: "1\.50" becomes 1\.5/),
       expect.stringMatching(/^warning: a\.csv: line 2: the identifier "1\.2E\+10" looks rounded/),
-      'warning: a.csv: 1 row whose identifier stood earlier',
+      'warning: a.csv: 1 row repeats an earlier identifier',
       'a.csv:5: company_id is empty',
       '',
     ]);
@@ -135,7 +135,7 @@ describe('inspect', () => {
       'profiles: --map: companies.csv has no column "nmae"\n  did you mean "name"?',
     ],
     ['companies.csv --type name=text', 'profiles: --type name: "text" is not one of'],
-    ['companies.csv users.csv --write-mapping m.json', 'profiles: --write-mapping is of one input'],
+    ['companies.csv users.csv --write-mapping m.json', 'profiles: --write-mapping takes one input'],
   ])('%s is exit 2 and says: %s', async (words, message) => {
     const { code, stdout, stderr } = await inspect(words);
     expect([code, stdout]).toEqual([2, '']);
@@ -151,7 +151,7 @@ describe('--write-mapping', () => {
       'users.csv --exclude email --map name=full_name --set plan=pro --write-mapping m.json',
       { cwd },
     );
-    expect(written).toMatchObject({ code: 0, stderr: 'm.json is written; use it with --mapping m.json\n' });
+    expect(written).toMatchObject({ code: 0, stderr: 'wrote m.json; use it with --mapping m.json\n' });
     expect(JSON.parse(readFileSync(join(cwd, 'm.json'), 'utf8'))).toMatchObject({
       kind: 'users',
       id: 'user_id',
@@ -179,7 +179,7 @@ describe('--write-mapping', () => {
     const cwd = scratch();
     copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));
     const { stderr } = await inspect('users.csv --write-mapping m(1).json', { cwd });
-    expect(stderr).toBe("m(1).json is written; use it with --mapping 'm(1).json'\n");
+    expect(stderr).toBe("wrote m(1).json; use it with --mapping 'm(1).json'\n");
   });
 
   it('never overwrites', async () => {
@@ -189,7 +189,7 @@ describe('--write-mapping', () => {
     const { code, stderr } = await inspect('users.csv --write-mapping m.json', { cwd });
     expect([code, stderr]).toEqual([
       2,
-      'profiles: --write-mapping: m.json exists already\n  name another file, or remove this one\n',
+      'profiles: --write-mapping: m.json already exists\n  choose another file, or remove this one\n',
     ]);
     expect(readFileSync(join(cwd, 'm.json'), 'utf8')).toBe('mine');
   });

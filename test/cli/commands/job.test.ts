@@ -109,7 +109,7 @@ describe('job', () => {
     [['x', '--wait-timeout', '1s'], 'add --watch'],
     [['x', '--watch', '--interval', 'soon'], 'write 500ms, 30s, 5m or 2h'],
     [['x', '--watch', '--interval', '0s'], 'write 30s, for example'],
-  ] as const)('a mistake is exit 2 with the mend: %s', async ([words, hint], { sandbox }) => {
+  ] as const)('a mistake is exit 2 with the hint: %s', async ([words, hint], { sandbox }) => {
     const { code, stderr } = await job([...words], sandbox);
     expect(code).toBe(2);
     expect(stderr).toContain(hint);
@@ -131,7 +131,7 @@ describe('job --watch', () => {
   });
 
   test.for([
-    ['', 'retry: again in 0ms: 503 Service Unavailable'],
+    ['', 'retry: trying again in 0ms: 503 Service Unavailable'],
     ['--quiet', ''],
   ] as const)('a poll that is tried again is told, %s', async ([flag, said], { sandbox }) => {
     const id = await submitCompanies(sandbox);
@@ -188,7 +188,7 @@ describe('job --watch', () => {
     stop.abort('SIGINT');
     const { code, stdout, stderr } = await watching;
     expect([code, stdout]).toEqual([130, '']);
-    expect(bare(stderr)).toContain(`the jobs go on; profiles job ${id} --watch`);
+    expect(bare(stderr)).toContain(`the jobs continue; follow them with: profiles job ${id} --watch`);
     expect(stderr.lastIndexOf('\u001b[?25h')).toBeGreaterThan(stderr.lastIndexOf('\u001b[?25l'));
     expect(bare(stderr)).toMatch(/⠋ .*queued/);
   });

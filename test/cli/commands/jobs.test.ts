@@ -42,7 +42,7 @@ describe('jobs', () => {
     const narrow = await cli(['jobs', '--no-color'], { cwd, columns: 60 });
     expect([narrow.stdout.split('\n')[0], narrow.stderr]).toEqual([
       'job_id                               status     kind',
-      'no room for rows, completed_rows, region, submitted_at; --columns chooses\n',
+      'hidden to fit the terminal: rows, completed_rows, region, submitted_at; choose with --columns\n',
     ]);
     const chosen = await cli(['jobs', '--no-color', '--columns', 'job_id,region,kind'], { cwd, columns: 60 });
     expect(chosen.stdout).toMatch(/ job_id .* region .* kind /);
@@ -67,11 +67,11 @@ describe('jobs', () => {
   });
 
   test('none is no error', async () => {
-    expect(await cli(['jobs'])).toEqual({ code: 0, stdout: '', stderr: 'this machine knows no jobs\n' });
+    expect(await cli(['jobs'])).toEqual({ code: 0, stdout: '', stderr: 'no jobs yet\n' });
     expect(await cli(['jobs', '--refresh', '--json'])).toMatchObject({ code: 0, stdout: '[]\n' });
   });
 
-  test('at a terminal the status has its colour', async () => {
+  test('at a terminal the status has its color', async () => {
     const cwd = knowing([[elsewhere, aJob('a1', 'failed'), 10]]);
     expect((await cli(['jobs'], { cwd, columns: 120 })).stdout).toContain('\u001b[31mfailed');
   });
@@ -106,7 +106,7 @@ describe('jobs --refresh', () => {
       .poll(statuses)
       .toEqual({ [id]: 'completed', gone: 'queued', old: 'completed', theirs: 'queued' });
     expect(stderr).toBe(
-      'warning: job gone: the service does not know it any more; if its rows are missing there, import them again\n',
+      'warning: job gone: not found at the service; if its rows are missing there, import them again\n',
     );
     const asked = sandbox.ledger().map((entry) => entry.path);
     expect(asked.some((path) => /theirs|old/.test(path))).toBe(false);

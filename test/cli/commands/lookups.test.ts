@@ -34,7 +34,7 @@ describe('lookups', () => {
     });
   });
 
-  test('at a terminal: drawn within its width, with colour', async ({ sandbox }) => {
+  test('at a terminal: drawn within its width, with color', async ({ sandbox }) => {
     const { stdout } = await lookups('embeds', environmentOf(sandbox), { columns: 30 });
     expect(stdout).toContain('\u001b[1m');
     expect(bare(stdout).split('\n')[0]).toBe('┌────┬──────────────┬────────┐');
@@ -100,7 +100,7 @@ describe('lookups', () => {
 
   test('nothing found is said', async ({ sandbox }) => {
     const { code, stdout, stderr } = await lookups('embeds --search nowhere', environmentOf(sandbox));
-    expect([code, stdout, stderr]).toEqual([0, '', 'none of 3 records matches\n']);
+    expect([code, stdout, stderr]).toEqual([0, '', 'no matches among 3 records\n']);
   });
 
   test.for([

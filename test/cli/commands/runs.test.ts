@@ -60,7 +60,7 @@ describe('runs', () => {
       const { code, stderr } = await cli(args, { cwd, env: environmentOf(sandbox) });
       expect([code, stderr]).toEqual([
         2,
-        expect.stringMatching(new RegExp(`knows no run "${run}x"\\n.*(?:did you mean )?.*${run}`)),
+        expect.stringMatching(new RegExp(`run "${run}x" not found\\n.*(?:did you mean )?.*${run}`)),
       ]);
     }
   });
@@ -110,7 +110,7 @@ describe('resume', () => {
     expect(sandbox.ledger()).toHaveLength(sent);
   });
 
-  test('refuses a run that is finished, and says how the file is sent anew', async ({ sandbox }) => {
+  test('refuses a run that is finished, and says how the file is sent again', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     const cwd = scratch();
     writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n');
@@ -119,12 +119,12 @@ describe('resume', () => {
     expect(await cli(['resume', run], { cwd, env })).toEqual({
       code: 2,
       stdout: '',
-      stderr: `profiles: run ${run} is finished (completed): there is nothing to resume\n  import the file anew: profiles import 'my c.csv'\n`,
+      stderr: `profiles: run ${run} is finished (completed): there is nothing to resume\n  import again: profiles import 'my c.csv'\n`,
     });
   });
 
   test('nothing to resume is exit 2', async () => {
     const { code, stderr } = await cli(['resume']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('there is no unfinished import to resume')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('no unfinished import to resume')]);
   });
 });

@@ -85,7 +85,7 @@ describe('sandbox', () => {
       /^export PROFILES_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_LOOKUP_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_TOKEN=[\w-]{20,}\n$/,
     );
     expect(stderr).toMatch(
-      /^sandbox: EU region http:\/\/127\.0\.0\.1:\d+; data in .*\.state; Ctrl-C stops it\n$/,
+      /^sandbox: page http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/\nsandbox: EU region http:\/\/127\.0\.0\.1:\d+; data in .*\.state; press Ctrl-C to stop\n$/,
     );
     expect((await cli(['sandbox', 'show', 'company', 'c'], { cwd })).code).toBe(0);
   });
@@ -99,11 +99,25 @@ describe('sandbox', () => {
       eu_base_url: expect.stringMatching(/^http:/),
       lookup_base_url: expect.stringMatching(/^http:/),
       control_url: expect.stringMatching(/^http:/),
+      page_url: expect.stringMatching(/^http:/),
       token: "it's",
     });
     expect(stderr).toBe('');
     const reset = await cli(['sandbox', 'reset'], { cwd });
     expect(reset.stdout).toContain('erased 0 companies, 0 users and 0 jobs');
+  });
+
+  it('serves its page where it is told to, or not at all', async () => {
+    const port = await freePort();
+    const { stderr } = await served(['--memory', '--page-port', String(port)], async () => {
+      expect((await send(`http://127.0.0.1:${port}/`)).status).toBe(403); // it asks for its key
+    });
+    expect(stderr).toContain(`sandbox: page http://127.0.0.1:${port}/`);
+    const without = await served(['--memory', '--no-page', '--json']);
+    expect(JSON.parse(without.stdout)).toMatchObject({ page_url: null });
+    expect(without.stderr).not.toContain('page');
+    const both = await cli(['sandbox', '--no-page', '--page-port', '0']);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('exclude each other')]);
   });
 
   it('quotes a token that a shell would take apart', async () => {
@@ -113,7 +127,9 @@ describe('sandbox', () => {
 
   it('says so when it listens beyond loopback', async () => {
     const { stdout, stderr } = await served(['--memory', '--host', '0.0.0.0']);
-    expect(stderr).toContain('warning: it listens on 0.0.0.0, not on loopback: whoever reaches this machine');
+    expect(stderr).toContain(
+      'warning: listening on 0.0.0.0, which is not loopback: anyone who can reach this machine',
+    );
     expect(stdout).toContain('PROFILES_BASE_URL=http://127.0.0.1:');
   });
 
@@ -148,9 +164,9 @@ describe('sandbox', () => {
     ['--rows-per-second 0', '--rows-per-second', ''],
     ['--latency 5', '--latency: "5" is not a duration', '500ms'],
     ['--lookups nowhere.json', 'nowhere.json', 'embeds'],
-    ['nonsense', 'no subcommand "nonsense"', 'show and reset'],
-    ['rest', 'no subcommand "rest"', 'did you mean "profiles sandbox reset"?'],
-  ])('%s is refused with its mend', async (flags, says, hint) => {
+    ['nonsense', 'unknown command "sandbox nonsense"', 'available subcommands: list, show, reset'],
+    ['rest', 'unknown command "sandbox rest"', 'did you mean "profiles sandbox reset"?'],
+  ])('%s is refused with its hint', async (flags, says, hint) => {
     const { code, stdout, stderr } = await cli(['sandbox', ...FREE, ...flags.split(' ')]);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(says);
@@ -177,7 +193,7 @@ describe('sandbox', () => {
     expect(stderr).not.toContain('two words');
   });
 
-  it('a port that is taken is refused with its mend', async () => {
+  it('a port that is taken is refused with its hint', async () => {
     const taken = await startSandbox();
     const { port } = new URL(taken.url);
     const { code, stderr } = await cli(['sandbox', ...FREE, '--memory', '--port', port]);
@@ -231,14 +247,14 @@ describe('sandbox show', () => {
   it.each<[string, string, string]>([
     [
       'company nobody',
-      'holds no company "nobody" in region default',
+      'no company "nobody" in the sandbox (region default)',
       'import it with --region sandbox first',
     ],
-    ['user u-1', 'holds no user "u-1" in region default', 'add --region eu'],
-    ['user u-2', 'holds no user "u-2"', 'has not completed yet'],
-    ['user 00042', 'holds no user "00042"', 'import it'],
-    ['companies 00042', 'not "companies"', 'show company <id>'],
-    ['company 00042 --region mars', 'no region "mars"', 'default and eu'],
+    ['user u-1', 'no user "u-1" in the sandbox (region default)', 'use --region eu'],
+    ['user u-2', 'no user "u-2"', 'has not completed yet'],
+    ['user 00042', 'no user "00042"', 'import it'],
+    ['companies 00042', 'unknown kind "companies"', 'show company <id>'],
+    ['company 00042 --region mars', 'no region "mars"', 'available regions: default, eu'],
     ['company', 'missing required argument "id"', 'profiles sandbox show <kind> <id>'],
   ])('%s exits 2 and says what to do', async (words, says, hint) => {
     const { code, stdout, stderr } = await cli(['sandbox', 'show', ...words.split(' ')], {
@@ -272,7 +288,7 @@ describe('sandbox reset', () => {
       'erased 1 company, 0 users and 0 jobs',
     );
     const { stdout } = await cli(['sandbox', 'reset'], { cwd });
-    expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs in ${join(cwd, '.state')}\n`);
+    expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs from ${join(cwd, '.state')}\n`);
     expect((await cli('sandbox show company 00042'.split(' '), { cwd })).code).toBe(2);
   });
 
@@ -292,5 +308,82 @@ describe('sandbox reset', () => {
       { cwd },
     );
     expect((await cli('sandbox show company c'.split(' '), { cwd })).code).toBe(0);
+  });
+});
+
+describe('sandbox list', () => {
+  const list = async (argv: string[], cwd: string): Promise<CliResult> =>
+    cli(['sandbox', 'list', ...argv], { cwd });
+
+  /** Twenty companies, of which some are in Zürich, and two users in eu. */
+  async function filled(): Promise<string> {
+    const cwd = scratch();
+    const sandbox = await startSandbox({ dataDir: join(cwd, '.state'), clock: new ManualClock() });
+    const items = Array.from(
+      { length: 20 },
+      (_, i) =>
+        `{"company_id":"c-${i}","metadata":{"city":"${i % 5 ? 'Bern' : 'Zürich'}","score":${i}.10${i === 7 ? ',"company_id":"other"' : ''}}}`,
+    );
+    await post(sandbox, '/v1/companies/bulk_identify', `{"companies":[${items.join(',')}]}`);
+    await post(
+      sandbox,
+      USERS,
+      { users: [{ user_id: 'u-1', company_id: 'c-1' }, { user_id: 'u-2' }] },
+      { to: sandbox.euUrl! },
+    );
+    await sandbox.stop();
+    return cwd;
+  }
+
+  it('is a table of what was imported, with the total on stderr', async () => {
+    const { code, stdout, stderr } = await list(
+      ['companies', '--search', 'zürich', '--sort', '-score', '--limit', '2'],
+      await filled(),
+    );
+    expect(code).toBe(0);
+    expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toMatchObject([
+      ['company_id', 'city', 'score'],
+      ['c-15', 'Zürich', expect.stringMatching(/^15\.1/)],
+      ['c-10', 'Zürich', expect.stringMatching(/^10\.1/)],
+      [''],
+    ]);
+    expect(stderr).toBe('4 companies of 20 companies in region default\n');
+  });
+
+  it('gives every form of output, and numbers as they were sent', async () => {
+    const cwd = await filled();
+    const json = await list(['companies', '--json', '--limit', '1'], cwd);
+    expect(json.stdout).toContain('"score":0.10');
+    expect(JSON.parse(json.stdout)).toEqual([{ company_id: 'c-0', city: 'Zürich', score: 0.1 }]);
+    const csv = await list(['users', '--region-of', 'eu', '--csv', '--sort', '-id'], cwd);
+    expect(csv.stdout).toBe('user_id,company_id\nu-2,\nu-1,c-1\n');
+    const lines = await list(
+      ['companies', '--ndjson', '--filter', 'city=Zürich', '--columns', 'company_id', '--quiet'],
+      cwd,
+    );
+    expect(lines.stdout).toBe(
+      '{"company_id":"c-0"}\n{"company_id":"c-10"}\n{"company_id":"c-15"}\n{"company_id":"c-5"}\n',
+    );
+    expect(lines.stderr).toBe('');
+    // A key of metadata does not hide the identifier.
+    const hidden = await list(['companies', '--json', '--search', 'other'], cwd);
+    expect(JSON.parse(hidden.stdout)).toMatchObject([{ company_id: 'c-7' }]);
+  });
+
+  it.each<[argv: string[], code: number, says: string]>([
+    [['companies', '--sort', 'colour'], 2, 'unknown field "colour"'],
+    [['companies', '--search', 'nowhere'], 0, 'no companies match this search'],
+    [['users'], 0, 'no users in the sandbox (region default)'],
+    [['planets'], 2, 'companies and users'],
+    [['users', '--region-of', 'mars'], 2, '--region-of'],
+  ])('%j ends with %i', async (argv, code, says) => {
+    const ended = await list(argv, await filled());
+    expect([ended.code, ended.stderr]).toEqual([code, expect.stringContaining(says)]);
+  });
+
+  it('says what to do where there is nothing at all', async () => {
+    const { code, stdout, stderr } = await list(['companies', '--csv'], scratch());
+    expect([code, stdout]).toEqual([0, 'company_id\n']);
+    expect(stderr).toContain('import some with --region sandbox');
   });
 });

@@ -120,7 +120,7 @@ describe('state info', () => {
     ]);
     for (const line of ['state check --json', 'state backup b.db --json']) {
       const none = await run(line);
-      expect([none.code, none.error().message]).toEqual([2, expect.stringContaining('there is no state in')]);
+      expect([none.code, none.error().message]).toEqual([2, expect.stringContaining('no state found in')]);
     }
     expect(existsSync(join(cwd, '.state'))).toBe(false);
   });
@@ -129,7 +129,7 @@ describe('state info', () => {
     await run('import c.csv');
     const { json } = await run('doctor --json', later(50));
     const state = json().checks.find(({ check }: { check: string }) => check === 'state');
-    expect(state.message).toMatch(/; it remembers profiles completed from 2 days ago to 2 days ago$/);
+    expect(state.message).toMatch(/; knows profiles completed from 2 days ago to 2 days ago$/);
   });
 });
 
@@ -142,9 +142,7 @@ describe('state check', () => {
     await run('identify user u1 --set plan=x');
     const { code, stdout, json } = await run('state check --json');
     expect([code, json()], stdout).toEqual([0, { state: join(cwd, '.state'), ok: true, problems: [] }]);
-    expect((await run('state check')).stdout).toBe(
-      `${join(cwd, '.state')}: the database is whole, and its records agree\n`,
-    );
+    expect((await run('state check')).stdout).toBe(`${join(cwd, '.state')}: no problems found\n`);
   });
 
   test.each([
@@ -207,7 +205,7 @@ describe('state check', () => {
     expect(json().problems).toContainEqual({ check, message: expect.stringMatching(message) });
     const text = await run('state check');
     expect([text.code, text.stdout]).toEqual([1, expect.stringContaining(`${check.padEnd(12)}  `)]);
-    expect(text.stderr).toMatch(/^profiles: \d+ problems? in the state in /);
+    expect(text.stderr).toMatch(/^profiles: found \d+ problems? in the state /);
   });
 
   test('names a damaged database: exit 1', async () => {

@@ -9,7 +9,7 @@ const refused = new ServiceError('the service refused it', {
 });
 
 describe('errorLines', () => {
-  test('what and where, then the mend', () => {
+  test('what and where, then the hint', () => {
     const error = new InputError('no company_id', { file: 'a.csv', line: 7, hint: 'add --id <column>' });
     expect(errorLines(error, {})).toEqual({
       text: 'profiles: a.csv:7: no company_id\n  add --id <column>\n',

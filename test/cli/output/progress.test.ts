@@ -18,9 +18,9 @@ describe('JobBoard', () => {
   test('shows what each job is doing, and for how long', () => {
     const clock = new IdleClock();
     const board = new JobBoard(clock, plain);
-    board.see(job('a1', 'queued'), 80);
+    board.update(job('a1', 'queued'), 80);
     clock.advance(2_500);
-    board.see(job('b2', 'processing', 1_250), 80);
+    board.update(job('b2', 'processing', 1_250), 80);
     expect(board.live({ columns: 80, rows: 9 })).toEqual([
       'a1  queued           0 of 5,000 rows  0%  2.5s',
       'b2  processing       1,250 of 5,000 rows  25%  0ms',
@@ -30,18 +30,18 @@ describe('JobBoard', () => {
   test('a job that ends leaves one line, and only one', () => {
     const clock = new IdleClock();
     const board = new JobBoard(clock, plain);
-    board.see(job('a1', 'processing', 10), 80);
+    board.update(job('a1', 'processing', 10), 80);
     clock.advance(12_300);
-    expect(board.see(job('a1', 'completed'), 80)).toBe('✓ a1  completed        5,000 rows  12.3s');
-    expect(board.see(job('a1', 'completed'), 80)).toBeUndefined();
-    expect(board.see(job('b2', 'failed', 17), 80)).toBe('✗ b2  failed           17 of 5,000 rows  0ms');
+    expect(board.update(job('a1', 'completed'), 80)).toBe('✓ a1  completed        5,000 rows  12.3s');
+    expect(board.update(job('a1', 'completed'), 80)).toBeUndefined();
+    expect(board.update(job('b2', 'failed', 17), 80)).toBe('✗ b2  failed           17 of 5,000 rows  0ms');
     expect(board.live({ columns: 80, rows: 9 })).toEqual([]);
     expect([board.size, board.ended, board.completedRows]).toEqual([2, 2, 5_017]);
   });
 
   test('more jobs than rows become a count', () => {
     const board = new JobBoard(new IdleClock(), plain);
-    for (let i = 0; i < 12; i++) board.see(job(`job-${i}`, 'queued'), 80);
+    for (let i = 0; i < 12; i++) board.update(job(`job-${i}`, 'queued'), 80);
     const lines = board.live({ columns: 80, rows: 4 });
     expect(lines).toHaveLength(4);
     expect(lines[3]).toBe('… and 9 more jobs');
@@ -51,7 +51,7 @@ describe('JobBoard', () => {
     'a long id with CJK and emoji keeps within %i columns, its status first',
     (columns) => {
       const board = new JobBoard(new IdleClock(), plain);
-      board.see(job(`工作-👍🏽-${'長'.repeat(60)}`, 'pending_refresh', 12), columns);
+      board.update(job(`工作-👍🏽-${'長'.repeat(60)}`, 'pending_refresh', 12), columns);
       const [line] = board.live({ columns, rows: 3 });
       expect(widthOf(line!)).toBeLessThanOrEqual(columns);
       expect(line).toContain('pending_refresh');
@@ -60,7 +60,7 @@ describe('JobBoard', () => {
 
   test('an id cannot steer the terminal', () => {
     const board = new JobBoard(new IdleClock(), plain);
-    expect(board.see(job('\u001b[2J', 'failed'), 80)).toContain('\\x1b[2J');
+    expect(board.update(job('\u001b[2J', 'failed'), 80)).toContain('\\x1b[2J');
   });
 
   test.each<[string, ReturnType<typeof job>[], string | null]>([
@@ -74,7 +74,7 @@ describe('JobBoard', () => {
     ],
   ])('in one line: %s', (_name, jobs, text) => {
     const board = new JobBoard(new IdleClock(), plain);
-    for (const one of jobs) board.see(one, 80);
+    for (const one of jobs) board.update(one, 80);
     expect(board.plain()).toBe(text);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createReporter } from '../../../src/cli/output/reporter.js';
-import type { ReporterOptions } from '../../../src/cli/output/reporter-types.js';
+import { createReporter, type ReporterOptions } from '../../../src/cli/output/reporter.js';
 import type { ImportEvent, Summary } from '../../../src/engine/model.js';
 import { IdleClock } from '../../support/clock.js';
 import { aJobEvent, aPlan, aProgress, aSummary, withRejections } from '../../support/runs.js';
@@ -74,7 +73,7 @@ describe('text', () => {
     expect(stderr.split('\n').slice(0, 6)).toEqual([
       '12:03:05 planning companies 997 rows',
       '12:03:07 warning: column zip was an integer last time',
-      '12:03:10 retry: request 1 again in 1.5s: connection \\x1b[2Jreset; its rows may be sent twice',
+      '12:03:10 retry: request 1 in 1.5s: connection \\x1b[2Jreset; its rows may be sent twice',
       '12:03:10 sending companies 0 of 50,000 rows',
       '12:03:11 the older run is superseded',
       expect.stringMatching(/^12:03:15 sending companies 5,000 of 50,000 rows completed, 1 of 1 job ended$/),
@@ -100,7 +99,7 @@ describe('text', () => {
     ['TERM=dumb', { env: { TERM: 'dumb' } }],
     ['PROFILES_PROGRESS=plain', { env: { PROFILES_PROGRESS: 'plain' } }],
     ['a terminal of no width', { stderr: { columns: 0 }, env: { NO_COLOR: '1' } }],
-    ['CI without colour', { env: { CI: 'true', NO_COLOR: '1' } }],
+    ['CI without color', { env: { CI: 'true', NO_COLOR: '1' } }],
   ])('%s: no control sequence at all', async (_name, given) => {
     const { stderr } = await told(course, { stderr: { columns: 80 }, ...given });
     expect(stderr).toContain('sending companies');
@@ -129,7 +128,7 @@ describe('text', () => {
     const planned = ended(aSummary({ status: 'planned', plan: aPlan(), jobs: [], requests: 0 }));
     const loud = await told([planned]);
     expect(loud.stdout).toMatch(/^Files\n/);
-    expect(loud.stderr).toMatch(/^✓ planned, nothing was sent/);
+    expect(loud.stderr).toMatch(/^✓ planned; nothing was sent/);
     expect(await told([planned], { flags: { quiet: true } })).toEqual({ stdout: loud.stdout, stderr: '' });
   });
 });

@@ -24,7 +24,7 @@ describe('summaryLines', () => {
   });
 
   test.each([
-    ['planned', '✓ planned, nothing was sent'],
+    ['planned', '✓ planned; nothing was sent'],
     ['rejected', '✗ nothing was sent: rows are invalid'],
   ] as const)('%s: a time after "nothing was sent" would read as its reason', (status, first) => {
     expect(lines({ status })[0]).toBe(first);
@@ -52,7 +52,7 @@ describe('summaryLines', () => {
     const where = { file: 'companies.csv', first_line: 2, last_line: 501 };
     const entry = { ...where, rows: 500, reason: 'connection reset', job_id: 'job-1' };
     expect(lines({ retries: 1, maybe_sent_twice: [entry, { ...entry, job_id: null }] }).slice(-3)).toEqual([
-      '  sent again because the answer was lost (an upsert makes that safe):',
+      '  sent again because the reply was lost (safe, because requests are upserts):',
       '    lines 2-501 (500 rows, job job-1): connection reset',
       '    lines 2-501 (500 rows): connection reset',
     ]);
@@ -126,7 +126,7 @@ describe('summaryLines', () => {
     [
       'rows refused',
       { status: 'rejected', jobs: [] },
-      '  mend the rows and import again, or send the valid ones with --skip-invalid',
+      '  fix the rows and import again, or send the valid rows now with --skip-invalid',
     ],
   ])('what to do next: %s', (_name, over, last) => {
     expect(lines(over).at(-1)).toBe(last);
@@ -168,11 +168,11 @@ describe('failureLines', () => {
   });
 });
 
-describe('partialWords: what exit code 5 stands for', () => {
+describe('partialWords: what exit code 5 means', () => {
   test.each<[words: string, over: Partial<Summary>]>([
     ['some rows were rejected', { rows: { ...aSummary().rows, rejected: 1 } }],
     [
-      'some rows are short in a job',
+      'a job completed fewer rows than it was sent',
       { rows: { ...aSummary().rows, completed: 996 }, jobs: [aJob({ completed_rows: 996 })] },
     ],
     [
@@ -183,13 +183,13 @@ describe('partialWords: what exit code 5 stands for', () => {
   ])('%s', (words, over) => {
     const summary = aSummary({ status: 'partial', ...over });
     expect(partialWords(summary)).toBe(words);
-    expect(summaryLines(summary, plain)[0]).toMatch(`! completed in part: ${words} after `);
+    expect(summaryLines(summary, plain)[0]).toMatch(new RegExp(`^! partially completed after .*: ${words}$`));
   });
 });
 
 describe('planText', () => {
   test('piped', () => {
-    expect(planText(aPlan(), { width: null, colour: false })).toBe(`Files
+    expect(planText(aPlan(), { width: null, color: false })).toBe(`Files
 file           kind       format   encoding    rows  rejected
 companies.csv  companies  csv (;)  utf-8     50,000         2
 
@@ -202,7 +202,7 @@ note        (left out)              0  --exclude
 To send
   requests    10
   bytes       4 MiB
-  duplicates  3 rows whose identifier stood earlier
+  duplicates  3 rows
   time        about 25s
 
 First item of companies.csv
@@ -219,26 +219,26 @@ First item of companies.csv
   test('without a past there is no estimate, without rows no sample', () => {
     const plan = aPlan({ estimated_seconds: null, duplicates: 0 });
     plan.files[0]!.sample = null;
-    const text = planText(plan, { width: null, colour: false });
-    expect(text).toContain('  time        not known: this account has no past jobs here\n');
+    const text = planText(plan, { width: null, color: false });
+    expect(text).toContain('  time        unknown: this account has no past jobs to estimate from\n');
     expect(text).not.toContain('First item');
   });
 
   test('keys held against the service', () => {
     const properties = {
-      new: ['colour', 'size'],
+      new: ['color', 'size'],
       near: [{ key: 'plan_teir', like: 'plan_tier' }],
       types: [{ key: 'seats', here: 'string', service: 'integer' }],
     };
     const tail = (plan = aPlan({ properties })): string[] =>
-      planText(plan, { width: null, colour: false })
-        .split('Keys against the service\n')[1]!
+      planText(plan, { width: null, color: false })
+        .split('Keys compared with the service\n')[1]!
         .trimEnd()
         .split('\n');
     expect(tail()).toEqual([
-      '  plan_teir: not known; did you mean plan_tier?',
+      '  plan_teir: unknown; did you mean plan_tier?',
       '  seats: string here, integer in the service',
-      '  new: colour, size',
+      '  new: color, size',
     ]);
     expect(tail(aPlan({ properties: { new: [], near: [], types: [] } }))).toEqual([
       '  all keys are known, with the same types',

@@ -8,7 +8,7 @@ const rows = [
   ['1', 'Welcome', 'banner'],
   ['20', '株式会社 👍🏽', 'card'],
 ];
-const piped = { width: null, colour: false };
+const piped = { width: null, color: false };
 
 describe('renderTable', () => {
   test('in a pipe: aligned by cells, no borders, nothing cut, no blanks at line ends', () => {
@@ -23,7 +23,7 @@ describe('renderTable', () => {
   });
 
   test('at a terminal: drawn, one rule below the header', () => {
-    expect(renderTable(columns, rows, { width: 80, colour: false }).split('\n')).toEqual([
+    expect(renderTable(columns, rows, { width: 80, color: false }).split('\n')).toEqual([
       '┌────┬─────────────┬────────┐',
       '│ id │ title       │ type   │',
       '├────┼─────────────┼────────┤',
@@ -39,7 +39,7 @@ describe('renderTable', () => {
       ['1', '株式会社'.repeat(20), 'a type that is rather long'],
       ['2', 'short', 'x'],
     ];
-    for (const line of renderTable(columns, wide, { width, colour: false }).split('\n')) {
+    for (const line of renderTable(columns, wide, { width, color: false }).split('\n')) {
       expect(widthOf(line)).toBeLessThanOrEqual(Math.max(width, 2 + 2 + columns.length));
     }
   });
@@ -48,7 +48,7 @@ describe('renderTable', () => {
     const text = renderTable(
       Array.from({ length: 8 }, (_, i) => ({ header: `column${i}` })),
       [Array.from({ length: 8 }, () => 'a value')],
-      { width: 40, colour: false },
+      { width: 40, color: false },
     );
     expect(text).not.toContain('│');
   });
@@ -56,13 +56,13 @@ describe('renderTable', () => {
   test('cells cannot break out: escapes are shown, line breaks are spaces', () => {
     const text = renderTable([{ header: 'a\u001b[2J' }], [['\u001b]0;title\u0007x\ny']], {
       width: 80,
-      colour: true,
+      color: true,
     });
     expect(text).toContain('\\x1b]0;title\\x07x y');
     expect(text.replaceAll('\u001b[1m', '').replaceAll('\u001b[22m', '')).not.toContain('\u001b');
   });
 
-  test('colour only where asked for, and it does not move the columns', () => {
+  test('color only where asked for, and it does not move the columns', () => {
     const status = [
       { header: 'status', style: (text: string) => (text === 'failed' ? ('red' as const) : undefined) },
       { header: 'x' },
@@ -72,11 +72,11 @@ describe('renderTable', () => {
       ['ok', '2'],
     ];
     for (const width of [null, 80]) {
-      const plain = renderTable(status, data, { width, colour: false });
-      const coloured = renderTable(status, data, { width, colour: true });
+      const plain = renderTable(status, data, { width, color: false });
+      const colored = renderTable(status, data, { width, color: true });
       expect(plain).not.toContain('\u001b');
-      expect(coloured).toContain('\u001b[31mfailed');
-      expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(plain);
+      expect(colored).toContain('\u001b[31mfailed');
+      expect(colored.replace(/\u001b\[\d+m/g, '')).toBe(plain);
     }
   });
 
@@ -87,7 +87,7 @@ describe('renderTable', () => {
         ['1', 'नमस्ते', 'card'],
         ['2', 'ที่นี่', 'card'],
       ],
-      { width: 80, colour: false },
+      { width: 80, color: false },
     );
     expect(text.split('\n')).toEqual(['id  title  type', ' 1  नमस्ते    card', ' 2  ที่นี่     card', '']);
   });
@@ -100,7 +100,7 @@ describe('renderTable', () => {
     (_name, text, width) => {
       const many = Array.from({ length: 10_000 }, (_, i) => [String(i), `Título nº ${i} ${text}`, 'card']);
       const before = process.cpuUsage();
-      const lines = renderTable(columns, many, { width, colour: false }).trimEnd().split('\n');
+      const lines = renderTable(columns, many, { width, color: false }).trimEnd().split('\n');
       expect(cpuMs(before)).toBeLessThan(1_000);
       expect(lines).toHaveLength(10_001);
       expect(lines.every((line) => widthOf(line) <= (width ?? 80) && !line.includes('│'))).toBe(true);
@@ -126,7 +126,7 @@ describe('renderFitting', () => {
     // Two stay, however narrow it is.
     [20, ['kind', 'submitted']],
   ])('at a width of %s, left out are %j', (width, names) => {
-    const { text, leftOut } = renderFitting(wide, data, { width, colour: false });
+    const { text, leftOut } = renderFitting(wide, data, { width, color: false });
     expect(leftOut).toEqual(names);
     for (const name of names) expect(text).not.toContain(name);
     expect(text).toContain('job');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { usesColour } from '../../../src/cli/output/style.js';
+import { usesColor } from '../../../src/cli/output/style.js';
 import { type Env, type OutputFlags, progressMode } from '../../../src/cli/output/terminal.js';
 import { ConfigError } from '../../../src/engine/errors.js';
 import { sink } from '../../support/sink.js';
@@ -34,11 +34,11 @@ describe('progressMode', () => {
   });
 });
 
-describe('usesColour', () => {
+describe('usesColor', () => {
   const cases: [string, { columns?: number }, Env, OutputFlags, boolean][] = [
     ['a terminal', terminal, {}, {}, true],
     ['a pipe', pipe, {}, {}, false],
-    ['a terminal without a width still has colour', { columns: 0 }, {}, {}, true],
+    ['a terminal without a width still has color', { columns: 0 }, {}, {}, true],
     ['--no-color beats FORCE_COLOR', terminal, { FORCE_COLOR: '1' }, { color: false }, false],
     ['NO_COLOR beats FORCE_COLOR', terminal, { NO_COLOR: '1', FORCE_COLOR: '1' }, {}, false],
     ['NO_COLOR empty is not set', terminal, { NO_COLOR: '' }, {}, true],
@@ -47,13 +47,13 @@ describe('usesColour', () => {
     ['FORCE_COLOR=0 says no', terminal, { FORCE_COLOR: '0' }, {}, false],
     ['TERM=dumb', terminal, { TERM: 'dumb' }, {}, false],
     ['plain progress means no control sequence at all', terminal, { PROFILES_PROGRESS: 'plain' }, {}, false],
-    ['no progress is no word about colour', terminal, { PROFILES_PROGRESS: 'none' }, {}, true],
+    ['no progress is no word about color', terminal, { PROFILES_PROGRESS: 'none' }, {}, true],
   ];
-  test.each(cases)('%s', (_name, stream, env, flags, colour) => {
-    expect(usesColour(sink(stream), env, flags)).toBe(colour);
+  test.each(cases)('%s', (_name, stream, env, flags, color) => {
+    expect(usesColor(sink(stream), env, flags)).toBe(color);
   });
 
   test('is decided for each stream on its own', () => {
-    expect([sink(terminal), sink(pipe)].map((stream) => usesColour(stream, {}, {}))).toEqual([true, false]);
+    expect([sink(terminal), sink(pipe)].map((stream) => usesColor(stream, {}, {}))).toEqual([true, false]);
   });
 });

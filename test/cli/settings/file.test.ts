@@ -27,14 +27,14 @@ describe('a file that cannot be used says where and what to do', () => {
     [
       'not JSON',
       { file: '{\n  "region": eu\n}\n' },
-      '~/.config/profiles/config.json:2:13: not JSON: a value is expected',
-      'correct it there, or move the file away and run: profiles config init',
+      '~/.config/profiles/config.json:2:13: invalid JSON: expected a value',
+      'fix it, or move the file away and run: profiles config init',
     ],
     [
       'empty',
       { file: '' },
-      '~/.config/profiles/config.json:1:1: not JSON: the text ends too soon',
-      'correct it there, or move the file away and run: profiles config init',
+      '~/.config/profiles/config.json:1:1: invalid JSON: unexpected end of file',
+      'fix it, or move the file away and run: profiles config init',
     ],
     [
       'not an object',
@@ -129,7 +129,7 @@ describe('a file that cannot be used says where and what to do', () => {
     [
       'a name with a dot',
       { file: { accounts: { 'a.b': {} } } },
-      '~/.config/profiles/config.json: "accounts.a.b": a name is letters, digits, "-" and "_", and begins with a letter or digit',
+      '~/.config/profiles/config.json: "accounts.a.b": a name consists of letters, digits, "-" and "_", and starts with a letter or digit',
       'profiles help config lists the keys and their values',
     ],
     [
@@ -147,22 +147,22 @@ describe('a file that cannot be used says where and what to do', () => {
     [
       'a token in a file that others can read',
       { file: { token: 'token-of-the-top-0000' }, mode: 0o644 },
-      '~/.config/profiles/config.json holds a token, and others can read it (mode 0644)',
+      '~/.config/profiles/config.json contains a token, but other users can read it (mode 0644)',
       'chmod 600 ~/.config/profiles/config.json',
     ],
     [
       'a token of an account in such a file',
       { file: { accounts: { a: { token: 'token-of-a-0000' } } }, mode: 0o660 },
-      '~/.config/profiles/config.json holds a token, and others can read it (mode 0660)',
+      '~/.config/profiles/config.json contains a token, but other users can read it (mode 0660)',
       'chmod 600 ~/.config/profiles/config.json',
     ],
     [
       'a file that a flag names and that is not there',
       { flags: { config: 'nowhere.json' } },
-      '~/nowhere.json: there is no such file (flag --config names it)',
-      'profiles config init makes one',
+      '~/nowhere.json: no such file (from flag --config)',
+      'create it with: profiles config init',
     ],
-    ['a folder', { flags: { config: '.' } }, '~: this is a folder, a file is expected', undefined],
+    ['a folder', { flags: { config: '.' } }, '~: this is a folder, not a file', undefined],
   ];
   it.each(rows)('%s', async (_, given, message, hint) => {
     expect(await refusal(given)).toEqual({ name: 'ConfigError', message, hint });
@@ -247,7 +247,7 @@ describe('writing', () => {
     const folder = scratch();
     mkdirSync(join(folder, 'config.json'));
     await expect(writeConfig(join(folder, 'config.json'), {})).rejects.toThrow(
-      /config\.json: not written: this is a folder/,
+      /config\.json: cannot be written: this is a folder/,
     );
     expect(readdirSync(folder)).toEqual(['config.json']);
     await expect(writeConfig(join(folder, 'config.json', 'x\0y'), {})).rejects.toThrow(/not written/);

@@ -4,17 +4,17 @@ import { jsonFault } from '../../../src/cli/settings/json.js';
 
 describe('the first fault of a text', () => {
   it.each([
-    ['{"a":1,}', 1, 8, 'a comma must not stand before }'],
-    ['{\n  "a": 1\n  "b": 2\n}', 3, 3, 'a comma or } is expected'],
-    ['{a: 1}', 1, 2, 'a key in double quotes is expected'],
-    ["{'a': 1}", 1, 2, 'a key in double quotes is expected'],
-    ['{"a" 1}', 1, 6, 'a colon is expected'],
-    ['{"a": "b\n"}', 1, 7, 'the string has no end, or a character that must be escaped'],
-    ['{"a": tru}', 1, 7, 'a value is expected'],
-    ['{"a": 01}', 1, 7, 'a value is expected'],
-    ['{"a": [1, 2}', 1, 12, 'a comma or ] is expected'],
-    ['{"a": 1}\n// end', 2, 1, 'nothing may follow the closing brace'],
-    ['{"a": 1', 1, 8, 'a comma or } is expected'],
+    ['{"a":1,}', 1, 8, 'unexpected comma before }'],
+    ['{\n  "a": 1\n  "b": 2\n}', 3, 3, 'expected a comma or }'],
+    ['{a: 1}', 1, 2, 'expected a key in double quotes'],
+    ["{'a': 1}", 1, 2, 'expected a key in double quotes'],
+    ['{"a" 1}', 1, 6, 'expected a colon'],
+    ['{"a": "b\n"}', 1, 7, 'the string is not closed, or contains a character that must be escaped'],
+    ['{"a": tru}', 1, 7, 'expected a value'],
+    ['{"a": 01}', 1, 7, 'expected a value'],
+    ['{"a": [1, 2}', 1, 12, 'expected a comma or ]'],
+    ['{"a": 1}\n// end', 2, 1, 'unexpected text after the end'],
+    ['{"a": 1', 1, 8, 'expected a comma or }'],
   ])('%j', (text, line, column, reason) => {
     expect(jsonFault(text)).toEqual({ line, column, reason });
   });

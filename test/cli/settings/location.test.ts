@@ -60,7 +60,7 @@ describe('state folder', () => {
 
 it('without a home folder it says what to set', () => {
   expect(() => configLocation(unix({}), {})).toThrow(
-    'no home folder is known, so there is no place for --config',
+    'no home folder found, so there is no default for --config',
   );
   expect(configLocation(unix({}), { config: '/c.json' }).value).toBe('/c.json');
 });

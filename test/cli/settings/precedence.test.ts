@@ -181,7 +181,7 @@ describe('each value comes from the first place that has it', () => {
     [
       'an account flag says when the environment overrides its region',
       { file: FILE, env: { PROFILES_REGION: 'eu' }, flags: { account: 'prod' } },
-      { region: 'eu', warnings: ['PROFILES_REGION=eu is used, not default, the region of account prod'] },
+      { region: 'eu', warnings: ['PROFILES_REGION=eu overrides default, the region of account prod'] },
     ],
     [
       'a duration as the deadline of a request',
@@ -226,7 +226,7 @@ describe('region sandbox has its own hosts and no token, however it was chosen',
       token: null,
     });
     expect(settings.warnings[0]).toBe(
-      'PROFILES_BASE_URL is ignored: region sandbox is embedded and has hosts of its own',
+      'PROFILES_BASE_URL is ignored: region sandbox is embedded and has its own hosts',
     );
   });
   it.each(rows)('%s: a host flag is a usage error', async (_, given) => {
@@ -244,15 +244,15 @@ describe('region sandbox has its own hosts and no token, however it was chosen',
     writeFileSync(join(world.cwd, 'token'), 'key-0123456789', { mode: 0o600 });
     const settings = await resolveSettings(world, { region: 'sandbox', tokenFile: 'token' });
     expect(settings.token).toBeNull();
-    expect(settings.warnings).toEqual(['--token-file is ignored: region sandbox has a token of its own']);
+    expect(settings.warnings).toEqual(['--token-file is ignored: region sandbox has its own token']);
   });
   it('an account for rehearsals is not taken elsewhere by the environment', async () => {
     const file = { accounts: { test: { region: 'sandbox' } }, regions: { eu: EU } };
     const given = { file, flags: { account: 'test' }, env: { PROFILES_REGION: 'eu' } };
     expect(await refusal(given)).toEqual({
       name: 'UsageError',
-      message: 'account "test" is of region sandbox, but PROFILES_REGION is eu',
-      hint: 'unset PROFILES_REGION, or give --region sandbox or --region eu',
+      message: 'account "test" uses region sandbox, but PROFILES_REGION is eu',
+      hint: 'unset PROFILES_REGION, or use --region sandbox or --region eu',
     });
     expect(await settle({ ...given, flags: { account: 'test', region: 'eu' } })).toMatchObject({
       baseUrl: EU.base_url,
@@ -289,7 +289,7 @@ describe('what is not known is refused, with the nearest that is', () => {
       {
         name: 'UsageError',
         message: 'unknown region "apac" (flag --region)',
-        hint: 'regions: default, eu, sandbox; profiles config set regions.<name>.base_url makes another',
+        hint: 'available regions: default, eu, sandbox; add one with: profiles config set regions.<name>.base_url',
       },
     ],
     [
@@ -303,7 +303,7 @@ describe('what is not known is refused, with the nearest that is', () => {
       {
         name: 'ConfigError',
         message: 'unknown account "prod" (environment PROFILES_ACCOUNT)',
-        hint: 'profiles config init --account prod makes it',
+        hint: 'create it with: profiles config init --account prod',
       },
     ],
     [
@@ -312,7 +312,7 @@ describe('what is not known is refused, with the nearest that is', () => {
       {
         name: 'UsageError',
         message: 'unknown account "toString" (flag --account)',
-        hint: 'profiles config init --account toString makes it',
+        hint: 'create it with: profiles config init --account toString',
       },
     ],
     [

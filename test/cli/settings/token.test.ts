@@ -29,7 +29,7 @@ describe('a token is one word', () => {
     'Token SECRET',
   ])('%j is refused without being printed', (text) => {
     expect(() => readToken(text, 'PROFILES_TOKEN')).toThrow(
-      /^the token from PROFILES_TOKEN has (white space|a control or non-ASCII character) inside$/,
+      /^the token from PROFILES_TOKEN contains (white space|a control or non-ASCII character)$/,
     );
   });
 });
@@ -64,19 +64,21 @@ describe('--token-file', () => {
     expect(settings.origins.token).toBe('flag --token-file');
   });
   it.each([0o644, 0o640, 0o604, 0o666])('is refused with mode %o', async (mode) => {
-    await expect(given('token-of-a-file', mode)).rejects.toThrow(/holds a token, and others can read it/);
+    await expect(given('token-of-a-file', mode)).rejects.toThrow(
+      /contains a token, but other users can read it/,
+    );
   });
   it('is refused empty, missing, or a folder', async () => {
     await expect(given(' \n')).rejects.toThrow('--token-file token: the file is empty');
     const missing = await refusal({ flags: { tokenFile: 'nowhere' } });
     expect(missing).toMatchObject({
       name: 'UsageError',
-      message: '--token-file nowhere: there is no such file',
+      message: '--token-file nowhere: no such file',
     });
     const folder = await refusal({ flags: { tokenFile: '.' } });
     expect(folder).toMatchObject({
       name: 'UsageError',
-      message: '--token-file .: this is a folder, a file is expected',
+      message: '--token-file .: this is a folder, not a file',
     });
   });
   it.skipIf(process.platform === 'win32')('may be a pipe, whose mode does not matter', async () => {
@@ -92,7 +94,7 @@ describe('--token-file', () => {
 it('a missing token names the command that sets it, for the account at hand', async () => {
   expect(() => requireToken({ token: null, account: null })).toThrow(
     expect.objectContaining({
-      message: 'there is no token',
+      message: 'no token is set',
       hint: expect.stringContaining('--region sandbox'),
     }),
   );
@@ -100,7 +102,7 @@ it('a missing token names the command that sets it, for the account at hand', as
   try {
     requireToken(settings);
   } catch (error) {
-    expect(error).toMatchObject({ exit: 4, message: 'there is no token for account "prod"' });
+    expect(error).toMatchObject({ exit: 4, message: 'no token is set for account "prod"' });
     expect((error as { hint: string }).hint).toContain('profiles config set accounts.prod.token');
   }
   expect.assertions(3);

@@ -52,6 +52,43 @@ describe('cutChunks', () => {
     expect(ranges(await cut(rows, { limits: { items: 9, bytes: two - 1 } }))).toHaveLength(4);
   });
 
+  describe('rows whose ids were sent later', () => {
+    const later: CutRules['sentLater'] = (id, repeats) =>
+      ['c1', 'c4'].some((name) => idHash(name) === id) && repeats === null ? 'tuesday' : null;
+    const left = ({ leftOut }: Chunk): number[] => leftOut.map(({ row }) => row);
+
+    test('are left out, and stay within their chunk', async () => {
+      const chunks = await cut(numbered(5), { sentLater: later });
+      expect(ranges(chunks)).toEqual([[0, 5, 3]]);
+      expect(chunks[0]!.leftOut).toEqual([
+        { row: 1, line: 3, by: 'tuesday' },
+        { row: 4, line: 6, by: 'tuesday' },
+      ]);
+      expect(text(chunks[0]!).join()).not.toMatch(/c1|c4/);
+      expect(halve(chunks[0]!).map(left)).toEqual([[1], [4]]);
+    });
+
+    test('fill a chunk too, so that no list of them grows with the input', async () => {
+      const all = await cut(numbered(5), { sentLater: () => 'tuesday', limits: { items: 2, bytes: 1_000 } });
+      expect(ranges(all)).toEqual([
+        [0, 2, 0],
+        [2, 4, 0],
+        [4, 5, 0],
+      ]);
+    });
+
+    test('are asked about by the request that they repeat', async () => {
+      const recorded = [recordedRange(0, 2, { state: 'unknown' })];
+      const chunks = await cut(numbered(5), { sentLater: later, recorded });
+      expect(chunks.map(left)).toEqual([[], [4]]);
+    });
+
+    test('count as unchanged where they are', async () => {
+      const [chunk] = await cut(numbered(5), { sentLater: later, isUnchanged: () => true });
+      expect([chunk!.unchanged, chunk!.leftOut]).toEqual([5, []]);
+    });
+  });
+
   test('limits that are lowered on the way hold from then on', async () => {
     const limits = { items: 4, bytes: 1_000 };
     const rows = numbered(10);

@@ -13,8 +13,20 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import { MIGRATIONS } from '../../../src/engine/state/schema.js';
+import { openState } from '../../../src/engine/state/state.js';
 import { type Bundle, bundle } from './support/process.js';
-import { aRequest, aRun, heldBy, RUN, SCOPE, test } from './support/state.js';
+import {
+  acknowledged,
+  aJob,
+  aRequest,
+  aRun,
+  contentsOf,
+  heldBy,
+  printsOf,
+  RUN,
+  SCOPE,
+  test,
+} from './support/state.js';
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
@@ -123,6 +135,44 @@ describe('opening', () => {
     const index = reopen().fingerprints(SCOPE, 'companies');
     expect(index.matches(prints, 0)).toBe(true);
     expect(heldBy(index)).toEqual(prints); // of what it was made was not known then
+  });
+
+  test('what was under way before the upgrade still counts', async ({ folder, reopen }) => {
+    mkdirSync(folder, { recursive: true });
+    const db = new DatabaseSync(join(folder, 'state.db'));
+    for (const migration of MIGRATIONS.slice(0, 5)) db.exec(migration);
+    const { account, region, base_url } = SCOPE;
+    db.prepare('INSERT INTO scopes VALUES (1, ?, ?, ?)').run(account, region, base_url);
+    const word = (n: bigint): Uint8Array => new Uint8Array(BigUint64Array.of(n).buffer);
+    for (const [request, run, state, job] of [
+      [1, 'monday', 'acknowledged', 'j-1'],
+      [2, 'tuesday', 'unknown', null],
+    ] as const) {
+      db.exec(`INSERT INTO runs (run, scope, status, finished, options, started_at)
+        VALUES ('${run}', 1, 'stopped', 0, '{}', '2026-01-0${request}')`);
+      db.prepare(
+        `INSERT INTO requests (request, run, seq, input, first_row, end_row, first_line, last_line, rows, merged,
+           unchanged, bytes, digest, state, job_id) VALUES (?, ?, 1, 0, 0, 1, 2, 2, 1, 0, 0, 9, '', ?, ?)`,
+      ).run(request, run, state, job);
+      db.prepare(
+        "INSERT INTO fingerprints (scope, kind, request, state, ids, contents) VALUES (1, 'companies', ?, 0, ?, ?)",
+      ).run(request, word(BigInt(request)), word(9n));
+    }
+    db.exec(`INSERT INTO jobs VALUES (1, 'j-1', 1, 'monday', 'companies', 1, 'queued', '{"job_id":"j-1"}', '', '', NULL);
+      PRAGMA user_version = 5`);
+    db.close();
+    const state = openState(folder, Date.now);
+    const open = state.openJobs(SCOPE, 'companies', 'new');
+    expect(open.jobs.holding(BigUint64Array.of(1n, 2n))).toEqual([{ job_id: 'j-1', run: 'monday' }]);
+    const later = state.sentLater('monday', SCOPE, 'companies');
+    expect([later.by(1n, 0), later.by(2n, 0)]).toEqual([null, 'tuesday']);
+    state.startRun(aRun());
+    await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('j-2')), printsOf([1, 1], [2, 1], [3, 1]));
+    state.sawJob(SCOPE, aJob('j-2', { status: 'completed' }));
+    expect(contentsOf(state.fingerprints(SCOPE, 'companies'), [1, 2, 3], [1])).toEqual(new Map([[3, 1]]));
+    expect(state.problems().filter(({ check }) => check !== 'runs' && check !== 'requests')).toEqual([]);
+    state.close();
+    reopen();
   });
 
   test('a database of a newer version is refused and left alone', ({ folder, reopen }) => {

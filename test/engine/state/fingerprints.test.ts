@@ -370,6 +370,21 @@ describe('fingerprints', () => {
       0,
     ],
     [
+      'what an unfinished job holds is not compacted away by a later send',
+      [
+        { do: 'send', request: 1, pairs: [[1, 1]] },
+        { do: 'acknowledge', request: 1 },
+        { do: 'send', request: 2, pairs: [[1, 2]] },
+        { do: 'acknowledge', request: 2 },
+        { do: 'complete', request: 2 },
+        { do: 'compact' },
+        { do: 'send', request: 3, pairs: [[1, 2]] },
+        { do: 'acknowledge', request: 3 },
+        { do: 'complete', request: 3 },
+      ],
+      0,
+    ],
+    [
       'a forgotten run’s unfinished job still counts',
       [
         { do: 'send', request: 1, pairs: [[1, 1]] },

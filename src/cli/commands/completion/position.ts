@@ -1,4 +1,4 @@
-/** Where in the command tree a line has arrived. Pure, but for the loading of the command that it names. */
+/** Finds the place of a command line in the command tree. Pure, except that it loads the command that the line names. */
 import type { Command, Option } from 'commander';
 
 export interface Position {

@@ -1,4 +1,4 @@
-/** What this machine knows that can be typed: from the config file, the state and the input on the line. */
+/** Values that only this machine knows: from the config file, the state and the input on the line. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -10,7 +10,7 @@ import { knownKeys } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
 import type { Sources, Suggestion } from './suggest.js';
 
-/** More would not help anyone choose. */
+/** A longer list would not help. */
 const MOST = 50;
 
 export function machineSources(context: Context, topics: () => Promise<Suggestion[]>): Sources {
@@ -67,7 +67,7 @@ export function machineSources(context: Context, topics: () => Promise<Suggestio
   };
 }
 
-/** A completion has nobody to tell about a failure: it offers nothing. */
+/** Completion has nowhere to report a failure, so it offers nothing. */
 function quietly<A extends unknown[]>(
   find: (...args: A) => Promise<Suggestion[]>,
 ): (...args: A) => Promise<Suggestion[]> {
@@ -83,13 +83,13 @@ function quietly<A extends unknown[]>(
 const named = (names: readonly string[]): Suggestion[] =>
   [...new Set(names)].map((value) => ({ value, description: '' }));
 
-/** The file as it stands, unchecked: loading the schema takes longer than a key press may. */
+/** The file, unchecked: loading the schema would make completion slow. */
 async function config(context: Context): Promise<ConfigFile> {
   const text = await readFile(configLocation(context, context.flags).value, 'utf8').catch(() => '{}');
   return JSON.parse(text) as ConfigFile;
 }
 
-/** Looks into the state without making one. */
+/** Reads the state without creating one. */
 async function state<T>(context: Context, look: (opened: State) => T[]): Promise<T[]> {
   if (!existsSync(stateLocation(context, context.flags).value)) return [];
   return look(await context.state()).slice(0, MOST);

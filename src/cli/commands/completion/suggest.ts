@@ -1,4 +1,4 @@
-/** What can stand where a line has arrived. */
+/** Suggests what can be typed next. */
 import type { Command, Option } from 'commander';
 import { builtIn, type Entry, OPTIONS, optionOf } from '../../options/index.js';
 import { optionsOf, type Position } from './position.js';
@@ -11,17 +11,17 @@ export interface Suggestion {
   description: string;
 }
 
-/** What the shell is told. `files`: it may complete file names itself. */
+/** The answer to the shell. `files`: it may also complete file names itself. */
 export interface Suggestions {
   values: Suggestion[];
   files: boolean;
   /** The values are the beginning of a word (`column=`): no space after it. */
   open: boolean;
-  /** The values stand in an order that means something: newest first. */
+  /** The order has a meaning: newest first. */
   ordered: boolean;
 }
 
-/** Values that only the machine knows. Each is asked when it is needed; one that fails knows nothing. */
+/** Values that only the machine knows. Each is queried when needed; on failure it offers nothing. */
 export interface Sources {
   regions(): Promise<Suggestion[]>;
   accounts(): Promise<Suggestion[]>;
@@ -48,7 +48,7 @@ function optionValues(
 ): Promise<Suggestion[]> | Suggestion[] {
   if (type.words) return words(...type.words)(sources, at);
   if (complete === 'column=') {
-    // The value goes on behind it.
+    // The value follows it.
     return sources
       .columns(at.operands)
       .then((all) => all.map(({ value, description }) => ({ value: `${value}=`, description })));
@@ -86,7 +86,7 @@ async function configSet(sources: Sources, at: Position): Promise<Suggestion[]> 
   return option ? optionValues(option, sources, at) : [];
 }
 
-/** Decides what may be typed next; only what begins like the word being typed is left. */
+/** Decides what may be typed next; keeps only what starts with the word being typed. */
 export async function suggest(at: Position, sources: Sources): Promise<Suggestions> {
   const { values, files } = await candidates(at, sources);
   const awaited = optionOf(at.awaiting?.long);

@@ -1,4 +1,4 @@
-/** Values for `config init`: each from its flag, else from a question at a terminal, else as it stands. */
+/** Values for `config init`: each from its flag, else from a question at a terminal, else unchanged. */
 
 import { ConfigError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
@@ -17,7 +17,7 @@ export interface Wanted {
   /** The flag's value. */
   given: string | undefined;
   question: string;
-  /** What Enter stands for when the file has no value. */
+  /** What Enter means when the file has no value. */
   fallback?: string;
   /** The value as it is stored. @throws ConfigError */
   check(text: string): Scalar;
@@ -27,7 +27,7 @@ export class Dialogue {
   /** What was given or answered, by the path in the file. */
   readonly answers = new Map<readonly string[], Scalar>();
   readonly #content: ConfigFile;
-  /** Null where nothing may be asked. */
+  /** Null where prompting is off. */
   readonly #prompt: Prompter | null;
   readonly #context: Context;
 
@@ -37,7 +37,7 @@ export class Dialogue {
     this.#context = context;
   }
 
-  /** One value; undefined where none is given and none stands. A wrong answer is asked again, a wrong flag throws. */
+  /** One value; undefined where there is none. Asks again after an invalid answer; throws for an invalid flag. */
   async settle({ name, given, question, fallback, check }: Wanted): Promise<string | undefined> {
     const { path } = givenKey(name, this.#context.flags);
     const current = this.current(name) ?? fallback;
@@ -48,23 +48,23 @@ export class Dialogue {
     if (given !== undefined) return keep(check(given));
     if (!this.#prompt)
       return fallback === undefined || current === undefined ? current : keep(check(current));
-    const standing = current === undefined ? '' : ` [${safeLine(current)}]`;
+    const shownDefault = current === undefined ? '' : ` [${safeLine(current)}]`;
     return this.#untilRight(async (prompt) => {
-      const text = (await prompt.ask(`${question}${standing}: `)).trim() || current;
+      const text = (await prompt.ask(`${question}${shownDefault}: `)).trim() || current;
       return text === undefined ? undefined : keep(check(text));
     });
   }
 
-  /** The token: from `--token-file`, a hidden answer, or stdin where that is no terminal. */
+  /** The token: from `--token-file`, a hidden answer, or stdin where that is not a terminal. */
   async settleToken(): Promise<void> {
     const { flags, stdin } = this.#context;
     const { path } = givenKey('token', flags);
     const current = this.own('token');
-    const standing = current === undefined ? 'Enter: none' : `Enter: ${new Secret(current)}`;
+    const shownDefault = current === undefined ? 'none' : `${new Secret(current)}`;
     let token: Secret | null | undefined = null;
     if (flags.tokenFile !== undefined) token = await readTokenFile(this.#context, flags.tokenFile);
     else if (this.#prompt) {
-      const question = `API key, not shown as you type (${standing}): `;
+      const question = `API key, hidden as you type [${shownDefault}]: `;
       token = await this.#untilRight(async (prompt) =>
         readToken(await prompt.askHidden(question), 'the prompt'),
       );

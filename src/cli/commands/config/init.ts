@@ -10,37 +10,37 @@ import { Dialogue } from './dialogue.js';
 import { openPrompt } from './prompt.js';
 import { canAsk, change, hostValue, openConfig, say, shown } from './store.js';
 
-/** What stands already is kept, unless a flag or an answer replaces it. */
+/** Existing values are kept, unless a flag or an answer replaces them. */
 export async function init(context: Context): Promise<ExitCode> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? openPrompt(context) : null;
   const dialogue = new Dialogue(config.content, prompt, context);
-  if (prompt) say(context, `Writing ${config.path}. Enter keeps what stands in [brackets].`);
+  if (prompt) say(context, `Writing ${config.path}. Press Enter to keep the value in [brackets].`);
   const region = await askAll(dialogue, context);
   const content = await change(config, dialogue.answers);
   await report(config.path, region, new Dialogue(content, null, context), context);
   return Exit.done;
 }
 
-/** Gives the region. */
+/** Returns the region. */
 async function askAll(dialogue: Dialogue, context: Context): Promise<string> {
   const { flags } = context;
   const region =
     (await dialogue.settle({
       name: 'region',
       given: flags.region,
-      question: 'Region: default, eu, sandbox, or a name of yours',
+      question: 'Region (default, eu, sandbox, or your own)',
       fallback: 'default',
       check: (text) => parseValue(parseKey('region'), text),
     })) ?? 'default';
   const hosts = [
-    { key: 'base_url', given: flags.baseUrl, question: 'Host of bulk and job operations' },
-    { key: 'lookup_base_url', given: flags.lookupBaseUrl, question: 'Host of lookup lists' },
+    { key: 'base_url', given: flags.baseUrl, question: 'Host for imports and jobs' },
+    { key: 'lookup_base_url', given: flags.lookupBaseUrl, question: 'Host for lookup lists' },
   ];
   if (region === 'sandbox') {
     if (hosts.every(({ given }) => given === undefined)) return region;
-    throw new UsageError('region sandbox is embedded and has hosts of its own', {
-      hint: 'leave the host flags out',
+    throw new UsageError('region sandbox is embedded and has its own hosts', {
+      hint: 'leave out --base-url and --lookup-base-url',
     });
   }
   for (const { key, given, question } of hosts) {
@@ -56,7 +56,7 @@ async function askAll(dialogue: Dialogue, context: Context): Promise<string> {
   return region;
 }
 
-/** Says what the file now holds, and what is missing yet. */
+/** Says what the file now holds, and what is still missing. */
 async function report(path: string, region: string, written: Dialogue, context: Context): Promise<void> {
   const { account } = context.flags;
   const tokenKey = account === undefined ? 'token' : `accounts.${account}.token`;
@@ -74,10 +74,10 @@ async function report(path: string, region: string, written: Dialogue, context: 
   say(context, `wrote ${path}`);
   if (region !== 'sandbox') {
     const [base, lookup] = hostLines(region);
-    if (!result.base_url) context.warn(`region "${region}" has no host yet; type: ${base}`);
-    if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; type: ${lookup}`);
-    if (!result.token) context.warn(`there is no token yet; type: profiles config set ${tokenKey}`);
+    if (!result.base_url) context.warn(`region "${region}" has no host yet; run: ${base}`);
+    if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; run: ${lookup}`);
+    if (!result.token) context.warn(`no token is set yet; run: profiles config set ${tokenKey}`);
   }
-  say(context, `check it: profiles doctor${account === undefined ? '' : ` --account ${account}`}`);
+  say(context, `check it with: profiles doctor${account === undefined ? '' : ` --account ${account}`}`);
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));
 }

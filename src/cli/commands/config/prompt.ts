@@ -48,7 +48,7 @@ function nextLine(reader: Interface, stop: AbortSignal): Promise<void> {
     const ended = (): void =>
       reject(
         new UsageError('the input ended before the question was answered', {
-          hint: 'type an answer, or give the value by a flag or on stdin',
+          hint: 'type an answer, or pass the value with a flag or on stdin',
         }),
       );
     if (stop.aborted) interrupted();

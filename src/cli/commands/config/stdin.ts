@@ -1,14 +1,14 @@
-/** What a script writes to stdin: a value that must not stand on a command line. */
+/** Reads stdin: a value that must not appear on a command line. */
 import { addAbortSignal } from 'node:stream';
 import { UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
-import { interruptible } from '../interruptible.js';
+import { stopOnSignal } from '../stop-on-signal.js';
 
 /** A CI system may leave stdin open and never write to it. A password manager may ask its owner first. */
 const PATIENCE_S = 30;
 
 /**
- * Everything on stdin. It is of no use afterwards.
+ * Everything on stdin. stdin cannot be used afterwards.
  * @throws UsageError when it has not ended within 30 s; InterruptedError
  */
 export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' | 'clock'>): Promise<string> {
@@ -18,7 +18,7 @@ export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' |
     () => late.abort(),
     () => {}, // it ended in time
   );
-  return interruptible({ stop }, async (signal) => {
+  return stopOnSignal({ stop }, async (signal) => {
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of addAbortSignal(AbortSignal.any([signal, late.signal]), stdin)) {
@@ -26,8 +26,8 @@ export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' |
       }
     } catch (error) {
       if (!late.signal.aborted) throw error;
-      throw new UsageError(`stdin is read for the token, and has not ended after ${PATIENCE_S}s`, {
-        hint: 'give it a file (< token.txt) or nothing (< /dev/null)',
+      throw new UsageError(`no token after ${PATIENCE_S}s: stdin is still open`, {
+        hint: 'redirect a file (< token.txt) or nothing (< /dev/null)',
       });
     } finally {
       ended.abort();

@@ -34,7 +34,7 @@ export function givenKey(name: string, flags: GlobalFlags): Key {
   }
 }
 
-/** Writes the file with these values; `undefined` removes one. Gives what it then holds. @throws ConfigError */
+/** Writes the file with these values; `undefined` removes one. Returns what it then holds. @throws ConfigError */
 export async function change(
   config: ReadConfig,
   values: Iterable<readonly [path: readonly string[], value: Scalar | undefined]>,
@@ -55,7 +55,7 @@ export function hostValue(text: string, key: string, context: Context): string {
   return parseHost(text, key, context.env.PROFILES_ALLOW_HTTP);
 }
 
-/** True where a question can be put: a terminal, and `--no-input` not given. */
+/** True where the user can be prompted: a terminal, and `--no-input` not given. */
 export const canAsk = ({ stdin, flags }: Context): boolean => stdin.isTTY === true && flags.input !== false;
 
 /** One line for people, unless `--quiet`. */

@@ -17,7 +17,7 @@ export async function get(name: string, context: Context): Promise<ExitCode> {
   const value = valueAt(content, key.path) ?? (key.name === 'region' ? 'default' : undefined);
   if (value === undefined) {
     throw new ConfigError(`${key.name} is not set in ${path}`, {
-      hint: `profiles config set ${key.name} sets it; profiles config list shows what is in effect`,
+      hint: `profiles config set ${key.name} sets it; profiles config list shows the values in effect`,
     });
   }
   const safe = shown(key.name, value);
@@ -39,8 +39,8 @@ export function setOptions([name, text]: readonly string[], context: Context): S
   const line = `profiles config set ${key.name}`;
   if (key.secret) {
     if (text === undefined) return { key, value: null };
-    throw new UsageError('a token on the command line would show in ps and in the shell history', {
-      hint: `${line} asks for it, or reads it from stdin: ${line} < file`,
+    throw new UsageError('a token on the command line would be visible in ps and in your shell history', {
+      hint: `${line} prompts for it, or reads it from stdin: ${line} < file`,
     });
   }
   if (text === undefined) throw new UsageError(`${key.name} needs a value`, { hint: `${line} <value>` });
@@ -65,25 +65,25 @@ export async function set({ key, value: given }: SetOptions, context: Context): 
 async function readSecret(key: Key, context: Context): Promise<string> {
   const token = readToken(await secretText(key, context), context.stdin.isTTY ? 'the prompt' : 'stdin');
   if (token) return token.reveal();
-  throw new UsageError(`${key.name}: nothing was given`, { hint: `profiles config set ${key.name} < file` });
+  throw new UsageError(`${key.name}: the token is empty`, { hint: `profiles config set ${key.name} < file` });
 }
 
 async function secretText(key: Key, context: Context): Promise<string> {
   if (!context.stdin.isTTY) return readAll(context);
   if (!canAsk(context)) {
-    throw new UsageError(`${key.name} must be asked for, and --no-input forbids it`, {
+    throw new UsageError(`${key.name}: --no-input turns off the prompt for it`, {
       hint: `profiles config set ${key.name} < file`,
     });
   }
-  return openPrompt(context).askHidden('API key (not shown): ');
+  return openPrompt(context).askHidden('API key (hidden): ');
 }
 
 function checkAccount(name: string, content: ConfigFile): void {
   const accounts = content.accounts ?? {};
   if (Object.hasOwn(accounts, name)) return;
   const like = nearest(name, Object.keys(accounts));
-  throw new ConfigError(`there is no account "${name}"`, {
-    hint: like ? `did you mean "${like}"?` : `profiles config init --account ${name} makes it`,
+  throw new ConfigError(`unknown account "${name}"`, {
+    hint: like ? `did you mean "${like}"?` : `create it with: profiles config init --account ${name}`,
   });
 }
 
@@ -92,7 +92,7 @@ function afterSet(key: Key, value: string, content: ConfigFile, context: Context
   const chosen = context.env.PROFILES_ACCOUNT || content.account;
   if (key.name === 'token' && chosen) {
     return [
-      `account "${chosen}" is in use and does not take it: profiles config set accounts.${chosen}.token`,
+      `account "${chosen}" is in use and has its own token: profiles config set accounts.${chosen}.token`,
     ];
   }
   if (key.path.at(-1) !== 'region' || value === 'sandbox') return [];
@@ -103,7 +103,7 @@ function afterSet(key: Key, value: string, content: ConfigFile, context: Context
   if (known) return [];
   const like = nearest(value, BUILT_IN_REGIONS);
   const doubt = like !== undefined && like !== value ? ` (did you mean "${like}"?)` : '';
-  return [`region "${value}" has no hosts yet${doubt}; type:\n${indented(hostLines(value))}`];
+  return [`region "${value}" has no hosts yet${doubt}; run:\n${indented(hostLines(value))}`];
 }
 
 const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');

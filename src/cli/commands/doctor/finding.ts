@@ -8,7 +8,7 @@ export interface Finding {
   status: 'ok' | 'warn' | 'fail';
   message: string;
   /** What to type or change. */
-  mend: string | null;
+  hint: string | null;
   /** Of a failure: the exit code that a command would end with for it. */
   exit: ExitCode;
 }
@@ -17,25 +17,25 @@ export const ok = (check: string, message: string): Finding => ({
   check,
   status: 'ok',
   message,
-  mend: null,
+  hint: null,
   exit: Exit.done,
 });
 
-export const warn = (check: string, message: string, mend: string): Finding => ({
+export const warn = (check: string, message: string, hint: string): Finding => ({
   check,
   status: 'warn',
   message,
-  mend,
+  hint,
   exit: Exit.done,
 });
 
 /** A failure, from the error that any other command would end with. Anything but ours is thrown on. */
 export function fail(check: string, error: unknown): Finding {
   if (!(error instanceof ProfilesError)) throw error;
-  // A state that cannot be used is a setting to mend, not a defect.
+  // A state that cannot be used is a setting to fix, not a bug.
   const exit = error.exit === Exit.unexpected ? Exit.usage : error.exit;
   const { message, hint = null } = errorWords(error);
-  return { check, status: 'fail', message, mend: hint, exit };
+  return { check, status: 'fail', message, hint, exit };
 }
 
 /** The exit code of it all. A setting comes first, since it hides the others; then as contract §7 has it. */

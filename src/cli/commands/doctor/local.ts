@@ -33,7 +33,7 @@ export async function checkConfig(context: Context): Promise<Finding> {
   try {
     const { value: path, origin } = configLocation(context, context.flags);
     const config = await readConfig(path, context.platform, origin === 'default' ? undefined : origin);
-    if (!config.exists) return ok('config', `there is no ${path}: flags, environment and defaults hold`);
+    if (!config.exists) return ok('config', `no file at ${path}: flags, environment and defaults apply`);
     const mode = config.mode === null ? '' : ` (mode ${config.mode.toString(8).padStart(4, '0')})`;
     return ok('config', `${path}${mode}`);
   } catch (error) {
@@ -47,7 +47,7 @@ export function* checkSettings(settings: Settings): Generator<Finding> {
   if (account !== null) yield ok('account', `${account} (${origins.account})`);
   yield ok('region', `${region} (${origins.region})`);
   if (embedded) {
-    yield ok('hosts', 'the sandbox runs embedded');
+    yield ok('hosts', 'the sandbox is embedded');
     return;
   }
   try {
@@ -91,14 +91,18 @@ export async function checkState(context: Context, settings: Settings): Promise<
   const free = `${formatSize(bavail * bsize)} free`;
   const about = `${stateDir} (${origins.state_dir}), ${free}${remembered(age, context.clock.now())}`;
   if (bavail * bsize >= ENOUGH_BYTES) return ok('state', about);
-  return warn('state', `${stateDir}: only ${free}`, 'make room, or choose another folder: --state-dir');
+  return warn(
+    'state',
+    `${stateDir}: only ${free}`,
+    'free some space, or choose another folder with --state-dir',
+  );
 }
 
 /** A state that was restored from an older copy looks like any other, but for the age of what it knows. */
 function remembered({ oldest_completed_at, newest_completed_at }: StateAge, now: number): string {
   if (oldest_completed_at === null || newest_completed_at === null) return '';
   const [oldest, newest] = [oldest_completed_at, newest_completed_at].map((at) => ago(now - Date.parse(at)));
-  return `; it remembers profiles completed from ${oldest} to ${newest}`;
+  return `; knows profiles completed from ${oldest} to ${newest}`;
 }
 
 /** The variables that send requests elsewhere, without the passwords they may hold. */
@@ -115,5 +119,5 @@ export function checkProxy(env: Context['env']): Finding {
     .filter(([, url]) => url !== '')
     .map(([name, url]) => `${name} ${new URL(url).host}`);
   const except = noProxy === '' ? '' : `; not for ${noProxy}`;
-  return ok('proxy', `${set.join(', ')}${except}; never for this machine itself`);
+  return ok('proxy', `${set.join(', ')}${except}; never for loopback`);
 }

@@ -10,12 +10,12 @@ import { serverDates } from './server-dates.js';
 
 /** Long enough for a slow TLS handshake, short enough to wait for. */
 const PATIENCE_MS = 10_000;
-/** `Retry-After` dates and certificates bear that much. */
+/** `Retry-After` dates and certificates tolerate that much. */
 const SKEW_MS = 60_000;
-/** An id that no service gives: its 404 says that the token got through. */
+/** An id that no service uses: a 404 for it means that the token was accepted. */
 const NO_JOB = 'profiles-doctor';
 
-/** What one request came to. `accepted`: the service looked past the token. */
+/** The result of one request. `accepted`: the service accepted the token. */
 type Outcome = { finding: Finding; token: 'accepted' | 'unknown' } | { finding: Finding; token: AuthError };
 
 /** Asks both hosts once; needs a token and a base URL. */
@@ -42,8 +42,8 @@ export async function* checkService(context: Context, settings: Settings): Async
       yield lookups.finding;
       outcomes.push(lookups);
     }
-    const verdict = authorisation(outcomes);
-    if (verdict) yield verdict;
+    const finding = authorization(outcomes);
+    if (finding) yield finding;
     const skew = dates.skew();
     if (skew !== null) yield checkClock(skew);
   } finally {
@@ -52,7 +52,7 @@ export async function* checkService(context: Context, settings: Settings): Async
   }
 }
 
-/** One attempt each, and no long wait: a doctor says at once what is wrong. */
+/** One attempt each, without a long wait: doctor should answer quickly. */
 async function clientFor(context: Context, settings: Settings): Promise<ServiceClient> {
   if (settings.embedded) return context.client();
   const { createClient } = await import('../../../engine/service/client.js');
@@ -72,16 +72,16 @@ async function outcome(check: string, ask: () => Promise<string>): Promise<Outco
     return { finding: ok(check, await ask()), token: 'accepted' };
   } catch (error) {
     if (error instanceof AuthError) {
-      return { finding: ok(check, 'answers, and refuses the token'), token: error };
+      return { finding: ok(check, 'answers, but refuses the token'), token: error };
     }
     return { finding: fail(check, error), token: 'unknown' };
   }
 }
 
-function authorisation(outcomes: readonly Outcome[]): Finding | null {
-  for (const { token } of outcomes) if (token instanceof AuthError) return fail('authorisation', token);
+function authorization(outcomes: readonly Outcome[]): Finding | null {
+  for (const { token } of outcomes) if (token instanceof AuthError) return fail('authorization', token);
   const accepted = outcomes.some(({ token }) => token === 'accepted');
-  return accepted ? ok('authorisation', 'the token is accepted') : null;
+  return accepted ? ok('authorization', 'the token is accepted') : null;
 }
 
 /** @param skewMs how far this machine is ahead of the service; negative: behind */

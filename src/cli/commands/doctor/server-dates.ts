@@ -1,6 +1,6 @@
 /**
- * What time the service says it is. An answer to a request holds what decisions need, which a `Date` header is
- * not; undici tells it to whoever listens.
+ * What time the service says it is. The client does not expose the `Date` header, so this reads it from undici's
+ * diagnostics channel.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Clock } from '../../../engine/clock.js';

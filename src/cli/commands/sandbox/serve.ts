@@ -14,9 +14,9 @@ import { dataFolder } from './data-folder.js';
 export function serveOptions(words: readonly string[], flags: Flags, context: Context): SandboxOptions {
   const [word] = words;
   if (word !== undefined) {
-    const like = nearest(word, ['show', 'reset']);
-    throw new UsageError(`sandbox has no subcommand "${word}"`, {
-      hint: like ? `did you mean "profiles sandbox ${like}"?` : 'it has show and reset',
+    const like = nearest(word, ['list', 'show', 'reset']);
+    throw new UsageError(`unknown command "sandbox ${word}"`, {
+      hint: like ? `did you mean "profiles sandbox ${like}"?` : 'available subcommands: list, show, reset',
     });
   }
   const { memory, data, host, seed, fault = [], lookups, ...given } = valuesOf(SANDBOX, flags);
@@ -32,14 +32,14 @@ export function serveOptions(words: readonly string[], flags: Flags, context: Co
     ...limits
   } = given;
   if (memory && data !== undefined) {
-    throw new UsageError('--memory and --data exclude each other', { hint: 'leave one out' });
+    throw new UsageError('--memory and --data cannot be combined', { hint: 'leave one out' });
   }
   if (page === false && pagePort !== undefined) {
-    throw new UsageError('--no-page and --page-port exclude each other', { hint: 'leave one out' });
+    throw new UsageError('--no-page and --page-port cannot be combined', { hint: 'leave one out' });
   }
   if (expectToken !== null && !/^[\x21-\x7e]+$/.test(expectToken)) {
-    throw new UsageError('--expect-token holds white space or characters beyond ASCII', {
-      hint: 'an API key is one word',
+    throw new UsageError('--expect-token contains white space or non-ASCII characters', {
+      hint: 'an API key is one word of ASCII characters',
     });
   }
   const asked = { ...limits, latencyMs: latency };
@@ -71,7 +71,7 @@ export async function serve(options: SandboxOptions, context: Context): Promise<
     const { host = '127.0.0.1' } = options;
     if (!isLoopback(host.includes(':') ? `[${host}]` : host)) {
       context.warn(
-        `it listens on ${host}, not on loopback: whoever reaches this machine can ${options.expectToken ? 'try to read and change' : 'read and change'} what it holds`,
+        `listening on ${host}, which is not loopback: anyone who can reach this machine can ${options.expectToken ? 'try to read and change' : 'read and change'} its data`,
       );
     }
     await printAddresses(sandbox, context);
@@ -81,7 +81,7 @@ export async function serve(options: SandboxOptions, context: Context): Promise<
       const kept = options.dataDir === undefined ? 'in memory' : `in ${options.dataDir}`;
       await writeOut(
         stderr,
-        `${page}sandbox: EU region ${sandbox.euUrl}${control}; data ${kept}; Ctrl-C stops it\n`,
+        `${page}sandbox: EU region ${sandbox.euUrl}${control}; data ${kept}; press Ctrl-C to stop\n`,
       );
     }
     await aborted(stop);

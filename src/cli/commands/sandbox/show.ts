@@ -1,10 +1,10 @@
-/** `profiles sandbox show`: what a rehearsal left of one profile. */
+/** `profiles sandbox show`: shows one profile of the sandbox. */
 
 import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { type Kind, openSandboxData, type Profile, type Region } from '../../../sandbox/index.js';
 import type { Context } from '../../context.js';
 import { fieldsText } from '../../output/record-text.js';
-import { stylesFor, usesColour } from '../../output/style.js';
+import { stylesFor, usesColor } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import type { Flags } from '../command.js';
 import { dataFolder } from './data-folder.js';
@@ -19,14 +19,14 @@ interface ShowOptions {
 export function showOptions(words: readonly string[], flags: Flags, context: Context): ShowOptions {
   const [kind = '', id = ''] = words;
   if (kind !== 'company' && kind !== 'user') {
-    throw new UsageError(`the sandbox holds companies and users, not "${kind}"`, {
-      hint: 'profiles sandbox show company <id>, or show user <id>',
+    throw new UsageError(`unknown kind "${kind}"`, {
+      hint: 'profiles sandbox show company <id>, or profiles sandbox show user <id>',
     });
   }
   // `--region sandbox` is how the data came here: the embedded service is the default region.
   const region = context.flags.region === 'sandbox' ? 'default' : (context.flags.region ?? 'default');
   if (region !== 'default' && region !== 'eu') {
-    throw new UsageError(`the sandbox has no region "${region}"`, { hint: 'it has default and eu' });
+    throw new UsageError(`the sandbox has no region "${region}"`, { hint: 'available regions: default, eu' });
   }
   return {
     data: dataFolder(flags, context),
@@ -36,7 +36,7 @@ export function showOptions(words: readonly string[], flags: Flags, context: Con
   };
 }
 
-/** An identifier that it does not hold is a mistake in the command line, and exits so. */
+/** An unknown identifier is a usage error. */
 export async function show(options: ShowOptions, context: Context): Promise<ExitCode> {
   const { data, kind, id, region } = options;
   const held = openSandboxData(data, context.clock);
@@ -45,12 +45,12 @@ export async function show(options: ShowOptions, context: Context): Promise<Exit
     if (profile === undefined) {
       const other = region === 'eu' ? 'default' : 'eu';
       const hint = held?.pending(kind, id, region)
-        ? 'a job that holds it has not completed yet'
+        ? 'the job that imports it has not completed yet'
         : held?.profile(kind, id, other)
-          ? `region ${other} has it: add --region ${other}`
+          ? `region ${other} has it: use --region ${other}`
           : 'import it with --region sandbox first';
       const noun = kind === 'companies' ? 'company' : 'user';
-      throw new UsageError(`the sandbox holds no ${noun} "${id}" in region ${region}`, { hint });
+      throw new UsageError(`no ${noun} "${id}" in the sandbox (region ${region})`, { hint });
     }
     await printProfile(profile, context);
   } finally {
@@ -64,7 +64,7 @@ async function printProfile(profile: Profile, { stdout, env, flags }: Context): 
   if (flags.json) return writeJson(stdout, profile.json);
   const { kind, id, region, companyId, metadata } = profile;
   const head = kind === 'companies' ? { company_id: id } : { user_id: id, company_id: companyId };
-  const styles = stylesFor(usesColour(stdout, env, flags));
+  const styles = stylesFor(usesColor(stdout, env, flags));
   const fields = Object.keys(metadata).length === 0 ? '' : `\n${fieldsText(metadata, styles)}`;
   await writeOut(stdout, fieldsText({ ...head, region }, styles) + fields);
 }

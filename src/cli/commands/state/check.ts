@@ -15,15 +15,14 @@ export async function check(context: Context): Promise<ExitCode> {
   const state = place.folder;
   if (flags.json)
     await writeJson(stdout, JSON.stringify({ state, ok: problems.length === 0, problems }, null, 2));
-  else if (problems.length === 0)
-    await writeOut(stdout, `${safeLine(state)}: the database is whole, and its records agree\n`);
+  else if (problems.length === 0) await writeOut(stdout, `${safeLine(state)}: no problems found\n`);
   else
     await writeOut(
       stdout,
       problems.map(({ check: name, message }) => `${name.padEnd(12)}  ${safeLine(message)}\n`).join(''),
     );
   if (problems.length === 0) return Exit.done;
-  throw new StateError(`${count(problems.length, 'problem')} in the state in ${state}`, {
-    hint: 'do not import with it: restore a backup, or begin with an empty --state-dir, which sends everything again',
+  throw new StateError(`found ${count(problems.length, 'problem')} in the state ${state}`, {
+    hint: 'do not import with this state: restore a backup, or start with an empty --state-dir, which sends everything again',
   });
 }

@@ -6,7 +6,7 @@ import type { HeldLock } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
 import { ago } from '../../output/ago.js';
 import { fieldsText } from '../../output/record-text.js';
-import { stylesFor, usesColour } from '../../output/style.js';
+import { stylesFor, usesColor } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { statePlace } from './place.js';
 
@@ -14,7 +14,7 @@ export async function info(context: Context): Promise<ExitCode> {
   const { stdout, env, flags, clock } = context;
   const { folder, origin, database, exists } = await statePlace(context);
   const place = { state: folder, origin, exists };
-  const styles = stylesFor(usesColour(stdout, env, flags));
+  const styles = stylesFor(usesColor(stdout, env, flags));
   if (!exists) {
     if (flags.json) await writeJson(stdout, JSON.stringify(place, null, 2));
     else await writeOut(stdout, fieldsText({ state: `${folder} (${origin})`, holds: 'nothing yet' }, styles));

@@ -21,7 +21,7 @@ export async function statePlace(context: Context): Promise<StatePlace> {
 /** @throws UsageError where there is no state yet */
 export function requireState({ folder, origin, exists }: StatePlace): void {
   if (exists) return;
-  throw new UsageError(`there is no state in ${folder} (${origin})`, {
-    hint: 'name its directory with --state-dir, or import something first',
+  throw new UsageError(`no state found in ${folder} (${origin})`, {
+    hint: 'choose its directory with --state-dir, or import something first',
   });
 }

@@ -106,19 +106,20 @@ export function Job({ route }: { route: Route & { view: 'job' } }) {
       </p>
       <div class="head">
         <Heading title={shortJob(route.id)}>{shortJob(route.id)}</Heading>
-        {detail && <State status={detail.job.status} />}
+        {detail?.job && <State status={detail.job.status} />}
       </div>
-      {error && (
+      {error && <p class="problem">{error.message}</p>}
+      {detail?.job === null && (
         <Empty title="The sandbox holds no job with this id">
           <p>It may have been erased by a reset.</p>
         </Empty>
       )}
-      {detail && <JobBody detail={detail} />}
+      {detail?.job && <JobBody detail={detail} job={detail.job} />}
     </>
   );
 }
 
-function JobBody({ detail: { job, now: iso, ids, request } }: { detail: JobDetail }) {
+function JobBody({ detail: { now: iso, ids, request }, job }: { detail: JobDetail; job: JobLine }) {
   const now = Date.parse(iso);
   const kind = job.type.startsWith('users') ? 'users' : 'companies';
   return (

@@ -1,5 +1,5 @@
 /** One profile: what it is, and how it became that. */
-import type { ProfileDetail, Shown, StoryEntry } from '../wire.js';
+import type { ProfileAnswer, ProfileDetail, Shown, StoryEntry } from '../wire.js';
 import { BASE, useLive } from './data.js';
 import { count, plural, visible } from './format.js';
 import { Data, Empty, Heading, Link, Table, Time, useShell } from './parts.js';
@@ -9,11 +9,11 @@ export function Profile({ route }: { route: Route & { view: 'profile' } }) {
   const { overview } = useShell();
   const { kind, region, id } = route;
   const path = withQuery('profile', { kind, region, id });
-  const { data, error, stale } = useLive<ProfileDetail>(
+  const { data, error, stale } = useLive<ProfileAnswer>(
     path,
     overview && `${overview.revisions.profiles} ${overview.jobs.total} ${overview.jobs.unfinished}`,
   );
-  const profile = stale ? undefined : data;
+  const profile = stale ? undefined : data?.profile;
   const noun = kind === 'users' ? 'User' : 'Company';
   return (
     <>
@@ -37,17 +37,18 @@ export function Profile({ route }: { route: Route & { view: 'profile' } }) {
           )}
         </p>
       </div>
-      {error && (
+      {error && <p class="problem">{error.message}</p>}
+      {profile === null && (
         <Empty title={`The sandbox holds no ${noun.toLowerCase()} with this identifier in region ${region}`}>
           <p>
-            {error.message === 'no such profile'
-              ? 'It may have been erased, or lie in the other region.'
-              : `For now: ${error.message}.`}
+            {data?.pending
+              ? 'A job that holds it has not completed yet.'
+              : 'It may have been erased, or lie in the other region.'}
           </p>
         </Empty>
       )}
       {profile === undefined && !error && <p class="quiet">Reading the profile…</p>}
-      {profile?.pending && <p class="note">A job that holds this profile has not completed yet.</p>}
+      {profile && data?.pending && <p class="note">A job that holds this profile has not completed yet.</p>}
       {profile && (
         <div class="columns">
           <section aria-labelledby="now">

@@ -1,5 +1,5 @@
 /** The request log, and one request. */
-import type { RequestLine, RequestList } from '../wire.js';
+import type { RequestAnswer, RequestLine, RequestList } from '../wire.js';
 import { useLive } from './data.js';
 import { bytes, count, duration, plural } from './format.js';
 import {
@@ -140,8 +140,8 @@ function Result({ request: { accepted, error } }: { request: RequestLine }) {
 export function Request({ route }: { route: Route & { view: 'request' } }) {
   const { overview } = useShell();
   const path = withQuery('request', { n: route.n });
-  const { data, error, stale } = useLive<RequestLine>(path, overview?.revisions.requests);
-  const request = stale ? undefined : data;
+  const { data, error, stale } = useLive<RequestAnswer>(path, overview?.revisions.requests);
+  const request = stale ? undefined : data?.request;
   return (
     <>
       <p class="crumbs">
@@ -151,7 +151,8 @@ export function Request({ route }: { route: Route & { view: 'request' } }) {
         <Heading title={`Request ${route.n}`}>Request {route.n}</Heading>
         {request && <Status request={request} />}
       </div>
-      {error && (
+      {error && <p class="problem">{error.message}</p>}
+      {request === null && (
         <Empty title="This request is not in the log">
           <p>The log begins anew with each start and each reset.</p>
         </Empty>

@@ -1,0 +1,156 @@
+/** The page's server without a browser: who is let in, what leaves, what is never there. */
+import { describe, expect } from 'vitest';
+import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
+import { startEmbedded } from '../../src/sandbox/sandbox.js';
+import { scratch } from '../support/cli.js';
+import { test as base } from '../support/sandbox.js';
+import { COMPANIES, companies, post, type Send, send } from './http.js';
+
+const test = base.extend<{ sandboxOptions: SandboxOptions }>({
+  sandboxOptions: { ports: { page: 0 } },
+});
+const ask = (sandbox: Sandbox, path: string, options: Send = {}) => send(sandbox.pageUrl! + path, options);
+
+describe('who is let in', () => {
+  test.for<[name: string, path: string, options: Send, status: number]>([
+    ['the shell', '', {}, 200],
+    ['a permalink', 'job?id=x', {}, 200],
+    ['a program with the key', 'api/overview', {}, 200],
+    ['the page itself', 'api/overview', { headers: { 'sec-fetch-site': 'same-origin' } }, 200],
+    ['another origin', 'api/overview', { headers: { origin: 'http://evil.example' } }, 403],
+    ['another port of this machine', 'api/overview', { headers: { origin: 'http://127.0.0.1:1' } }, 403],
+    ['a page without an origin', 'api/overview', { headers: { origin: 'null' } }, 403],
+    ['a tag of another page', 'api/overview', { headers: { 'sec-fetch-site': 'cross-site' } }, 403],
+    ['another port, by a tag', 'api/events', { headers: { 'sec-fetch-site': 'same-site' } }, 403],
+    ['another name', '', { headers: { host: 'evil.example' } }, 403],
+    [
+      'a write from another origin',
+      'api/reset',
+      { method: 'POST', headers: { origin: 'http://evil.example' } },
+      403,
+    ],
+    ['a write to the shell', '', { method: 'POST' }, 405],
+    ['TRACE', '', { method: 'PUT' }, 405],
+  ])('%s: %s %j gives %i', async ([, path, options, status], { sandbox }) => {
+    const reply = await ask(sandbox, path, options);
+    expect(reply.status).toBe(status);
+    expect(reply.headers['content-security-policy']).toContain("default-src 'none'; script-src 'self';");
+    expect(reply.headers['content-security-policy']).not.toContain('unsafe');
+    expect(reply.headers).toMatchObject({
+      'referrer-policy': 'no-referrer',
+      'x-frame-options': 'DENY',
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': 'no-store',
+    });
+    expect(reply.headers).not.toHaveProperty('access-control-allow-origin');
+  });
+
+  test.for(['', 'x/', `${'a'.repeat(24)}/`, '/', '%00/', 'api/overview'])(
+    'the key %j is none',
+    async (path, { sandbox }) => {
+      const reply = await send(new URL(sandbox.pageUrl!).origin + (path === '/' ? '//' : `/${path}`));
+      expect(reply.status).toBe(403);
+      expect(reply.text).toContain('no valid key');
+    },
+  );
+
+  test('each start has a key of its own', async ({ sandbox, start }) => {
+    const other = await start({ ports: { page: 0 } });
+    const path = (one: Sandbox): string => new URL(one.pageUrl!).pathname;
+    expect(path(other)).not.toBe(path(sandbox));
+    expect(path(sandbox)).toMatch(/^\/[\w-]{24}\/$/);
+  });
+});
+
+describe('where it is not', () => {
+  test('unless it was asked for', async ({ start }) => {
+    expect((await start()).pageUrl).toBeNull();
+  });
+
+  test('inside a command', async () => {
+    const sandbox = await startEmbedded({ stateDir: scratch(), clock: { now: () => Date.now() } });
+    const { pageUrl, controlUrl } = sandbox;
+    await sandbox.stop();
+    expect([pageUrl, controlUrl]).toEqual([null, null]);
+  });
+
+  test('on a port that is taken; unless another one will do', async ({ start }) => {
+    const first = await start({ ports: { page: '4103 or free' } });
+    const second = await start({ ports: { page: '4103 or free' } });
+    expect(second.pageUrl).not.toBe(first.pageUrl);
+    const port = Number(new URL(second.pageUrl!).port);
+    await expect(start({ ports: { page: port } })).rejects.toThrow('cannot listen');
+  });
+
+  test('in the service’s own listeners or its log', async ({ sandbox }) => {
+    const path = new URL(sandbox.pageUrl!).pathname;
+    expect((await send(sandbox.url + path)).status).toBe(404);
+    await ask(sandbox, '');
+    await ask(sandbox, 'api/overview');
+    expect(sandbox.ledger()).toHaveLength(1);
+  });
+});
+
+test('the module and the style sheet are small, whole and load nothing', async ({ sandbox }) => {
+  const shell = await ask(sandbox, '');
+  expect(shell.text).not.toMatch(/<script(?![^>]* src=)/);
+  expect(shell.text).not.toMatch(/ on\w+=| style=/);
+  const [script, style] = [await ask(sandbox, 'page.js'), await ask(sandbox, 'page.css')];
+  expect(script.headers['content-type']).toContain('javascript');
+  expect(Buffer.byteLength(script.text) + Buffer.byteLength(style.text)).toBeLessThan(60_000);
+  const addresses = (script.text + style.text).match(/https?:\/\/[^"'`\s)]+/g) ?? [];
+  // Names of XML, not addresses.
+  expect(addresses.filter((address) => !address.startsWith('http://www.w3.org/'))).toEqual([]);
+  expect(style.text).not.toMatch(/@import|url\(/);
+});
+
+describe('events', () => {
+  /** Reads the stream until `enough` says so. */
+  async function events(url: string, act: () => Promise<unknown>, enough: (last: Overview) => boolean) {
+    const stop = new AbortController();
+    const reply = await fetch(url, { signal: stop.signal });
+    expect(reply.headers.get('content-type')).toContain('text/event-stream');
+    let text = '';
+    const seen: Overview[] = [];
+    for await (const chunk of reply.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const parts = text.split('\n\n');
+      text = parts.pop()!;
+      for (const part of parts) {
+        const [, data] = /^data: (.*)$/m.exec(part) ?? [];
+        if (data !== undefined) seen.push(JSON.parse(data) as Overview);
+      }
+      if (seen.length === 1) await act();
+      if (seen.length > 1 && enough(seen.at(-1)!)) break;
+    }
+    stop.abort();
+    return seen;
+  }
+  interface Overview {
+    requests: number;
+    faults: string[];
+    jobs: { total: number; unfinished: number };
+    profiles: { default: { companies: number } };
+    revisions: { profiles: number };
+  }
+
+  test('tell what changed, as it changes', async ({ sandbox }) => {
+    const seen = await events(
+      `${sandbox.pageUrl}api/events`,
+      async () => {
+        sandbox.faults.add('fail-job:nth=9');
+        await post(sandbox, COMPANIES, companies(3));
+      },
+      ({ profiles }) => profiles.default.companies === 3,
+    );
+    expect(seen[0]).toMatchObject({ requests: 0, faults: [], jobs: { total: 0 } });
+    expect(seen.at(-1)).toMatchObject({ requests: 1, faults: ['fail-job:nth=9'], jobs: { total: 1 } });
+  });
+
+  test('are the control route’s too, and end with the sandbox', async ({ start }) => {
+    const sandbox = await start({ ports: { control: 0 } });
+    const reply = await fetch(`${sandbox.controlUrl}/events`);
+    await sandbox.stop();
+    expect(await reply.text()).toMatch(/^retry: 1000\ndata: \{/);
+  });
+});
