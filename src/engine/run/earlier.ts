@@ -37,7 +37,7 @@ export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
   const now = state.knownRuns().find((known) => known.run === run);
   if (now && !now.finished) return now;
   throw new UsageError(
-    `run ${run} has been ${now ? `finished (${now.status})` : 'forgotten'} in the meantime`,
+    `run ${run} ${now ? `has finished (${now.status})` : 'was forgotten'} in the meantime`,
     { problem: { code: 'run_not_unfinished' } },
   );
 }
