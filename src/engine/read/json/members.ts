@@ -19,7 +19,7 @@ import { type FieldPart, MAX_FIELDS } from './totals.js';
 export interface Key {
   /** `,"key":` as it is sent. */
   readonly text: Buffer;
-  /** `--set` gives it its value. */
+  /** A value that is set for every item takes its place. */
   readonly constant: boolean;
   /** Number of the item that had it last. */
   item: number;

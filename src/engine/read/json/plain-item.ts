@@ -135,7 +135,7 @@ export class PlainItem implements RawItem {
     }
   }
 
-  /** What a flat field or `--set` gives a value to is left out. */
+  /** What a flat field, or a value set for every item, stands for is left out. */
   #takeNested(index: number): boolean {
     const { nested } = this;
     const { key } = nested.fields[index]!;
