@@ -21,10 +21,11 @@ const SECTIONS = [
   'recording',
   'lookups',
   'sandbox',
+  'page',
   'peers',
 ];
-/** Needs packages from the registry, so it is run when asked for. */
-const ON_REQUEST = ['peers'];
+/** Need packages from the registry, or a browser, so they are run when asked for. */
+const ON_REQUEST = ['peers', 'page'];
 const RESULTS = fileURLToPath(new URL('results.md', import.meta.url));
 
 const { values } = parseArgs({

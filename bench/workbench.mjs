@@ -121,6 +121,7 @@ export async function startServer(script, args, { ready = /http:\/\/\S+/, env = 
     await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
   }
   return {
+    pid: child.pid,
     text: () => text,
     readyAfter: performance.now() - started,
     /** Ends it, by a signal or by the end of its input, and gives all it printed. */

@@ -1,5 +1,5 @@
 /** What arrived at a sandbox since it started, request by request: for tests to hold a client against. */
-import type { Operation } from './service.js';
+import type { Operation } from './routes.js';
 import type { Kind, Region } from './types.js';
 
 export interface LedgerEntry {

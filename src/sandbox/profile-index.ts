@@ -4,7 +4,7 @@
  * queried, and thrown away with the process: accepting a request costs nothing more, and no other process sees it.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import { mergePieces } from './profile.js';
+import { type Folded, foldPieces, objectOf, type Piece } from './profile.js';
 import { eachMember, space } from './raw-json.js';
 import type { Kind, Region } from './types.js';
 
@@ -212,22 +212,25 @@ export class ProfileIndex {
          WHERE submission = ? AND (id, ordinal) > (?, ?) ORDER BY id, ordinal LIMIT ?`,
       )
       .all(n, from.afterId, from.afterOrdinal, most) as unknown as EntryRow[];
+    const insert = this.#db.prepare(
+      'INSERT INTO temp.profile VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING',
+    );
     const held = this.#db.prepare(
       'SELECT companyId, metadata FROM temp.profile WHERE kind = ? AND region = ? AND id = ?',
     );
-    const insert = this.#db.prepare('INSERT INTO temp.profile VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)');
     const update = this.#db.prepare(
       `UPDATE temp.profile SET companyId = ?, updatedAt = ?, upserts = upserts + 1, text = ?, metadata = ?
        WHERE kind = ? AND region = ? AND id = ?`,
     );
     for (const entry of entries) {
-      const before = held.get(kind, region, entry.id) as
-        | Pick<ProfileRow, 'companyId' | 'metadata'>
-        | undefined;
-      const { companyId, metadata } = mergePieces(before ? [before, entry] : [entry]);
-      const text = searchedText(entry.id, companyId, metadata);
-      if (before) update.run(companyId, at, text, metadata, kind, region, entry.id);
-      else insert.run(region, kind, entry.id, companyId, at, at, text, metadata);
+      const { id } = entry;
+      const fresh = foldPieces([entry]);
+      const texts = [searchedText(id, fresh), objectOf(fresh.values)] as const;
+      if (insert.run(region, kind, id, fresh.companyId, at, at, ...texts).changes !== 0) continue;
+      const before = held.get(kind, region, id) as unknown as Piece;
+      const folded = foldPieces([before, entry]);
+      const text = searchedText(id, folded);
+      update.run(folded.companyId, at, text, objectOf(folded.values), kind, region, id);
     }
     const last = entries.at(-1);
     if (last !== undefined) {
@@ -245,11 +248,9 @@ export class ProfileIndex {
 }
 
 /** What is searched: the identifier, the company and each value, a line each, in small letters. */
-function searchedText(id: string, companyId: string | null, metadata: string): string {
+function searchedText(id: string, { companyId, values }: Folded): string {
   const lines = companyId === null ? [id] : [id, companyId];
-  eachMember(metadata, space(metadata, 0), (_key, start, end) =>
-    lines.push(plain(metadata.slice(start, end))),
-  );
+  for (const value of values.values()) lines.push(plain(value));
   return lines.join('\n').slice(0, SEARCHED_CHARACTERS).toLowerCase();
 }
 

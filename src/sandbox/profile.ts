@@ -8,21 +8,38 @@ export interface Piece {
   metadata: string | null;
 }
 
+/** A profile, with the text of each value by its key. */
+export interface Folded {
+  companyId: string | null;
+  values: Map<string, string>;
+}
+
 /**
  * Folds pieces, oldest first, into one: of each metadata key the last value wins, whole (objects inside
  * are not merged), and `null` removes the key. A company that is not named again stays.
  */
-export function mergePieces(pieces: readonly Piece[]): { companyId: string | null; metadata: string } {
+export function foldPieces(pieces: readonly Piece[]): Folded {
   let companyId: string | null = null;
-  const merged = new Map<string, string>();
+  const values = new Map<string, string>();
   for (const piece of pieces) {
     companyId = piece.companyId ?? companyId;
     if (piece.metadata === null) continue;
     for (const [key, value] of members(piece.metadata)) {
-      if (value === 'null') merged.delete(key);
-      else merged.set(key, value);
+      if (value === 'null') values.delete(key);
+      else values.set(key, value);
     }
   }
-  const parts = [...merged].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
-  return { companyId, metadata: `{${parts.join(',')}}` };
+  return { companyId, values };
+}
+
+/** The same with the metadata as the text of one object. */
+export function mergePieces(pieces: readonly Piece[]): { companyId: string | null; metadata: string } {
+  const { companyId, values } = foldPieces(pieces);
+  return { companyId, metadata: objectOf(values) };
+}
+
+/** The text of an object, of the texts of its values. */
+export function objectOf(values: ReadonlyMap<string, string>): string {
+  const parts = [...values].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
+  return `{${parts.join(',')}}`;
 }

@@ -1,5 +1,6 @@
 /** An error as a person and as a script read it (contract §6 "Errors"). */
 import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
+import { errorWords } from '../messages.js';
 import { safeJson, safeLine } from './safe.js';
 
 /**
@@ -11,8 +12,9 @@ export function errorLines(
   flags: { json?: boolean; debug?: boolean },
 ): { text: string; exit: ExitCode } {
   const known = error instanceof ProfilesError ? error : undefined;
-  const message = safeLine(error instanceof Error ? error.message : String(error));
-  const hint = known ? known.hint : unexpectedHint(error);
+  const said = known ? errorWords(known) : { message: plainMessage(error), hint: unexpectedHint(error) };
+  const message = safeLine(said.message);
+  const { hint } = said;
   const lines = [`profiles: ${message}`];
   // A hint may be lines to type, each its own.
   if (hint) lines.push(...hint.split('\n').map((line) => `  ${safeLine(line)}`));
@@ -25,6 +27,8 @@ export function errorLines(
   }
   return { text: `${lines.join('\n')}\n`, exit: known?.exit ?? Exit.unexpected };
 }
+
+const plainMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function unexpectedHint(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -28,7 +28,8 @@ export function givenKey(name: string, flags: GlobalFlags): Key {
   try {
     return parseKey(own ? `accounts.${flags.account}.${name}` : name);
   } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
+    if (error instanceof ConfigError)
+      throw new UsageError(error.message, { hint: error.hint, problem: error.problem });
     throw error;
   }
 }
