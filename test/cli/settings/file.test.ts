@@ -253,7 +253,7 @@ describe('writing', () => {
     await expect(writeConfig(join(folder, 'config.json', 'x\0y'), {})).rejects.toThrow(/cannot be written/);
     writeFileSync(join(folder, 'file'), '');
     await expect(writeConfig(join(folder, 'file', 'config.json'), {})).rejects.toThrow(
-      /a part of this path is a file/,
+      /part of this path is a file, not a folder/,
     );
     expect(existsSync(join(folder, 'file', 'config.json'))).toBe(false);
   });
