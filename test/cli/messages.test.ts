@@ -25,7 +25,7 @@ const CASES: {
   kind_mismatch: [
     { path: 'b.json', kind: 'users', found: 'companies' },
     'leave --kind out',
-    '--kind users: b.json holds {"companies": […]}',
+    '--kind users: b.json contains {"companies": […]}',
   ],
   kind_unknown: [
     { column: 'Company Number' },
