@@ -1,7 +1,6 @@
 /**
- * One session of a run: opens the inputs, plans, and, when the plan holds, sends. Composes input, service
- * and state; what it yields are the events, and its result is worked out from what was recorded. Read `run`: each
- * step is a method below it. What is on disk of the run is in `open-run.ts`.
+ * One session of a run: opens the inputs, plans, and, when the plan holds, sends. It yields the events, and its result
+ * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
 import { tap } from './channel.js';
 import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
@@ -269,11 +268,7 @@ export class Session {
       run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),
       service: deps.service,
-      inputs: scanned.inputs.map(({ opened, scan }, i) => ({
-        opened,
-        scan,
-        rejects_file: files[i] ?? null,
-      })),
+      inputs: scanned.inputs.map((input, i) => ({ ...input, rejects_file: files[i] ?? null })),
       rejected: this.#rejecting!.first,
       warnings: this.#warnings,
       resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? this.#run.id : null,
