@@ -147,7 +147,9 @@ describe('connections', () => {
     void failure.then(() => {
       reset = true;
     });
-    socket.write(`POST ${COMPANIES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(400)}`);
+    socket.write(
+      `POST ${COMPANIES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(400)}`,
+    );
     await expect.poll(() => sandbox.ledger()).toHaveLength(1);
     await sleep(20); // the server has the first part by now: nothing may happen
     expect(reset).toBe(false);

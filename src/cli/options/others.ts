@@ -115,7 +115,7 @@ export const SANDBOX_LIST = {
   regionOf: {
     type: word('region', ['default', 'eu']),
     default: 'default',
-    summary: "which region of the sandbox to list",
+    summary: 'which region of the sandbox to list',
     commands: ['sandbox list'],
   },
 } as const satisfies Table;

@@ -80,7 +80,11 @@ describe('select', () => {
   test.each<[string, Selection, string]>([
     ['--columns', { columns: ['id', 'titel'] }, 'did you mean "title"?'],
     ['--filter', { filter: [{ key: 'tpye', value: 'x' }] }, 'did you mean "type"?'],
-    ['--sort', { sort: { key: 'completely', descending: false } }, 'available fields: id, title, type, live, note'],
+    [
+      '--sort',
+      { sort: { key: 'completely', descending: false } },
+      'available fields: id, title, type, live, note',
+    ],
   ])('%s: an unknown field is an error with the nearest', (flag, selection, hint) => {
     const failure = (): unknown => select(records, selection);
     expect(failure).toThrow(UsageError);
