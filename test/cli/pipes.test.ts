@@ -79,18 +79,6 @@ describe('a reader that has left before the first byte', () => {
     expect((await once(child, 'close'))[0]).toBe(0);
     expect(stderr).toBe('');
   });
-
-  it('of both streams does not stop an import', async () => {
-    const folder = place.folder();
-    place.service.reset();
-    const line =
-      'profiles import companies.csv users.csv --chunk-size 2 --interval 10ms --ndjson 2>&1 | head -1';
-    const { codes, stdout } = await bash(line, folder);
-    expect(codes).toBe('0 0');
-    expect(stdout.split('\n')).toHaveLength(2);
-    for (const n of [1, 9]) expect(place.service.show('companies', `acme-00${n}`)).toBeDefined();
-    expect(place.service.show('users', 'u-9')).toBeDefined();
-  });
 });
 
 describe.skipIf(!existsSync('/dev/full'))('a full disk under stdout is one sentence and exit code 1', () => {
@@ -144,4 +132,19 @@ it.each([20, 24])('with %i files to open it says so in one sentence', async (fil
   const [sentence, next, json, ...rest] = stderr.trimEnd().split('\n');
   expect([sentence, next, rest]).toEqual([`profiles: ${error.message}`, `  ${hint}`, []]);
   expect(JSON.parse(json!)).toMatchObject({ error });
+});
+
+// Last, since it empties the place's service.
+describe('readers of stdout and stderr that have left', () => {
+  it('do not stop an import', async () => {
+    const folder = place.folder();
+    place.service.reset();
+    const line =
+      'profiles import companies.csv users.csv --chunk-size 2 --interval 10ms --ndjson 2>&1 | head -1';
+    const { codes, stdout } = await bash(line, folder);
+    expect(codes).toBe('0 0');
+    expect(stdout.split('\n')).toHaveLength(2);
+    for (const n of [1, 9]) expect(place.service.show('companies', `acme-00${n}`)).toBeDefined();
+    expect(place.service.show('users', 'u-9')).toBeDefined();
+  });
 });

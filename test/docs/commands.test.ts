@@ -48,6 +48,7 @@ describe('commands', () => {
       const [program, ...words] = shellWords(line);
       expect(program).toBe('profiles');
       const serves = words[0] === 'sandbox' && !['show', 'reset'].includes(words[1]!);
+      if (serves) words.push('--eu-port', '0', '--page-port', '0'); // whatever else listens here
       if (line.includes('sandbox show'))
         await cli(shellWords('import companies.csv --region sandbox'), { cwd, clock: hurried });
       const { code, stderr } = await cli(words, {
