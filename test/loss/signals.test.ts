@@ -128,7 +128,7 @@ describe('Ctrl-C at once ends', () => {
   test('a backoff of an hour', async () => {
     service.trouble = { submit: (nth) => (nth >= 2 ? status(503, { 'retry-after': '3600' }) : undefined) };
     const child = start([...SEND, '--max-retry-after', '2h']);
-    await child.says('again in');
+    await child.says('retry: request 2 in');
     child.kill('SIGINT');
     const ended = await child.ended;
     expect(ended.code, ended.stderr).toBe(130);
