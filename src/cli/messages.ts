@@ -1,5 +1,5 @@
 /**
- * What a person is told about the engine's problems: sentences, hints with the flags of this command line, and the
+ * The words for the engine's problems: sentences, hints with the flags of this command line, and the
  * next commands. The engine gives a code and data; a code that has no words here does not compile.
  */
 import { formatDuration } from '../engine/duration.js';
@@ -9,13 +9,13 @@ import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems
 import { shellWord } from './shell.js';
 
 export interface Words {
-  /** In place of the engine's sentence, where the flag that was given is what the sentence is about. */
+  /** Replaces the engine's sentence, where it is about a flag that was given. */
   message?: string;
-  /** Lines to read or to type; left out where the engine's own hint says all. */
+  /** Lines to read or to run; absent where the engine's own hint is enough. */
   hint?: string;
 }
 
-/** A command of this program, to be pasted. */
+/** A command of this program, ready to paste. */
 const command = (...words: readonly string[]): string => ['profiles', ...words.map(shellWord)].join(' ');
 
 /** The command that continues a run. */
@@ -53,7 +53,9 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
         ? 'name the format with --format'
         : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
   }),
-  item_too_long: () => ({ hint: 'no request could hold it; check the format, and name it with --format' }),
+  item_too_long: () => ({
+    hint: 'it does not fit into a request; check the format, or set it with --format',
+  }),
   cell_too_long: () => ({ hint: 'shorten it, or raise --max-cell' }),
   quote_not_closed: () => ({
     hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
@@ -61,7 +63,7 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   stdin_is_terminal: () => ({ hint: `pipe a file in: ${command('import', '-')} < companies.csv` }),
 
   kind_mismatch: ({ path, kind, found }) => ({
-    message: `--kind ${kind}: ${path} holds {"${found}": […]}`,
+    message: `--kind ${kind}: ${path} contains {"${found}": […]}`,
     hint: 'leave --kind out',
   }),
   kind_unknown: ({ column }) => ({
@@ -96,7 +98,7 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   lock_lost: () => ({
     hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
   }),
-  rejects_file: () => ({ hint: 'name a file that can be written with --rejects <path>' }),
+  rejects_file: () => ({ hint: 'choose a writable file with --rejects <path>' }),
 
   run_not_unfinished: () => ({ hint: RUNS }),
   resumable: ({ run }) => ({ hint: `continue with: ${resumeCommand(run)}` }),
@@ -105,16 +107,16 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   }),
   jobs_unfinished: ({ jobs }) => ({ hint: command('job', ...jobs, '--watch') }),
 
-  bad_job_id: () => ({ hint: `${command('jobs')} lists the known ones` }),
+  bad_job_id: () => ({ hint: `${command('jobs')} lists the known jobs` }),
   http_host: ({ host }) => ({
-    hint: `use https://, or set PROFILES_ALLOW_HTTP=${host} if that host is yours and near`,
+    hint: `use https://, or set PROFILES_ALLOW_HTTP=${host} if you trust that host and the network to it`,
   }),
   no_lookup_host: () => ({ hint: 'set lookup_base_url for this region, or add --lookup-base-url' }),
   token_refused: () => ({
     hint: `check the API key (PROFILES_TOKEN, --token-file or ${command('config', 'set', 'token')}) and that it belongs to this region`,
   }),
   wrong_address: () => ({
-    hint: `check the base URL: its host, and the path in front if there is one; ${CHECK_SETTINGS}`,
+    hint: `check the host and the path of the base URL; ${CHECK_SETTINGS}`,
   }),
   read_refused: () => ({
     hint: `check the base URL and, for a job, its id (${command('config', 'list')}, ${command('jobs')})`,
@@ -124,14 +126,14 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
     hint: `check the network and the proxy settings, or allow more than ${formatDuration(timeoutMs)} with --timeout`,
   }),
   not_the_service: () => ({
-    hint: `sign in to the network if it asks for that, and check the proxy settings and the base URL; ${DOCTOR}`,
+    hint: `sign in to the network if it asks you to, and check the proxy settings and the base URL; ${DOCTOR}`,
   }),
   busy_too_long: () => ({ hint: 'wait longer with --busy-timeout 2h, or resume later' }),
   retry_after_too_long: ({ waitMs }) => ({
     hint: `resume then, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
   }),
   request_refused: () => ({
-    hint: 'fix the rows and import the file again; resume sends the same rows once more, for a fault that was fixed at the service; --continue-on-error continues without them',
+    hint: 'fix the rows and import the file again; if the problem was fixed at the service, resume to send the same rows again; to continue without them, use --continue-on-error',
   }),
 };
 

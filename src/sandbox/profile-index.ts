@@ -43,7 +43,7 @@ export interface ProfilePage {
 }
 
 /** Characters of a profile that are searched. */
-export const SEARCHED_CHARACTERS = 20_000;
+const SEARCHED_CHARACTERS = 20_000;
 
 const TABLES = `
   CREATE TEMP TABLE profile (
@@ -122,34 +122,24 @@ export class ProfileIndex {
     if (!this.#made) this.#make();
     const total = this.count(kind, region);
     const needle = search.trim().toLowerCase();
-    const where = `kind = ? AND region = ?${needle === '' ? '' : ' AND instr(text, ?) > 0'}`;
-    const values = needle === '' ? [kind, region] : [kind, region, needle];
-    const found =
-      needle === ''
-        ? total
-        : (
-            this.#db.prepare(`SELECT count(*) AS n FROM temp.profile WHERE ${where}`).get(...values) as {
-              n: number;
-            }
-          ).n;
-    const { by = 'id', descending = false } = sort ?? {};
-    const way = descending ? 'DESC' : 'ASC';
-    const order =
-      by === 'id'
-        ? `id ${way}`
-        : by === 'updated'
-          ? `updatedAt ${way}, id ${descending ? 'ASC' : 'DESC'}`
-          : by === 'company_id'
-            ? `companyId IS NULL, companyId ${way}, id`
-            : `sort_value(metadata, ?) IS NULL, sort_value(metadata, ?) ${way}, id`;
-    const keys = ['id', 'updated', 'company_id'].includes(by) ? [] : [by, by];
-    const rows = this.#db
-      .prepare(
-        `SELECT id, companyId, createdAt, updatedAt, upserts, metadata FROM temp.profile
-         WHERE ${where} ORDER BY ${order} LIMIT ? OFFSET ?`,
-      )
-      .all(...values, ...keys, limit, offset) as unknown as ProfileRow[];
-    return { total, found, rows };
+    const { by, values: keys } = orderBy(sort);
+    const columns = 'id, companyId, createdAt, updatedAt, upserts, metadata';
+    if (needle === '') {
+      const rows = this.#all<ProfileRow>(
+        `SELECT ${columns} FROM temp.profile WHERE kind = ? AND region = ? ORDER BY ${by} LIMIT ? OFFSET ?`,
+        ...[kind, region, ...keys, limit, offset],
+      );
+      return { total, found: total, rows };
+    }
+    // One pass over all texts, in the order in which they lie, gives both the number and the page.
+    const found = this.#all<{ at: number }>(
+      `SELECT rowid AS at FROM temp.profile NOT INDEXED
+       WHERE kind = ? AND region = ? AND instr(text, ?) > 0 ORDER BY ${by}`,
+      ...[kind, region, needle, ...keys],
+    );
+    const one = this.#db.prepare(`SELECT ${columns} FROM temp.profile WHERE rowid = ?`);
+    const page = found.slice(offset, limit < 0 ? undefined : offset + limit);
+    return { total, found: found.length, rows: page.map(({ at }) => one.get(at) as unknown as ProfileRow) };
   }
 
   count(kind: Kind, region: Region): number {
@@ -158,6 +148,10 @@ export class ProfileIndex {
       .prepare('SELECT count(*) AS n FROM temp.profile WHERE kind = ? AND region = ?')
       .get(kind, region) as { n: number };
     return counted.n;
+  }
+
+  #all<T>(sql: string, ...values: (string | number)[]): T[] {
+    return this.#db.prepare(sql).all(...values) as T[];
   }
 
   #make(): void {
@@ -245,6 +239,18 @@ export class ProfileIndex {
     // A submission whose entries were dropped as repeated still takes a step, or a loop over many would not end a slice.
     return Math.max(1, entries.length);
   }
+}
+
+/** The order as SQL, and the values that it needs. */
+function orderBy({ by, descending }: NonNullable<ProfileQuery['sort']> = { by: 'id', descending: false }): {
+  by: string;
+  values: string[];
+} {
+  const way = descending ? 'DESC' : 'ASC';
+  if (by === 'id') return { by: `id ${way}`, values: [] };
+  if (by === 'updated') return { by: `updatedAt ${way}, id ${descending ? 'ASC' : 'DESC'}`, values: [] };
+  if (by === 'company_id') return { by: `companyId IS NULL, companyId ${way}, id`, values: [] };
+  return { by: `sort_value(metadata, ?) IS NULL, sort_value(metadata, ?) ${way}, id`, values: [by, by] };
 }
 
 /** What is searched: the identifier, the company and each value, a line each, in small letters. */

@@ -12,7 +12,10 @@ const CASES: {
   wrong_encoding: [{ likely: 'windows-1252' }, 'try --encoding windows-1252'],
   bad_delimiter: [{ delimiter: '||' }, undefined, '--delimiter: "||" is not one ASCII character'],
   wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
-  item_too_long: [{ maxBytes: 9 }, 'no request could hold it; check the format, and name it with --format'],
+  item_too_long: [
+    { maxBytes: 9 },
+    'it does not fit into a request; check the format, or set it with --format',
+  ],
   cell_too_long: [{ maxBytes: 9 }, 'shorten it, or raise --max-cell'],
   quote_not_closed: [
     { maxBytes: 9 },
@@ -22,7 +25,7 @@ const CASES: {
   kind_mismatch: [
     { path: 'b.json', kind: 'users', found: 'companies' },
     'leave --kind out',
-    '--kind users: b.json holds {"companies": […]}',
+    '--kind users: b.json contains {"companies": […]}',
   ],
   kind_unknown: [
     { column: 'Company Number' },
@@ -62,7 +65,7 @@ const CASES: {
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
   lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
-  rejects_file: [{}, 'name a file that can be written with --rejects <path>'],
+  rejects_file: [{}, 'choose a writable file with --rejects <path>'],
   run_not_unfinished: [{}, 'profiles runs lists all runs'],
   resumable: [{ run: 'run-1' }, 'continue with: profiles resume run-1'],
   input_changed: [
@@ -70,10 +73,10 @@ const CASES: {
     "restore the old content, or import the file again: profiles import 'my file.csv'",
   ],
   jobs_unfinished: [{ jobs: ['a', 'b c'] }, "profiles job a 'b c' --watch"],
-  bad_job_id: [{}, 'profiles jobs lists the known ones'],
+  bad_job_id: [{}, 'profiles jobs lists the known jobs'],
   http_host: [
     { host: 'h.example' },
-    'use https://, or set PROFILES_ALLOW_HTTP=h.example if that host is yours and near',
+    'use https://, or set PROFILES_ALLOW_HTTP=h.example if you trust that host and the network to it',
   ],
   no_lookup_host: [{}, 'set lookup_base_url for this region, or add --lookup-base-url'],
   token_refused: [
@@ -82,7 +85,7 @@ const CASES: {
   ],
   wrong_address: [
     {},
-    'check the base URL: its host, and the path in front if there is one; profiles config list shows each setting and where it comes from',
+    'check the host and the path of the base URL; profiles config list shows each setting and where it comes from',
   ],
   read_refused: [{}, 'check the base URL and, for a job, its id (profiles config list, profiles jobs)'],
   no_answer: [{}, 'check the network, the base URL and the proxy settings; profiles doctor checks the rest'],
@@ -92,13 +95,13 @@ const CASES: {
   ],
   not_the_service: [
     {},
-    'sign in to the network if it asks for that, and check the proxy settings and the base URL; profiles doctor checks the rest',
+    'sign in to the network if it asks you to, and check the proxy settings and the base URL; profiles doctor checks the rest',
   ],
   busy_too_long: [{ timeoutMs: 60_000 }, 'wait longer with --busy-timeout 2h, or resume later'],
   retry_after_too_long: [{ waitMs: 601_000 }, 'resume then, or allow it with --max-retry-after 11m'],
   request_refused: [
     {},
-    'fix the rows and import the file again; resume sends the same rows once more, for a fault that was fixed at the service; --continue-on-error continues without them',
+    'fix the rows and import the file again; if the problem was fixed at the service, resume to send the same rows again; to continue without them, use --continue-on-error',
   ],
 };
 

@@ -33,7 +33,7 @@ const plainMessage = (error: unknown): string => (error instanceof Error ? error
 function unexpectedHint(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EMFILE' || code === 'ENFILE') return 'allow more open files: ulimit -n 1024';
-  return 'this is a defect in profiles; --debug shows where';
+  return 'this is a bug in profiles; run the command again with --debug to see where';
 }
 
 function jsonError(code: string, message: string, hint?: string, reply: ErrorDetails = {}): string {
@@ -41,20 +41,20 @@ function jsonError(code: string, message: string, hint?: string, reply: ErrorDet
   return safeJson(JSON.stringify({ error: { code, message, hint: hint ?? null, status, request_id } }));
 }
 
-/** Of commands that come to an end, and whose result says what is wrong. */
+/** For commands that end normally, with a result that says what is wrong. */
 const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]>> = {
   [Exit.usage]: ['config', 'a setting is wrong or missing'],
-  [Exit.unauthorised]: ['unauthorised', 'there is no token, or it was refused'],
-  [Exit.rejected]: ['rejected', 'some rows were rejected, or are short in a job'],
+  [Exit.unauthorised]: ['unauthorised', 'no token, or the service refused it'],
+  [Exit.rejected]: ['rejected', 'some rows were rejected, or a job completed fewer rows than it was sent'],
   [Exit.service]: ['service', 'the service or the network failed'],
   [Exit.jobFailed]: ['job_failed', 'a job failed'],
 };
 
 /**
  * Stderr's last line with `--json` where nothing was thrown, and the exit code is a failure all the same.
- * @param says what it is, where the code stands for several things
+ * @param says what it is, where the exit code has several meanings
  */
 export function endingLine(exit: ExitCode, says?: string): string {
   const [code, message] = ENDINGS[exit] ?? ['unexpected', `exit code ${exit}`];
-  return `${jsonError(code, says ?? message, 'the result on stdout says more')}\n`;
+  return `${jsonError(code, says ?? message, 'see the result on stdout')}\n`;
 }
