@@ -76,7 +76,7 @@ export function aPlan(over: Partial<Plan> = {}): Plan {
         columns: [
           { column: 'company_id', key: 'company_id', type: 'string', reason: 'identifier', empty: 0 },
           { column: 'zip', key: 'zip', type: 'string', reason: 'row 17: "02139"', empty: 1_204 },
-          { column: 'note', key: null, type: null, reason: '--exclude', empty: 0 },
+          { column: 'note', key: null, type: null, reason: 'excluded', empty: 0 },
         ],
         sample: { company_id: '1', metadata: { zip: '02139', name: '株式会社' } },
       },

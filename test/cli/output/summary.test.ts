@@ -197,7 +197,7 @@ Columns of companies.csv
 column      key         type    empty  why
 company_id  company_id  string      0  identifier
 zip         zip         string  1,204  row 17: "02139"
-note        (left out)              0  --exclude
+note        (left out)              0  excluded
 
 To send
   requests    10
