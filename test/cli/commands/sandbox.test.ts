@@ -117,7 +117,7 @@ describe('sandbox', () => {
     expect(JSON.parse(without.stdout)).toMatchObject({ page_url: null });
     expect(without.stderr).not.toContain('page');
     const both = await cli(['sandbox', '--no-page', '--page-port', '0']);
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('exclude each other')]);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('cannot be combined')]);
   });
 
   it('quotes a token that a shell would take apart', async () => {
@@ -374,7 +374,7 @@ describe('sandbox list', () => {
     [['companies', '--sort', 'colour'], 2, 'unknown field "colour"'],
     [['companies', '--search', 'nowhere'], 0, 'no companies match this search'],
     [['users'], 0, 'no users in the sandbox (region default)'],
-    [['planets'], 2, 'companies and users'],
+    [['planets'], 2, 'unknown kind "planets"'],
     [['users', '--region-of', 'mars'], 2, '--region-of'],
   ])('%j ends with %i', async (argv, code, says) => {
     const ended = await list(argv, await filled());
