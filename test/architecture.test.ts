@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../src/cli/commands/index.js';
 
 const SRC = resolve(import.meta.dirname, '../src');
 
@@ -52,38 +53,42 @@ const BASE = [
   'nearest',
   'numbers',
   'options',
-  'shell',
+  'problems',
   'size',
 ].map((name) => `engine/${name}`);
 const ENGINE = ['engine/read', 'engine/service', 'engine/state', 'engine/plan', 'engine/send', 'engine/run'];
 const ALLOWED: Record<string, string[]> = {
   contract: [],
   ...Object.fromEntries(BASE.map((name) => [name, [...BASE, 'contract']])),
+  // read, service, state <- plan <- send <- run <- session <- import
   'engine/service': [...BASE, 'contract'],
   'engine/state': [...BASE, 'contract'],
   'engine/read': BASE,
   'engine/plan': [...BASE, 'contract', 'engine/read'],
-  'engine/send': [
+  'engine/send': [...BASE, 'contract', 'engine/read', 'engine/service', 'engine/state', 'engine/plan'],
+  'engine/run': [
     ...BASE,
     'contract',
     'engine/read',
     'engine/service',
     'engine/state',
     'engine/plan',
-    'engine/run',
+    'engine/send',
   ],
-  'engine/run': [...BASE, 'contract', ...ENGINE, 'engine/import'],
   'engine/identify': [...BASE, 'contract', ...ENGINE],
+  'engine/session': [...BASE, 'contract', ...ENGINE],
   'engine/import': [...BASE, 'contract', ...ENGINE, 'engine/session'],
-  'engine/session': [...BASE, 'contract', ...ENGINE, 'engine/import'],
   // The other way in: it sees no command and prints nothing.
   'engine/library': [...BASE, 'contract', ...ENGINE, 'engine/import'],
   'engine/index': [...BASE, 'contract', ...ENGINE, 'engine/import', 'engine/library'],
   sandbox: ['engine/errors', 'contract'],
   // The table; of the sandbox it takes a default.
   'cli/options': [...BASE, 'sandbox'],
-  'cli/settings': [...BASE, 'contract', 'engine/service', 'cli/options'],
-  'cli/output': [...BASE, 'contract'],
+  'cli/shell': [],
+  // What is said about the engine's problems.
+  'cli/messages': [...BASE, 'cli/shell'],
+  'cli/settings': [...BASE, 'contract', 'engine/service', 'cli/options', 'cli/shell'],
+  'cli/output': [...BASE, 'contract', 'cli/messages', 'cli/shell'],
   'cli/context': [
     'engine/clock',
     'engine/service',
@@ -109,9 +114,11 @@ const ALLOWED: Record<string, string[]> = {
     'engine/identify',
     'engine/import',
     'cli/context',
+    'cli/messages',
     'cli/options',
     'cli/output',
     'cli/settings',
+    'cli/shell',
     'sandbox',
   ],
   'cli/main': [
@@ -185,9 +192,21 @@ describe('imports point down', () => {
 });
 
 test('no file imports itself by way of others, not even for a type', () => {
-  const rooms = ['engine/read', 'engine/plan'];
-  const here = files.filter((file) => rooms.includes(layerOf(file))); // without this line, all of src
-  expect(cyclesAmong(here)).toEqual([]);
+  expect(cyclesAmong(files)).toEqual([]);
+});
+
+test('the engine knows no flag, no command line and no variable of the command', () => {
+  const words = COMMANDS.map(({ name }) => name).join('|');
+  const known = new RegExp(
+    `(?<![\\w-])--[a-z][\\w-]+(?![.\\w-]| [=<>]=)|\\bprofiles (?:${words})\\b|\\bPROFILES_`,
+  );
+  const found = files
+    .filter((file) => file.startsWith('engine/'))
+    .flatMap((file) => {
+      const lines = readFileSync(join(SRC, file), 'utf8').split('\n');
+      return lines.filter((line) => known.test(line)).map((line) => `${file}: ${line.trim()}`);
+    });
+  expect(found).toEqual([]);
 });
 
 test('only cli/world.ts reads process', () => {

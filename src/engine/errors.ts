@@ -3,6 +3,8 @@
  * `RejectedRow` that flows on. `main` alone turns an error into text and an exit code.
  */
 
+import type { Problem } from './problems.js';
+
 /** Exit codes, the whole list (contract §7). */
 export const Exit = {
   done: 0,
@@ -20,8 +22,10 @@ export const Exit = {
 export type ExitCode = (typeof Exit)[keyof typeof Exit];
 
 export interface ErrorDetails {
-  /** The mend: what to type or change next. A sentence or a command line. */
+  /** What to do about it, in words that are true for every caller. */
   hint?: string | undefined;
+  /** What is known of the cause, for callers that have advice of their own. */
+  problem?: Problem | undefined;
   /** HTTP status, where a reply was the cause. */
   status?: number | undefined;
   /** The service's `x-request-id`. */
@@ -34,6 +38,7 @@ export abstract class ProfilesError extends Error {
   abstract readonly code: string;
   abstract readonly exit: ExitCode;
   readonly hint: string | undefined;
+  readonly problem: Problem | undefined;
   readonly status: number | undefined;
   readonly requestId: string | undefined;
 
@@ -41,12 +46,13 @@ export abstract class ProfilesError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.hint = details.hint;
+    this.problem = details.problem;
     this.status = details.status;
     this.requestId = details.requestId;
   }
 }
 
-/** The command line is wrong: an unknown flag, a value out of range, two flags that exclude each other. */
+/** What was asked for is wrong: an unknown option, a value out of range, two options that exclude each other. */
 export class UsageError extends ProfilesError {
   readonly code = 'usage';
   readonly exit = Exit.usage;
@@ -93,7 +99,7 @@ export class ContractError extends ServiceError {
   override readonly code = 'contract';
 }
 
-/** Waiting ended at `--wait-timeout`; the jobs go on. */
+/** The time to wait is over; the jobs continue. */
 export class WaitTimeoutError extends ProfilesError {
   readonly code = 'wait_timeout';
   readonly exit = Exit.waiting;

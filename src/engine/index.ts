@@ -58,6 +58,7 @@ export type {
   Summary,
 } from './model.js';
 export type { InvalidBound } from './options.js';
+export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';
 export type { Answer, LogEntry, ProxyEnv, ServiceClient } from './service/client.js';
 export type { Job, LookupRecord } from './service/contract.js';

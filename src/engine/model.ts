@@ -1,4 +1,5 @@
 /** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
+import type { Warning } from './problems.js';
 import type { Job } from './service/contract.js';
 
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
@@ -49,7 +50,7 @@ export interface ColumnPlan {
   key: string | null;
   /** `null` where JSON values keep their own, differing types. */
   type: ColumnType | 'mixed' | 'object' | null;
-  /** Why it has this type: `row 17: "007"`, `all 503 values are integers`, `--type`. */
+  /** Why it has this type: `row 17: "007"`, `all 503 values are integers`, `pinned`. */
   reason: string;
   /** Rows whose cell is empty (CSV) or that lack the field (JSON). */
   empty: number;
@@ -67,7 +68,7 @@ export interface FilePlan {
   sample: unknown;
 }
 
-/** Users' keys held against the service's user properties (`--check-properties`). */
+/** Users' keys held against the service's user properties. */
 export interface PropertyCheck {
   /** Keys that the service does not know. */
   new: string[];
@@ -83,7 +84,7 @@ export interface Plan {
   files: FilePlan[];
   /** Rows whose identifier stood earlier in the same kind's input. */
   duplicates: number;
-  /** Bulk requests. A dry run counts them; else it is an estimate where the byte limit or `--changed-only` decides. */
+  /** Bulk requests. A dry run counts them; else it is an estimate where the byte limit or `changedOnly` decides. */
   requests: number;
   /** UTF-8 bytes of all request bodies. */
   bytes: number;
@@ -98,7 +99,7 @@ export interface RowCounts {
   rejected: number;
   /** Merged into an earlier row of the same id in the same request. */
   merged: number;
-  /** Skipped by `--changed-only`. */
+  /** Left out by `changedOnly`. */
   unchanged: number;
   submitted: number;
   /** Of those submitted: rows that jobs reported completed. */
@@ -111,9 +112,9 @@ export interface RowCounts {
 export type RunStatus =
   /** Every row read was sent, merged or unchanged, and every job completed whole. */
   | 'completed'
-  /** `--no-wait`: everything was accepted, no job was followed. */
+  /** Without `wait`: everything was accepted, no job was followed. */
   | 'submitted'
-  /** `--dry-run`: nothing was sent. */
+  /** A dry run: nothing was sent. */
   | 'planned'
   /** More invalid rows than the import puts up with: nothing was sent. */
   | 'rejected'
@@ -121,9 +122,9 @@ export type RunStatus =
   | 'partial'
   /** A job failed. */
   | 'failed'
-  /** It could not go on; `resume` holds the command that does. */
+  /** It could not go on; `resume` names the run to continue. */
   | 'stopped'
-  /** `--wait-timeout` ended the wait; the jobs go on. */
+  /** The time to wait was over; the jobs continue. */
   | 'timed_out'
   /** By a signal: Ctrl-C, or the one that a program gave. */
   | 'interrupted';
@@ -165,7 +166,7 @@ export interface Summary {
   jobs: RunJob[];
   maybe_sent_twice: MaybeSentTwice[];
   warnings: string[];
-  /** The command that continues, when there is something to continue. */
+  /** The run to continue, when there is something to continue. The command prints the command line that does. */
   resume: string | null;
   plan?: Plan;
   elapsed_seconds: number;
@@ -208,7 +209,7 @@ export type ImportEvent =
       reason: string;
       maybe_sent_twice: boolean;
     }
-  | { type: 'warning'; message: string }
+  | ({ type: 'warning' } & Warning)
   /** Said to people at once (an interrupt, a run that continues); never printed as NDJSON. */
   | { type: 'notice'; message: string }
   | {

@@ -1,18 +1,18 @@
 /**
- * One session of a run: opens the inputs, plans, and, when the plan holds, sends. Composes input, service
- * and state; what it yields are the events, and its result is worked out from what was recorded. Read `run`: each
- * step is a method below it. What is on disk of the run is in `open-run.ts`.
+ * One session of a run: opens the inputs, plans, and, when the plan holds, sends. It yields the events, and its result
+ * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
 import { tap } from './channel.js';
 import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
-import type { ImportDeps, ImportResult } from './import.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
 import type { RequestTotals } from './plan/estimate.js';
 import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
+import type { Warning } from './problems.js';
 import { type OpenedInput, Pool } from './read/index.js';
+import type { ImportDeps, ImportResult } from './run/deps.js';
 import { checkItemFormat, checkTypes, checkUnchanged, stillUnfinished, unfinished } from './run/earlier.js';
 import { KnownProfiles } from './run/known.js';
 import { openInputs, reopenInputs } from './run/open.js';
@@ -134,10 +134,10 @@ export class Session {
       known: (kind) => this.#known.of(kind),
       reject: (input, row) => rejecting.planned(input, row),
     });
-    for (const message of scanned.warnings) yield this.#warn(message);
+    for (const warning of scanned.warnings) yield this.#warn(warning);
     for (const kind of deps.scope ? this.#kinds() : []) {
       const last = deps.state.columnTypes(deps.scope!, kind);
-      for (const message of typeChanges(last, scansOf(scanned, kind))) yield this.#warn(message);
+      for (const warning of typeChanges(last, scansOf(scanned, kind))) yield this.#warn(warning);
     }
     return scanned;
   }
@@ -151,7 +151,7 @@ export class Session {
     return { ...plan, properties: checkProperties(columns, records) };
   }
 
-  /** `import --resume`: goes on with the unfinished run of the same content, if there is one. */
+  /** Continues the unfinished run of the same content, if there is one. */
   async *#adopt(here: Scope, scanned: Scanned): AsyncGenerator<ImportEvent> {
     const { state, service } = this.deps;
     const identity = identityOf(here, contentOf(scanned), this.options);
@@ -203,7 +203,9 @@ export class Session {
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const rejects = await this.#rejecting!.flush();
     for (const old of this.#run.begin({ options: this.options, scanned, rejects }, sends)) {
-      yield this.#warn(`run ${old} of the same file was unfinished; this import takes its place`);
+      yield this.#warn({
+        message: `run ${old} of the same file was unfinished; this import takes its place`,
+      });
     }
   }
 
@@ -261,22 +263,15 @@ export class Session {
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);
-    for (const message of leftOutWarnings(ending.records, paths)) yield this.#warn(message);
+    for (const message of leftOutWarnings(ending.records, paths)) yield this.#warn({ message });
     const summary = summarise(ending, {
       run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),
       service: deps.service,
-      inputs: scanned.inputs.map(({ opened, scan }, i) => ({
-        opened,
-        scan,
-        rejects_file: files[i] ?? null,
-      })),
+      inputs: scanned.inputs.map((input, i) => ({ ...input, rejects_file: files[i] ?? null })),
       rejected: this.#rejecting!.first,
       warnings: this.#warnings,
-      resume:
-        recorded && !finished && !(ending.failure instanceof StateLostError)
-          ? `profiles resume ${this.#run.id}`
-          : null,
+      resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? this.#run.id : null,
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
     });
@@ -285,9 +280,9 @@ export class Session {
     return { summary, exit: exitOf(ending), failure: ending.failure };
   }
 
-  #warn(message: string): ImportEvent {
-    this.#warnings.push(message);
-    return { type: 'warning', message };
+  #warn(warning: Warning): ImportEvent {
+    this.#warnings.push(warning.message);
+    return { type: 'warning', ...warning };
   }
 
   #kinds(): Kind[] {

@@ -67,7 +67,7 @@ const redirection: Option = (value) => (/^3\d\d$/.test(value) ? { status: Number
 const state: Option = (value) => given('state', printable(value));
 const rows: Option = (value) => given('rows', count(value));
 
-/** Every fault and the options it takes. A number stands for itself: that HTTP status. */
+/** Every fault and the options it takes. A number means that HTTP status. */
 const FAULTS = {
   /** First of all, since it is written as its number. Answers with the status: 2xx after carrying the request out, any other without. */
   status: { on, accepted, html, location, 'retry-after': retryAfter, 'retry-after-date': retryAfterDate },

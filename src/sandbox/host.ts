@@ -5,7 +5,7 @@ const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|(?:[\w-]+\.)*localhost|\[::1\])(?::\d{
 
 /**
  * @param header the request's `Host`; a program that sends none (HTTP/1.0) is no browser
- * @param address what the listener listens on; one that is not loopback is reached by names that nobody knows here
+ * @param address what the listener listens on; one that is not loopback is reached by names that are not known here
  */
 export function answersTo(header: string | undefined, address: string): boolean {
   return header === undefined || LOOPBACK.test(header) || !isLoopbackAddress(address);

@@ -1,5 +1,5 @@
 /** What arrived at a sandbox since it started, request by request: for tests to hold a client against. */
-import type { Operation } from './service.js';
+import type { Operation } from './routes.js';
 import type { Kind, Region } from './types.js';
 
 export interface LedgerEntry {
@@ -23,7 +23,7 @@ export interface LedgerEntry {
   fault: string | null;
   /** What the reply's first error says. */
   error: string | null;
-  /** Set when the request was carried out: it is in the store, whatever the client was told. */
+  /** Set when the request was carried out: it is in the store, whatever the reply said. */
   accepted: Accepted | null;
 }
 
@@ -31,7 +31,7 @@ export interface Accepted {
   kind: Kind;
   region: Region;
   items: number;
-  /** Identifiers in order; null where the sandbox was told not to keep them. */
+  /** Identifiers in order; null where the sandbox does not keep them. */
   ids: string[] | null;
   bytes: number;
   /** Of the body, hex. */

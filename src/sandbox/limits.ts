@@ -34,7 +34,7 @@ export interface RateWindow {
   requests: number;
 }
 
-/** Counts a request at `now` (milliseconds). `retryAfter`, in seconds, is null when it may go on. */
+/** Counts a request at `now` (milliseconds). `retryAfter`, in seconds, is null when it may continue. */
 export function countRequest(
   window: RateWindow,
   now: number,

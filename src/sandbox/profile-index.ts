@@ -80,7 +80,7 @@ export class ProfileIndex {
   readonly #db: DatabaseSyncInstance;
   readonly #inMemory: boolean;
   #made = false;
-  /** The submission that is being read, and the entry to go on after. */
+  /** The submission that is being read, and the entry to continue after. */
   #current: (Pending & { afterId: string; afterOrdinal: number }) | undefined;
   /** The last submission that was begun: while it is there, nothing was erased. */
   #last: { n: number; at: number } | undefined;

@@ -13,6 +13,8 @@ export type Route =
   | { operation: 'lookup'; list: LookupList }
   | { operation: 'openapi' };
 
+export type Operation = Route['operation'];
+
 interface Pattern {
   role: Role['type'] | 'both';
   method: 'GET' | 'POST';

@@ -8,8 +8,6 @@ import type { Route } from './routes.js';
 import type { SimulatedOutcome } from './timeline.js';
 import type { Arrival, World } from './world.js';
 
-export type Operation = Route['operation'];
-
 export interface ServiceRequest {
   /** By lower-case name, as Node gives them. */
   headers: Readonly<Record<string, string | string[] | undefined>>;

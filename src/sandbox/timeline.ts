@@ -98,7 +98,7 @@ export function jobPhases(plan: JobPlan): JobPhase[] {
   return [...phases, { status, from: jobEnd(plan) ?? at(1), until: null }];
 }
 
-/** For a stuck job time stands still in the middle of its state. A state that no job passes through is shown for `processing`. */
+/** For a stuck job, time stops in the middle of its state. A state that no job passes through is shown instead of `processing`. */
 function underWay({ rows, outcome }: JobPlan, share: number): { status: string; completedRows: number } {
   const named = 'status' in outcome ? outcome.status : undefined;
   const known = PHASES.find((phase) => phase.status === named);

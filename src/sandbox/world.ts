@@ -183,7 +183,7 @@ export function createWorld(
 
     async profiles(query, patient = false) {
       const { profiles } = store;
-      const asOf = clock.now(); // or it would run after an import that goes on
+      const asOf = clock.now(); // or it would run after an import that continues
       while (!profiles.advance(asOf, patient ? SLICE : Number.MAX_SAFE_INTEGER))
         await new Promise((resolve) => setImmediate(resolve));
       return profiles.list(query);

@@ -67,7 +67,7 @@ describe('what is missing or too much is named, with the way it is written', () 
     [
       'import',
       'missing required argument "file"',
-      'profiles import <file...>: CSV, TSV, JSON or JSON Lines; - is stdin',
+      'profiles import <file...>: CSV, TSV, JSON, or JSON Lines; - is stdin',
     ],
     [
       'lookups',

@@ -104,7 +104,7 @@ test('a disk on which stdin has no room: nothing is sent, and nothing of it is l
   const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
   expect([ended.code, error.code], ended.stderr).toEqual([1, 'state']);
   expect(error.message).toMatch(/^cannot keep stdin in .*: E(NOSPC|FBIG)\b/);
-  expect(error.hint).toMatch(/^make room, .*--state-dir$/);
+  expect(error.hint).toMatch(/^free some disk space .*--state-dir$/);
   expect(service.connections).toBe(0);
   const left = readdirSync(disk.folder, { recursive: true, encoding: 'utf8' });
   expect(left.filter((name) => name.endsWith('stdin'))).toEqual([]);

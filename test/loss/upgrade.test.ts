@@ -150,7 +150,7 @@ describe('a run of this version', () => {
     const { code, error } = await machine.run([...SEND, '--resume']);
     expect([code, error!.code]).toEqual([2, 'usage']);
     expect(error!.message).toMatch(/^run \S+ of this content began with other column types$/);
-    expect(error!.hint).toMatch(/^profiles resume \S+ continues it with its own$/);
+    expect(error!.hint).toMatch(/^continue with: profiles resume \S+$/);
     expect(service.seen.submit).toBe(submit);
   });
 

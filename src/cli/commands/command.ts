@@ -24,7 +24,7 @@ export type Wire = <O>(
 
 /**
  * A command's file exports `define`: it declares arguments, examples and subcommands, and wires its actions.
- * `commands` are all there are, for one that tells of the others.
+ * `commands` are all of them, for one that lists the others.
  */
 export interface CommandModule {
   define(command: Command, wire: Wire, commands: readonly CommandEntry[]): void;

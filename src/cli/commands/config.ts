@@ -18,7 +18,7 @@ export function define(command: Command, wire: Wire): void {
     'profiles config set region eu',
   ]);
 
-  examples(command.command('init').description('write the config file, from prompts, flags and stdin'), [
+  examples(command.command('init').description('write the config file, from prompts, flags, and stdin'), [
     'profiles config init',
     'profiles config init --region eu --base-url https://api.example.com --lookup-base-url https://lookups.example.com --token-file token.txt',
     'profiles config init --account staging --region sandbox',

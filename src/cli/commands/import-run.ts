@@ -7,6 +7,7 @@ import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import { eventWords } from '../messages.js';
 import {
   engineValues,
   REJECTING,
@@ -99,13 +100,14 @@ export async function runAndReport(
   const stop = AbortSignal.any([context.stop, output.signal]);
   const deps = { ...(await importDeps(options, context, scope)), stop };
   const { stdout, stderr, env, cwd, flags, clock } = context;
+  const inWords = eventWords();
   const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
   try {
     const events = runImport(options, deps, earlier);
     for (;;) {
       const next = await events.next();
       if (!next.done) {
-        await reporter.report(next.value);
+        await reporter.report(inWords(next.value));
         if (reporter.lost()) output.abort(reporter.lost());
         continue;
       }

@@ -7,7 +7,7 @@ import { type Ending, examples, type Flags, type Wire } from './command.js';
 import type { Form } from './import-run.js';
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
+  command.argument('<file...>', 'CSV, TSV, JSON, or JSON Lines; - is stdin');
   examples(command, [
     'profiles import companies.csv --region sandbox',
     'profiles import companies.csv users.csv --dry-run --region sandbox',

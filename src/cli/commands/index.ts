@@ -25,12 +25,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'config', summary: 'read and write the config file', load: () => import('./config.js') },
   {
     name: 'doctor',
-    summary: 'check config, state, connection, token and clock',
+    summary: 'check config, state, connection, token, and clock',
     load: () => import('./doctor.js'),
   },
   {
     name: 'state',
-    summary: 'show, check or back up the record of past imports',
+    summary: 'show, check, or back up the record of past imports',
     load: () => import('./state.js'),
   },
   {

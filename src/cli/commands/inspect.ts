@@ -18,14 +18,15 @@ import {
   spoolStdin,
 } from '../../engine/read/index.js';
 import { keepFirst } from '../../engine/run/summary.js';
-import { shellWord } from '../../engine/shell.js';
 import type { Context } from '../context.js';
+import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
 import { safeLine } from '../output/safe.js';
 import { usesColor } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
+import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { readingOptions } from './reading.js';
 import { stopOnSignal } from './stop-on-signal.js';
@@ -47,7 +48,7 @@ interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<file...>', 'CSV, TSV, JSON or JSON Lines; - is stdin');
+  command.argument('<file...>', 'CSV, TSV, JSON, or JSON Lines; - is stdin');
   examples(command, [
     'profiles inspect companies.csv',
     'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',
@@ -90,7 +91,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
     await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
   }
   for (const { opened, scan, duplicates, rejected } of inspected) {
-    for (const warning of scan.warnings) context.warn(safeLine(`${opened.path}: ${warning}`));
+    for (const warning of scan.warnings) context.warn(safeLine(`${opened.path}: ${warningText(warning)}`));
     if (duplicates > 0) {
       const rows = duplicates === 1 ? '1 row repeats' : `${grouped(duplicates)} rows repeat`;
       context.warn(safeLine(`${opened.path}: ${rows} an earlier identifier`));
@@ -145,7 +146,7 @@ function documentOf(inspected: Inspected): Record<string, unknown> {
     duplicates,
     bytes: scan.bytes,
     rejected,
-    warnings: scan.warnings,
+    warnings: scan.warnings.map(warningText),
   };
 }
 

@@ -4,7 +4,6 @@ import { Exit, type ExitCode, UsageError, WaitTimeoutError } from '../../engine/
 import { watchJobs } from '../../engine/send/watch.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { Job } from '../../engine/service/contract.js';
-import { shellWord } from '../../engine/shell.js';
 import type { Context } from '../context.js';
 import { engineValues, spelled, WAITING } from '../options/index.js';
 import { createDisplay, lineWidth } from '../output/display.js';
@@ -15,6 +14,7 @@ import { stylesFor, usesColor } from '../output/style.js';
 import { progressMode } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
+import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { saveJobs } from './save-jobs.js';
 import { stopOnSignal } from './stop-on-signal.js';

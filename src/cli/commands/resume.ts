@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { restoreOptions } from '../../engine/run/run.js';
-import { shellWord } from '../../engine/shell.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope, sameService } from '../../engine/state/scopes.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { engineValues, WAITING } from '../options/index.js';
+import { shellWord } from '../shell.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { type Form, formOf, runAndReport } from './import-run.js';
 

@@ -6,6 +6,7 @@ import { jobsOf } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import { resumeCommand, summaryWords } from '../messages.js';
 import { given, RUNS } from '../options/index.js';
 import type { ListRecord } from '../output/cell.js';
 import { fieldsText } from '../output/record-text.js';
@@ -119,7 +120,7 @@ async function show(run: StoredRun, state: State, { stdout, env, flags }: Contex
         requests,
         inputs.map(({ path }) => path),
       ),
-      summary,
+      summary: summary && summaryWords(summary),
     };
     await writeJson(stdout, JSON.stringify(detail, null, 2));
     return;
@@ -143,7 +144,7 @@ async function show(run: StoredRun, state: State, { stdout, env, flags }: Contex
   }
 }
 
-const resumeOf = (run: StoredRun): string | null => (run.finished ? null : `profiles resume ${run.run}`);
+const resumeOf = (run: StoredRun): string | null => (run.finished ? null : resumeCommand(run.run));
 
 function recordOf(run: StoredRun): ListRecord {
   const rows = run.summary?.rows;

@@ -14,7 +14,7 @@ export interface Topic {
 export const MEANING: Record<keyof typeof Exit, string> = {
   done: 'done',
   unexpected: 'unexpected failure',
-  usage: 'usage, config or input that cannot be read',
+  usage: 'usage, config, or input that cannot be read',
   waiting: 'waiting timed out (--wait-timeout); the jobs continue',
   unauthorised: 'no token, or the service refused it',
   rejected: 'some rows were rejected, or a job completed fewer rows than it was sent',
@@ -81,7 +81,7 @@ ${paragraph(`A JSON file: --config, else $PROFILES_CONFIG, else $XDG_CONFIG_HOME
 (~/.config/profiles/config.json; on Windows %APPDATA%\\profiles\\config.json). It is written with
 mode 0600. A file that holds a token and that other users can read is refused.`)}
 
-${twoColumns([...rows, ['accounts.<name>.<key>', 'Any of these for one account, chosen by --account, PROFILES_ACCOUNT or the key account.']])}
+${twoColumns([...rows, ['accounts.<name>.<key>', 'Any of these for one account, chosen by --account, PROFILES_ACCOUNT, or the key account.']])}
 
 ${paragraph(`A flag overrides the environment, the environment overrides the file, and an account's key
 overrides the one at the top. The token at the top is not used for a named account. The region

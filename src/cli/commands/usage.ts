@@ -2,7 +2,7 @@
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../engine/errors.js';
 
-/** @param command the one that the parser was at, whose help tells more */
+/** @param command the one that the parser had reached, whose help says more */
 export function usageError(error: CommanderError, command: Command): UsageError {
   const name = nameOf(command);
   const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n');

@@ -41,7 +41,7 @@ export const GLOBAL = {
   tokenFile: { type: path('path'), summary: 'read the API key from a file' },
   stateDir: {
     type: path('folder'),
-    summary: 'keep runs, jobs and sandbox data here; in CI, cache this folder',
+    summary: 'keep runs, jobs, and sandbox data here; in CI, cache this folder',
     otherwise: '~/.local/state/profiles',
     env: 'PROFILES_STATE_DIR',
   },
@@ -64,7 +64,7 @@ export const FLAGLESS = {
   token: { type: text('token'), summary: 'API key', env: 'PROFILES_TOKEN', config: 'token', flag: false },
   progress: {
     type: word('how', ['auto', 'plain', 'none']),
-    summary: 'how progress is shown: auto, plain (a line per change, no control sequences) or none',
+    summary: 'how progress is shown: auto, plain (a line per change, no control sequences), or none',
     default: 'auto',
     env: 'PROFILES_PROGRESS',
     flag: false,

@@ -29,7 +29,7 @@ export const READING = {
   },
   format: {
     type: word('format', WORDS.format),
-    summary: 'csv, tsv, json or ndjson',
+    summary: 'csv, tsv, json, or ndjson',
     otherwise: 'detected from content and name',
     sets: 'format',
   },
@@ -78,7 +78,7 @@ export const COLUMNS = {
   },
   type: {
     type: pair('column=type', WORDS.type),
-    summary: 'set the type of a column: string, integer, number, boolean or auto',
+    summary: 'set the type of a column: string, integer, number, boolean, or auto',
     repeatable: true,
     complete: 'column=',
   },
@@ -90,7 +90,7 @@ export const COLUMNS = {
   },
   empty: {
     type: word('how', WORDS.empty),
-    summary: 'what an empty cell becomes: omit, null or string',
+    summary: 'what an empty cell becomes: omit, null, or string',
     otherwise: NO_RULES.empty,
     config: 'import.empty',
   },

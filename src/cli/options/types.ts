@@ -121,7 +121,7 @@ export const RATE_TYPE: Type<number> = {
   write: String,
 };
 
-/** `left=right`, cut at the first `=`. @param rights the words that may stand on the right; default: any text */
+/** `left=right`, cut at the first `=`. @param rights the words that are allowed on the right; default: any text */
 export const pair = <R extends string = string>(
   placeholder: string,
   rights?: readonly R[],

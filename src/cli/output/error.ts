@@ -1,5 +1,6 @@
 /** An error as a person and as a script read it (contract §6 "Errors"). */
 import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
+import { errorWords } from '../messages.js';
 import { safeJson, safeLine } from './safe.js';
 
 /**
@@ -11,8 +12,9 @@ export function errorLines(
   flags: { json?: boolean; debug?: boolean },
 ): { text: string; exit: ExitCode } {
   const known = error instanceof ProfilesError ? error : undefined;
-  const message = safeLine(error instanceof Error ? error.message : String(error));
-  const hint = known ? known.hint : unexpectedHint(error);
+  const said = known ? errorWords(known) : { message: plainMessage(error), hint: unexpectedHint(error) };
+  const message = safeLine(said.message);
+  const { hint } = said;
   const lines = [`profiles: ${message}`];
   // A hint may be lines to type, each its own.
   if (hint) lines.push(...hint.split('\n').map((line) => `  ${safeLine(line)}`));
@@ -26,10 +28,12 @@ export function errorLines(
   return { text: `${lines.join('\n')}\n`, exit: known?.exit ?? Exit.unexpected };
 }
 
+const plainMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 function unexpectedHint(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EMFILE' || code === 'ENFILE') return 'allow more open files: ulimit -n 1024';
-  return 'this is a defect in profiles; --debug shows where';
+  return 'this is a bug in profiles; run the command again with --debug to see where';
 }
 
 function jsonError(code: string, message: string, hint?: string, reply: ErrorDetails = {}): string {
@@ -37,20 +41,20 @@ function jsonError(code: string, message: string, hint?: string, reply: ErrorDet
   return safeJson(JSON.stringify({ error: { code, message, hint: hint ?? null, status, request_id } }));
 }
 
-/** Of commands that come to an end, and whose result says what is wrong. */
+/** For commands that end normally, with a result that says what is wrong. */
 const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]>> = {
   [Exit.usage]: ['config', 'a setting is wrong or missing'],
-  [Exit.unauthorised]: ['unauthorised', 'there is no token, or it was refused'],
-  [Exit.rejected]: ['rejected', 'some rows were rejected, or are short in a job'],
+  [Exit.unauthorised]: ['unauthorised', 'no token, or the service refused it'],
+  [Exit.rejected]: ['rejected', 'some rows were rejected, or a job completed fewer rows than it was sent'],
   [Exit.service]: ['service', 'the service or the network failed'],
   [Exit.jobFailed]: ['job_failed', 'a job failed'],
 };
 
 /**
  * Stderr's last line with `--json` where nothing was thrown, and the exit code is a failure all the same.
- * @param says what it is, where the code stands for several things
+ * @param says what it is, where the exit code has several meanings
  */
 export function endingLine(exit: ExitCode, says?: string): string {
   const [code, message] = ENDINGS[exit] ?? ['unexpected', `exit code ${exit}`];
-  return `${jsonError(code, says ?? message, 'the result on stdout says more')}\n`;
+  return `${jsonError(code, says ?? message, 'see the result on stdout')}\n`;
 }

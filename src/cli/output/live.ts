@@ -22,7 +22,7 @@ const WIPE = `\r ${CLEAR_BELOW}\r${CLEAR_LINE}`;
 
 const { frames, interval } = spinners.dots;
 const SPINNER = { interval, frames: frames.map((frame) => NO_WRAP + frame) };
-/** What stands before each line: the spinner and a blank, then as much room below it. */
+/** What precedes each line: the spinner and a blank, or as much room below it. */
 const INDENT = '  ';
 
 export interface RegionSize {
@@ -33,7 +33,7 @@ export interface RegionSize {
 
 /**
  * Starts a live region on a terminal that `progressMode` calls `live`. `render` gives the lines for a size, each
- * within its width and safe; the first stands beside the spinner. Whole lines that are written to the stream in the
+ * within its width and safe; the first is beside the spinner. Whole lines that are written to the stream in the
  * meantime appear above the region and stay. Returns the function that wipes it and shows the cursor again.
  */
 export function startLiveRegion(stream: TextStream, render: (size: RegionSize) => string[]): () => void {

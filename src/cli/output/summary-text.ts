@@ -3,7 +3,7 @@ import { formatDuration } from '../../engine/duration.js';
 import type { RunStatus, Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { isFinal } from '../../engine/service/names.js';
-import { shellWord } from '../../engine/shell.js';
+import { shellWord } from '../shell.js';
 import { statusStyle } from './job-board.js';
 import { safeLine } from './safe.js';
 import type { Style, Styles } from './style.js';

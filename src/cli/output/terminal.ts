@@ -36,7 +36,7 @@ export function progressMode(stream: TextStream, env: Env, flags: OutputFlags): 
   const wish = env.PROFILES_PROGRESS || 'auto';
   if (wish !== 'auto' && wish !== 'plain' && wish !== 'none') {
     throw new ConfigError(`PROFILES_PROGRESS: "${wish}" is not one of its values`, {
-      hint: 'use auto, plain or none',
+      hint: 'use auto, plain, or none',
     });
   }
   if (flags.quiet || wish === 'none') return 'none';

@@ -2,7 +2,7 @@
 import stringWidth from 'string-width';
 
 /**
- * Characters that stand for themselves whatever stands beside them: ASCII, Latin, common punctuation, the marks and
+ * Characters that are never combined with their neighbors: ASCII, Latin, common punctuation, the marks and
  * spinner frames that lines begin with, and the wide kana, CJK ideographs and Hangul syllables. Text of these alone
  * is measured without looking for graphemes.
  */

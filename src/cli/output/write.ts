@@ -34,5 +34,5 @@ export function writeLine(stdout: TextStream, text: string): Promise<void> {
 
 const READER_GONE = new Set(['EPIPE', 'EIO', 'ENXIO', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
 
-/** Whether a failed write says that nobody reads any more, from a pipe or a terminal. */
+/** Whether a write failed because the reader of the pipe or terminal is gone. */
 export const isReaderGone = ({ code = '' }: NodeJS.ErrnoException): boolean => READER_GONE.has(code);

@@ -2,7 +2,7 @@
 import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
-import { shellWord } from '../../engine/shell.js';
+import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile } from './schema.js';
 import { parseConfig } from './validate.js';

@@ -2,7 +2,6 @@
 import { ConfigError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
-import type { ConfigFile } from './schema.js';
 
 /** An option that the config file may hold. */
 export type KeyOption = Entry & { config: string };
@@ -89,7 +88,7 @@ function sectionKeys(path: readonly string[]): string[] {
 }
 
 /** The value at a path, own properties only. */
-export function valueAt(file: ConfigFile, path: readonly string[]): Scalar | undefined {
+export function valueAt(file: object, path: readonly string[]): Scalar | undefined {
   let at: unknown = file;
   for (const part of path) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
@@ -99,7 +98,7 @@ export function valueAt(file: ConfigFile, path: readonly string[]): Scalar | und
 }
 
 /** A copy with the value set; `undefined` removes it, and with it every folder that becomes empty. */
-export function withValue(file: ConfigFile, path: readonly string[], value: Scalar | undefined): ConfigFile {
+export function withValue<F extends object>(file: F, path: readonly string[], value: Scalar | undefined): F {
   const change = (at: unknown, [part, ...rest]: readonly string[]): Record<string, unknown> => {
     const copy = { ...(at as Record<string, unknown> | undefined) };
     if (part === undefined) return copy;
@@ -108,11 +107,11 @@ export function withValue(file: ConfigFile, path: readonly string[], value: Scal
     else copy[part] = next;
     return copy;
   };
-  return change(file, path) as ConfigFile;
+  return change(file, path) as F;
 }
 
 /** Every value of a file with its dotted key, in the file's order, `$schema` left out. */
-export function* leaves(file: ConfigFile): Generator<[path: string[], value: Scalar]> {
+export function* leaves(file: object): Generator<[path: string[], value: Scalar]> {
   function* walk(at: object, path: string[]): Generator<[string[], Scalar]> {
     for (const [part, value] of Object.entries(at)) {
       if (typeof value === 'object' && value !== null) yield* walk(value, [...path, part]);

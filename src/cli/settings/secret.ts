@@ -27,7 +27,7 @@ export class Secret {
  * A token as it was read, its ends trimmed; null when nothing is left.
  * @param origin where it was read, for the error: the text itself is never in it
  * @throws ConfigError when white space, a control character or a character beyond ASCII is inside: none
- * of them can stand in a header, and a line break there would make Node print the whole header
+ * of them is allowed in a header, and a line break there would make Node print the whole header
  */
 export function readToken(text: string, origin: string): Secret | null {
   const token = text.replace(/^\uFEFF/, '').trim();

@@ -27,7 +27,7 @@ export interface ImportRun extends AsyncIterable<ImportEvent> {
 }
 
 /**
- * Plans, sends and follows, as `profiles import` does. Nothing happens before its events or its result are asked
+ * Plans, sends and follows, as the command does. Nothing happens before its events or its result are asked
  * for; then it throws for what keeps it from starting: `UsageError`, `ConfigError`, `InputError`, `LockedError`
  * while another import of this account and kind runs, `StateError`, `InterruptedError`. What ends it later is no
  * exception but the `failure` of its result, beside a summary that accounts for every row.
@@ -46,7 +46,7 @@ export interface Planned {
 }
 
 /**
- * Reads, maps, types and checks every row, and sends nothing (`profiles import --dry-run`). Rejected rows go to
+ * Reads, maps, types and checks every row, and sends nothing: a dry run. Rejected rows go to
  * rejects files.
  * @throws UsageError ConfigError InputError StateError InterruptedError
  */

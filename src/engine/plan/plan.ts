@@ -2,6 +2,7 @@
  * The plan (contract §3 "Plan, then send", 1 to 3): one pass over all input, in which every row is read,
  * mapped, typed and checked. Nothing is sent by anything in this file.
  */
+
 import { Channel } from '../channel.js';
 import {
   envelopeBytes,
@@ -11,6 +12,7 @@ import {
   type Plan,
   type RejectedRow,
 } from '../model.js';
+import type { Warning } from '../problems.js';
 import type { OpenedInput, Pool, Scan } from '../read/index.js';
 import { type KeptRows, type Known, MAX_KEPT_BYTES, scanChanges } from './changes.js';
 import { DuplicateFinder, type Duplicates } from './duplicates.js';
@@ -39,7 +41,7 @@ export interface ScanDeps {
 export interface Scanned {
   inputs: PlannedInput[];
   duplicates: Map<Kind, Duplicates>;
-  warnings: string[];
+  warnings: Warning[];
 }
 
 /**
@@ -53,7 +55,7 @@ export async function* scanAll(
   const finders = new Map<Kind, DuplicateFinder>();
   const room = { companies: MAX_KEPT_BYTES, users: MAX_KEPT_BYTES };
   const scanned: PlannedInput[] = [];
-  const absent: string[] = [];
+  const absent: Warning[] = [];
   for (const [index, input] of opened.entries()) {
     const finder = finders.get(input.kind) ?? new DuplicateFinder();
     finders.set(input.kind, finder);
@@ -108,13 +110,16 @@ export async function* scanAll(
   const inputs = scanned.map((input) =>
     finders.get(input.opened.kind)!.count > 0 ? { ...input, kept: null } : input,
   );
-  const warnings = inputs.flatMap((input) => input.scan.warnings.map((w) => `${input.opened.path}: ${w}`));
+  const warnings = inputs.flatMap((input) =>
+    input.scan.warnings.map((w) => ({ ...w, message: `${input.opened.path}: ${w.message}` })),
+  );
   return { inputs, duplicates: finders, warnings: [...warnings, ...absent] };
 }
 
 /** Users whose company is not among the companies of the same command. */
-const absentCompanies = (path: string, rows: number): string =>
-  `${path}: ${rows} ${rows === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`;
+const absentCompanies = (path: string, rows: number): Warning => ({
+  message: `${path}: ${rows} ${rows === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`,
+});
 
 /** Rows of all inputs, as the plan found them. */
 export function plannedRows({ inputs }: Scanned): { read: number; rejected: number } {

@@ -1,4 +1,4 @@
-/** `--check-properties` (contract §3): users' keys compared with the service's user properties. Pure. */
+/** Users' keys compared with the service's user properties. Pure. */
 import type { ColumnPlan, PropertyCheck } from '../model.js';
 import { nearest } from '../nearest.js';
 import type { LookupRecord } from '../service/contract.js';

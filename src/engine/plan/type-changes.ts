@@ -1,5 +1,7 @@
 /** Columns whose type differs from this account's last import of the kind (contract §3 "Types"). Pure. */
 
+import type { Warning } from '../problems.js';
+
 interface Types {
   types: readonly (readonly [key: string, type: string | null])[];
 }
@@ -19,15 +21,16 @@ export function typesOf(scans: readonly Types[]): Map<string, string> {
 export function typeChanges(
   last: ReadonlyMap<string, string>,
   scans: readonly (Types & { columns: readonly { column: string; key: string | null }[] })[],
-): string[] {
-  // What `--type` takes is where a key's values come from.
+): Warning[] {
+  // A type is pinned where a key's values come from.
   const columnOf = new Map<string | null, string>(
     scans.flatMap(({ columns }) => columns.map(({ key, column }) => [key, column] as const)),
   );
   return [...typesOf(scans)].flatMap(([key, type]) => {
     const before = last.get(key);
     if (before === undefined || before === type) return [];
-    const change = `"${key}" is ${type} now, and was ${before} in this account's last import`;
-    return [before === 'object' ? change : `${change}; --type ${columnOf.get(key) ?? key}=${before} pins it`];
+    const message = `"${key}" is ${type} now, and was ${before} in this account's last import`;
+    if (before === 'object') return [{ message }];
+    return [{ message, problem: { code: 'type_changed', column: columnOf.get(key) ?? key, before } }];
   });
 }

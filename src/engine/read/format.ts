@@ -1,5 +1,7 @@
 /** What a format of input files is: one object for each, registered in `formats.ts`. */
+
 import type { ColumnPlan, ColumnType, Format, RejectedRow } from '../model.js';
+import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { HashOptions } from './item-writer.js';
 import type { RowOptions, ScanPart } from './scan-rows.js';
@@ -66,5 +68,5 @@ export interface ColumnTotals {
   /** After `decide`: type of each metadata key. */
   types(): Scan['types'];
   /** After `decide`: sentences that begin with a column. */
-  warnings(): string[];
+  warnings(): Warning[];
 }

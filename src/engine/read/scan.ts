@@ -1,5 +1,7 @@
 /** The first pass: every row read, mapped, typed and checked. Nothing is kept of them but what the plan says. */
+
 import type { RejectedRow } from '../model.js';
+import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { ChangedPart, KnownItems } from './change-detector.js';
 import type { ColumnTotals } from './format.js';
@@ -151,15 +153,15 @@ class ScanTotals {
     return this.#first && readerOf(this.#input).item(this.#input, this.#schema, this.#first.original);
   }
 
-  #warnings(): string[] {
+  #warnings(): Warning[] {
     const warnings = this.#columns.warnings();
-    if (this.rows.read === 0) warnings.push('no rows');
+    if (this.rows.read === 0) warnings.push({ message: 'no rows' });
     const { first, count } = this.#rounded;
     if (first) {
       const more = count === 1 ? '' : ` (and ${count - 1} more)`;
-      warnings.push(
-        `${readerOf(this.#input).placeOf(this.#input)} ${first.line}${more}: the identifier ${quoted(first.text)} looks rounded by a spreadsheet; format its column as text and export it again`,
-      );
+      warnings.push({
+        message: `${readerOf(this.#input).placeOf(this.#input)} ${first.line}${more}: the identifier ${quoted(first.text)} looks rounded by a spreadsheet; format its column as text and export it again`,
+      });
     }
     return warnings;
   }

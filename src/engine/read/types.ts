@@ -1,6 +1,8 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
+
 import type { ColumnPlan, ColumnType, Format, Kind, RejectedRow } from '../model.js';
 import type { MappingRules, ReadOptions } from '../options.js';
+import type { Warning } from '../problems.js';
 import type { Target } from './mapping/targets.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
@@ -103,7 +105,7 @@ export interface Scan {
   schema: Schema;
   /** First item as it would be sent, or null. */
   sample: unknown;
-  warnings: string[];
+  warnings: Warning[];
   /** Type of each metadata key, to compare with the last run and the service's properties. */
   types: [key: string, type: ColumnPlan['type']][];
 }

@@ -1,8 +1,7 @@
-/** Whether an earlier run may be gone on with (contract §4). */
+/** Whether an earlier run may be continued (contract §4). */
 import { InputError, UsageError } from '../errors.js';
 import type { ColumnType } from '../model.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
-import { shellWord } from '../shell.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
@@ -18,7 +17,7 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
   return unnamed && run.ended_by === 'unauthorised' && sameService(run.scope, here);
 }
 
-/** The unfinished run of this content that may be continued from here, if there is one: what `import --resume` goes on with. */
+/** The unfinished run of this content that may be continued from here, if there is one. */
 export function unfinished(
   identity: string,
   here: Scope,
@@ -37,16 +36,17 @@ export function unfinished(
 export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
   const now = state.knownRuns().find((known) => known.run === run);
   if (now && !now.finished) return now;
-  throw new UsageError(`run ${run} is ${now ? `finished (${now.status})` : 'forgotten'} meanwhile`, {
-    hint: 'profiles runs lists all',
-  });
+  throw new UsageError(
+    `run ${run} ${now ? `has finished (${now.status})` : 'was forgotten'} in the meantime`,
+    { problem: { code: 'run_not_unfinished' } },
+  );
 }
 
 /** Refuses to continue a run whose rows became items by rules that this version does not have. @throws UsageError */
 export function checkItemFormat({ run, item_format }: StoredRun): void {
   if (item_format === ITEM_FORMAT_VERSION) return;
   throw new UsageError(
-    `run ${run} was planned by another version of profiles, which makes other items of its rows (format ${item_format}, here ${ITEM_FORMAT_VERSION})`,
+    `run ${run} was planned by another version of profiles, which makes different items of its rows (format ${item_format}, here ${ITEM_FORMAT_VERSION})`,
     { hint: 'resume it with the version that began it, or start a new import of its files' },
   );
 }
@@ -61,7 +61,7 @@ export function checkTypes(run: StoredRun, found: readonly (readonly ColumnType[
   );
   if (!differ) return;
   throw new UsageError(`run ${run.run} of this content began with other column types`, {
-    hint: `profiles resume ${run.run} continues it with its own`,
+    problem: { code: 'resumable', run: run.run },
   });
 }
 
@@ -71,7 +71,8 @@ export function checkUnchanged(run: StoredRun, found: readonly { path: string; d
     if (found[index]?.digest === input.digest) continue;
     throw new InputError(`has changed since run ${run.run} began, so it cannot be continued`, {
       file: input.path,
-      hint: `put the old content back, or import the file anew: profiles import ${shellWord(input.path)}`,
+      hint: 'restore the old content, or start a new import of the file',
+      problem: { code: 'input_changed', paths: [input.path] },
     });
   }
 }

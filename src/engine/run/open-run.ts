@@ -1,11 +1,11 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
 import { AuthError, ProfilesError, StateError } from '../errors.js';
-import type { ImportDeps } from '../import.js';
 import type { Kind, Summary } from '../model.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope } from '../state/state.js';
 import { beginRun, type NewRun, takeLocks } from './begin.js';
+import type { ImportDeps } from './deps.js';
 import { newRunId } from './run.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;

@@ -1,12 +1,11 @@
 /** Opens the inputs of an import: companies before users, stdin spooled first. */
-import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import type { ImportDeps } from '../import.js';
 import type { ColumnType } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { changedMeanwhile, expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
+import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
+import type { ImportDeps } from './deps.js';
 
 /** @throws InputError UsageError */
 export async function openInputs(
@@ -42,16 +41,6 @@ export async function reopenInputs(
     opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
   }
   return opened;
-}
-
-/**
- * A plan holds for the file that was planned; one that is written to in the meantime would be sent half old, half new.
- * @throws InputError
- */
-export async function refuseChanged({ path, location, stamp }: OpenedInput): Promise<void> {
-  const now = await stat(location).catch(() => null);
-  if (now?.size === stamp.size && now.mtimeMs === stamp.mtimeMs) return;
-  throw changedMeanwhile(path);
 }
 
 function openOne(

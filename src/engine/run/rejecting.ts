@@ -16,7 +16,7 @@ export class Rejecting {
   /** Rejects files of an earlier session, by input: what the plan refuses is in them already. */
   #earlier: Paths;
 
-  /** @param where `path` is `--rejects`, for an import of one input */
+  /** @param where `path` is of the rejects file, for an import of one input */
   constructor(
     private readonly inputs: readonly OpenedInput[],
     earlier: Paths,

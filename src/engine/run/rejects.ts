@@ -42,7 +42,7 @@ const BUFFERED = 64 * 1024;
 
 export interface RejectsPlace {
   cwd: string;
-  /** `--rejects`; without it the name is the input's, in the working directory. */
+  /** Of the rejects file; without it the name is the input's, in the working directory. */
   path: string | null;
   /** File of an earlier session of the same run: rows are added to it, where it still looks as it was made. */
   continues?: string | null;
@@ -232,7 +232,8 @@ function unwritable(path: string, error: unknown): InputError {
   const { code } = error as NodeJS.ErrnoException;
   return new InputError(`rejected rows cannot be written (${code ?? String(error)})`, {
     file: path,
-    hint: 'name a file that can be written with --rejects <path>',
+    hint: 'name a rejects file that can be written',
+    problem: { code: 'rejects_file' },
     cause: error,
   });
 }

@@ -17,7 +17,7 @@ export function newRunId(now: number, random: () => number): string {
   return `${time}-${tail}`;
 }
 
-/** Same content, kinds, mapping and host: what `import --resume` goes by (contract §4). */
+/** Same content, kinds, mapping and host: by this an import finds the run to continue (contract §4). */
 export function identityOf(
   scope: Scope,
   inputs: readonly { digest: string; kind: Kind }[],
@@ -33,7 +33,7 @@ export function identityOf(
     .digest('hex');
 }
 
-/** Values of `--set` are metadata, and the state holds none: they lie with the run's spooled input. */
+/** Values that are set for every item are metadata, and the state holds none: they are with the run's spooled input. */
 const SET_FILE = 'set.json';
 
 /** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
@@ -44,10 +44,14 @@ export function storeOptions(state: State, run: string, options: ImportOptions):
     try {
       writeFileSync(file, JSON.stringify(set), { mode: 0o600 });
     } catch (error) {
-      throw new StateError(`cannot keep the values of --set in ${file}: ${(error as Error).message}`, {
-        hint: 'make room, check the folder’s permissions, or choose another with --state-dir',
-        cause: error,
-      });
+      throw new StateError(
+        `cannot keep the values set for every item in ${file}: ${(error as Error).message}`,
+        {
+          hint: 'free some disk space, and check the permissions of the folder',
+          problem: { code: 'state_folder' },
+          cause: error,
+        },
+      );
     }
   }
   return { ...options, rules: { ...options.rules, set: [] }, hasSet: set.length > 0 };
@@ -59,7 +63,7 @@ export function restoreOptions(state: State, run: StoredRun): ImportOptions {
   if (!hasSet) return options;
   const file = join(state.spoolFolder(run.run), SET_FILE);
   if (!existsSync(file)) {
-    throw new StateError(`the values that run ${run.run} was given by --set are gone (${file})`, {
+    throw new StateError(`the values that run ${run.run} sets for every item are gone (${file})`, {
       hint: 'import the file again',
     });
   }

@@ -13,15 +13,9 @@ import type {
 import { count, lineRange } from '../numbers.js';
 import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
-import type { Job } from '../service/contract.js';
+import { completedRows, isAccepted, runJob, submittedRows, sum } from '../send/accounts.js';
 import { isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
-
-/** A complete 2xx reply was read for it. */
-export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
-
-export const submittedRows = (records: readonly RequestRecord[]): number =>
-  sum(records.filter(isAccepted), (r) => r.rows);
 
 /** Whether a resume has nothing left to do for what is in its rows. */
 const isClosed = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'rejected';
@@ -50,15 +44,6 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
     );
     return `${paths[input]}, ${lines}: ${rows} not sent; sent later by ${left_out_by}`;
   });
-}
-
-/** Rows that jobs reported completed: of a completed job that names no number, all of its request. */
-export const completedRows = (records: readonly RequestRecord[]): number => sum(records, completedOf);
-
-function completedOf(r: RequestRecord): number {
-  if (!r.job) return 0;
-  const all = r.job.status === 'completed' ? r.rows : 0;
-  return Math.min(r.rows, r.job.completed_rows ?? all);
 }
 
 /** Every row read, accounted for: `read = rejected + merged + unchanged + submitted + unsent`. */
@@ -100,7 +85,7 @@ const refusedRows = (records: readonly RequestRecord[], input: number): number =
     (r) => r.rows + r.merged,
   );
 
-/** Whether an import goes on with so many invalid rows (`--skip-invalid`, `--max-invalid`). */
+/** Whether an import goes on with so many invalid rows. */
 export function isWithinBound(rows: { read: number; rejected: number }, bound: InvalidBound): boolean {
   if (rows.rejected === 0 || bound === 'any') return true;
   if (bound === 'none') return false;
@@ -153,11 +138,6 @@ export function summarise(ending: Ending, facts: Facts): Summary {
 /** @param paths of the run's inputs */
 export function jobsOf(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
   return records.flatMap((r) => (r.job ? [runJob(r.job, r, paths[r.input]!)] : []));
-}
-
-/** A job with where its rows stand. A field `file` of the service's own stays as it is. */
-export function runJob(job: Job, { first_line, last_line }: RequestRecord, file: string): RunJob {
-  return { file, ...job, first_line, last_line };
 }
 
 export function maybeSentTwice(
@@ -231,10 +211,4 @@ const FIRST_REJECTIONS = 20;
 /** Keeps the first rejections and counts no others: a file may have millions. */
 export function keepFirst(list: Rejection[], rejection: Rejection): void {
   if (list.length < FIRST_REJECTIONS) list.push(rejection);
-}
-
-function sum<T>(values: readonly T[], of: (value: T) => number): number {
-  let total = 0;
-  for (const value of values) total += of(value);
-  return total;
 }

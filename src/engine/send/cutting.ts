@@ -1,4 +1,4 @@
-/** From planned inputs to chunks: to be sent, or for `--dry-run` only to be counted. */
+/** From planned inputs to chunks: to be sent, or for a dry run only to be counted. */
 
 import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
@@ -6,8 +6,7 @@ import type { Known } from '../plan/changes.js';
 import type { Duplicates } from '../plan/duplicates.js';
 import { measure, type RequestTotals } from '../plan/estimate.js';
 import type { PlannedInput, Scanned } from '../plan/plan.js';
-import { buildItems, type ItemBatch, type Pool } from '../read/index.js';
-import { refuseChanged } from '../run/open.js';
+import { buildItems, type ItemBatch, type Pool, refuseChanged } from '../read/index.js';
 import { serialise } from './body.js';
 import { type Chunk, type CutRules, cutChunks } from './chunk.js';
 
@@ -26,7 +25,7 @@ export interface CutDeps {
 }
 
 /**
- * The chunks of one planned input, in order: what is sent, and what `--dry-run` counts.
+ * The chunks of one planned input, in order: what is sent, and what a dry run counts.
  * @throws InputError when the file was written to since it was planned
  */
 async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): AsyncGenerator<Chunk> {

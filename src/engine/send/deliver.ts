@@ -8,12 +8,12 @@ import { InputError, ServiceError } from '../errors.js';
 import type { ImportEvent, Kind } from '../model.js';
 import { count, lineRange } from '../numbers.js';
 import type { SendOptions } from '../options.js';
-import { completedRows, isAccepted, runJob, submittedRows } from '../run/summary.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
+import { completedRows, isAccepted, runJob, submittedRows } from './accounts.js';
 import { serialise } from './body.js';
 import { type Chunk, halve } from './chunk.js';
 import { MISSING_GRACE_MS } from './other-jobs.js';
@@ -249,6 +249,7 @@ function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps):
     status: error.status,
     requestId: error.requestId,
     cause: error,
-    hint: 'resume sends the same rows again, for what was mended on the service’s side; mended rows are a new import; --continue-on-error goes on without them',
+    hint: 'fix the rows and start a new import; a resume sends the same rows again',
+    problem: { code: 'request_refused' },
   });
 }

@@ -38,7 +38,7 @@ export interface RequestDeps {
   emit(event: ImportEvent): void;
   clock: Clock;
   random: () => number;
-  /** Waiting ends here: first Ctrl-C, `--wait-timeout`, or the run stopping for another request's sake. */
+  /** Waiting ends here: a stop from outside, the deadline, or the run stopping because of another request. */
   stop: AbortSignal;
   /** The attempt itself ends here: second Ctrl-C. */
   abort: AbortSignal;
@@ -148,7 +148,11 @@ export async function sendRequest(
             type: 'failed',
             error: new ServiceError(
               `the service was busy for ${formatDuration(options.busyTimeoutMs)}: ${verdict.reason}`,
-              { status: 409, hint: 'wait longer with --busy-timeout 2h, or resume later' },
+              {
+                status: 409,
+                hint: 'resume later',
+                problem: { code: 'busy_too_long', timeoutMs: options.busyTimeoutMs },
+              },
             ),
           };
         }
@@ -212,10 +216,15 @@ function gaveUp(
   if (asked !== null && asked > options.maxRetryAfterMs) {
     return new ServiceError(`${last.message}; the service asks to wait ${formatDuration(asked)}`, {
       ...details,
-      hint: `resume then, or allow it with --max-retry-after ${Math.ceil(asked / 60_000)}m`,
+      hint: 'resume then',
+      problem: { code: 'retry_after_too_long', waitMs: asked },
     });
   }
   const sentence = attempts > 1 ? `${last.message} (${attempts} attempts)` : last.message;
   const Kind = last instanceof NetworkError ? NetworkError : ServiceError;
-  return new Kind(sentence, { ...details, hint: last.hint ?? 'resume when the service answers again' });
+  return new Kind(sentence, {
+    ...details,
+    hint: last.hint ?? 'resume when the service answers again',
+    problem: last.problem,
+  });
 }

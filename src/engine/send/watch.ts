@@ -1,10 +1,9 @@
-/** Follows jobs to their end (contract §3 "Follow", §5 `job --watch`). */
+/** Follows jobs to their end (contract §3 "Follow", §5). */
 import type { Clock } from '../clock.js';
 import { ServiceError, WaitTimeoutError } from '../errors.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
-import { shellWord } from '../shell.js';
 
 export interface WatchOptions {
   clock: Clock;
@@ -153,7 +152,7 @@ function timedOut(open: readonly Watched[]): WaitTimeoutError {
   const [first] = open;
   const which = open.length === 1 ? `job ${first?.id} is` : `${open.length} jobs are`;
   const status = open.length === 1 && first?.last ? ` (${first.last.status})` : '';
-  return new WaitTimeoutError(`waiting timed out; ${which} unfinished${status} and will go on`, {
-    hint: `profiles job ${open.map(({ id }) => shellWord(id)).join(' ')} --watch`,
+  return new WaitTimeoutError(`waiting timed out; ${which} unfinished${status} and will continue`, {
+    problem: { code: 'jobs_unfinished', jobs: open.map(({ id }) => id) },
   });
 }

@@ -47,7 +47,7 @@ export function parseBaseUrl(text: string, origin: string): BaseUrl {
 /**
  * A service's host as it is stored and used: without trailing slashes, path prefix kept.
  * @param origin as in `parseBaseUrl`
- * @param allowHttp `PROFILES_ALLOW_HTTP`: hosts (with or without port, separated by commas) that `http://` may name
+ * @param allowHttp hosts (with or without port, separated by commas) that `http://` may name
  * @throws ConfigError
  */
 export function parseHost(text: string, origin: string, allowHttp: string | undefined): string {
@@ -56,7 +56,8 @@ export function parseHost(text: string, origin: string, allowHttp: string | unde
   const allowed = (allowHttp ?? '').toLowerCase().split(/[\s,]+/);
   if (protocol === 'http:' && !base.loopback && !allowed.includes(hostname) && !allowed.includes(base.host)) {
     throw new ConfigError(`${origin}: http:// would send the token to ${base.host} in the clear`, {
-      hint: `use https://, or set PROFILES_ALLOW_HTTP=${hostname} if that host is yours and near`,
+      hint: 'use https://',
+      problem: { code: 'http_host', host: hostname },
     });
   }
   return base.origin + base.prefix;
@@ -85,7 +86,7 @@ export function isLoopback(hostname: string): boolean {
  */
 export function jobSegment(jobId: string): string {
   if (jobId === '' || jobId === '.' || jobId === '..') {
-    throw new UsageError(`"${jobId}" is not a job id`, { hint: 'profiles jobs lists the known ones' });
+    throw new UsageError(`"${jobId}" is not a job id`, { problem: { code: 'bad_job_id' } });
   }
   try {
     return encodeURIComponent(jobId);

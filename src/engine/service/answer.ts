@@ -2,7 +2,15 @@
  * What becomes of an answer (contract §4): pure decisions, no I/O. `judge` is the contract's table for a
  * bulk request; `judgeRead` is its counterpart for job polls and lookups, which may be asked again freely.
  */
-import { AuthError, ContractError, NetworkError, type ProfilesError, ServiceError } from '../errors.js';
+import {
+  AuthError,
+  ContractError,
+  type ErrorDetails,
+  NetworkError,
+  type ProfilesError,
+  ServiceError,
+} from '../errors.js';
+import type { Problem } from '../problems.js';
 import { type Job, jobSchema } from './contract.js';
 import { replyMessage } from './reply-error.js';
 import { isHtml, oneLine, parseJson, requestNote, statusLine, whatCame } from './reply-text.js';
@@ -26,14 +34,17 @@ export type Answer =
       warning?: string;
     }
   /** Nothing can have arrived: no name, refused, connect timeout, TLS not agreed. */
-  | { type: 'unsent'; reason: string; tls: boolean; hint?: string }
+  | { type: 'unsent'; reason: string; tls: boolean; hint?: string; problem?: Problem }
   /** It was sent, or partly; what became of it is unknown: reset, deadline, a reply cut off. */
   | {
       type: 'lost';
       reason: string;
+      problem?: Problem;
       /** The reply was given up because it is too long; another attempt would be no shorter. */
       oversize?: true;
     };
+
+type Advice = Pick<ErrorDetails, 'hint' | 'problem'>;
 
 export type Reply = Extract<Answer, { type: 'reply' }>;
 
@@ -125,14 +136,19 @@ export function judgeRead(answer: Answer, nowMs: number): ReadVerdict {
   const fatal = fatalError(answer);
   if (fatal) return { do: 'stop', error: fatal };
   if (status < 500 && !PASSING.has(status)) {
-    const hint = 'check the base URL and, for a job, its id (profiles config list, profiles jobs)';
-    return { do: 'stop', error: refusal(answer, hint) };
+    return {
+      do: 'stop',
+      error: refusal(answer, {
+        hint: 'check the base URL and, for a job, its id',
+        problem: { code: 'read_refused' },
+      }),
+    };
   }
   return {
     do: 'again',
     waitMs: parseRetryAfter(answer.retryAfter, nowMs),
     reason: replyMessage(answer),
-    error: refusal(answer, 'the service, or a proxy before it, is in trouble: try again later'),
+    error: refusal(answer, { hint: 'the service, or a proxy before it, is in trouble: try again later' }),
   };
 }
 
@@ -176,11 +192,13 @@ function fatalError(reply: Reply): ProfilesError | null {
       const hint = "the page is not the service's own: check what stands before it, then the API key";
       return new AuthError(`a proxy refused the request: ${replyMessage(reply)}`, { ...from, hint });
     }
-    const hint =
-      status === 401
-        ? 'check the API key (PROFILES_TOKEN, --token-file or profiles config set token) and that it belongs to this region'
-        : 'the API key is known but may not do this: check its account and region';
-    return new AuthError(`the service refused the token: ${replyMessage(reply)}`, { ...from, hint });
+    const sentence = `the service refused the token: ${replyMessage(reply)}`;
+    if (status === 403) {
+      const hint = 'the API key is known but may not do this: check its account and region';
+      return new AuthError(sentence, { ...from, hint });
+    }
+    const hint = 'check the API key, and that it belongs to this region';
+    return new AuthError(sentence, { ...from, hint, problem: { code: 'token_refused' } });
   }
   if (status < 200 || (status >= 300 && status < 400)) {
     const to = location ? ` to ${oneLine(location)}` : '';
@@ -188,22 +206,27 @@ function fatalError(reply: Reply): ProfilesError | null {
     return new ServiceError(`${where} redirects${to}: ${replyMessage(reply)}`, { ...from, hint });
   }
   if (status === 404 || status === 405 || status === 501 || status >= 600) {
-    const hint =
-      'check the base URL: its host, and the path in front if there is one (profiles config list shows where it comes from)';
-    return new ServiceError(`${where} answered ${replyMessage(reply)}`, { ...from, hint });
+    const hint = 'check the base URL: its host, and the path in front if there is one';
+    const problem = { code: 'wrong_address' } as const;
+    return new ServiceError(`${where} answered ${replyMessage(reply)}`, { ...from, hint, problem });
   }
   return null;
 }
 
-function refusal(reply: Reply, hint?: string): ServiceError {
-  const from = { status: reply.status, requestId: reply.requestId ?? undefined, hint };
+function refusal(reply: Reply, advice: Advice = {}): ServiceError {
+  const from = { status: reply.status, requestId: reply.requestId ?? undefined, ...advice };
   return new ServiceError(`the service answered ${replyMessage(reply)}`, from);
 }
 
 function noAnswer(answer: Exclude<Answer, Reply>): NetworkError {
-  const usual = 'check the network, the base URL and the proxy settings (profiles doctor)';
-  const hint = (answer.type === 'unsent' ? answer.hint : undefined) ?? usual;
-  return new NetworkError(answer.reason, { hint });
+  // A failure that names its own fix needs no other advice.
+  if (answer.type === 'unsent' && answer.hint !== undefined) {
+    return new NetworkError(answer.reason, { hint: answer.hint });
+  }
+  return new NetworkError(answer.reason, {
+    hint: 'check the network, the base URL and the proxy settings',
+    problem: answer.problem ?? { code: 'no_answer' },
+  });
 }
 
 /** A success in words that are not the service's. */
@@ -211,17 +234,18 @@ function notTheService(reply: Reply): ContractError {
   const who = isHtml(reply)
     ? ': a captive portal or a proxy answers in its place'
     : ', which is not JSON: a proxy or a captive portal may answer in its place';
-  const hint =
-    'sign in to the network if it asks for that, and check the proxy settings and the base URL (profiles doctor)';
-  return unlike(reply, who, hint);
+  return unlike(reply, who, {
+    hint: 'sign in to the network if it asks for that, and check the proxy settings and the base URL',
+    problem: { code: 'not_the_service' },
+  });
 }
 
 const notJson = (reply: Reply): ContractError =>
-  unlike(reply, '', 'check the base URL: is it the service itself?');
+  unlike(reply, '', { hint: 'check the base URL: is it the service itself?' });
 
-function unlike(reply: Reply, who: string, hint: string): ContractError {
+function unlike(reply: Reply, who: string, advice: Advice): ContractError {
   const { status, url } = reply;
   const came = `${statusLine(status)} with ${whatCame(reply)}`;
-  const from = { status, requestId: reply.requestId ?? undefined, hint };
+  const from = { status, requestId: reply.requestId ?? undefined, ...advice };
   return new ContractError(`${url ?? 'the service'} answered ${came}${requestNote(reply)}${who}`, from);
 }

@@ -67,7 +67,7 @@ export interface ClientOptions {
   random?: () => number;
   /** Most connections to one host. Default: no bound. */
   connections?: number;
-  /** One entry for each request (`--debug`). */
+  /** One entry for each request. */
   log?: (entry: LogEntry) => void;
   onRetry?: (retry: ReadRetry) => void;
 }
@@ -152,12 +152,11 @@ export function createClient(options: ClientOptions): ServiceClient {
       const issue = job.error.issues[0];
       const what =
         issue && issue.path.length > 0 ? `${issue.path.join('.')}: ${issue.message}` : whatCame(reply);
-      throw contractError(`the reply for job ${oneLine(jobId)} is no job record: ${what}`, reply);
+      throw contractError(`the reply for job ${oneLine(jobId)} is not a job record: ${what}`, reply);
     },
     lookup: async (list, signal) => {
       if (!lookupBase) {
-        const hint = 'set lookup_base_url for this region, or pass --lookup-base-url';
-        throw new ConfigError('no lookup host is set', { hint });
+        throw new ConfigError('no lookup host is set', { problem: { code: 'no_lookup_host' } });
       }
       const path = PATHS.lookups + list;
       const request: Request = { method: 'GET', base: lookupBase, path, maxReplyBytes: MAX_LOOKUP };
@@ -166,7 +165,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       const records = lookupSchema.safeParse(value);
       if (records.success) return { text: reply.body, records: records.data };
       const item = Array.isArray(value) ? value.findIndex((record) => !isRecord(record)) : -1;
-      const what = item === -1 ? whatCame(reply) : `an array whose item ${item + 1} is no object`;
+      const what = item === -1 ? whatCame(reply) : `an array whose item ${item + 1} is not an object`;
       throw contractError(`the lookup list ${list} should be an array of records, but ${what} came`, reply);
     },
     close: () => transport.close(),

@@ -76,9 +76,10 @@ export function exchange(
       else setImmediate(onDeadline, arrived);
     };
     const onOverdue = (): void => {
-      const limit = `within ${formatDuration(timeoutMs)} (--timeout)`;
-      if (controller) giveUp({ type: 'lost', reason: `${host} gave no complete reply ${limit}` });
-      else giveUp({ type: 'unsent', reason: `no connection to ${host} ${limit}`, tls: false });
+      const limit = `within ${formatDuration(timeoutMs)}`;
+      const problem = { code: 'no_answer_in_time', timeoutMs } as const;
+      if (controller) giveUp({ type: 'lost', reason: `${host} gave no complete reply ${limit}`, problem });
+      else giveUp({ type: 'unsent', reason: `no connection to ${host} ${limit}`, tls: false, problem });
     };
     const timer = setTimeout(() => onDeadline(), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });

@@ -9,7 +9,7 @@ import { Connections } from './connection.js';
 import { type Belonging, exchange } from './exchange.js';
 import { isSocks, type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
 
-/** What `--debug` shows of a request: never a token, never a body. */
+/** What may be shown of a request: never a token, never a body. */
 export interface LogEntry {
   method: string;
   url: string;

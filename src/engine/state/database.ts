@@ -4,7 +4,6 @@ import { platform } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ConfigError, StateError } from '../errors.js';
-import { shellWord } from '../shell.js';
 import { MIGRATIONS } from './schema.js';
 
 /** Any failure of the state becomes this: nothing more may be sent when it cannot be recorded. */
@@ -12,9 +11,9 @@ export function stateError(error: unknown, doing: string, where: string): StateE
   if (error instanceof StateError) return error;
   const detail = error instanceof Error ? error.message : String(error);
   return new StateError(`cannot ${doing} in ${where}: ${detail}`, {
-    hint: /full|ENOSPC/i.test(detail)
-      ? 'free some disk space, then resume'
-      : 'check the folder and its permissions, or choose another with --state-dir',
+    ...(/full|ENOSPC/i.test(detail)
+      ? { hint: 'free some disk space, then resume' }
+      : { hint: 'check the folder and its permissions', problem: { code: 'state_folder' } }),
     cause: error,
   });
 }
@@ -41,7 +40,10 @@ export function refuseShared(folder: string): void {
   if ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) return;
   throw new ConfigError(
     `other users can write to the state directory ${folder} (mode ${mode.toString(8).padStart(4, '0')}), so they could replace the records of past imports`,
-    { hint: `chmod go-w ${shellWord(folder)}` },
+    {
+      hint: 'let only yourself write to the folder',
+      problem: { code: 'state_folder_shared', folder },
+    },
   );
 }
 
@@ -105,7 +107,8 @@ function migrate(db: DatabaseSyncInstance, file: string): void {
   if (version() === MIGRATIONS.length) return;
   if (version() > MIGRATIONS.length) {
     throw new StateError(`${file} was written by a newer version of profiles`, {
-      hint: 'upgrade profiles, or choose another folder with --state-dir',
+      hint: 'upgrade profiles, or use another folder',
+      problem: { code: 'state_newer' },
     });
   }
   transaction(db, () => {

@@ -18,14 +18,14 @@ export interface RunInput {
 export interface StoredRun extends KnownRun {
   /** Configured account name, or null. */
   named_account: string | null;
-  /** Hash of content, kinds, mapping and host: `import --resume` looks for it. */
+  /** Hash of content, kinds, mapping and host: by this an import finds the run to continue. */
   identity: string;
   finished: boolean;
   /** Error code that ended it, null when it ended by itself; `unauthorised` once a session ended so. */
   ended_by: string | null;
   /** Version of the rules by which its rows became items. */
   item_format: number;
-  /** The import's own options, as flow keeps them; values given by `--set` are not among them. */
+  /** The import's own options, as the run keeps them; values set for every item are not among them. */
   options: unknown;
   inputs: RunInput[];
 }

@@ -24,6 +24,7 @@ import {
 } from './database.js';
 import { Fingerprints } from './fingerprints.js';
 import { FilesInUse } from './in-use.js';
+import type { State } from './interface.js';
 import { Jobs } from './jobs.js';
 import { isLocked, lockFile, lockHolder, takeLock } from './lock.js';
 import { LaterSends, OpenJobs } from './open-jobs.js';
@@ -33,10 +34,11 @@ import { type RequestRecord, Requests } from './requests.js';
 import { Runs, type StoredRun } from './runs.js';
 import { readSecret, Scopes, scopeOf } from './scopes.js';
 import { IDENTIFY, SEND, Sends, type StateAge } from './sends.js';
-import type { HeldLock, KnownJob, Scope, ServiceInUse, State } from './types.js';
+import type { HeldLock, KnownJob, Scope, ServiceInUse } from './types.js';
 
+export type { State } from './interface.js';
 export type { StateAge } from './sends.js';
-export type { HeldLock, KnownJob, Scope, State } from './types.js';
+export type { HeldLock, KnownJob, Scope } from './types.js';
 
 /**
  * Opens the state of this machine, making it if needed.

@@ -28,9 +28,9 @@ it.skipIf(missing.length > 0)(
     const { terminal, file } = await open(['config', 'init']);
     await terminal.until('the region', asked('Region'));
     await terminal.press('x', 'x', 'BSpace', 'BSpace', 'eu', 'Enter');
-    await terminal.until('the host', asked('Host of bulk'));
+    await terminal.until('the host', asked('Host for imports'));
     await terminal.press('https://eu.example.com', 'Enter');
-    await terminal.until('the lookup host', asked('Host of lookup'));
+    await terminal.until('the lookup host', asked('Host for lookup'));
     await terminal.press('https://lookups.example.com', 'Enter');
     await terminal.until('the key', asked('API key'));
     await terminal.press('wrong', 'BSpace', 'Left', 'C-e', 'C-u', TOKEN, 'Enter');

@@ -104,7 +104,7 @@ describe('sandbox', () => {
     });
     expect(stderr).toBe('');
     const reset = await cli(['sandbox', 'reset'], { cwd });
-    expect(reset.stdout).toContain('erased 0 companies, 0 users and 0 jobs');
+    expect(reset.stdout).toContain('erased 0 companies, 0 users, and 0 jobs');
   });
 
   it('serves its page where it is told to, or not at all', async () => {
@@ -285,10 +285,10 @@ describe('sandbox reset', () => {
     await post(sandbox, COMPANY, { company_id: 'one' });
     await sandbox.stop();
     expect((await cli(['sandbox', 'reset'], { cwd })).stdout).toContain(
-      'erased 1 company, 0 users and 0 jobs',
+      'erased 1 company, 0 users, and 0 jobs',
     );
     const { stdout } = await cli(['sandbox', 'reset'], { cwd });
-    expect(stdout).toBe(`erased 0 companies, 0 users and 0 jobs from ${join(cwd, '.state')}\n`);
+    expect(stdout).toBe(`erased 0 companies, 0 users, and 0 jobs from ${join(cwd, '.state')}\n`);
     expect((await cli('sandbox show company 00042'.split(' '), { cwd })).code).toBe(2);
   });
 

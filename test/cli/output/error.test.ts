@@ -36,7 +36,7 @@ describe('errorLines', () => {
     const bug = new TypeError('x is not a function');
     expect(errorLines(bug, {})).toMatchObject({
       exit: 1,
-      text: expect.stringContaining('--debug shows where'),
+      text: expect.stringContaining('--debug to see where'),
     });
     expect(errorLines(bug, {}).text).not.toContain('error.test.ts');
     expect(errorLines(bug, { debug: true }).text).toContain('error.test.ts');

@@ -250,10 +250,10 @@ describe('writing', () => {
       /config\.json: cannot be written: this is a folder/,
     );
     expect(readdirSync(folder)).toEqual(['config.json']);
-    await expect(writeConfig(join(folder, 'config.json', 'x\0y'), {})).rejects.toThrow(/not written/);
+    await expect(writeConfig(join(folder, 'config.json', 'x\0y'), {})).rejects.toThrow(/cannot be written/);
     writeFileSync(join(folder, 'file'), '');
     await expect(writeConfig(join(folder, 'file', 'config.json'), {})).rejects.toThrow(
-      /a part of this path is a file/,
+      /part of this path is a file, not a folder/,
     );
     expect(existsSync(join(folder, 'file', 'config.json'))).toBe(false);
   });

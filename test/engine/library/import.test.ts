@@ -216,6 +216,29 @@ describe('what keeps an import from starting is thrown, by the events as by the 
   });
 });
 
+describe('what a program is told', () => {
+  test('a warning has its cause as data, and names no flag', async ({ sandbox }) => {
+    const request = aRequest(sandbox);
+    writeFileSync(join(request.cwd, 'companies.csv'), 'company_id,price\n1,1.90\n2,2.25\n');
+    const run = runImport(request);
+    const warnings: ImportEvent[] = [];
+    for await (const event of run) if (event.type === 'warning') warnings.push(event);
+    const message = 'companies.csv: price: trailing zeros are dropped: line 2: "1.90" becomes 1.9';
+    expect(warnings).toEqual([
+      { type: 'warning', message, problem: { code: 'digits_lost', column: 'price' } },
+    ]);
+    expect((await run.result()).summary.warnings).toEqual([message]);
+  });
+
+  test('an error likewise', async ({ sandbox }) => {
+    const request = aRequest(sandbox, 3, { encoding: 'cp99' });
+    await expect(runImport(request).result()).rejects.toMatchObject({
+      message: 'encoding: "cp99" is not a known encoding',
+      problem: { code: 'unknown_encoding', label: 'cp99' },
+    });
+  });
+});
+
 describe('stopping', () => {
   test('a signal lets the request in flight finish, and the same request with resume goes on', async ({
     sandbox,
@@ -227,6 +250,7 @@ describe('stopping', () => {
     const { summary, exit } = await run.result();
     expect(exit).toBe(130);
     expect(summary).toMatchObject({ status: 'interrupted', rows: { read: 30, submitted: 10, unsent: 20 } });
+    expect(summary.resume).toBe(summary.run);
 
     const { signal: _, ...rest } = request;
     const second = await runImport({ ...rest, resume: true }).result();

@@ -33,21 +33,24 @@ describe('typeChanges', () => {
     { types: Object.entries(types), columns },
   ];
 
-  test('one warning for each key whose type differs, with the flag that pins it', () => {
+  test('one warning for each key whose type differs, with what pins it', () => {
     expect(
       typeChanges(last({ zip: 'string', seats: 'integer' }), now({ zip: 'integer', seats: 'integer' })),
     ).toEqual([
-      `"zip" is integer now, and was string in this account's last import; --type zip=string pins it`,
+      {
+        message: `"zip" is integer now, and was string in this account's last import`,
+        problem: { code: 'type_changed', column: 'zip', before: 'string' },
+      },
     ]);
   });
 
-  test('the flag takes the column, whatever its key', () => {
+  test('a type is pinned by the column, whatever its key', () => {
     const columns = [
       { column: 'left out', key: null },
       { column: 'Postcode', key: 'zip' },
     ];
     expect(typeChanges(last({ zip: 'string' }), now({ zip: 'integer' }, columns))).toEqual([
-      expect.stringContaining('--type Postcode=string pins it'),
+      expect.objectContaining({ problem: { code: 'type_changed', column: 'Postcode', before: 'string' } }),
     ]);
   });
 
@@ -56,9 +59,9 @@ describe('typeChanges', () => {
     expect(typeChanges(new Map(), now({ new: 'integer' }))).toEqual([]);
   });
 
-  test('no flag is named that would not be understood', () => {
+  test('an object cannot be pinned', () => {
     expect(typeChanges(last({ address: 'object' }), now({ address: 'string' }))).toEqual([
-      `"address" is string now, and was object in this account's last import`,
+      { message: `"address" is string now, and was object in this account's last import` },
     ]);
   });
 });

@@ -34,14 +34,14 @@ const CASES: Record<string, Case | Case[]> = {
   'utf-16-without-bom.csv': [
     {
       error: 'utf-16-without-bom.csv:1: a NUL byte at offset 1: this is not a text file',
-      hint: 'it may be UTF-16 without a byte order mark: --encoding utf-16le',
+      hint: 'it may be UTF-16 without a byte order mark',
     },
     { options: { encoding: 'utf-16le' }, ...ASA_AND_BO },
   ],
   'windows-1252.csv': [
     {
       error: 'windows-1252.csv:2: the byte at offset 24 is not valid UTF-8',
-      hint: 'try --encoding windows-1252',
+      hint: 'it may be windows-1252',
     },
     {
       options: { encoding: 'windows-1252' },
@@ -52,13 +52,13 @@ const CASES: Record<string, Case | Case[]> = {
     },
     {
       options: { encoding: 'cp99' },
-      error: '--encoding: "cp99" is not an encoding known here',
+      error: 'encoding: "cp99" is not a known encoding',
       hint: /windows-1252/,
     },
   ],
   'invalid-utf-8.csv': {
     error: 'invalid-utf-8.csv:3: the byte at offset 29 is not valid UTF-8',
-    hint: 'try --encoding windows-1252',
+    hint: 'it may be windows-1252',
   },
   'cut-character.csv': {
     error: 'cut-character.csv:4: the byte at offset 38 is not valid UTF-8',
@@ -130,7 +130,7 @@ const CASES: Record<string, Case | Case[]> = {
   },
   'unclosed-quote.csv': {
     error: 'unclosed-quote.csv:3: the quote that opens on this line is never closed',
-    hint: /close it.*--max-cell/,
+    hint: /close it/,
   },
   'ragged-short.csv': {
     items: [
@@ -170,16 +170,16 @@ const CASES: Record<string, Case | Case[]> = {
   'no-identifier.csv': [
     {
       error: 'no-identifier.csv: no column user_id or company_id among Symbol, Security',
-      hint: /--kind companies --id "Symbol"/,
+      hint: 'say what the rows are, and name the column of their identifier',
     },
     {
       options: { kind: 'companies' },
       error: 'no-identifier.csv: no column company_id among Symbol, Security',
-      hint: /--id "Symbol"/,
+      hint: 'name the identifier\'s column, such as "Symbol"',
     },
     {
       options: { kind: 'companies', id: 'Symbl' },
-      error: '--id: no-identifier.csv has no column "Symbl"',
+      error: 'id: no-identifier.csv has no column "Symbl"',
       hint: 'did you mean "Symbol"?',
     },
     { options: { kind: 'companies', id: 'Symbol' }, items: [['MMM', { Security: '3M' }]] },
@@ -246,9 +246,7 @@ const CASES: Record<string, Case | Case[]> = {
         },
       ],
     ],
-    warnings: [
-      'two_decimals: trailing zeros are dropped: line 2: "1.90" becomes 1.9; --type two_decimals=string keeps them',
-    ],
+    warnings: ['two_decimals: trailing zeros are dropped: line 2: "1.90" becomes 1.9'],
   },
   'rejects-again.csv': { items: [['c1', { name: 'A' }]] },
   'metadata-column.csv': {
@@ -258,7 +256,7 @@ const CASES: Record<string, Case | Case[]> = {
     ],
     rejected: [
       '4: metadata is not a JSON object',
-      '5: metadata is not a JSON object; to keep the column as text, give it another key with --map',
+      '5: metadata is not a JSON object; to keep the column as text, map it to another key',
       '6: metadata: no number holds 9007199254740993 exactly; write it in quotes',
     ],
   },
@@ -299,8 +297,8 @@ const CASES: Record<string, Case | Case[]> = {
     },
     {
       options: { kind: 'users' },
-      error: '--kind users: body.json holds {"companies": […]}',
-      hint: 'leave --kind out',
+      error: 'kind users: body.json holds {"companies": […]}',
+      hint: 'leave the kind out',
     },
   ],
   'users-body.json': { items: [['u1', { name: 'Di' }], ['u2']] },
@@ -333,7 +331,7 @@ const CASES: Record<string, Case | Case[]> = {
   'not-json.json': [
     {
       error: 'not-json.json: is not JSON: it begins with neither [ nor {',
-      hint: 'if it is CSV, say --format csv',
+      hint: 'if it is CSV, name the format',
     },
     { options: { format: 'csv' }, items: [['c1', { name: 'A' }]] },
   ],
@@ -423,7 +421,7 @@ describe.each(Object.entries(CASES))('%s', (name, cases) => {
       expect(items.map(parts)).toEqual(expected.items);
       if (expected.lines) expect(lines).toEqual(expected.lines);
       expect(reasons).toEqual(expected.rejected ?? []);
-      expect(scan.warnings).toEqual(expected.warnings ?? []);
+      expect(scan.warnings.map(({ message }) => message)).toEqual(expected.warnings ?? []);
       expect(scan.rows).toEqual({ read: items.length + reasons.length, rejected: reasons.length });
       // The plan's bytes are those that are sent.
       expect(scan.bytes).toBe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));

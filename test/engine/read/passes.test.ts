@@ -233,7 +233,7 @@ describe('the scan', () => {
       { column: 'company_id', key: 'company_id', type: 'string', reason: 'the identifier', empty: 0 },
       { column: 'Founded', key: 'Founded', type: 'string', reason: 'line 3: "2013 (1888)"', empty: 1 },
       { column: 'CIK', key: 'cik', type: 'integer', reason: 'all 3 values are integers', empty: 0 },
-      { column: 'gone', key: null, type: null, reason: '--exclude', empty: 2 },
+      { column: 'gone', key: null, type: null, reason: 'excluded', empty: 2 },
       {
         column: 'metadata',
         key: 'metadata',

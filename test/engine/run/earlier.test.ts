@@ -15,8 +15,10 @@ describe('stillUnfinished', () => {
     state.startRun(aRun());
     const [seen] = state.knownRuns();
     state.endRun(RUN, { status: 'completed', finished: true, endedBy: null, summary: null });
-    expect(() => stillUnfinished(seen!, state)).toThrow(`run ${RUN} is finished (completed) meanwhile`);
+    expect(() => stillUnfinished(seen!, state)).toThrow(
+      `run ${RUN} has finished (completed) in the meantime`,
+    );
     state.forgetRun(RUN);
-    expect(() => stillUnfinished(seen!, state)).toThrow(`run ${RUN} is forgotten meanwhile`);
+    expect(() => stillUnfinished(seen!, state)).toThrow(`run ${RUN} was forgotten in the meantime`);
   });
 });

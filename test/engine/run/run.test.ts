@@ -185,14 +185,16 @@ describe('options of a run', () => {
     const run = stored(state, secret);
     state.removeSpool('run-1');
     expect(() => restoreOptions(state, run)).toThrow(StateError);
-    expect(() => restoreOptions(state, run)).toThrow(/run run-1 .*--set are gone/);
+    expect(() => restoreOptions(state, run)).toThrow(
+      /the values that run run-1 sets for every item are gone/,
+    );
   });
 
   test('where they cannot be written, nothing begins', ({ state }) => {
     mkdirSync(join(state.spoolFolder('run-1'), 'set.json'));
     expect(() => storeOptions(state, 'run-1', secret)).toThrow(StateError);
     expect(() => storeOptions(state, 'run-1', secret)).toThrow(
-      /cannot keep the values of --set in .*set\.json/,
+      /cannot keep the values set for every item in .*set\.json/,
     );
   });
 });

@@ -13,7 +13,6 @@ import {
 import type { Rejection, RowCounts } from '../../../src/engine/model.js';
 import type { InvalidBound } from '../../../src/engine/options.js';
 import {
-  completedRows,
   countPlanned,
   countRows,
   type Ending,
@@ -25,6 +24,7 @@ import {
   maybeSentTwice,
   statusOf,
 } from '../../../src/engine/run/summary.js';
+import { completedRows } from '../../../src/engine/send/accounts.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import type { RequestRecord, RequestState } from '../../../src/engine/state/requests.js';
 import { recordedRange } from '../support/rows.js';

@@ -197,7 +197,7 @@ describe('watchJobs', () => {
     expect(error).toBeInstanceOf(WaitTimeoutError);
     expect(error).toMatchObject({
       message: expect.stringContaining('job a'),
-      hint: 'profiles job a --watch',
+      problem: { code: 'jobs_unfinished', jobs: ['a'] },
     });
     expect(clock.monotonic()).toBe(10_000);
   });

@@ -149,7 +149,7 @@ describe('judge: what becomes of an answer to a bulk request', () => {
       reply(401),
       AuthError,
       'the service refused the token: 401 Unauthorized: why (x-request-id r-1)',
-      /PROFILES_TOKEN/,
+      /check the API key/,
     ],
     [
       reply(403),

@@ -123,7 +123,7 @@ describe('job', () => {
   });
 
   it.each([
-    [{ job_id: 'j-1' }, /job j-1 is no job record: status: .*string/],
+    [{ job_id: 'j-1' }, /job j-1 is not a job record: status: .*string/],
     [{ ...JOB, total_rows: '1' }, /total_rows: .*number.*string/],
     [[JOB], /an array of 1/],
     [null, /null/],
@@ -165,7 +165,7 @@ describe('lookup', () => {
     [{ data: [], next: null }, 'an object with the keys data, next'],
     [{}, 'an empty object'],
     ['text', 'a string'],
-    [[{ id: 1 }, 2], 'an array whose item 2 is no object'],
+    [[{ id: 1 }, 2], 'an array whose item 2 is not an object'],
   ])('names what came instead of a list: %j', async (body, what) => {
     const client = testClient((await jsonServer(body)).url);
     const error = await failure(client.lookup('embeds'));

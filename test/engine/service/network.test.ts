@@ -65,7 +65,8 @@ describe('nothing was sent', () => {
     expect(await submit(url, { timeoutMs: 80 })).toEqual({
       type: 'unsent',
       tls: false,
-      reason: `no connection to ${new URL(url).host} within 80ms (--timeout)`,
+      reason: `no connection to ${new URL(url).host} within 80ms`,
+      problem: { code: 'no_answer_in_time', timeoutMs: 80 },
     });
   });
 
@@ -207,7 +208,8 @@ describe('it was sent, and nobody knows what became of it', () => {
     const started = performance.now();
     expect(await submit(server.url, { timeoutMs: 80 })).toEqual({
       type: 'lost',
-      reason: `${new URL(server.url).host} gave no complete reply within 80ms (--timeout)`,
+      reason: `${new URL(server.url).host} gave no complete reply within 80ms`,
+      problem: { code: 'no_answer_in_time', timeoutMs: 80 },
     });
     expect(performance.now() - started).toBeLessThan(1_000);
   });

@@ -161,7 +161,8 @@ describe('a proxy that fails', () => {
     expect(await client.submit('users', BODY)).toEqual({
       type: 'unsent',
       tls: false,
-      reason: 'no connection to service.example within 80ms (--timeout)',
+      reason: 'no connection to service.example within 80ms',
+      problem: { code: 'no_answer_in_time', timeoutMs: 80 },
     });
   });
 

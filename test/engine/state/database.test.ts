@@ -183,7 +183,7 @@ describe('opening', () => {
     db.close();
     const error = refusal(reopen);
     expect(error.message).toBe(`${file} was written by a newer version of profiles`);
-    expect(error.hint).toBe('upgrade profiles, or choose another folder with --state-dir');
+    expect(error.hint).toBe('upgrade profiles, or use another folder');
     const after = new DatabaseSync(file);
     expect(after.prepare('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length + 1 });
     after.close();
@@ -196,7 +196,7 @@ describe('opening', () => {
     writeFileSync(file, text);
     const error = refusal(reopen);
     expect(error.message).toContain(`cannot open the state database in ${file}: file is not a database`);
-    expect(error.hint).toContain('--state-dir');
+    expect(error.problem).toEqual({ code: 'state_folder' });
     expect(statSync(file).size).toBe(text.length);
   });
 

@@ -2,6 +2,7 @@
 
 import { ConfigError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
+import { errorWords } from '../../messages.js';
 import { safeLine } from '../../output/safe.js';
 import { readToken, readTokenFile, Secret } from '../../settings/index.js';
 import { type Scalar, valueAt } from '../../settings/keys.js';
@@ -87,8 +88,10 @@ export class Dialogue {
         return await ask(this.#prompt!);
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
-        const hint = error.hint === undefined ? '' : `; ${safeLine(error.hint)}`;
-        this.#context.stderr.write(`  ${safeLine(error.message)}${hint}\n`);
+        const { message, hint } = errorWords(error);
+        this.#context.stderr.write(
+          `  ${safeLine(message)}${hint === undefined ? '' : `; ${safeLine(hint)}`}\n`,
+        );
       }
     }
   }

@@ -14,7 +14,7 @@ import {
 import { type Key, parseKey, type Scalar, withValue } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
 
-/** The config file as it stands, an absent one as an empty one. @throws ConfigError */
+/** The current config file; a missing one counts as empty. @throws ConfigError */
 export function openConfig(context: Context): Promise<ReadConfig> {
   return readConfig(configLocation(context, context.flags).value, context.platform);
 }
@@ -28,7 +28,8 @@ export function givenKey(name: string, flags: GlobalFlags): Key {
   try {
     return parseKey(own ? `accounts.${flags.account}.${name}` : name);
   } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
+    if (error instanceof ConfigError)
+      throw new UsageError(error.message, { hint: error.hint, problem: error.problem });
     throw error;
   }
 }

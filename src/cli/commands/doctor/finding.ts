@@ -1,5 +1,6 @@
 /** What `doctor` says about one thing, and what all of it amounts to. Pure. */
 import { Exit, type ExitCode, ProfilesError } from '../../../engine/errors.js';
+import { errorWords } from '../../messages.js';
 
 export interface Finding {
   /** What was looked at: one word. */
@@ -33,7 +34,8 @@ export function fail(check: string, error: unknown): Finding {
   if (!(error instanceof ProfilesError)) throw error;
   // A state that cannot be used is a setting to fix, not a bug.
   const exit = error.exit === Exit.unexpected ? Exit.usage : error.exit;
-  return { check, status: 'fail', message: error.message, hint: error.hint ?? null, exit };
+  const { message, hint = null } = errorWords(error);
+  return { check, status: 'fail', message, hint, exit };
 }
 
 /** The exit code of it all. A setting comes first, since it hides the others; then as contract §7 has it. */

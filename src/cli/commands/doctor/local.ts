@@ -1,4 +1,4 @@
-/** Checks that ask nobody: the machine, the config file, the settings, the state. */
+/** Checks without the network: the machine, the config file, the settings, the state. */
 import { statfs } from 'node:fs/promises';
 import { AuthError, ConfigError } from '../../../engine/errors.js';
 import { type ProxySettings, proxySettings } from '../../../engine/service/proxy.js';

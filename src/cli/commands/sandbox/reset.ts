@@ -14,7 +14,7 @@ export async function reset(data: string, { stdout, clock, flags }: Context): Pr
   else {
     const companies = count(erased.companies, 'company', 'companies');
     const [users, jobs] = [count(erased.users, 'user'), count(erased.jobs, 'job')];
-    await writeOut(stdout, `erased ${companies}, ${users} and ${jobs} from ${data}\n`);
+    await writeOut(stdout, `erased ${companies}, ${users}, and ${jobs} from ${data}\n`);
   }
   return Exit.done;
 }

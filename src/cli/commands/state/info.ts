@@ -1,4 +1,4 @@
-/** `state info`: what a person needs to tell this state from another one, or from an older copy of it. */
+/** `state info`: what distinguishes this state from another one, or from an older copy of it. */
 import { statSync } from 'node:fs';
 import { Exit, type ExitCode } from '../../../engine/errors.js';
 import { formatSize } from '../../../engine/size.js';

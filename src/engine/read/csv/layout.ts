@@ -22,7 +22,7 @@ export interface CsvLayout {
   metadata: readonly MetadataColumn[];
   /** `{"company_id":`, before the identifier. */
   head: string;
-  /** What `--set` adds to every item: members, each with a comma before it. */
+  /** What is set for every item: members, each with a comma before it. */
   constants: string;
   /** JSON text of an empty cell; null when its key is left out. */
   empty: string | null;

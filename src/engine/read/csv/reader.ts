@@ -29,7 +29,7 @@ export const csvReader: FormatReader = {
   placeOf: () => 'line',
 };
 
-/** @throws InputError for a header that is missing, too long or wrong; UsageError for flags that do not fit it */
+/** @throws InputError for a header that is missing, too long or wrong; UsageError for options that do not fit it */
 async function open(file: InputFile, options: InputOptions, head: Head): Promise<OpenedInput> {
   const { delimiter, columns } = await headerOf(options, head, file.format);
   const form = { ...file, delimiter, columns, body: null, ...identify(columns, options) };
@@ -112,11 +112,12 @@ function namesIn(cells: readonly string[], path: string, line: number): string[]
   });
 }
 
-/** `--delimiter`: one character that cannot be taken for a quote or a line end. */
+/** One character that cannot be taken for a quote or a line end. */
 function delimiterOf(text: string): string {
   const delimiter = text === 'tab' || text === '\\t' ? '\t' : text;
   if (delimiter.length !== 1 || !/[\t\x20-\x7e]/.test(delimiter) || delimiter === '"') {
-    throw new UsageError(`--delimiter: ${JSON.stringify(text)} is not one ASCII character`, {
+    throw new UsageError(`delimiter: ${JSON.stringify(text)} is not one ASCII character`, {
+      problem: { code: 'bad_delimiter', delimiter: text },
       hint: 'such as ";" or tab',
     });
   }

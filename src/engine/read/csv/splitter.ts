@@ -233,7 +233,8 @@ export class CsvSplitter implements Splitter {
     return new InputError(`the quote that opens on this line is ${how}`, {
       file: this.#form.path,
       line: this.#openLine,
-      hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a cell that is longer',
+      hint: 'close it, or double a quote that belongs to the text ("")',
+      problem: { code: 'quote_not_closed', maxBytes: this.#form.maxCellBytes },
     });
   }
 
@@ -250,7 +251,8 @@ export class CsvSplitter implements Splitter {
     return new InputError(`a cell is longer than ${formatSize(this.#form.maxCellBytes)}`, {
       file: this.#form.path,
       line: this.#recordLine,
-      hint: 'shorten it, or raise --max-cell',
+      hint: 'shorten it, or allow longer cells',
+      problem: { code: 'cell_too_long', maxBytes: this.#form.maxCellBytes },
     });
   }
 }

@@ -1,5 +1,6 @@
 /** What the columns of a CSV turned out to be over all batches. */
 import type { ColumnPlan, ColumnType } from '../../model.js';
+import type { Warning } from '../../problems.js';
 import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
 import type { Target } from '../mapping/targets.js';
@@ -57,11 +58,11 @@ export class CsvTotals implements ColumnTotals {
     );
   }
 
-  warnings(): string[] {
+  warnings(): Warning[] {
     return this.#decisions.flatMap(({ warning }, index) => {
       const { column } = this.#targets[index]!;
       return warning && this.#inferred(index)
-        ? [`${column}: ${warning}; --type ${column}=string keeps them`]
+        ? [{ message: `${column}: ${warning}`, problem: { code: 'digits_lost', column } }]
         : [];
     });
   }

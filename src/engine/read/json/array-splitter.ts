@@ -1,5 +1,7 @@
 /** Splits JSON arrays into batches of items, in constant memory whatever their size. */
+
 import { InputError } from '../../errors.js';
+import type { Problem } from '../../problems.js';
 import type { Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 import {
@@ -223,12 +225,13 @@ export class ArraySplitter implements Splitter {
   #notAnArray(): InputError {
     return this.#error(
       'is not a JSON array, and not {"companies": […]} or {"users": […]}',
-      'name the format with --format',
+      'name the format, if it is not JSON',
+      { code: 'wrong_format', likely: null },
     );
   }
 
-  #error(sentence: string, hint: string): InputError {
-    return new InputError(sentence, { file: this.#items.path, line: this.line, hint });
+  #error(sentence: string, hint: string, problem?: Problem): InputError {
+    return new InputError(sentence, { file: this.#items.path, line: this.line, hint, problem });
   }
 }
 

@@ -46,7 +46,8 @@ export class Items {
     throw new InputError(`an item is larger than ${formatSize(MAX_RECORD_BYTES)}`, {
       file: this.path,
       line,
-      hint: 'no request could hold it; is the format right (--format)?',
+      hint: 'no request could hold it; check the format',
+      problem: { code: 'item_too_long', maxBytes: MAX_RECORD_BYTES },
     });
   }
 }

@@ -19,7 +19,7 @@ import { type FieldPart, MAX_FIELDS } from './totals.js';
 export interface Key {
   /** `,"key":` as it is sent. */
   readonly text: Buffer;
-  /** `--set` gives it its value. */
+  /** A value that is set for every item takes its place. */
   readonly constant: boolean;
   /** Number of the item that had it last. */
   item: number;
@@ -31,6 +31,8 @@ export interface Field {
   readonly text: Buffer;
   /** Where the field becomes metadata. */
   readonly key: Key | null;
+  /** The key is sent as the name is written, so that both can be copied at once. */
+  readonly verbatim: boolean;
   /** The field that came after this one in the last item: most likely it does again. */
   next: Field | null;
   /** Number of the item that had it last. */
@@ -82,7 +84,8 @@ export class Fields {
     const target = this.#targetOf(name);
     const key = target.role === 'metadata' ? this.#keys.of(target.key!) : null;
     const text = Buffer.from(`"${name}":`);
-    const field: Field = { target, text, key, next: null, item: 0, part: null };
+    const verbatim = key?.text.subarray(1).equals(text) ?? false;
+    const field: Field = { target, text, key, verbatim, next: null, item: 0, part: null };
     this.#known.set(name, field);
     return field;
   }
@@ -106,7 +109,8 @@ export interface Respelled {
 export class Members {
   count = 0;
   readonly fields: Field[] = [];
-  /** Where the value begins and ends. */
+  /** Where the name begins, and where the value does and ends. */
+  readonly names = new Uint32Array(MOST_MEMBERS);
   readonly starts = new Uint32Array(MOST_MEMBERS);
   readonly ends = new Uint32Array(MOST_MEMBERS);
   readonly kinds = new Uint8Array(MOST_MEMBERS);
@@ -134,6 +138,7 @@ export class Members {
     let before: { next: Field | null } = this.#known.start;
     for (;;) {
       let field = before.next;
+      const name = at;
       if (field !== null && isAt(field.text, bytes, at)) at += field.text.length;
       else {
         if (bytes[at] !== QUOTE || !readString(bytes, at, end) || token.is !== Is.text) return -1;
@@ -150,6 +155,7 @@ export class Members {
       at = skipSpace(bytes, at);
       const index = this.count++;
       this.fields[index] = field;
+      this.names[index] = name;
       this.starts[index] = at;
       if (nested !== null && field.target.role === 'spread' && bytes[at] === OPEN_BRACE) {
         token.end = nested.read(bytes, at, end, item, null);
@@ -172,6 +178,16 @@ export class Members {
       if (byte !== COMMA || at >= end) return -1;
       at = skipSpace(bytes, at);
     }
+  }
+
+  /** Whether a member can be copied together with its name and the comma before it. */
+  isVerbatim(index: number): boolean {
+    const field = this.fields[index]!;
+    return (
+      field.verbatim &&
+      this.kinds[index] !== Is.other &&
+      this.starts[index]! - this.names[index]! === field.text.length
+    );
   }
 }
 

@@ -5,7 +5,7 @@
 import type { RawItem } from '../item-writer.js';
 import * as form from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
-import { CLOSE_BRACE, Is, skipSpace } from './bytes.js';
+import { CLOSE_BRACE, COMMA, Is, skipSpace } from './bytes.js';
 import { isOfType, targetsOfItems } from './layout.js';
 import { Fields, Keys, Members } from './members.js';
 import { membersText } from './text.js';
@@ -135,7 +135,7 @@ export class PlainItem implements RawItem {
     }
   }
 
-  /** What a flat field or `--set` gives a value to is left out. */
+  /** What a flat field, or a value set for every item, stands for is left out. */
   #takeNested(index: number): boolean {
     const { nested } = this;
     const { key } = nested.fields[index]!;
@@ -159,17 +159,38 @@ export class PlainItem implements RawItem {
   }
 
   #writeMembers(members: Members, target: Buffer, start: number): number {
+    const { bytes } = this;
     let at = start;
+    /** A stretch of the text that is copied as it is. */
+    let from = 0;
+    let to = NOWHERE;
     for (let index = 0; index < members.count; index++) {
       if (members.placed[index] === 0) continue;
+      if (members.isVerbatim(index)) {
+        // With nothing but a comma between them, two members are one stretch.
+        if (members.names[index] !== to + 1) {
+          at = copy(bytes, from, to, target, at);
+          target[at++] = COMMA;
+          from = members.names[index]!;
+        }
+        to = members.ends[index]!;
+        continue;
+      }
+      at = copy(bytes, from, to, target, at);
+      from = 0;
+      to = NOWHERE;
       const { text } = members.fields[index]!.key!;
-      at = copy(text, 0, text.length, target, at);
+      target.set(text, at);
+      at += text.length;
       if (members.kinds[index] === Is.other) at += target.write(members.respelled[index]!.json, at);
-      else at = copy(this.bytes, members.starts[index]!, members.ends[index]!, target, at);
+      else at = copy(bytes, members.starts[index]!, members.ends[index]!, target, at);
     }
-    return at;
+    return copy(bytes, from, to, target, at);
   }
 }
+
+/** Ends before it begins, and before the place next to any name. */
+const NOWHERE = -2;
 
 /** Fewer bytes are copied faster one by one than by a call. */
 const SHORT = 64;

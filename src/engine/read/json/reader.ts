@@ -28,7 +28,8 @@ export const jsonReader: FormatReader = {
     if (named === 'json') {
       throw new InputError('is not JSON: it begins with neither [ nor {', {
         file: path,
-        hint: 'if it is CSV, say --format csv',
+        hint: 'if it is CSV, name the format',
+        problem: { code: 'wrong_format', likely: 'csv' },
       });
     }
     return named === 'ndjson' ? named : null;
@@ -59,7 +60,7 @@ function split({ format, path, body }: OpenedInput): Splitter {
 const textOf = (original: RejectedRow['original']): string =>
   'item' in original ? String(original.item) : '';
 
-/** @throws InputError when the first items hold no identifier; UsageError for flags that do not fit them */
+/** @throws InputError when the first items hold no identifier; UsageError for options that do not fit them */
 async function open(
   file: InputFile,
   options: InputOptions,
@@ -68,8 +69,9 @@ async function open(
 ): Promise<OpenedInput> {
   const body = bodyOf(head.text);
   if (body && options.kind && body !== options.kind) {
-    throw new UsageError(`--kind ${options.kind}: ${options.path} holds {"${body}": […]}`, {
-      hint: 'leave --kind out',
+    throw new UsageError(`kind ${options.kind}: ${options.path} holds {"${body}": […]}`, {
+      hint: 'leave the kind out',
+      problem: { code: 'kind_mismatch', path: options.path, kind: options.kind, found: body },
     });
   }
   const kind = options.kind ?? body ?? undefined;

@@ -123,7 +123,7 @@ export function membersOf(cell: string): [key: string, json: string][] | string 
   try {
     value = JSON.parse(cell);
   } catch {
-    return 'metadata is not a JSON object; to keep the column as text, give it another key with --map';
+    return 'metadata is not a JSON object; to keep the column as text, map it to another key';
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return 'metadata is not a JSON object';

@@ -1,5 +1,6 @@
 /** What the fields of JSON items hold over the whole input. JSON values keep their types; this only reports them. */
 import type { ColumnPlan, ColumnType } from '../../model.js';
+import type { Warning } from '../../problems.js';
 import type { ColumnTotals } from '../format.js';
 import type { Evidence } from '../mapping/stats.js';
 import { checkRules, type Target } from '../mapping/targets.js';
@@ -139,9 +140,9 @@ export class JsonTotals implements ColumnTotals {
     );
   }
 
-  warnings(): string[] {
+  warnings(): Warning[] {
     return this.#fields.size < MAX_FIELDS
       ? []
-      : [`more than ${MAX_FIELDS} different fields; the plan shows the first`];
+      : [{ message: `more than ${MAX_FIELDS} different fields; the plan shows the first` }];
   }
 }

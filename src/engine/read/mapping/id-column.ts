@@ -12,10 +12,9 @@ export interface Identity {
 }
 
 /**
- * `--kind`; without it a `user_id` column means users, and otherwise `company_id` companies. `--id` and `--company-id`
- * name other columns.
- * @throws InputError when the columns tell no kind or hold no identifier; UsageError for a flag that names
- * a column which is not there
+ * The kind that was asked for; without one a `user_id` column means users, and otherwise `company_id` companies. `id`
+ * and `companyId` name other columns.
+ * @throws InputError when the columns tell no kind or hold no identifier; UsageError for a name that no column has
  */
 export function identify(
   columns: readonly string[],
@@ -32,21 +31,23 @@ export function identify(
   if (kind === undefined) {
     throw new InputError(`no column user_id or company_id among ${list(columns)}`, {
       file: path,
-      hint: `say what the rows are and name their identifier: --kind companies --id ${JSON.stringify(id ?? columns[0] ?? '')}`,
+      hint: 'say what the rows are, and name the column of their identifier',
+      problem: { code: 'kind_unknown', column: id ?? columns[0] ?? '' },
     });
   }
-  if (id !== undefined && !columns.includes(id)) throw unknownColumn('--id', id, columns, path);
+  if (id !== undefined && !columns.includes(id)) throw unknownColumn('id', id, columns, path);
   const idColumn = id ?? ID_FIELD[kind];
   if (!columns.includes(idColumn)) {
-    const like = nearest(idColumn, columns);
+    const column = nearest(idColumn, columns) ?? columns[0] ?? '';
     throw new InputError(`no column ${idColumn} among ${list(columns)}`, {
       file: path,
-      hint: `name the identifier's column, such as --id ${JSON.stringify(like ?? columns[0] ?? '')}`,
+      hint: `name the identifier's column, such as ${JSON.stringify(column)}`,
+      problem: { code: 'no_identifier', column },
     });
   }
   if (kind === 'companies') return { kind, idColumn, companyIdColumn: null };
   if (companyId !== undefined && !columns.includes(companyId)) {
-    throw unknownColumn('--company-id', companyId, columns, path);
+    throw unknownColumn('company_id', companyId, columns, path);
   }
   const company = companyId ?? 'company_id';
   const present = columns.includes(company) && company !== idColumn;

@@ -1,4 +1,4 @@
-/** A mapping file written from what was found: every column with its key, every type pinned (`inspect --write-mapping`). */
+/** A mapping file written from what was found: every column with its key, every type pinned. */
 
 import type { OpenedInput, Scan } from '../types.js';
 import type { MappingFile } from './mapping-file.js';

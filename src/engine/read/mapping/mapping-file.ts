@@ -13,28 +13,25 @@ const columnType = z.enum(WORDS.type);
 
 const mappingSchema = z.strictObject({
   $schema: text.describe('Address of this schema, for editors.').optional(),
-  kind: z.enum(WORDS.kind).describe('What the rows are, as --kind.').optional(),
-  id: name.describe("The identifier's column, as --id.").optional(),
-  company_id: name.describe("The column of a user's company, as --company-id.").optional(),
+  kind: z.enum(WORDS.kind).describe('What the rows are.').optional(),
+  id: name.describe("The identifier's column.").optional(),
+  company_id: name.describe("The column of a user's company.").optional(),
   map: z
     .record(text, name)
-    .describe('Column to metadata key, as --map. A column that is not named keeps its name.')
+    .describe('Column to metadata key. A column that is not named keeps its name.')
     .optional(),
-  include: z.array(name).describe('Only these columns become metadata, as --include.').optional(),
-  exclude: z.array(name).describe('Columns that are left out, as --exclude.').optional(),
+  include: z.array(name).describe('Only these columns become metadata.').optional(),
+  exclude: z.array(name).describe('Columns that are left out.').optional(),
   set: z
     .record(text, text)
-    .describe('Key and value for every item, as --set. A value is typed as a CSV cell is.')
+    .describe('Key and value for every item. A value is typed as a CSV cell is.')
     .optional(),
   type: z
     .record(z.string(), columnType)
-    .describe('Column to type, as --type. auto: decided over the whole column.')
+    .describe('Column to type. auto: decided over the whole column.')
     .optional(),
-  types: z
-    .enum(WORDS.types)
-    .describe('strings: columns without a type of their own are text, as --types.')
-    .optional(),
-  empty: z.enum(WORDS.empty).describe('What an empty cell becomes, as --empty. Default omit.').optional(),
+  types: z.enum(WORDS.types).describe('strings: columns without a type of their own are text.').optional(),
+  empty: z.enum(WORDS.empty).describe('What an empty cell becomes. Default omit.').optional(),
 });
 
 export type MappingFile = z.infer<typeof mappingSchema>;
@@ -42,7 +39,7 @@ export type MappingFile = z.infer<typeof mappingSchema>;
 /** JSON Schema of the file: `schemas/mapping.schema.json`. */
 export function mappingJsonSchema(): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(mappingSchema);
-  return { $schema, title: 'Mapping file of profiles import', ...schema };
+  return { $schema, title: 'Mapping file of an import', ...schema };
 }
 
 export interface Mapping {

@@ -7,8 +7,8 @@ export { type MappingRules, NO_RULES } from '../../options.js';
 export type SomeRules = { readonly [K in keyof MappingRules]?: MappingRules[K] | undefined };
 
 /**
- * One set of rules of two: a flag wins for its column or key; `--include` replaces the file's list,
- * `--exclude` adds to it.
+ * One set of rules of two: what was asked for wins over the file for its column or key; its `include` replaces the file's
+ * list, its `exclude` adds to it.
  */
 export function mergeRules(file: SomeRules, flags: SomeRules): MappingRules {
   return {

@@ -2,6 +2,7 @@
 import { UsageError } from '../../errors.js';
 import { type ColumnType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
+import type { ColumnRule } from '../../problems.js';
 import { jsonString } from '../json/text.js';
 import { list } from '../wording.js';
 import type { MappingRules } from './rules.js';
@@ -54,18 +55,24 @@ export function targeting(input: Mapped): (column: string) => Target {
       return { column, role: 'company', key: 'company_id', pinned: 'string', because: 'an identifier' };
     }
     if (column.startsWith(REJECTS_PREFIX)) return left('a column of a rejects file');
-    if (exclude.has(column)) return left('--exclude');
-    if (include.size > 0 && !include.has(column)) return left('not in --include');
+    if (exclude.has(column)) return left('excluded');
+    if (include.size > 0 && !include.has(column)) return left('not included');
     const key = keys.get(column);
     if (column === METADATA && key === undefined) {
       return { column, role: 'spread', key: METADATA, pinned: null, because: 'its members become metadata' };
     }
-    if (set.has(key ?? column)) return left(`--set ${key ?? column}`);
+    if (set.has(key ?? column)) return left('set for every item');
     const type = types.get(column);
     const pinned = type === undefined || type === 'auto' ? null : type;
-    if (pinned) return { column, role: 'metadata', key: key ?? column, pinned, because: '--type' };
+    if (pinned) return { column, role: 'metadata', key: key ?? column, pinned, because: 'pinned' };
     if (!rules.infer && type === undefined) {
-      return { column, role: 'metadata', key: key ?? column, pinned: 'string', because: '--types strings' };
+      return {
+        column,
+        role: 'metadata',
+        key: key ?? column,
+        pinned: 'string',
+        because: 'all columns are text',
+      };
     }
     return { column, role: 'metadata', key: key ?? column, pinned: null, because: null };
   };
@@ -84,40 +91,45 @@ export function checkRules(input: Mapped, columns: readonly string[]): void {
   const { rules } = input;
   const known = new Set(columns);
   const set = new Set(rules.set.map(([key]) => key));
-  const named: [flag: string, column: string][] = [
-    ...rules.map.map(([column]): [string, string] => ['--map', column]),
-    ...rules.include.map((column): [string, string] => ['--include', column]),
-    ...rules.exclude.map((column): [string, string] => ['--exclude', column]),
-    ...rules.types
-      .filter(([column]) => !set.has(column))
-      .map(([column]): [string, string] => ['--type', column]),
-  ];
-  for (const [flag, column] of named) {
-    if (!known.has(column)) throw unknownColumn(flag, column, columns, input.path);
-    if (column !== input.idColumn && column !== input.companyIdColumn) continue;
-    if (flag === '--include') continue;
-    const use = flag === '--type' ? 'an identifier is always text' : 'it is the identifier';
-    throw new UsageError(`${flag} ${column}: ${use}`, { hint: `leave ${flag} out, or name another --id` });
+  const named: Record<'map' | 'include' | 'exclude' | 'types', readonly string[]> = {
+    map: rules.map.map(([column]) => column),
+    include: rules.include,
+    exclude: rules.exclude,
+    types: rules.types.map(([column]) => column).filter((column) => !set.has(column)),
+  };
+  for (const rule of ['map', 'include', 'exclude', 'types'] as const) {
+    for (const column of named[rule]) {
+      if (!known.has(column)) throw unknownColumn(rule, column, columns, input.path);
+      if (column !== input.idColumn && column !== input.companyIdColumn) continue;
+      if (rule === 'include') continue;
+      const use = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
+      throw new UsageError(`${rule}: ${column}: ${use}`, {
+        hint: 'leave the rule out, or name another identifier',
+        problem: { code: 'rule_for_identifier', rule, column },
+      });
+    }
   }
   for (const [, key] of rules.map) {
     if (key === ID_FIELD[input.kind]) {
-      throw new UsageError(`--map: "${key}" is the identifier, not metadata`, {
-        hint: "name the identifier's column with --id",
+      throw new UsageError(`map: "${key}" is the identifier, not metadata`, {
+        hint: "name the identifier's column instead",
+        problem: { code: 'identifier_as_key', key },
       });
     }
   }
 }
 
-/** The error for a column that is not there: what the flag said, and what it may have meant. */
+/** The error for a column that is not there: what the rule said, and what it may have meant. */
 export function unknownColumn(
-  flag: string,
+  rule: ColumnRule,
   column: string,
   columns: readonly string[],
   path: string,
 ): UsageError {
   const like = nearest(column, columns);
-  return new UsageError(`${flag}: ${path} has no column "${column}"`, {
+  return new UsageError(`${rule}: ${path} has no column "${column}"`, {
     hint: like ? `did you mean "${like}"?` : `its columns are ${list(columns)}`,
+    problem: { code: 'unknown_column', path, rule, column },
   });
 }
 
@@ -129,7 +141,8 @@ function checkKeys(targets: readonly Target[]): void {
     const other = owner.get(key);
     if (other !== undefined) {
       throw new UsageError(`columns "${other}" and "${column}" would both be the key "${key}"`, {
-        hint: `--exclude one of them, or --map it to another key`,
+        hint: 'exclude one of them, or map it to another key',
+        problem: { code: 'same_key', key, columns: [other, column] },
       });
     }
     owner.set(key, column);
@@ -149,22 +162,23 @@ export function metadataTypes<T>(
   );
 }
 
-/** A single value, typed as a CSV cell is (`--set`), as JSON text. */
+/** A single value, typed as a CSV cell is, as JSON text. */
 export function jsonOfCell(text: string, infer = true): string {
   const stats = emptyStats();
   if (infer && text !== '') addCell(stats, text, 1);
   return decide(stats).type === 'string' ? jsonString(text) : text;
 }
 
-/** `--set`: metadata that every item gets, key and JSON text. @throws UsageError for a value that does not fit its `--type` */
+/** Metadata that every item gets, key and JSON text. @throws UsageError for a value that does not fit its type */
 export function constantsOf(rules: MappingRules): [key: string, json: string][] {
   const types = new Map(rules.types);
   return rules.set.map(([key, value]) => {
     const type = types.get(key) ?? (rules.infer ? 'auto' : 'string');
     if (type === 'auto') return [key, jsonOfCell(value)];
     if (!fits(value, type)) {
-      throw new UsageError(`--set ${key}: "${value}" is not of type ${type} (--type)`, {
-        hint: `change the value, or leave --type ${key}=${type} out`,
+      throw new UsageError(`${key}: the value "${value}" is not of type ${type}`, {
+        hint: 'change the value, or leave the type out',
+        problem: { code: 'constant_of_other_type', key, value, type },
       });
     }
     if (type === 'string') return [key, jsonString(value)];

@@ -3,13 +3,13 @@
  * parsers without another look.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { UsageError } from '../../errors.js';
+import { type ErrorDetails, UsageError } from '../../errors.js';
 
 /** Why text stops being text. `main` never sees it: the stage that counts lines turns it into an InputError. */
 export class BadTextError extends Error {
   constructor(
     readonly sentence: string,
-    readonly hint: string | undefined,
+    readonly advice: Pick<ErrorDetails, 'hint' | 'problem'>,
   ) {
     super(sentence);
   }
@@ -30,7 +30,8 @@ export function encodingLabel(label: string): string {
   try {
     return new TextDecoder(label).encoding;
   } catch {
-    throw new UsageError(`--encoding: "${label}" is not an encoding known here`, {
+    throw new UsageError(`encoding: "${label}" is not a known encoding`, {
+      problem: { code: 'unknown_encoding', label },
       hint: 'such as utf-8, utf-16le, windows-1252, latin1, shift_jis',
     });
   }
@@ -61,8 +62,11 @@ export async function* toUtf8(chunks: AsyncIterable<Buffer>, encoding: string): 
         ? `a NUL byte at offset ${offset}: this is not a text file`
         : `a NUL character: this is not ${encoding} text`,
       encoding === 'utf-8' && looksLikeUtf16(text)
-        ? 'it may be UTF-16 without a byte order mark: --encoding utf-16le'
-        : 'export it as CSV UTF-8 or JSON',
+        ? {
+            hint: 'it may be UTF-16 without a byte order mark',
+            problem: { code: 'wrong_encoding', likely: 'utf-16le' },
+          }
+        : { hint: 'export it as CSV UTF-8 or JSON' },
     );
   }
 }
@@ -119,6 +123,11 @@ function validPrefix(bytes: Buffer): number {
   return wholeCharacters(bytes, valid);
 }
 
+const wrongEncoding = (likely: string | null): BadTextError['advice'] => ({
+  hint: likely ? `it may be ${likely}` : 'name the encoding of the file, or export it as UTF-8',
+  problem: { code: 'wrong_encoding', likely },
+});
+
 /** Where windows-1252 would read, and the file is not UTF-8 for the better part, it is what was meant. */
 function invalidUtf8(offset: number, asciiBefore: boolean, around: Buffer): BadTextError {
   // Bytes that windows-1252 leaves undefined, or control characters, mean that it is something else.
@@ -126,10 +135,8 @@ function invalidUtf8(offset: number, asciiBefore: boolean, around: Buffer): BadT
   return new BadTextError(
     `the byte at offset ${offset} is not valid UTF-8`,
     !asciiBefore
-      ? 'the text is UTF-8 up to there, so it may be damaged or cut off: export it again'
-      : western
-        ? 'try --encoding windows-1252'
-        : 'name its encoding with --encoding, or export it as UTF-8',
+      ? { hint: 'the text is UTF-8 up to there, so it may be damaged or cut off: export it again' }
+      : wrongEncoding(western ? 'windows-1252' : null),
   );
 }
 
@@ -172,8 +179,5 @@ function decodedPrefix(chunk: Buffer, encoding: string): { valid: string; length
 }
 
 function invalidIn(encoding: string, offset: number): BadTextError {
-  return new BadTextError(
-    `the byte at offset ${offset} is not valid ${encoding}`,
-    'name its encoding with --encoding, or export it as UTF-8',
-  );
+  return new BadTextError(`the byte at offset ${offset} is not valid ${encoding}`, wrongEncoding(null));
 }

@@ -31,7 +31,7 @@ export interface Head {
 
 /**
  * @throws InputError for files that are missing, empty, no text, spreadsheets or archives; UsageError for
- * an unknown `--encoding`
+ * an unknown encoding
  */
 export async function readHead(
   file: SourceFile,
@@ -124,7 +124,7 @@ async function firstText(
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
     const line = lineEnds(Buffer.concat(parts)) + 1;
-    throw new InputError(error.sentence, { file: file.path, line, hint: error.hint });
+    throw new InputError(error.sentence, { file: file.path, line, ...error.advice });
   }
   return { text: Buffer.concat(parts), whole: true };
 }

@@ -1,6 +1,6 @@
 /** Bytes of a file: opened with errors that people understand, unpacked, and counted on the way. */
 import { createHash } from 'node:crypto';
-import { constants, type FileHandle, open, readdir } from 'node:fs/promises';
+import { constants, type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
@@ -63,11 +63,25 @@ export class Tally {
 }
 
 /** A plan holds for the file that was planned: what is written to it later has not been checked by anyone. */
-export const changedMeanwhile = (path: string): InputError =>
+const changedMeanwhile = (path: string): InputError =>
   new InputError('changed while it was being imported', {
     file: path,
     hint: 'import it again when nothing writes to it',
   });
+
+/**
+ * A plan holds for the file that was planned; one that is written to in the meantime would be sent half old, half new.
+ * @throws InputError
+ */
+export async function refuseChanged({
+  path,
+  location,
+  stamp,
+}: Required<Pick<SourceFile, 'path' | 'location' | 'stamp'>>): Promise<void> {
+  const now = await stat(location).catch(() => null);
+  if (now?.size === stamp.size && now.mtimeMs === stamp.mtimeMs) return;
+  throw changedMeanwhile(path);
+}
 
 /** Where there is such a flag: opening a pipe that nobody writes to would wait for a writer, deaf to signals. */
 const READ_AT_ONCE = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);

@@ -84,7 +84,7 @@ export async function* splitText(
     }
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
-    throw new InputError(error.sentence, { file: path, line: splitter.line, hint: error.hint });
+    throw new InputError(error.sentence, { file: path, line: splitter.line, ...error.advice });
   }
   const last = splitter.end();
   if (last) yield last;

@@ -19,7 +19,8 @@ export async function spoolStdin(
   if (stdin.isTTY) {
     throw new InputError('stdin is a terminal', {
       file: '-',
-      hint: 'pipe a file in: profiles import - < companies.csv',
+      hint: 'pipe a file in, or name one',
+      problem: { code: 'stdin_is_terminal' },
     });
   }
   const path = join(folder, 'stdin');
@@ -53,7 +54,8 @@ export async function spoolStdin(
 /** A disk that is full, or may not be written to: nothing of the input is wrong. */
 function notKept(path: string, error: unknown): StateError {
   return new StateError(`cannot keep stdin in ${path}: ${(error as Error).message}`, {
-    hint: 'make room, check the folder’s permissions, or choose another with --state-dir',
+    hint: 'free some disk space, and check the permissions of the folder',
+    problem: { code: 'state_folder' },
     cause: error,
   });
 }

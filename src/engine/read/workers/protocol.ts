@@ -1,5 +1,5 @@
 /** What the calling thread and a worker say to each other, and the work that either can do. */
-import { InputError } from '../../errors.js';
+import { type ErrorDetails, InputError } from '../../errors.js';
 import type { ItemBatch } from '../batch.js';
 import { readerOf } from '../formats.js';
 import type { HashOptions } from '../item-writer.js';
@@ -32,7 +32,7 @@ export type Order = { type: 'task'; spec: TaskSpec } | { type: 'batch'; batch: R
 export type Reply =
   | { type: 'result'; result: Result }
   /** The input's fault: a sentence for the user. */
-  | { type: 'input'; message: string; hint: string | undefined }
+  | { type: 'input'; message: string; advice: Pick<ErrorDetails, 'hint' | 'problem'> }
   /** Ours. */
   | { type: 'defect'; message: string; stack: string | undefined };
 
@@ -47,14 +47,17 @@ export function transferable(value: RecordBatch | Result): ArrayBuffer[] {
 }
 
 export function failed(error: unknown): Reply {
-  if (error instanceof InputError) return { type: 'input', message: error.message, hint: error.hint };
+  if (error instanceof InputError) {
+    const { message, hint, problem } = error;
+    return { type: 'input', message, advice: { hint, problem } };
+  }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   return { type: 'defect', message, stack };
 }
 
 /** The error that a worker met, as if it had been met here. */
 export function errorOf(reply: Exclude<Reply, { type: 'result' }>): Error {
-  if (reply.type === 'input') return new InputError(reply.message, { hint: reply.hint });
+  if (reply.type === 'input') return new InputError(reply.message, reply.advice);
   const error = new Error(reply.message);
   if (reply.stack !== undefined) error.stack = reply.stack;
   return error;

@@ -35,7 +35,7 @@ async function decode(
     for await (const part of toUtf8(chunked(bytes, sizes), encoding)) parts.push(Buffer.from(part));
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
-    return { text: Buffer.concat(parts).toString(), error: error.sentence, hint: error.hint };
+    return { text: Buffer.concat(parts).toString(), error: error.sentence, hint: error.advice.hint };
   }
   return { text: Buffer.concat(parts).toString(), error: null, hint: undefined };
 }
@@ -86,9 +86,9 @@ describe('UTF-8', () => {
   });
 
   it.each([
-    ['one western byte', Buffer.from('caf\xe9 au lait', 'latin1'), 'try --encoding windows-1252'],
-    ['a byte that windows-1252 lacks', Buffer.from('caf\x81', 'latin1'), /name its encoding/],
-    ['control characters', Buffer.from('caf\xe9\x01', 'latin1'), /name its encoding/],
+    ['one western byte', Buffer.from('caf\xe9 au lait', 'latin1'), 'it may be windows-1252'],
+    ['a byte that windows-1252 lacks', Buffer.from('caf\x81', 'latin1'), /name the encoding/],
+    ['control characters', Buffer.from('caf\xe9\x01', 'latin1'), /name the encoding/],
     ['UTF-8 letters before it', Buffer.from([0xc3, 0xa9, 0xff]), /UTF-8 up to there/],
     ['UTF-8 letters before it, text after it', Buffer.from([0xc3, 0xa9, 0xff, 0x41]), /UTF-8 up to there/],
     [
@@ -96,7 +96,7 @@ describe('UTF-8', () => {
       Buffer.concat([Buffer.from(`é${'a'.repeat(200)}`), Buffer.from([0xff, 0x41])]),
       /UTF-8 up to there/,
     ],
-  ])('%s: the mend fits', async (_, bytes, hint) => {
+  ])('%s: the hint fits', async (_, bytes, hint) => {
     expect((await decode(bytes, 'utf-8')).hint).toMatch(hint);
   });
 });
@@ -137,7 +137,7 @@ describe('NUL', () => {
       'utf-8',
       Buffer.from('a,b\n1,2', 'utf16le'),
       'a NUL byte at offset 1: this is not a text file',
-      /utf-16le/,
+      /UTF-16 without/,
     ],
     ['utf-16le', Buffer.from('ab\0', 'utf16le'), 'a NUL character: this is not utf-16le text', /export it/],
   ])('in %s is refused', async (encoding, bytes, error, hint) => {

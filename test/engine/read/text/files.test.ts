@@ -196,7 +196,7 @@ describe('large cells', () => {
       message: expect.stringMatching(
         /a\.csv:2: (?:a cell is longer than|the quote that opens .*within) 1 MiB$/,
       ),
-      hint: expect.stringContaining('--max-cell'),
+      problem: expect.objectContaining({ maxBytes: MAX_CELL_BYTES }),
     });
     const { items } = await readText('a.csv', csv(MAX_CELL_BYTES + 1), { maxCellBytes: MAX_CELL_BYTES + 1 });
     expect(items).toHaveLength(2);
@@ -246,7 +246,7 @@ describe('stdin', () => {
       name: 'StateError',
       exit: 1,
       message: expect.stringContaining(`cannot keep stdin in ${join(folder, 'stdin')}: E`),
-      hint: expect.stringMatching(/^make room, .*--state-dir$/),
+      problem: { code: 'state_folder' },
     });
   });
 
@@ -263,7 +263,7 @@ describe('stdin', () => {
     const stdin = Object.assign(Readable.from([]), { isTTY: true });
     await expect(spoolStdin(stdin, scratch())).rejects.toMatchObject({
       message: '-: stdin is a terminal',
-      hint: 'pipe a file in: profiles import - < companies.csv',
+      problem: { code: 'stdin_is_terminal' },
     });
   });
 

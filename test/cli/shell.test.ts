@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { shellWord } from '../../src/engine/shell.js';
+import { shellWord } from '../../src/cli/shell.js';
 
 test.each([
   ['companies.csv', 'companies.csv'],

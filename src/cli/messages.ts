@@ -1,0 +1,176 @@
+/**
+ * The words for the engine's problems: sentences, hints with the flags of this command line, and the
+ * next commands. The engine gives a code and data; a code that has no words here does not compile.
+ */
+import { formatDuration } from '../engine/duration.js';
+import type { ProfilesError } from '../engine/errors.js';
+import type { ImportEvent, Summary } from '../engine/model.js';
+import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
+import { shellWord } from './shell.js';
+
+export interface Words {
+  /** Replaces the engine's sentence, where it is about a flag that was given. */
+  message?: string;
+  /** Lines to read or to run; absent where the engine's own hint is enough. */
+  hint?: string;
+}
+
+/** A command of this program, ready to paste. */
+const command = (...words: readonly string[]): string => ['profiles', ...words.map(shellWord)].join(' ');
+
+/** The command that continues a run. */
+export const resumeCommand = (run: string): string => command('resume', run);
+
+const STATE_FOLDER =
+  'free some disk space and check the folder’s permissions, or choose another folder with --state-dir';
+const CHECK_SETTINGS = `${command('config', 'list')} shows each setting and where it comes from`;
+const RUNS = `${command('runs')} lists all runs`;
+const DOCTOR = `${command('doctor')} checks the rest`;
+
+/** The flag of each rule about columns. */
+const RULE_FLAGS: Record<ColumnRule, string> = {
+  map: '--map',
+  include: '--include',
+  exclude: '--exclude',
+  types: '--type',
+  id: '--id',
+  company_id: '--company-id',
+};
+
+const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
+  unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
+  wrong_encoding: ({ likely }) => ({
+    hint: likely
+      ? `try --encoding ${likely}`
+      : 'name the encoding of the file with --encoding, or export the file as UTF-8',
+  }),
+  bad_delimiter: ({ delimiter }) => ({
+    message: `--delimiter: ${JSON.stringify(delimiter)} is not one ASCII character`,
+  }),
+  wrong_format: ({ likely }) => ({
+    hint:
+      likely === null
+        ? 'name the format with --format'
+        : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
+  }),
+  item_too_long: () => ({
+    hint: 'it does not fit into a request; check the format, or set it with --format',
+  }),
+  cell_too_long: () => ({ hint: 'shorten it, or raise --max-cell' }),
+  quote_not_closed: () => ({
+    hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
+  }),
+  stdin_is_terminal: () => ({ hint: `pipe a file in: ${command('import', '-')} < companies.csv` }),
+
+  kind_mismatch: ({ path, kind, found }) => ({
+    message: `--kind ${kind}: ${path} contains {"${found}": […]}`,
+    hint: 'leave --kind out',
+  }),
+  kind_unknown: ({ column }) => ({
+    hint: `say what the rows are and name their identifier: --kind companies --id ${shellWord(column)}`,
+  }),
+  no_identifier: ({ column }) => ({
+    hint: `name the identifier's column, such as --id ${shellWord(column)}`,
+  }),
+  unknown_column: ({ path, rule, column }) => ({
+    message: `${RULE_FLAGS[rule]}: ${path} has no column "${column}"`,
+  }),
+  rule_for_identifier: ({ rule, column }) => ({
+    message: `${RULE_FLAGS[rule]} ${column}: ${rule === 'types' ? 'an identifier is always text' : 'it is the identifier'}`,
+    hint: `leave ${RULE_FLAGS[rule]} out, or name another --id`,
+  }),
+  identifier_as_key: ({ key }) => ({
+    message: `--map: "${key}" is the identifier, not metadata`,
+    hint: "name the identifier's column with --id",
+  }),
+  same_key: () => ({ hint: 'leave one of them out with --exclude, or give it another key with --map' }),
+  constant_of_other_type: ({ key, value, type }) => ({
+    message: `--set ${key}: "${value}" is not of type ${type} (--type)`,
+    hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
+  }),
+
+  digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
+  type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
+
+  state_folder: () => ({ hint: STATE_FOLDER }),
+  state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
+  state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),
+  lock_lost: () => ({
+    hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
+  }),
+  rejects_file: () => ({ hint: 'choose a writable file with --rejects <path>' }),
+
+  run_not_unfinished: () => ({ hint: RUNS }),
+  resumable: ({ run }) => ({ hint: `continue with: ${resumeCommand(run)}` }),
+  input_changed: ({ paths }) => ({
+    hint: `restore the old content, or import the file again: ${command('import', ...paths)}`,
+  }),
+  jobs_unfinished: ({ jobs }) => ({ hint: command('job', ...jobs, '--watch') }),
+
+  bad_job_id: () => ({ hint: `${command('jobs')} lists the known jobs` }),
+  http_host: ({ host }) => ({
+    hint: `use https://, or set PROFILES_ALLOW_HTTP=${host} if you trust that host and the network to it`,
+  }),
+  no_lookup_host: () => ({ hint: 'set lookup_base_url for this region, or add --lookup-base-url' }),
+  token_refused: () => ({
+    hint: `check the API key (PROFILES_TOKEN, --token-file or ${command('config', 'set', 'token')}) and that it belongs to this region`,
+  }),
+  wrong_address: () => ({
+    hint: `check the host and the path of the base URL; ${CHECK_SETTINGS}`,
+  }),
+  read_refused: () => ({
+    hint: `check the base URL and, for a job, its id (${command('config', 'list')}, ${command('jobs')})`,
+  }),
+  no_answer: () => ({ hint: `check the network, the base URL and the proxy settings; ${DOCTOR}` }),
+  no_answer_in_time: ({ timeoutMs }) => ({
+    hint: `check the network and the proxy settings, or allow more than ${formatDuration(timeoutMs)} with --timeout`,
+  }),
+  not_the_service: () => ({
+    hint: `sign in to the network if it asks you to, and check the proxy settings and the base URL; ${DOCTOR}`,
+  }),
+  busy_too_long: () => ({ hint: 'wait longer with --busy-timeout 2h, or resume later' }),
+  retry_after_too_long: ({ waitMs }) => ({
+    hint: `resume then, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
+  }),
+  request_refused: () => ({
+    hint: 'fix the rows and import the file again; if the problem was fixed at the service, resume to send the same rows again; to continue without them, use --continue-on-error',
+  }),
+};
+
+/** What is said about a problem. */
+export function wordsOf(problem: Problem): Words {
+  return (WORDS[problem.code] as (problem: Problem) => Words)(problem);
+}
+
+/** An error as a person reads it. */
+export function errorWords(error: ProfilesError): { message: string; hint: string | undefined } {
+  const words: Words = error.problem ? wordsOf(error.problem) : {};
+  return { message: words.message ?? error.message, hint: words.hint ?? error.hint };
+}
+
+/** A warning as a person reads it, in one line. */
+export function warningText({ message, problem }: Warning): string {
+  const { hint } = problem ? wordsOf(problem) : {};
+  return hint === undefined ? message : `${message}; ${hint}`;
+}
+
+/** A result document as the command prints it: what to continue with is a command line. */
+export function summaryWords<T extends Pick<Summary, 'run' | 'resume'>>(summary: T): T {
+  const { run, resume } = summary;
+  return { ...summary, resume: run === null || resume === null ? null : resumeCommand(run) };
+}
+
+/** Events of one import as the command reports them: the words of this page in place of codes. */
+export function eventWords(): (event: ImportEvent) => ImportEvent {
+  const warnings: string[] = [];
+  return (event) => {
+    if (event.type === 'warning') {
+      const message = warningText(event);
+      warnings.push(message);
+      return { type: 'warning', message };
+    }
+    return event.type === 'summary'
+      ? { ...event, summary: { ...summaryWords(event.summary), warnings } }
+      : event;
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * What is known of a failure or a warning, for those who want to give advice about it: data, no sentences. A program
+ * that wraps the engine names its own options and commands (the command line does so in `cli/messages.ts`).
+ */
+
+/** A rule about columns, by its name in a mapping file. */
+export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'company_id';
+
+export type Problem =
+  // How an input is read
+  | { code: 'unknown_encoding'; label: string }
+  /** Bytes that are not text of the encoding. `likely` is what it may be in truth, where that can be told. */
+  | { code: 'wrong_encoding'; likely: string | null }
+  | { code: 'bad_delimiter'; delimiter: string }
+  | { code: 'wrong_format'; likely: string | null }
+  | { code: 'item_too_long'; maxBytes: number }
+  | { code: 'cell_too_long'; maxBytes: number }
+  | { code: 'quote_not_closed'; maxBytes: number }
+  | { code: 'stdin_is_terminal' }
+  // What its columns mean
+  | { code: 'kind_mismatch'; path: string; kind: string; found: string }
+  /** `column` is the likeliest identifier. */
+  | { code: 'kind_unknown'; column: string }
+  | { code: 'no_identifier'; column: string }
+  | { code: 'unknown_column'; path: string; rule: ColumnRule; column: string }
+  | { code: 'rule_for_identifier'; rule: ColumnRule; column: string }
+  | { code: 'identifier_as_key'; key: string }
+  | { code: 'same_key'; key: string; columns: [string, string] }
+  | { code: 'constant_of_other_type'; key: string; value: string; type: string }
+  // Warnings
+  | { code: 'digits_lost'; column: string }
+  /** `column` is where the values come from; `before` is the type of the last import. */
+  | { code: 'type_changed'; column: string; before: string }
+  // Files that the engine writes
+  | { code: 'state_folder' }
+  | { code: 'state_folder_shared'; folder: string }
+  | { code: 'state_newer' }
+  | { code: 'lock_lost' }
+  | { code: 'rejects_file' }
+  // Runs
+  | { code: 'run_not_unfinished' }
+  /** A run that can be continued, with its own settings. */
+  | { code: 'resumable'; run: string }
+  | { code: 'input_changed'; paths: string[] }
+  | { code: 'jobs_unfinished'; jobs: string[] }
+  // The service
+  | { code: 'bad_job_id' }
+  | { code: 'http_host'; host: string }
+  | { code: 'no_lookup_host' }
+  | { code: 'token_refused' }
+  | { code: 'wrong_address' }
+  /** A request that only reads was refused. */
+  | { code: 'read_refused' }
+  | { code: 'no_answer' }
+  | { code: 'no_answer_in_time'; timeoutMs: number }
+  | { code: 'not_the_service' }
+  | { code: 'busy_too_long'; timeoutMs: number }
+  | { code: 'retry_after_too_long'; waitMs: number }
+  /** The service refused a request for its rows. */
+  | { code: 'request_refused' };
+
+/** The data of one kind of problem. */
+export type ProblemOf<C extends Problem['code']> = Extract<Problem, { code: C }>;
+
+/** Something odd that stops nothing. */
+export interface Warning {
+  message: string;
+  problem?: Problem;
+}

@@ -1,0 +1,35 @@
+/** What an import is given, and what comes of it. */
+import type { Readable } from 'node:stream';
+import type { Clock } from '../clock.js';
+import type { ExitCode } from '../errors.js';
+import type { Summary } from '../model.js';
+import type { ServiceClient } from '../service/client.js';
+import type { Scope, State } from '../state/state.js';
+
+export interface ImportDeps {
+  state: State;
+  /** Null where there is no token yet: enough for a dry run, which then knows nothing of past imports. */
+  scope: Scope | null;
+  /** Asked for as planning begins, where something may be sent; it connects when it sends. */
+  client(): Promise<ServiceClient>;
+  /** As reports name it. */
+  service: { account: string | null; region: string; base_url: string };
+  clock: Clock;
+  random: () => number;
+  cwd: string;
+  platform: NodeJS.Platform;
+  stdin: Readable;
+  /** Worker threads for parsing; 0 parses in this thread. */
+  threads: number;
+  /** First Ctrl-C: intake and waiting end. Its reason names the signal, or is the error that ends the import. */
+  stop: AbortSignal;
+  /** Second Ctrl-C: requests in flight end. */
+  abort: AbortSignal;
+}
+
+/** How it ended: `failure` is the error that ended it early, or null. */
+export interface ImportResult {
+  summary: Summary;
+  exit: ExitCode;
+  failure: unknown;
+}

@@ -1,0 +1,127 @@
+/** What can be asked of the state. */
+import type { FingerprintIndex, Prints } from '../fingerprint-index.js';
+import type { Kind, Summary } from '../model.js';
+import type { Job } from '../service/contract.js';
+import type { StateProblem } from './check.js';
+import type { LaterSends, OpenJobs } from './open-jobs.js';
+import type { StateOverview } from './overview.js';
+import type { RequestRecord } from './requests.js';
+import type { StoredRun } from './runs.js';
+import type { StateAge } from './sends.js';
+import type { HeldLock, KnownJob, KnownRun, Scope, ServiceInUse } from './types.js';
+
+export interface State {
+  readonly folder: string;
+  /** Key of every hash that is stored here: 32 random bytes, made with the database. */
+  readonly secret: Buffer;
+  /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
+  scope(service: ServiceInUse): Scope;
+  /** Null when another import of this account and kind runs on this machine. */
+  takeLock(scope: Scope, kind: Kind, holder?: string): (() => void) | null;
+  /** What the holder of that lock says of itself. */
+  lockHolder(scope: Scope, kind: Kind): string | null;
+
+  /** Newest first. */
+  knownRuns(): StoredRun[];
+  startRun(run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>): void;
+  reopenRun(run: string): void;
+  endRun(
+    run: string,
+    end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
+  ): void;
+  /** Whoever holds the lock of an account and kind knows that no run of theirs is running: those that say so died. */
+  stopDead(scope: Scope, kind: Kind): void;
+  setRejectsFile(run: string, input: number, file: string): void;
+  /** Forgets a run, its requests and its spooled input; its jobs stay known, and the ids of those that are unfinished. */
+  forgetRun(run: string): void;
+  /** Where a run's spooled input and private settings lie while it is unfinished. */
+  spoolFolder(run: string): string;
+  removeSpool(run: string): void;
+
+  requests(run: string): RequestRecord[];
+  /**
+   * Commits a request as it stands, and resolves when that is on disk. `prints` comes with the first commit
+   * of a session, the intent: it clears the fingerprints of the request's ids. An acknowledgement's job
+   * becomes known with it. What is recorded in one turn of the event loop reaches the disk together, and before
+   * what is recorded later; after one failure all that follows fails too. Ids that another open send holds are not
+   * remembered; `shared` names those that stand more than once in the input.
+   * @throws StateError also when the database or a lock in use was removed or replaced, for a request that is to go out
+   */
+  record(
+    run: string,
+    scope: Scope,
+    kind: Kind,
+    request: RequestRecord,
+    prints: Prints | null,
+    shared?: ReadonlySet<bigint>,
+  ): Promise<void>;
+  /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
+  written(): Promise<void>;
+  /** Ids of a recorded request, as hashed for its fingerprints. */
+  idsOf(run: string, seq: number): BigUint64Array;
+  /** The number of its last sending; 0 where none is known. */
+  lastSend(run: string, seq: number): number;
+  /** Ids that others have sent whose data is newer than the run's. */
+  sentLater(run: string, scope: Scope, kind: Kind): LaterSends;
+  /**
+   * Unfinished jobs of other runs, or without a run all of them: those of `last`, where others have sent nothing since.
+   * `newest` is the number of the last send.
+   */
+  openJobs(
+    scope: Scope,
+    kind: Kind,
+    run: string | null,
+    last?: { jobs: OpenJobs; newest: number },
+  ): { jobs: OpenJobs; newest: number };
+
+  /** Newest first. */
+  knownJobs(): KnownJob[];
+  /**
+   * A profile goes out by itself, as one without fingerprints. What becomes of it is in doubt until it is said.
+   * @returns its number
+   */
+  startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): number;
+  /** It was carried out, or did not arrive; or, with `doubt`, nobody knows. */
+  endProfile(send: number, doubt: boolean): void;
+  /** A job submitted outside an import (`identify user`), maybe of such a profile. */
+  addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number; send?: number; doubt?: boolean }): void;
+  /** Records what a job looked like; one that is seen completed sets its request's fingerprints. Unknown jobs are ignored. */
+  sawJob(scope: Scope, job: Job): void;
+  /** The service no longer knows it: its request is settled, and what it did is in doubt. */
+  lostJob(scope: Scope, job_id: string): void;
+  /** Rows a second of this scope's past jobs of the kind, or null. */
+  pace(scope: Scope, kind: Kind): number | null;
+
+  /**
+   * What was completed last of each id (contract §3 "Only what changed"), as it stands now.
+   * @param since ISO 8601: what was completed earlier, or nobody knows when, counts as unknown
+   */
+  fingerprints(scope: Scope, kind: Kind, since?: string | null): FingerprintIndex;
+  /** A number that is another one once ids of the kind were sent since. */
+  newestFingerprints(scope: Scope, kind: Kind): number;
+  /** Clears those of the whole kind. */
+  clearFingerprints(scope: Scope, kind: Kind): void;
+  compactFingerprints(scope: Scope, kind: Kind): void;
+
+  /** Types of the last import's columns, by key, for the warning when one changes. */
+  columnTypes(scope: Scope, kind: Kind): Map<string, string>;
+  setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): void;
+
+  /** What it holds, and how old that is. Reads all fingerprints. */
+  overview(): StateOverview;
+  /** How old the fingerprints are, without reading them. */
+  age(): StateAge;
+  /** Locks that another process holds now. */
+  locks(): HeldLock[];
+  /** What is wrong with it: in the database, and between its records. None where all is well. */
+  problems(): StateProblem[];
+  /**
+   * Writes a copy as it stands at one moment, to a new file of mode 0600. Others may write to the state in the meantime.
+   * @param file absolute
+   * @returns its bytes
+   * @throws UsageError where there is a file of that name; StateError where it cannot be written
+   */
+  backup(file: string): number;
+
+  close(): void;
+}

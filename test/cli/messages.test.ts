@@ -1,0 +1,167 @@
+/** What a person reads about each problem: one row for each code, so a new code needs a sentence here too. */
+import { expect, test } from 'vitest';
+import { errorWords, eventWords, summaryWords, warningText, wordsOf } from '../../src/cli/messages.js';
+import { InputError, UsageError } from '../../src/engine/errors.js';
+import type { ImportEvent, Summary } from '../../src/engine/model.js';
+import type { Problem, ProblemOf } from '../../src/engine/problems.js';
+
+const CASES: {
+  [C in Problem['code']]: [data: Omit<ProblemOf<C>, 'code'>, hint: string | undefined, message?: string];
+} = {
+  unknown_encoding: [{ label: 'cp99' }, undefined, '--encoding: "cp99" is not a known encoding'],
+  wrong_encoding: [{ likely: 'windows-1252' }, 'try --encoding windows-1252'],
+  bad_delimiter: [{ delimiter: '||' }, undefined, '--delimiter: "||" is not one ASCII character'],
+  wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
+  item_too_long: [
+    { maxBytes: 9 },
+    'it does not fit into a request; check the format, or set it with --format',
+  ],
+  cell_too_long: [{ maxBytes: 9 }, 'shorten it, or raise --max-cell'],
+  quote_not_closed: [
+    { maxBytes: 9 },
+    'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
+  ],
+  stdin_is_terminal: [{}, 'pipe a file in: profiles import - < companies.csv'],
+  kind_mismatch: [
+    { path: 'b.json', kind: 'users', found: 'companies' },
+    'leave --kind out',
+    '--kind users: b.json contains {"companies": […]}',
+  ],
+  kind_unknown: [
+    { column: 'Company Number' },
+    "say what the rows are and name their identifier: --kind companies --id 'Company Number'",
+  ],
+  no_identifier: [{ column: 'Symbol' }, "name the identifier's column, such as --id Symbol"],
+  unknown_column: [
+    { path: 'a.csv', rule: 'types', column: 'sets' },
+    undefined,
+    '--type: a.csv has no column "sets"',
+  ],
+  rule_for_identifier: [
+    { rule: 'exclude', column: 'company_id' },
+    'leave --exclude out, or name another --id',
+    '--exclude company_id: it is the identifier',
+  ],
+  identifier_as_key: [
+    { key: 'company_id' },
+    "name the identifier's column with --id",
+    '--map: "company_id" is the identifier, not metadata',
+  ],
+  same_key: [
+    { key: 'name', columns: ['name', 'city'] },
+    'leave one of them out with --exclude, or give it another key with --map',
+  ],
+  constant_of_other_type: [
+    { key: 'n', value: 'x', type: 'integer' },
+    'change the value, or leave out --type n=integer',
+    '--set n: "x" is not of type integer (--type)',
+  ],
+  digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
+  type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
+  state_folder: [
+    {},
+    'free some disk space and check the folder’s permissions, or choose another folder with --state-dir',
+  ],
+  state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
+  state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
+  lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
+  rejects_file: [{}, 'choose a writable file with --rejects <path>'],
+  run_not_unfinished: [{}, 'profiles runs lists all runs'],
+  resumable: [{ run: 'run-1' }, 'continue with: profiles resume run-1'],
+  input_changed: [
+    { paths: ['my file.csv'] },
+    "restore the old content, or import the file again: profiles import 'my file.csv'",
+  ],
+  jobs_unfinished: [{ jobs: ['a', 'b c'] }, "profiles job a 'b c' --watch"],
+  bad_job_id: [{}, 'profiles jobs lists the known jobs'],
+  http_host: [
+    { host: 'h.example' },
+    'use https://, or set PROFILES_ALLOW_HTTP=h.example if you trust that host and the network to it',
+  ],
+  no_lookup_host: [{}, 'set lookup_base_url for this region, or add --lookup-base-url'],
+  token_refused: [
+    {},
+    'check the API key (PROFILES_TOKEN, --token-file or profiles config set token) and that it belongs to this region',
+  ],
+  wrong_address: [
+    {},
+    'check the host and the path of the base URL; profiles config list shows each setting and where it comes from',
+  ],
+  read_refused: [{}, 'check the base URL and, for a job, its id (profiles config list, profiles jobs)'],
+  no_answer: [{}, 'check the network, the base URL and the proxy settings; profiles doctor checks the rest'],
+  no_answer_in_time: [
+    { timeoutMs: 120_000 },
+    'check the network and the proxy settings, or allow more than 2m 00s with --timeout',
+  ],
+  not_the_service: [
+    {},
+    'sign in to the network if it asks you to, and check the proxy settings and the base URL; profiles doctor checks the rest',
+  ],
+  busy_too_long: [{ timeoutMs: 60_000 }, 'wait longer with --busy-timeout 2h, or resume later'],
+  retry_after_too_long: [{ waitMs: 601_000 }, 'resume then, or allow it with --max-retry-after 11m'],
+  request_refused: [
+    {},
+    'fix the rows and import the file again; if the problem was fixed at the service, resume to send the same rows again; to continue without them, use --continue-on-error',
+  ],
+};
+
+test.each(Object.entries(CASES))('%s', (code, [data, hint, message]) => {
+  expect(wordsOf({ code, ...data } as Problem)).toEqual({
+    ...(hint !== undefined && { hint }),
+    ...(message !== undefined && { message }),
+  });
+});
+
+test('where nothing can be told, the encoding and the format are to be named', () => {
+  expect(wordsOf({ code: 'wrong_encoding', likely: null }).hint).toContain('with --encoding');
+  expect(wordsOf({ code: 'wrong_format', likely: null }).hint).toBe('name the format with --format');
+  expect(wordsOf({ code: 'rule_for_identifier', rule: 'types', column: 'id' }).message).toBe(
+    '--type id: an identifier is always text',
+  );
+});
+
+test('an error keeps its own words where this page has no others', () => {
+  const plain = new InputError('is empty', { file: 'a.csv', hint: 'export it again' });
+  expect(errorWords(plain)).toEqual({ message: 'a.csv: is empty', hint: 'export it again' });
+  const unknown = new UsageError('encoding: "cp99" is not a known encoding', {
+    hint: 'such as utf-8',
+    problem: { code: 'unknown_encoding', label: 'cp99' },
+  });
+  expect(errorWords(unknown)).toEqual({
+    message: '--encoding: "cp99" is not a known encoding',
+    hint: 'such as utf-8',
+  });
+});
+
+test('a warning is one line, with its hint where it has one', () => {
+  expect(warningText({ message: 'no rows' })).toBe('no rows');
+  expect(warningText({ message: 'n: 1.90', problem: { code: 'digits_lost', column: 'n' } })).toBe(
+    'n: 1.90; --type n=string keeps them',
+  );
+});
+
+test('what to continue with is a command line, also for a run that kept one of its own', () => {
+  expect(summaryWords({ run: 'run-1', resume: 'run-1' }).resume).toBe('profiles resume run-1');
+  expect(summaryWords({ run: 'run-1', resume: 'profiles resume run-1' }).resume).toBe(
+    'profiles resume run-1',
+  );
+  expect(summaryWords({ run: 'run-1', resume: null }).resume).toBeNull();
+});
+
+test('events carry the words, and the summary those of all warnings; nothing else of them changes', () => {
+  const say = eventWords();
+  const warning: ImportEvent = {
+    type: 'warning',
+    message: '"zip" is integer now',
+    problem: { code: 'type_changed', column: 'zip', before: 'string' },
+  };
+  const words = '"zip" is integer now; --type zip=string pins it';
+  expect(say(warning)).toEqual({ type: 'warning', message: words });
+  const notice: ImportEvent = { type: 'notice', message: 'continues run run-1' };
+  expect(say(notice)).toBe(notice);
+  const summary = { run: 'run-1', resume: 'run-1', warnings: [warning.message] } as Summary;
+  expect(say({ type: 'summary', summary })).toEqual({
+    type: 'summary',
+    summary: { run: 'run-1', resume: 'profiles resume run-1', warnings: [words] },
+  });
+});
