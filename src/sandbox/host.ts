@@ -11,6 +11,6 @@ export function answersTo(header: string | undefined, address: string): boolean 
   return header === undefined || LOOPBACK.test(header) || !isLoopbackAddress(address);
 }
 
-export function isLoopbackAddress(address: string): boolean {
+function isLoopbackAddress(address: string): boolean {
   return LOOPBACK.test(address.includes(':') ? `[${address}]` : address);
 }

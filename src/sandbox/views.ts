@@ -19,7 +19,7 @@ const MOST_CHANGES = 200;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-export function shown(json: string, most: number): Shown {
+function shown(json: string, most: number): Shown {
   const text = plain(json);
   return { type: typeOf(json), text: cut(text, most), characters: text.length };
 }

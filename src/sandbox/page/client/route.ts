@@ -12,7 +12,7 @@ export type Route =
   | { view: 'settings' }
   | { view: 'nowhere' };
 
-export const DEFAULT_SORT = '-updated';
+const DEFAULT_SORT = '-updated';
 
 export function profiles(kind: Kind, region: Region = 'default'): Route {
   return { view: 'profiles', kind, region, search: '', sort: DEFAULT_SORT, page: 1 };

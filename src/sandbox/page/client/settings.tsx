@@ -143,7 +143,7 @@ const FIELDS: readonly {
   { key: 'fail_jobs', name: 'Jobs that fail', unit: '%', of: 100 },
   { key: 'max_items', name: 'Items of a request', unit: 'at most; beyond, 413', empty: 'any number' },
   { key: 'max_bytes', name: 'Bytes of a request', unit: 'at most; beyond, 413' },
-  { key: 'rate_limit', name: 'Requests', unit: 'a second at most; beyond, 429', empty: 'any number' },
+  { key: 'rate_limit', name: 'Request rate', unit: 'a second; beyond, 429', empty: 'any number' },
 ];
 
 function Limits() {
