@@ -58,7 +58,7 @@ withNginx(() => {
       http: `limit_req_zone $binary_remote_addr zone=all:1m rate=${rate}; limit_req_status 429;`,
       location: 'limit_req zone=all;',
     });
-    const said = new RegExp(`retry: request \\d again in \\d+ms: 429 Too Many Requests ${page()}$`, 'm');
+    const said = new RegExp(`retry: request \\d in \\d+ms: 429 Too Many Requests ${page()}$`, 'm');
 
     test('is waited for; everything arrives once', async () => {
       const service = await startService();
