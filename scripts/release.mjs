@@ -26,7 +26,7 @@ try {
   npm('pack');
 
   const file = `${name}-${version}.tgz`;
-  // What is in the file counts: neither can be mended after it is packed.
+  // What is in the file counts: neither can be fixed after it is packed.
   const missing = [
     held && 'remove "private" from package.json',
     !repository && 'name the repository in package.json: provenance is held against it',

@@ -143,7 +143,7 @@ function commandWord(argv: readonly string[], { options }: Command): string | un
   return undefined;
 }
 
-/** Prints an error and returns its exit code. */
+/** FingerprintColumns an error and returns its exit code. */
 async function report(error: unknown, world: World, flags: GlobalFlags): Promise<ExitCode> {
   const { CommanderError } = await import('commander');
   if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version

@@ -1,7 +1,7 @@
 /** Fingerprints in memory: what each id had when the service last completed it. */
 
 /** Rows in request order, each by three keyed 64-bit hashes, little-endian, as they are stored. */
-export interface Prints {
+export interface FingerprintColumns {
   ids: BigUint64Array;
   /** Of the item that was sent. */
   contents: BigUint64Array;
@@ -53,7 +53,7 @@ export class FingerprintIndex {
   }
 
   /** Whether this id's last completed content is this one. `at` counts rows of the arrays given. */
-  matches(prints: Pick<Prints, 'ids' | 'contents'>, at: number): boolean {
+  matches(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): boolean {
     const { byId, ids, contents } = this.#tables;
     const asked = this.#asked(prints);
     const row = byId[placeOf(byId, ids, asked.ids[2 * at]!, asked.ids[2 * at + 1]!)]!;
@@ -81,7 +81,7 @@ export class FingerprintIndex {
   }
 
   /** Sets every id of the batch to its content, or clears it, as it also does where the content is 0. */
-  apply(prints: Prints, set: boolean): void {
+  apply(prints: FingerprintColumns, set: boolean): void {
     if (set) this.#append(prints);
     const { byId, byRecord, ids, contents, records } = this.#tables;
     const asked = wordsOf(prints.ids);
@@ -110,7 +110,7 @@ export class FingerprintIndex {
   }
 
   /** Takes the rows in, not yet to be found. */
-  #append(prints: Prints): void {
+  #append(prints: FingerprintColumns): void {
     const at = 2 * this.#rows;
     this.#rows += prints.ids.length;
     if (2 * this.#rows > this.#tables.ids.length) this.#grow(at);
@@ -138,7 +138,7 @@ export class FingerprintIndex {
   }
 
   /** One row after the other is asked for of the same arrays. */
-  #asked(prints: Pick<Prints, 'ids' | 'contents'>): { ids: Uint32Array; contents: Uint32Array } {
+  #asked(prints: Pick<FingerprintColumns, 'ids' | 'contents'>): { ids: Uint32Array; contents: Uint32Array } {
     if (prints !== this.#last?.prints) {
       this.#last = { prints, ids: wordsOf(prints.ids), contents: wordsOf(prints.contents) };
     }

@@ -84,20 +84,21 @@ export async function identify(
     stop: options.stop,
     abort,
   });
-  const isKnown = record.twice === null;
+  const isKnown = record.possibleDuplicate === null;
   if (record.state === 'withdrawn' && isKnown) state.endProfile(send, false);
   if (outcome.type === 'stopped') {
     const arrived = record.state === 'withdrawn' ? 'nothing was sent' : 'it may have been sent';
     throw InterruptedError.of(options.stop, { hint: arrived });
   }
   if (outcome.type !== 'acknowledged') throw outcome.error;
-  if (record.twice !== null) warnings.push(`${id} may have been sent twice: ${record.twice}`);
+  if (record.possibleDuplicate !== null)
+    warnings.push(`${id} may have been sent twice: ${record.possibleDuplicate}`);
   const result: Identified = {
     id_field: ID_FIELD[kind],
     id,
     status: 'accepted',
     job: null,
-    maybe_sent_twice: record.twice,
+    maybe_sent_twice: record.possibleDuplicate,
     warnings,
   };
   if (kind === 'companies') {
@@ -110,11 +111,11 @@ export async function identify(
   }
   state.addJob(scope, outcome.job, { kind, rows: 1, send, doubt: !isKnown });
   result.job = outcome.job;
-  if (isFinal(outcome.job.status)) state.sawJob(scope, outcome.job);
+  if (isFinal(outcome.job.status)) state.updateJob(scope, outcome.job);
   else if (options.wait) {
     for await (const seen of watchJobs(client, [outcome.job], { clock, signal: options.stop, deadlineMs })) {
       if (seen.missing) break;
-      state.sawJob(scope, { ...seen.job, job_id: seen.job_id });
+      state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
       result.job = seen.job;
     }
   }

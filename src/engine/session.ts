@@ -28,9 +28,9 @@ import {
   isWithinBound,
   leftOutRows,
   leftOutWarnings,
-  summarise,
+  summarize,
 } from './run/summary.js';
-import { type CutDeps, chunksOfKind, tally } from './send/cutting.js';
+import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
 import type { StoredRun } from './state/runs.js';
@@ -82,8 +82,8 @@ export class Session {
     else if (options.resume && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
     const cut = this.#cutDeps(scanned);
-    const tallied = await tally(scanned, cut, options.dryRun);
-    const plan = await this.#plan(scanned, tallied);
+    const requestTotals = await countRequests(scanned, cut, options.dryRun);
+    const plan = await this.#plan(scanned, requestTotals);
     yield { type: 'plan', plan };
 
     const planned = plannedRows(scanned);
@@ -91,7 +91,7 @@ export class Session {
     if (options.dryRun) {
       return yield* this.#conclude(
         scanned,
-        { ...base, mode: 'planned', rows: countPlanned(planned, tallied) },
+        { ...base, mode: 'planned', rows: countPlanned(planned, requestTotals) },
         plan,
       );
     }
@@ -142,9 +142,11 @@ export class Session {
     return scanned;
   }
 
-  async #plan(scanned: Scanned, tallied: RequestTotals): Promise<Plan> {
+  async #plan(scanned: Scanned, requestTotals: RequestTotals): Promise<Plan> {
     const { deps, options } = this;
-    const plan = planOf(scanned, tallied, (kind) => (deps.scope ? deps.state.pace(deps.scope, kind) : null));
+    const plan = planOf(scanned, requestTotals, (kind) =>
+      deps.scope ? deps.state.throughput(deps.scope, kind) : null,
+    );
     if (!options.checkProperties) return plan;
     const { records } = await (await deps.client()).lookup('user_properties', deps.stop);
     const columns = scansOf(scanned, 'users').flatMap((scan) => scan.columns);
@@ -264,7 +266,7 @@ export class Session {
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);
     for (const message of leftOutWarnings(ending.records, paths)) yield this.#warn({ message });
-    const summary = summarise(ending, {
+    const summary = summarize(ending, {
       run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),
       service: deps.service,

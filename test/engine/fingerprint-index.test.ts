@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FingerprintIndex, type Prints } from '../../src/engine/fingerprint-index.js';
+import { type FingerprintColumns, FingerprintIndex } from '../../src/engine/fingerprint-index.js';
 import { contentsOf, heldBy, printsOf } from './state/support/state.js';
 
 describe('FingerprintIndex', () => {
@@ -25,7 +25,10 @@ describe('FingerprintIndex', () => {
 
   test('a record that is not known is none of those that were cleared', () => {
     const index = new FingerprintIndex(100);
-    const of = (record: bigint): Prints => ({ ...printsOf([5, 6]), records: BigUint64Array.of(record) });
+    const of = (record: bigint): FingerprintColumns => ({
+      ...printsOf([5, 6]),
+      records: BigUint64Array.of(record),
+    });
     for (const record of [1_024n, 77n, 2_048n]) index.apply(of(record), true);
     expect([...index.idsOf(BigUint64Array.of(0n, 1_024n, 77n, 2_048n))]).toEqual([0n, 0n, 0n, 5n]);
     index.apply(printsOf(...Array.from({ length: 5_000 }, (_, i) => [i + 10, 1] as const)), true); // it grows
@@ -129,11 +132,11 @@ describe('FingerprintIndex', () => {
 
 type Row = [id: bigint, content: bigint, record: bigint];
 
-const pack = (rows: readonly Row[]): Prints => ({
+const pack = (rows: readonly Row[]): FingerprintColumns => ({
   ids: BigUint64Array.from(rows, ([id]) => id),
   contents: BigUint64Array.from(rows, ([, content]) => content),
   records: BigUint64Array.from(rows, ([, , record]) => record),
 });
 
-const unpack = ({ ids, contents, records }: Prints): [bigint, [bigint, bigint]][] =>
+const unpack = ({ ids, contents, records }: FingerprintColumns): [bigint, [bigint, bigint]][] =>
   [...ids].map((id, at) => [id, [contents[at]!, records[at]!]]);

@@ -113,8 +113,8 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
       if (ended.signal !== 'SIGKILL') {
         expect(ended, ended.stderr).toMatchObject({ code: 0 });
         if (argv === begin) {
-          const pace = (performance.now() - began) / (start + sending);
-          [start, sending] = [start * pace, sending * pace];
+          const throughput = (performance.now() - began) / (start + sending);
+          [start, sending] = [start * throughput, sending * throughput];
         }
         break;
       }

@@ -144,7 +144,14 @@ function failing(state: State, after: number): State {
   let commits = 0;
   const full = (): boolean => commits++ >= after;
   const error = new StateError('database or disk is full');
-  const guarded = new Set(['startRun', 'reopenRun', 'endRun', 'sawJob', 'setColumnTypes', 'setRejectsFile']);
+  const guarded = new Set([
+    'startRun',
+    'reopenRun',
+    'endRun',
+    'updateJob',
+    'setColumnTypes',
+    'setRejectsFile',
+  ]);
   return new Proxy(state, {
     get: (target, name) => {
       const member = Reflect.get(target, name) as unknown;
@@ -284,7 +291,7 @@ async function holds(imports: readonly OneImport[]): Promise<void> {
       }
       failed ||= sat.disk !== null;
       const ended: ImportResult | null = await machine.sit(options, sat, run).catch((error: unknown) => {
-        // A disk that fails before there is a run, or at its very end: it is imported anew, or resumed.
+        // A disk that fails before there is a run, or at its very end: it is imported again, or resumed.
         if (error instanceof StateError) return null;
         throw error;
       });

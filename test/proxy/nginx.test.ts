@@ -15,7 +15,7 @@ const FIRST = { first_line: 2, last_line: 5, rows: 4 };
 const FIRST_IDS = ['c-0', 'c-1', 'c-2', 'c-3'];
 
 withNginx(() => {
-  describe('no request gets through, until the proxy is mended', () => {
+  describe('no request gets through, until the proxy is fixed', () => {
     interface Case {
       /** Of nginx's location, or nothing listens behind it. */
       site: string | 'nothing behind it';

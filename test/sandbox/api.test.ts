@@ -183,7 +183,7 @@ describe('the document', () => {
     ['/profiles?kind=users&limit=1001', 'limit'],
     ['/profiles?kind=users&offset=-1', 'offset'],
     ['/profiles?kind=users&sort=', 'sort'],
-    ['/profiles?kind=users&colour=red', 'colour'],
+    ['/profiles?kind=users&color=red', 'color'],
     ['/profile?kind=users', 'id'],
     ['/requests?only=nice', 'only'],
     ['/request?n=x', 'n'],

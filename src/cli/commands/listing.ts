@@ -48,7 +48,7 @@ export interface RecordList {
   styles?: Readonly<Record<string, (text: string) => keyof Styles | undefined>>;
 }
 
-/** Prints the records that are asked for in the form that is asked for. @throws UsageError for an unknown field */
+/** FingerprintColumns the records that are asked for in the form that is asked for. @throws UsageError for an unknown field */
 export async function printListing(
   list: RecordList,
   { form, selection }: Listing,

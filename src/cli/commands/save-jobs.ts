@@ -9,7 +9,7 @@ export async function saveJobs(context: Context, jobs: readonly Job[]): Promise<
   try {
     const state = await context.state();
     const scope = await context.scope();
-    for (const job of jobs) state.sawJob(scope, job);
+    for (const job of jobs) state.updateJob(scope, job);
   } catch (error) {
     if (!(error instanceof StateError)) throw error;
     context.warn(error.message);

@@ -28,11 +28,11 @@ export async function* watchJob(
   { intervalMs, timeoutMs, signal }: WatchRequest = {},
 ): AsyncGenerator<Job, void> {
   const timeout = numberOption('waitTimeoutMs', timeoutMs, 'timeoutMs');
-  const sightings = watchJobs(client, [job], {
+  const snapshots = watchJobs(client, [job], {
     clock: systemClock,
     intervalMs: numberOption('intervalMs', intervalMs),
     deadlineMs: timeout === null ? null : systemClock.monotonic() + timeout,
     ...(signal && { signal }),
   });
-  for await (const seen of sightings) if (!seen.missing) yield seen.job;
+  for await (const seen of snapshots) if (!seen.missing) yield seen.job;
 }

@@ -37,13 +37,13 @@ export function measure(
   return { requests, bytes: bytes + requests * envelope + (rows - requests), exact };
 }
 
-/** Seconds until the service has worked it all off; null when the pace of some kind is not known. */
-export function estimateSeconds(work: readonly { rows: number; pace: number | null }[]): number | null {
+/** Seconds until the service has worked it all off; null when the throughput of some kind is not known. */
+export function estimateSeconds(work: readonly { rows: number; throughput: number | null }[]): number | null {
   let seconds = 0;
-  for (const { rows, pace } of work) {
+  for (const { rows, throughput } of work) {
     if (rows === 0) continue;
-    if (pace === null) return null;
-    seconds += rows / pace;
+    if (throughput === null) return null;
+    seconds += rows / throughput;
   }
   return work.length === 0 ? null : Math.round(seconds * 10) / 10;
 }

@@ -146,10 +146,14 @@ export function filePlanOf({ opened, scan }: Pick<PlannedInput, 'opened' | 'scan
 }
 
 /** The `plan` object, from what was scanned and the requests that it comes to. */
-export function planOf(scanned: Scanned, totals: RequestTotals, pace: (kind: Kind) => number | null): Plan {
+export function planOf(
+  scanned: Scanned,
+  totals: RequestTotals,
+  throughput: (kind: Kind) => number | null,
+): Plan {
   const files = scanned.inputs.map(filePlanOf);
   const work = [...scanned.duplicates.keys()].map((kind) => ({
-    pace: pace(kind),
+    throughput: throughput(kind),
     rows: files
       .filter((file) => file.kind === kind)
       .reduce((sum, { rows }) => sum + rows.read - rows.rejected, 0),

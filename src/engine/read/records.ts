@@ -4,7 +4,7 @@ import { type ItemBatch, rangesOf, select } from './batch.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
 import { toUtf8 } from './text/encoding.js';
-import { readBytes, Tally } from './text/source.js';
+import { ByteTotals, readBytes } from './text/source.js';
 import { splitText } from './text/splitter.js';
 import type { Marks, OpenedInput, RecordBatch, Schema } from './types.js';
 import type { Pool } from './workers/pool.js';
@@ -17,9 +17,9 @@ import { createTask } from './workers/protocol.js';
  */
 export function readRecords(
   input: OpenedInput,
-  options: { signal?: AbortSignal | undefined; tally?: Tally | undefined } = {},
+  options: { signal?: AbortSignal | undefined; byteTotals?: ByteTotals | undefined } = {},
 ): AsyncGenerator<RecordBatch> {
-  const text = toUtf8(readBytes(input, options.signal, options.tally), input.encoding);
+  const text = toUtf8(readBytes(input, options.signal, options.byteTotals), input.encoding);
   return splitText(text, readerOf(input).split(input), input.path);
 }
 
@@ -41,9 +41,9 @@ export async function* buildItems(
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
   const { hashKey, records, signal } = options;
-  const tally = new Tally(options.planned);
+  const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  yield* options.pool.run(spec, readRecords(input, { signal, tally }), signal);
+  yield* options.pool.run(spec, readRecords(input, { signal, byteTotals }), signal);
 }
 
 /** Items of some rows, by their numbers in ascending order, and their rejections. */
@@ -95,7 +95,7 @@ async function* batchesWith(
 ): AsyncGenerator<{ batch: RecordBatch; wanted: number[] }> {
   let next = 0;
   if (rows.length === 0) return;
-  for await (const batch of readRecords(input, { signal, tally: new Tally(planned) })) {
+  for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned) })) {
     const end = batch.first + batch.lines.length;
     const from = next;
     while (next < rows.length && rows[next]! < end) next++;

@@ -8,7 +8,7 @@ import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
 import { buildRows, readRecords } from './records.js';
 import type { ScanPart } from './scan-rows.js';
-import { Tally } from './text/source.js';
+import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
 import { quoted } from './wording.js';
 import type { Pool } from './workers/pool.js';
@@ -48,31 +48,31 @@ export async function scanInput(
   changes?: ChangeOptions,
 ): Promise<Scan> {
   const { hashKey, itemLimitBytes, signal } = options;
-  const tally = new Tally();
+  const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
-  for await (const part of options.pool.run(spec, readRecords(input, { signal, tally }), signal)) {
+  for await (const part of options.pool.run(spec, readRecords(input, { signal, byteTotals }), signal)) {
     totals.add(part);
     changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);
     if (part.companies) options.collectCompanies?.(part.companies);
     for (const row of part.rejected) await options.onRejected?.(row);
-    options.onProgress?.(totals.rows.read, tally.size);
+    options.onProgress?.(totals.rows.read, byteTotals.size);
   }
   const schema = totals.schema();
   if (totals.unsettled.length > 0) {
     for await (const batch of buildRows(input, schema, totals.unsettled, {
       ...options,
-      planned: tally.marks,
+      planned: byteTotals.marks,
     })) {
       totals.settle(batch);
       options.collectIds?.(batch.ids);
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }
-  return totals.finish(tally);
+  return totals.finish(byteTotals);
 }
 
 /** Adds up what the batches of a scan found. */
@@ -132,11 +132,11 @@ class ScanTotals {
     }
   }
 
-  finish(tally: Tally): Scan {
+  finish(byteTotals: ByteTotals): Scan {
     return {
-      digest: tally.digest(),
-      marks: tally.marks,
-      size: tally.size,
+      digest: byteTotals.digest(),
+      marks: byteTotals.marks,
+      size: byteTotals.size,
       rows: this.rows,
       bytes: this.#bytes,
       largestItemBytes: this.#largest,

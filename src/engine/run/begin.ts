@@ -27,7 +27,7 @@ export function takeLocks(state: State, scope: Scope, kinds: readonly Kind[], ho
       throw lockedBy(state, scope, kind);
     }
     releases.push(taken);
-    state.stopDead(scope, kind);
+    state.markCrashedRuns(scope, kind);
   }
   return release;
 }

@@ -1,6 +1,6 @@
 /**
  * Rejects files (contract §3 "Rejects"): the rows that were refused, with their cells as they stood and why,
- * in a form that can be mended and imported. Not protected against spreadsheet formulas: it is meant to come back.
+ * in a form that can be fixed and imported. Not protected against spreadsheet formulas: it is meant to come back.
  */
 import {
   closeSync,

@@ -108,7 +108,7 @@ export interface Facts {
 }
 
 /** The result document (contract §3 "Result"). */
-export function summarise(ending: Ending, facts: Facts): Summary {
+export function summarize(ending: Ending, facts: Facts): Summary {
   const { records } = ending;
   const paths = facts.inputs.map(({ opened }) => opened.path);
   return {
@@ -145,7 +145,7 @@ export function maybeSentTwice(
   paths: readonly string[],
 ): MaybeSentTwice[] {
   return records.flatMap((r) =>
-    r.twice === null
+    r.possibleDuplicate === null
       ? []
       : [
           {
@@ -153,7 +153,7 @@ export function maybeSentTwice(
             first_line: r.first_line,
             last_line: r.last_line,
             rows: r.rows,
-            reason: r.twice,
+            reason: r.possibleDuplicate,
             job_id: r.job_id,
           },
         ],

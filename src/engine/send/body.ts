@@ -67,7 +67,7 @@ interface Rows extends Body {
  * The body as it goes out, in which an id stands once: a later row is laid over an earlier one (contract §3 "Plan,
  * then send", 5). `items` counts what is in it, `merged` what was laid over.
  */
-export function serialise(rows: Rows): { body: Buffer; items: number; merged: number } {
+export function serialize(rows: Rows): { body: Buffer; items: number; merged: number } {
   const { kind, body, ends, shared } = rows;
   if (shared.size === 0) return { body, items: ends.length, merged: 0 };
   const items = mergeDuplicates(rows);
@@ -89,7 +89,7 @@ function mergeDuplicates(rows: Rows): Uint8Array[] {
     if (place === undefined) {
       places.set(id, items.push(item) - 1);
     } else {
-      items[place] = Buffer.from(JSON.stringify(layOver(parse(items[place]!), later)));
+      items[place] = Buffer.from(JSON.stringify(mergeUpserts(parse(items[place]!), later)));
     }
   }
   return items;
@@ -100,7 +100,7 @@ type Item = Record<string, unknown> & { metadata?: Record<string, unknown> };
 const parse = (bytes: Uint8Array): Item => JSON.parse(Buffer.from(bytes).toString('utf8')) as Item;
 
 /** What two upserts in a row come to: keys of the later win, others stay. */
-function layOver(earlier: Item, later: Item): Item {
+function mergeUpserts(earlier: Item, later: Item): Item {
   const { metadata: under, ...fields } = earlier;
   const { metadata: over, ...laterFields } = later;
   const merged: Item = { ...fields, ...laterFields };

@@ -7,7 +7,7 @@ import type { Duplicates } from '../plan/duplicates.js';
 import { measure, type RequestTotals } from '../plan/estimate.js';
 import type { PlannedInput, Scanned } from '../plan/plan.js';
 import { buildItems, type ItemBatch, type Pool, refuseChanged } from '../read/index.js';
-import { serialise } from './body.js';
+import { serialize } from './body.js';
 import { type Chunk, type CutRules, cutChunks } from './chunk.js';
 
 export interface CutDeps {
@@ -65,7 +65,11 @@ function itemsOf(
  * Requests and bytes of the plan. Where rows merge, are skipped, or may meet the byte limit, only cutting
  * tells: then `exactly` reads the inputs once more, as sending would, and counts.
  */
-export async function tally(scanned: Scanned, deps: CutDeps, exactly: boolean): Promise<RequestTotals> {
+export async function countRequests(
+  scanned: Scanned,
+  deps: CutDeps,
+  exactly: boolean,
+): Promise<RequestTotals> {
   const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
   for (const [index, input] of scanned.inputs.entries()) {
     const { scan, opened } = input;
@@ -87,7 +91,7 @@ export async function tally(scanned: Scanned, deps: CutDeps, exactly: boolean): 
     for await (const chunk of chunksOf(input, index, deps)) {
       total.unchanged += chunk.unchanged;
       if (chunk.ends.length === 0) continue;
-      const { body, merged } = serialise(chunk);
+      const { body, merged } = serialize(chunk);
       total.requests++;
       total.bytes += body.length;
       total.merged += merged;

@@ -14,7 +14,7 @@ import { isFinal, isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { completedRows, isAccepted, runJob, submittedRows } from './accounts.js';
-import { serialise } from './body.js';
+import { serialize } from './body.js';
 import { type Chunk, halve } from './chunk.js';
 import { MISSING_GRACE_MS } from './other-jobs.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
@@ -46,7 +46,7 @@ export interface DeliverDeps {
 
 /** Sends a chunk and follows its job. @throws ProfilesError when the run cannot go on */
 export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
-  const { body, items, merged } = serialise(chunk);
+  const { body, items, merged } = serialize(chunk);
   const record = recordOf(chunk, body, items, merged, deps);
   let intent: Chunk['prints'] | null = chunk.prints;
   /** Resolves when the last commit is on disk. */
@@ -124,7 +124,7 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     record.job = seen;
     if (missing || isFinal(seen.status)) record.state = 'settled';
     if (missing) await deps.state.record(deps.run, deps.scope, kind, record, null);
-    else deps.state.sawJob(deps.scope, seen);
+    else deps.state.updateJob(deps.scope, seen);
     reportJob(kind, record, deps);
   };
   if (isFinal(job.status)) return see(job, false);

@@ -65,7 +65,7 @@ export class OtherJobs {
         continue;
       }
       // The id that was asked for is the one it is known by, whatever the record calls itself.
-      state.sawJob(scope, { ...seen.job, job_id: seen.job_id });
+      state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
       if (isFinal(seen.job.status)) this.#open.jobs.end(seen.job_id);
       else if (!this.#announced.has(seen.job_id)) {
         this.#announced.add(seen.job_id);

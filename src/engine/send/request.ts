@@ -23,7 +23,7 @@ export const UNSENT = {
   state: 'intent',
   reason: null,
   retries: 0,
-  twice: null,
+  possibleDuplicate: null,
   job_id: null,
   job: null,
 } as const satisfies Partial<RequestRecord>;
@@ -86,11 +86,11 @@ export async function sendRequest(
       await leave('stopped before it was sent');
       return { type: 'stopped' };
     }
-    const { twice } = record;
+    const { possibleDuplicate } = record;
     if (unknown === null) {
       record.state = 'intent';
       record.reason = null;
-    } else record.twice ??= unknown;
+    } else record.possibleDuplicate ??= unknown;
     await deps.commit();
     let answer: Answer;
     try {
@@ -102,20 +102,20 @@ export async function sendRequest(
       return { type: 'stopped' };
     }
     // Without a connection it did not go out a second time.
-    if (answer.type === 'unsent') record.twice = twice;
+    if (answer.type === 'unsent') record.possibleDuplicate = possibleDuplicate;
     // Loaded here, so that the first request of a process does not wait for the schemas of replies.
-    const { judge } = await import('../service/answer.js');
-    const verdict = judge(answer, deps.clock.now(), deps.expected);
-    doubts = verdict.do === 'doubt' ? doubts + 1 : 0;
+    const { classify } = await import('../service/answer.js');
+    const decision = classify(answer, deps.clock.now(), deps.expected);
+    doubts = decision.do === 'doubt' ? doubts + 1 : 0;
 
     let delay: number;
-    switch (verdict.do) {
+    switch (decision.do) {
       case 'accept':
       case 'accept_untraceable': {
-        record.job = verdict.do === 'accept' ? verdict.job : null;
+        record.job = decision.do === 'accept' ? decision.job : null;
         record.job_id = record.job?.job_id ?? null;
         record.state = record.job ? 'acknowledged' : 'settled';
-        record.reason = verdict.do === 'accept' ? null : verdict.reason;
+        record.reason = decision.do === 'accept' ? null : decision.reason;
         await deps.commit();
         const remark = answer.type === 'reply' ? answer.warning : undefined;
         return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
@@ -123,31 +123,34 @@ export async function sendRequest(
       case 'halve': {
         // Its halves are requests of their own, so this one must not be found and sent again.
         record.state = 'withdrawn';
-        record.reason = verdict.reason;
+        record.reason = decision.reason;
         await deps.commit();
         return {
           type: 'too_large',
-          error: new ServiceError(verdict.error.message, { status: 413, requestId: verdict.error.requestId }),
+          error: new ServiceError(decision.error.message, {
+            status: 413,
+            requestId: decision.error.requestId,
+          }),
         };
       }
       case 'refuse': {
-        await leave(verdict.error.message);
-        return { type: 'refused', error: verdict.error };
+        await leave(decision.error.message);
+        return { type: 'refused', error: decision.error };
       }
       case 'stop': {
-        await leave(verdict.error.message);
-        return { type: 'failed', error: verdict.error };
+        await leave(decision.error.message);
+        return { type: 'failed', error: decision.error };
       }
       case 'busy': {
         busySince ??= deps.clock.monotonic();
         const left = busySince + options.busyTimeoutMs - deps.clock.monotonic();
         delay = Math.min(left, busyDelay(++busyTimes, options.retryDelayMs));
         if (left <= 0) {
-          await leave(verdict.reason);
+          await leave(decision.reason);
           return {
             type: 'failed',
             error: new ServiceError(
-              `the service was busy for ${formatDuration(options.busyTimeoutMs)}: ${verdict.reason}`,
+              `the service was busy for ${formatDuration(options.busyTimeoutMs)}: ${decision.reason}`,
               {
                 status: 409,
                 hint: 'resume later',
@@ -161,15 +164,16 @@ export async function sendRequest(
       case 'wait':
       case 'doubt':
       case 'retry': {
-        if (verdict.do === 'doubt' || (verdict.do === 'retry' && verdict.maybeSent)) unknown = verdict.reason;
+        if (decision.do === 'doubt' || (decision.do === 'retry' && decision.maybeSent))
+          unknown = decision.reason;
         if (doubts > 1) {
-          await leave(verdict.reason);
-          return { type: 'failed', error: verdict.error };
+          await leave(decision.reason);
+          return { type: 'failed', error: decision.error };
         }
-        const asked = verdict.do === 'wait' ? verdict.waitMs : null;
+        const asked = decision.do === 'wait' ? decision.waitMs : null;
         if (++failures > options.retries || (asked !== null && asked > options.maxRetryAfterMs)) {
-          await leave(verdict.reason);
-          return { type: 'failed', error: gaveUp(verdict.error, failures, asked, options) };
+          await leave(decision.reason);
+          return { type: 'failed', error: gaveUp(decision.error, failures, asked, options) };
         }
         const backoff = { attempt: failures, baseMs: options.retryDelayMs, random: deps.random };
         delay = asked ?? backoffDelay(backoff);
@@ -178,18 +182,18 @@ export async function sendRequest(
     }
 
     if (deps.stop.aborted) {
-      await leave(verdict.reason);
+      await leave(decision.reason);
       return { type: 'stopped' };
     }
     record.retries++;
     // The pause may be long: should the process not outlive it, a resume finds what was known.
-    await leave(verdict.reason);
+    await leave(decision.reason);
     deps.emit({
       type: 'retry',
       request: record.seq,
       attempt: record.retries,
       delay_ms: Math.round(delay),
-      reason: verdict.reason,
+      reason: decision.reason,
       maybe_sent_twice: unknown !== null,
     });
     try {

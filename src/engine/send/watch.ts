@@ -21,7 +21,7 @@ export interface WatchOptions {
  * A job that changed, or one that the service does not know any more: of that nothing follows. `job_id` is the id
  * that was asked for, whatever the record calls itself.
  */
-export type Sighting = { job_id: string } & ({ missing: false; job: Job } | { missing: true });
+export type JobSnapshot = { job_id: string } & ({ missing: false; job: Job } | { missing: true });
 
 /** Milliseconds until the next poll of a job that has been watched for `ageMs`: a tenth of that, between 200 ms and 10 s. */
 export function pollInterval(ageMs: number): number {
@@ -49,7 +49,7 @@ export async function* watchJobs(
   client: Pick<ServiceClient, 'job'>,
   jobs: readonly (string | Job)[],
   options: WatchOptions,
-): AsyncGenerator<Sighting> {
+): AsyncGenerator<JobSnapshot> {
   const { clock, intervalMs } = options;
   // Without any pause a service would be asked as fast as it answers.
   const pause = (ageMs: number): number => Math.max(1, intervalMs ?? pollInterval(ageMs));
@@ -74,11 +74,11 @@ export async function* watchJobs(
       .filter((job) => job.due <= now)
       .sort((a, b) => a.due - b.due)
       .slice(0, AT_ONCE);
-    const sightings = await before(options, open, (signal) =>
+    const snapshots = await before(options, open, (signal) =>
       Promise.all(due.map((job) => look(client, job, options, signal))),
     );
     const gone = new Set<string>();
-    for (const [i, seen] of sightings.entries()) {
+    for (const [i, seen] of snapshots.entries()) {
       const job = due[i]!;
       const at = clock.monotonic();
       job.due = at + pause(at - job.since);
@@ -102,7 +102,7 @@ async function look(
   watched: Watched,
   { clock, missingGraceMs }: WatchOptions,
   signal: AbortSignal,
-): Promise<Sighting | null> {
+): Promise<JobSnapshot | null> {
   try {
     const job = await client.job(watched.id, signal);
     watched.missingSince = undefined;

@@ -1,6 +1,6 @@
 /**
- * What becomes of an answer (contract §4): pure decisions, no I/O. `judge` is the contract's table for a
- * bulk request; `judgeRead` is its counterpart for job polls and lookups, which may be asked again freely.
+ * What becomes of an answer (contract §4): pure decisions, no I/O. `classify` is the contract's table for a
+ * bulk request; `classifyRead` is its counterpart for job polls and lookups, which may be asked again freely.
  */
 import {
   AuthError,
@@ -49,7 +49,7 @@ type Advice = Pick<ErrorDetails, 'hint' | 'problem'>;
 export type Reply = Extract<Answer, { type: 'reply' }>;
 
 /** What to do about a bulk request. `error` is what ends the run when there is no further attempt. */
-export type Verdict =
+export type Decision =
   /** Recorded; never sent again. */
   | { do: 'accept'; job: Job }
   /** Accepted, but no job can be followed; never sent again. */
@@ -76,7 +76,7 @@ export type Expected = 'job' | 'anything';
  * The contract's table, line by line.
  * @param nowMs wall clock, to which a `Retry-After` date is relative
  */
-export function judge(answer: Answer, nowMs: number, expected: Expected = 'job'): Verdict {
+export function classify(answer: Answer, nowMs: number, expected: Expected = 'job'): Decision {
   if (answer.type !== 'reply') {
     const { reason } = answer;
     const error = noAnswer(answer);
@@ -107,7 +107,7 @@ export function judge(answer: Answer, nowMs: number, expected: Expected = 'job')
 }
 
 /** What to do about the answer to a request that changes nothing. */
-export type ReadVerdict =
+export type ReadDecision =
   /** `value` is the parsed body. */
   | { do: 'use'; reply: Reply; value: unknown }
   /** A passing failure: ask again after `waitMs`, or after a backoff where it is null. */
@@ -116,8 +116,8 @@ export type ReadVerdict =
 
 const PASSING = new Set([408, 409, 429]);
 
-/** @param nowMs as for `judge` */
-export function judgeRead(answer: Answer, nowMs: number): ReadVerdict {
+/** @param nowMs as for `classify` */
+export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
   if (answer.type !== 'reply') {
     const error = noAnswer(answer);
     const final = answer.type === 'unsent' ? answer.tls : answer.oversize === true;
@@ -156,7 +156,7 @@ export function judgeRead(answer: Answer, nowMs: number): ReadVerdict {
  * A 2xx. A job id that can be used is enough to follow the job: a missing status reads as `queued`, and a
  * field of the wrong type is left out rather than the job lost.
  */
-function acceptance(reply: Reply, expected: Expected): Verdict {
+function acceptance(reply: Reply, expected: Expected): Decision {
   const value = parseJson(reply.body);
   if (value === undefined && (expected === 'job' || isHtml(reply))) {
     const error = notTheService(reply);
@@ -177,7 +177,7 @@ function acceptance(reply: Reply, expected: Expected): Verdict {
   return job.success ? { do: 'accept', job: job.data } : untraceable(reply, 'no readable job record');
 }
 
-function untraceable(reply: Reply, came: string): Verdict {
+function untraceable(reply: Reply, came: string): Decision {
   const reason = `accepted with ${statusLine(reply.status)}, but the reply is ${came}${requestNote(reply)}`;
   return { do: 'accept_untraceable', reason };
 }

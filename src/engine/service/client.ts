@@ -4,7 +4,7 @@ import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageErro
 import type { Kind } from '../model.js';
 import { NUMBERS } from '../options.js';
 import { jobSegment, parseBaseUrl } from './address.js';
-import type { Answer, ReadVerdict } from './answer.js';
+import type { Answer, ReadDecision } from './answer.js';
 import type { Job, LookupRecord } from './contract.js';
 import { EarlierReplies } from './earlier-replies.js';
 import { type LookupList, PATHS } from './names.js';
@@ -115,22 +115,22 @@ export function createClient(options: ClientOptions): ServiceClient {
   const post = (path: string, body: Uint8Array, signal?: AbortSignal): Promise<Answer> =>
     transport.exchange({ ...asking('POST', path), body }, signal);
 
-  async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadVerdict, { do: 'use' }>> {
+  async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadDecision, { do: 'use' }>> {
     for (let attempt = 1; ; attempt++) {
       const answer = await transport.exchange(request, signal);
-      const { judgeRead } = await import('./answer.js');
-      const verdict = judgeRead(answer, clock.now());
-      if (verdict.do === 'use') return verdict;
-      if (verdict.do === 'stop' || attempt > (options.retries ?? NUMBERS.retries.default))
-        throw verdict.error;
+      const { classifyRead } = await import('./answer.js');
+      const decision = classifyRead(answer, clock.now());
+      if (decision.do === 'use') return decision;
+      if (decision.do === 'stop' || attempt > (options.retries ?? NUMBERS.retries.default))
+        throw decision.error;
       const backoff = {
         attempt,
         baseMs: options.retryDelayMs ?? NUMBERS.retryDelayMs.default,
         random: options.random ?? Math.random,
       };
-      const delayMs = verdict.waitMs ?? backoffDelay(backoff);
-      if (delayMs > (options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default)) throw verdict.error;
-      options.onRetry?.({ attempt, delayMs, reason: verdict.reason });
+      const delayMs = decision.waitMs ?? backoffDelay(backoff);
+      if (delayMs > (options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default)) throw decision.error;
+      options.onRetry?.({ attempt, delayMs, reason: decision.reason });
       await clock.sleep(delayMs, signal);
     }
   }

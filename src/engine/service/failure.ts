@@ -4,7 +4,7 @@ export interface Failure {
   reason: string;
   /** The two sides did not agree on TLS: another attempt would end the same way. */
   tls: boolean;
-  /** The mend, where the failure has one of its own. */
+  /** The fix, where the failure has one of its own. */
   hint?: string;
 }
 

@@ -7,7 +7,7 @@
  * not: it also says when the id was last sent, and by whom.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import { FingerprintIndex, type Prints } from '../fingerprint-index.js';
+import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import { IdTable } from './id-table.js';
 import { SEND, type StateAge } from './sends.js';
@@ -29,14 +29,14 @@ export class Fingerprints {
 
   constructor(private readonly db: DatabaseSyncInstance) {}
 
-  append(send: number, { ids, contents, records }: Prints): void {
+  append(send: number, { ids, contents, records }: FingerprintColumns): void {
     this.db
       .prepare('INSERT INTO fingerprints (send, ids, contents, records) VALUES (?, ?, ?, ?)')
       .run(send, bytes(ids), bytes(contents), someBytes(records));
   }
 
   /** The rows of one send, in its order; none where they were compacted away. */
-  of(send: number): Prints {
+  of(send: number): FingerprintColumns {
     const row = this.db
       .prepare('SELECT send, ids, contents, records FROM fingerprints WHERE send = ?')
       .get(send);
@@ -134,7 +134,7 @@ export class Fingerprints {
   *#newestFirst(
     scope: number,
     kind: Kind,
-  ): Generator<{ send: number; prints: Prints; last: readonly number[] }> {
+  ): Generator<{ send: number; prints: FingerprintColumns; last: readonly number[] }> {
     const sends = this.db
       .prepare(
         `SELECT send, state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL AS open FROM sends
@@ -165,7 +165,7 @@ export class Fingerprints {
   }
 }
 
-function printsOf({ ids, contents, records }: StoredPrints): Prints {
+function printsOf({ ids, contents, records }: StoredPrints): FingerprintColumns {
   return {
     ids: unpack(ids),
     contents: unpack(contents),

@@ -1,5 +1,5 @@
 /** What can be asked of the state. */
-import type { FingerprintIndex, Prints } from '../fingerprint-index.js';
+import type { FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import type { Kind, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
 import type { StateProblem } from './check.js';
@@ -30,7 +30,7 @@ export interface State {
     end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
   ): void;
   /** Whoever holds the lock of an account and kind knows that no run of theirs is running: those that say so died. */
-  stopDead(scope: Scope, kind: Kind): void;
+  markCrashedRuns(scope: Scope, kind: Kind): void;
   setRejectsFile(run: string, input: number, file: string): void;
   /** Forgets a run, its requests and its spooled input; its jobs stay known, and the ids of those that are unfinished. */
   forgetRun(run: string): void;
@@ -52,7 +52,7 @@ export interface State {
     scope: Scope,
     kind: Kind,
     request: RequestRecord,
-    prints: Prints | null,
+    prints: FingerprintColumns | null,
     shared?: ReadonlySet<bigint>,
   ): Promise<void>;
   /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
@@ -86,11 +86,11 @@ export interface State {
   /** A job submitted outside an import (`identify user`), maybe of such a profile. */
   addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number; send?: number; doubt?: boolean }): void;
   /** Records what a job looked like; one that is seen completed sets its request's fingerprints. Unknown jobs are ignored. */
-  sawJob(scope: Scope, job: Job): void;
+  updateJob(scope: Scope, job: Job): void;
   /** The service no longer knows it: its request is settled, and what it did is in doubt. */
   lostJob(scope: Scope, job_id: string): void;
   /** Rows a second of this scope's past jobs of the kind, or null. */
-  pace(scope: Scope, kind: Kind): number | null;
+  throughput(scope: Scope, kind: Kind): number | null;
 
   /**
    * What was completed last of each id (contract §3 "Only what changed"), as it stands now.

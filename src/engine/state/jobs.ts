@@ -121,7 +121,7 @@ export class Jobs {
    * which at least one of them was under way, so it holds whether jobs ran side by side or in turn.
    * Jobs of single profiles say nothing about an import's. Null when no job of the kind is known to have completed.
    */
-  pace(scope: number, kind: Kind): number | null {
+  throughput(scope: number, kind: Kind): number | null {
     const jobs = this.db
       .prepare(
         `SELECT rows, (julianday(submitted_at) - 2440587.5) * 86400 AS start, seconds FROM jobs

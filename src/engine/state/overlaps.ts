@@ -3,7 +3,7 @@
  * §4 "Across runs"): ids that an unfinished job holds, and ids whose other content has an unknown outcome.
  */
 
-import type { Prints } from '../fingerprint-index.js';
+import type { FingerprintColumns } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { Fingerprints } from './fingerprints.js';
 import { IdTable } from './id-table.js';
@@ -47,7 +47,7 @@ export class Overlaps {
    * @param shared ids that stand more than once in the input
    * @returns the prints, without contents where none must be remembered
    */
-  remembered(prints: Prints, shared: ReadonlySet<bigint>): Prints {
+  remembered(prints: FingerprintColumns, shared: ReadonlySet<bigint>): FingerprintColumns {
     this.#look();
     this.#held = new Set();
     const { places, contents } = this.#others;

@@ -37,7 +37,7 @@ export interface RequestRecord {
   reason: string | null;
   retries: number;
   /** Why it may have been sent twice, once it was sent again without knowing. */
-  twice: string | null;
+  possibleDuplicate: string | null;
   job_id: string | null;
   /** As last seen; null before an acknowledgement, and for one that named no job. */
   job: Job | null;
@@ -72,7 +72,7 @@ export class Requests {
         r.state,
         r.reason,
         r.retries,
-        r.twice,
+        r.possibleDuplicate,
         r.job_id,
       );
     return Number(lastInsertRowid);
@@ -96,7 +96,7 @@ export class Requests {
         r.state,
         r.reason,
         r.retries,
-        r.twice,
+        r.possibleDuplicate,
         r.job_id,
         run,
         r.seq,
@@ -116,13 +116,15 @@ export class Requests {
          LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
          WHERE requests.run = ? ORDER BY seq`,
       )
-      .all(run) as unknown as (Omit<RequestRecord, 'job'> & {
+      .all(run) as unknown as (Omit<RequestRecord, 'job' | 'possibleDuplicate'> & {
+      twice: string | null;
       request: number;
       run: string;
       record: string | null;
     })[];
-    return rows.map(({ record, request: _id, run: _run, ...rest }) => ({
+    return rows.map(({ record, twice, request: _id, run: _run, ...rest }) => ({
       ...rest,
+      possibleDuplicate: twice,
       job: record === null ? null : (JSON.parse(record) as Job),
     }));
   }

@@ -112,7 +112,7 @@ export class Runs {
   }
 
   /** Runs of this account and kind that never came to an end. For the holder of their lock: they cannot be running. */
-  stopDead(scope: number, kind: string): void {
+  markCrashedRuns(scope: number, kind: string): void {
     this.db
       .prepare(
         `UPDATE runs SET status = 'stopped' WHERE status = 'running' AND scope = ?

@@ -77,10 +77,11 @@ export class Sends {
 
   /** A request as it is recorded now. It is in doubt from its intent on, until an answer says better. */
   stand(request: number, record: RequestRecord): void {
-    const { state, job, twice } = record;
+    const { state, job, possibleDuplicate } = record;
     const waits = state === 'intent' || state === 'unknown' || state === 'acknowledged';
     const untold = state === 'settled' && !(job && isFinal(job.status));
-    const doubt = state === 'intent' || state === 'unknown' || untold || twice !== null ? this.now() : null;
+    const doubt =
+      state === 'intent' || state === 'unknown' || untold || possibleDuplicate !== null ? this.now() : null;
     const from = state === 'intent' ? [SEND.pending, SEND.dead] : [SEND.pending];
     if (state === 'settled' && !untold) return; // its job's end has said all there is to say
     this.db

@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { FingerprintIndex, Prints } from '../fingerprint-index.js';
+import type { FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import { KINDS, type Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
@@ -117,8 +117,8 @@ class SqliteState implements State {
     this.#write(() => this.#runs.end(run, { ...end, at: this.#time() }));
   }
 
-  stopDead(scope: Scope, kind: Kind): void {
-    this.#write(() => this.#runs.stopDead(this.#scopes.idOf(scope), kind));
+  markCrashedRuns(scope: Scope, kind: Kind): void {
+    this.#write(() => this.#runs.markCrashedRuns(this.#scopes.idOf(scope), kind));
   }
 
   setRejectsFile(run: string, input: number, file: string): void {
@@ -152,7 +152,7 @@ class SqliteState implements State {
     scope: Scope,
     kind: Kind,
     current: RequestRecord,
-    prints: Prints | null,
+    prints: FingerprintColumns | null,
     shared: ReadonlySet<bigint> = new Set(),
   ): Promise<void> {
     // It may go out once this is on disk. What is accepted is recorded wherever it still can be.
@@ -178,7 +178,7 @@ class SqliteState implements State {
     scope: number,
     kind: Kind,
     request: number,
-    prints: Prints,
+    prints: FingerprintColumns,
     shared: ReadonlySet<bigint>,
   ): void {
     this.#sends.letGo('= ?', request);
@@ -255,7 +255,7 @@ class SqliteState implements State {
     });
   }
 
-  sawJob(scope: Scope, job: Job): void {
+  updateJob(scope: Scope, job: Job): void {
     this.#write(() => {
       const id = this.#scopes.idOf(scope);
       // Until then it had not ended. Nobody knows how much later it did, so the age of what it completed counts from here.
@@ -279,8 +279,8 @@ class SqliteState implements State {
     });
   }
 
-  pace(scope: Scope, kind: Kind): number | null {
-    return this.#jobs.pace(this.#scopes.idOf(scope), kind);
+  throughput(scope: Scope, kind: Kind): number | null {
+    return this.#jobs.throughput(this.#scopes.idOf(scope), kind);
   }
 
   newestFingerprints(scope: Scope, kind: Kind): number {

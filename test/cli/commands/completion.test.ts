@@ -51,7 +51,7 @@ describe('what is offered', () => {
     [['import', '--json', '--kind=u'], ['users'], NO_FILES],
     [['import', 'companies.csv', '--id', ''], ['company_id', 'plan_tier'], NO_FILES],
     [['import', 'companies.csv', '--type', 'plan'], ['plan_tier='], NO_FILES + 2],
-    [['import', 'odd name.csv', '--exclude', 'c'], ['company_id', 'colour'], NO_FILES],
+    [['import', 'odd name.csv', '--exclude', 'c'], ['company_id', 'color'], NO_FILES],
     [['import', 'nowhere.csv', '--id', ''], [], NO_FILES],
     [['import', '--', '--k'], [], 0],
     [['config', 'get', 'accounts.production.tok'], ['accounts.production.token'], NO_FILES],

@@ -371,7 +371,7 @@ describe('sandbox list', () => {
   });
 
   it.each<[argv: string[], code: number, says: string]>([
-    [['companies', '--sort', 'colour'], 2, 'unknown field "colour"'],
+    [['companies', '--sort', 'color'], 2, 'unknown field "color"'],
     [['companies', '--search', 'nowhere'], 0, 'no companies match this search'],
     [['users'], 0, 'no users in the sandbox (region default)'],
     [['planets'], 2, 'unknown kind "planets"'],

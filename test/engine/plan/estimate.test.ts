@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { estimateSeconds, measure } from '../../../src/engine/plan/estimate.js';
-import { serialise } from '../../../src/engine/send/body.js';
+import { serialize } from '../../../src/engine/send/body.js';
 import { cutChunks } from '../../../src/engine/send/chunk.js';
 import { batchesOf, itemOf, type Row } from '../support/rows.js';
 
@@ -12,7 +12,7 @@ async function reality(rows: readonly Row[], limits: { items: number; bytes: num
   const rules = { kind: 'companies', input: 0, duplicates, isUnchanged: null, recorded: [] } as const;
   for await (const chunk of cutChunks(batchesOf(rows), { ...rules, limits })) {
     found.requests++;
-    found.bytes += serialise(chunk).body.length;
+    found.bytes += serialize(chunk).body.length;
   }
   return found;
 }
@@ -77,34 +77,34 @@ describe('measure', () => {
 });
 
 describe('estimateSeconds', () => {
-  test.each<[name: string, work: { rows: number; pace: number | null }[], seconds: number | null]>([
-    ['no past job', [{ rows: 100, pace: null }], null],
-    ['one kind', [{ rows: 100, pace: 50 }], 2],
+  test.each<[name: string, work: { rows: number; throughput: number | null }[], seconds: number | null]>([
+    ['no past job', [{ rows: 100, throughput: null }], null],
+    ['one kind', [{ rows: 100, throughput: 50 }], 2],
     [
       'both kinds, one after the other',
       [
-        { rows: 100, pace: 50 },
-        { rows: 10, pace: 100 },
+        { rows: 100, throughput: 50 },
+        { rows: 10, throughput: 100 },
       ],
       2.1,
     ],
     [
       'one kind unknown',
       [
-        { rows: 100, pace: 50 },
-        { rows: 10, pace: null },
+        { rows: 100, throughput: 50 },
+        { rows: 10, throughput: null },
       ],
       null,
     ],
     [
       'a kind without rows need not be known',
       [
-        { rows: 100, pace: 50 },
-        { rows: 0, pace: null },
+        { rows: 100, throughput: 50 },
+        { rows: 0, throughput: null },
       ],
       2,
     ],
-    ['tenths of a second', [{ rows: 1, pace: 3 }], 0.3],
+    ['tenths of a second', [{ rows: 1, throughput: 3 }], 0.3],
     ['no work at all', [], null],
   ])('%s', (_name, work, seconds) => {
     expect(estimateSeconds(work)).toBe(seconds);

@@ -1,4 +1,4 @@
-/** One small file for each defect, named for it: read right, or refused with a reason, a place and a mend. As long as there are files. */
+/** One small file for each defect, named for it: read right, or refused with a reason, a place and a hint. As long as there are files. */
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';

@@ -178,7 +178,7 @@ describe('its file', () => {
   });
 });
 
-describe('reject, mend, import', () => {
+describe('reject, fix, import', () => {
   const COLUMNS = ['company_id', 'a', 'b', 'n'];
   const cell = fc.string({
     unit: fc.constantFrom('a', 'é', '😀', ' ', ',', ';', '\t', '"', '\n', '\r', '0', '='),
@@ -220,14 +220,14 @@ describe('reject, mend, import', () => {
         let items = first.items;
         if (path !== null) {
           // As a person would: each row is found by its line, and its cells are put right.
-          const mended = (parse(readFileSync(join(cwd, path)), { bom: true, delimiter }) as string[][]).map(
+          const fixed = (parse(readFileSync(join(cwd, path)), { bom: true, delimiter }) as string[][]).map(
             (cells, at) => {
               if (at === 0) return cells;
               const original = rows[broken.lines.indexOf(Number(cells[COLUMNS.length])) - 1]!;
               return [...original, ...cells.slice(COLUMNS.length)];
             },
           );
-          writeFileSync(join(cwd, path), writeCsv(mended, dialect).text);
+          writeFileSync(join(cwd, path), writeCsv(fixed, dialect).text);
           const second = await read(join(cwd, path), options);
           expect(second.reasons).toEqual([]);
           items = [...items, ...second.items];
@@ -251,7 +251,7 @@ describe('reject, mend, import', () => {
     expect((await read(path)).items).toEqual([{ company_id: 'c1', metadata: { n: '12345678901234567' } }]);
   });
 
-  it('not mended, it is rejected again, and no column of ours is sent', async () => {
+  it('not fixed, it is rejected again, and no column of ours is sent', async () => {
     const first = await read('input/empty-identifier.csv');
     const cwd = scratch();
     const rejects = createRejects(first.input, { cwd, path: null });

@@ -243,7 +243,7 @@ describe('what is reported of requests', () => {
   });
 
   test('requests that may be there twice are named, whatever became of them since', () => {
-    const twice = { twice: 'connection reset' };
+    const twice = { possibleDuplicate: 'connection reset' };
     const records = [
       recordedRange(0, 5, { ...twice, state: 'acknowledged', job_id: 'job-1' }),
       recordedRange(5, 9, { ...twice, input: 1, state: 'withdrawn' }),

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { serialise } from '../../../src/engine/send/body.js';
+import { serialize } from '../../../src/engine/send/body.js';
 import { cut, mergedOf, rowsOf } from '../support/cut.js';
 import { idHash, itemOf, type Row } from '../support/rows.js';
 
-describe('serialise', () => {
+describe('serialize', () => {
   test.each(['companies', 'users'] as const)('the body of %s', async (kind) => {
     const [chunk] = await cut(rowsOf('a', 'b'), { kind });
-    const { body, items, merged } = serialise(chunk!);
+    const { body, items, merged } = serialize(chunk!);
     expect(body.toString()).toBe(`{"${kind}":[{"company_id":"a"},{"company_id":"b"}]}`);
     expect([items, merged]).toEqual([2, 0]);
   });
@@ -14,7 +14,7 @@ describe('serialise', () => {
   test('an item that is not merged goes out as it is, to the byte', async () => {
     const row = { id: 'a', metadata: '{"price":1.10,"name":"\\u00e9 é"}' };
     const [chunk] = await cut([row, { id: 'b' }, { id: 'b' }]);
-    expect(serialise(chunk!).body.toString()).toBe(`{"companies":[${itemOf(row)},{"company_id":"b"}]}`);
+    expect(serialize(chunk!).body.toString()).toBe(`{"companies":[${itemOf(row)},{"company_id":"b"}]}`);
   });
 
   test.each<[name: string, rows: Row[], body: unknown[]]>([
@@ -56,7 +56,7 @@ describe('serialise', () => {
   ])('duplicates: %s', async (_name, rows, body) => {
     const [chunk] = await cut(rows);
     expect(mergedOf(chunk!)).toEqual(body);
-    expect(serialise(chunk!).merged).toBe(rows.length - body.length);
+    expect(serialize(chunk!).merged).toBe(rows.length - body.length);
   });
 
   test('a key like __proto__ is a key like any other', async () => {
@@ -64,7 +64,7 @@ describe('serialise', () => {
       { id: '__proto__', metadata: '{"__proto__":{"admin":true},"constructor":1}' },
       { id: '__proto__', metadata: '{"__proto__":"later"}' },
     ]);
-    expect(serialise(chunk!).body.toString()).toBe(
+    expect(serialize(chunk!).body.toString()).toBe(
       '{"companies":[{"company_id":"__proto__","metadata":{"__proto__":"later","constructor":1}}]}',
     );
   });
@@ -80,7 +80,7 @@ describe('serialise', () => {
       prints: { ids: BigUint64Array.of(id, id) },
       shared: new Set([id]),
     } as const;
-    expect(serialise(rows).body.toString()).toBe(
+    expect(serialize(rows).body.toString()).toBe(
       '{"users":[{"user_id":"u","company_id":"x","metadata":{"n":1}}]}',
     );
   });

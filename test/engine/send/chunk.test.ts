@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { envelopeBytes } from '../../../src/engine/model.js';
-import { itemsOf, serialise } from '../../../src/engine/send/body.js';
+import { itemsOf, serialize } from '../../../src/engine/send/body.js';
 import { type Chunk, type CutRules, cutChunks, halve } from '../../../src/engine/send/chunk.js';
 import { cut, type Item, mergedOf, numbered, rowsOf } from '../support/cut.js';
 import {
@@ -248,7 +248,7 @@ describe('ranges of an earlier session', () => {
               before.end_row,
               before.rows,
             ]);
-            expect(serialise(chunk).body.equals(serialise(before).body)).toBe(true);
+            expect(serialize(chunk).body.equals(serialize(before).body)).toBe(true);
           } else expect(chunk.ends.length).toBeLessThanOrEqual(later);
         }
         // Ranges never overlap, so that the next session can tell them apart.
@@ -350,7 +350,7 @@ describe('any rows', () => {
         expect(chunks.flatMap((chunk) => [...chunk.prints.ids])).toEqual(rows.map(({ id }) => idHash(id)));
         for (const [i, chunk] of chunks.entries()) {
           expect(chunk.ends.length).toBeLessThanOrEqual(items);
-          expect(serialise(chunk).body.length).toBeLessThanOrEqual(limits.bytes);
+          expect(serialize(chunk).body.length).toBeLessThanOrEqual(limits.bytes);
           expect(chunk.first_row).toBe(i === 0 ? 0 : chunks[i - 1]!.end_row);
         }
       }),
@@ -368,7 +368,7 @@ describe('any rows', () => {
         for (const [i, chunk] of chunks.slice(0, -1).entries()) {
           const [next] = itemsOf(chunks[i + 1]!);
           const full = chunk.ends.length === items;
-          expect(full || serialise(chunk).body.length + 1 + next!.length > limits.bytes).toBe(true);
+          expect(full || serialize(chunk).body.length + 1 + next!.length > limits.bytes).toBe(true);
         }
       }),
     );
@@ -383,7 +383,7 @@ describe('any rows', () => {
           const body = mergedOf(chunk);
           const ids = body.map((item) => item.company_id);
           expect(new Set(ids).size).toBe(ids.length);
-          expect(serialise(chunk)).toMatchObject({
+          expect(serialize(chunk)).toMatchObject({
             items: body.length,
             merged: chunk.ends.length - body.length,
           });

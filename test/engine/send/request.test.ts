@@ -144,7 +144,12 @@ describe('acknowledged', () => {
       job: { job_id: 'job-1', status: 'queued', type: 'bulk' },
       warning: null,
     });
-    expect(sent.record).toMatchObject({ state: 'acknowledged', job_id: 'job-1', reason: null, twice: null });
+    expect(sent.record).toMatchObject({
+      state: 'acknowledged',
+      job_id: 'job-1',
+      reason: null,
+      possibleDuplicate: null,
+    });
     expect(sent.attempts).toHaveLength(1);
   });
 
@@ -169,7 +174,7 @@ describe('a complete 2xx that is not JSON', () => {
   test('once: sent again, and named', async () => {
     const sent = await send([page, accepted]);
     expect(sent.outcome).toMatchObject({ type: 'acknowledged', job: { job_id: 'job-1' } });
-    expect(sent.record).toMatchObject({ retries: 1, twice: expect.stringContaining('captive portal') });
+    expect(sent.record).toMatchObject({ retries: 1, possibleDuplicate: expect.stringContaining('captive portal') });
   });
 
   test('two in a row: the run cannot go on, whatever retries are left', async () => {
@@ -214,8 +219,8 @@ describe('tried again', () => {
     const sent = await send([answer, accepted]);
     expect(sent.outcome).toMatchObject({ type: 'acknowledged', job: { job_id: 'job-1' }, warning: null });
     expect(sent.record).toMatchObject({ state: 'acknowledged', retries: 1, reason: null });
-    if (twice) expect(sent.record.twice).toContain(reason);
-    else expect(sent.record.twice).toBeNull();
+    if (twice) expect(sent.record.possibleDuplicate).toContain(reason);
+    else expect(sent.record.possibleDuplicate).toBeNull();
     expect(sent.retries).toMatchObject([
       { request: 1, attempt: 1, delay_ms: 1_000, maybe_sent_twice: twice },
     ]);
@@ -328,7 +333,7 @@ describe('busy', () => {
     expect(pauses(sent).slice(0, 6)).toEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
     expect(pauses(sent)).toHaveLength(20);
     expect(sent.outcome.type).toBe('acknowledged');
-    expect(sent.record).toMatchObject({ retries: 20, twice: null });
+    expect(sent.record).toMatchObject({ retries: 20, possibleDuplicate: null });
   });
 
   test('until --busy-timeout and not beyond, then stops, resumable', async () => {
@@ -338,7 +343,7 @@ describe('busy', () => {
     expect(errorOf(sent.outcome)).toMatchObject({ exit: 6, status: 409 });
     expect(errorOf(sent.outcome).message).toContain('busy for 1m 00s');
     expect(errorOf(sent.outcome).problem).toEqual({ code: 'busy_too_long', timeoutMs: 60_000 });
-    expect(sent.record).toMatchObject({ state: 'withdrawn', twice: null });
+    expect(sent.record).toMatchObject({ state: 'withdrawn', possibleDuplicate: null });
   });
 });
 
@@ -394,7 +399,7 @@ describe('what may have arrived', () => {
     expect(sent.record).toMatchObject({
       state: 'unknown',
       reason: 'connection reset',
-      twice: 'connection reset',
+      possibleDuplicate: 'connection reset',
     });
   });
 
@@ -405,31 +410,35 @@ describe('what may have arrived', () => {
   ] as const)('stays so when %s', async (_name, answer, type) => {
     const sent = await send([lost, answer]);
     expect(sent.outcome.type).toBe(type);
-    expect(sent.record).toMatchObject({ state: 'unknown', twice: 'connection reset' });
+    expect(sent.record).toMatchObject({ state: 'unknown', possibleDuplicate: 'connection reset' });
   });
 
   test('is named although it turns out too large, and its halves are sent', async () => {
     const sent = await send([lost, reply(413)]);
     expect(sent.outcome.type).toBe('too_large');
-    expect(sent.record).toMatchObject({ state: 'withdrawn', twice: 'connection reset' });
+    expect(sent.record).toMatchObject({ state: 'withdrawn', possibleDuplicate: 'connection reset' });
   });
 
   test('is named with the first reason, and kept with the last', async () => {
     const sent = await send([lost, reply(500), reply(400)]);
-    expect(sent.record.twice).toBe('connection reset');
+    expect(sent.record.possibleDuplicate).toBe('connection reset');
     expect(sent.record.reason).toContain('500');
   });
 
   test('was not sent twice when no later attempt reached the service', async () => {
     const sent = await send([lost, unsent]);
     expect(sent.outcome.type).toBe('failed');
-    expect(sent.record).toMatchObject({ state: 'unknown', reason: 'connection reset', twice: null });
-    expect(sent.commits.at(-1)).toMatchObject({ state: 'unknown', twice: null });
+    expect(sent.record).toMatchObject({
+      state: 'unknown',
+      reason: 'connection reset',
+      possibleDuplicate: null,
+    });
+    expect(sent.commits.at(-1)).toMatchObject({ state: 'unknown', possibleDuplicate: null });
   });
 
   test('was sent twice once one attempt did, whatever came after', async () => {
     const sent = await send([lost, reply(429), unsent], { options: { retries: 3 } });
-    expect(sent.record).toMatchObject({ state: 'unknown', twice: 'connection reset' });
+    expect(sent.record).toMatchObject({ state: 'unknown', possibleDuplicate: 'connection reset' });
   });
 
   test('from an earlier session is named when it is sent again', async () => {
@@ -437,23 +446,27 @@ describe('what may have arrived', () => {
     const sent = await send([accepted], { record });
     expect(sent.record).toMatchObject({
       state: 'acknowledged',
-      twice: 'reply timeout',
+      possibleDuplicate: 'reply timeout',
       reason: null,
       retries: 2,
     });
-    expect(sent.commits[0]).toMatchObject({ state: 'unknown', twice: 'reply timeout' });
+    expect(sent.commits[0]).toMatchObject({ state: 'unknown', possibleDuplicate: 'reply timeout' });
   });
 
   test('from an earlier session, refused now, is still unknown', async () => {
     const sent = await send([reply(422)], { record: { state: 'unknown', reason: 'reply timeout' } });
-    expect(sent.record).toMatchObject({ state: 'unknown', reason: 'reply timeout', twice: 'reply timeout' });
+    expect(sent.record).toMatchObject({
+      state: 'unknown',
+      reason: 'reply timeout',
+      possibleDuplicate: 'reply timeout',
+    });
   });
 
   test('found after a crash: a bare intent is unknown, everything else is what it is', () => {
     expect(foundAfterCrash(recordedRange(0, 3))).toMatchObject({
       state: 'unknown',
       reason: 'the import ended before the answer was read',
-      twice: null,
+      possibleDuplicate: null,
     });
     const known = recordedRange(0, 3, { state: 'unknown', reason: 'reset' });
     expect(foundAfterCrash(known)).toEqual(known);
@@ -479,7 +492,7 @@ describe('stopped', () => {
       record: { state: 'unknown', reason: 'reply timeout' },
     });
     expect(sent.log).toEqual(['commit unknown']);
-    expect(sent.record).toMatchObject({ state: 'unknown', reason: 'reply timeout', twice: null });
+    expect(sent.record).toMatchObject({ state: 'unknown', reason: 'reply timeout', possibleDuplicate: null });
   });
 
   test.each<[name: string, answer: Answer, state: string]>([
@@ -494,7 +507,7 @@ describe('stopped', () => {
     expect(sent.attempts).toHaveLength(1);
     expect(sent.end).toBe(0);
     expect(sent.outcome.type).toBe('stopped');
-    expect(sent.record).toMatchObject({ state, twice: null });
+    expect(sent.record).toMatchObject({ state, possibleDuplicate: null });
     expect(sent.log.at(-1)).toBe(`commit ${state}`);
   });
 
@@ -547,7 +560,7 @@ describe('ended at once, during the attempt', () => {
     expect(sent.record).toMatchObject({
       state: 'unknown',
       reason: 'interrupted while it was sent',
-      twice: null,
+      possibleDuplicate: null,
     });
     expect(sent.log).toEqual(['commit intent', 'submit', 'commit unknown']);
   });
@@ -568,7 +581,7 @@ describe('ended at once, during the attempt', () => {
     expect(sent.record).toMatchObject({
       state: 'unknown',
       reason: 'connection reset',
-      twice: 'connection reset',
+      possibleDuplicate: 'connection reset',
     });
   });
 
@@ -616,7 +629,7 @@ describe('what is on disk', () => {
       'submit',
       'commit acknowledged',
     ]);
-    expect(sent.commits.map(({ twice }) => twice)).toEqual([
+    expect(sent.commits.map(({ possibleDuplicate }) => possibleDuplicate)).toEqual([
       null,
       null,
       'connection reset',

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError, WaitTimeoutError } from '../../../src/engine/errors.js';
-import { pollInterval, type Sighting, type WatchOptions, watchJobs } from '../../../src/engine/send/watch.js';
+import {
+  type JobSnapshot,
+  pollInterval,
+  type WatchOptions,
+  watchJobs,
+} from '../../../src/engine/send/watch.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import { IdleClock } from '../../support/clock.js';
 
@@ -32,9 +37,9 @@ function service(clock: IdleClock, jobs: Record<string, [from: number, reply: Re
   };
 }
 
-async function all(sightings: AsyncIterable<Sighting>): Promise<string[]> {
+async function all(snapshots: AsyncIterable<JobSnapshot>): Promise<string[]> {
   const seen: string[] = [];
-  for await (const one of sightings) {
+  for await (const one of snapshots) {
     seen.push(
       one.missing
         ? `${one.job_id} missing`
@@ -158,7 +163,7 @@ describe('watchJobs', () => {
     expect(clock.monotonic()).toBeLessThan(100_000);
   });
 
-  test('the grace begins anew after the job was there', async () => {
+  test('the grace begins again after the job was there', async () => {
     const clock = new IdleClock();
     const client = service(clock, {
       a: [
@@ -224,10 +229,10 @@ describe('watchJobs', () => {
     const clock = new IdleClock();
     const stop = new AbortController();
     const client = service(clock, { a: [[0, {}]] });
-    const sightings = watchJobs(client, ['a'], watch(clock, { signal: stop.signal }));
-    await sightings.next();
+    const snapshots = watchJobs(client, ['a'], watch(clock, { signal: stop.signal }));
+    await snapshots.next();
     stop.abort('SIGINT');
-    await expect(sightings.next()).rejects.toBe('SIGINT');
+    await expect(snapshots.next()).rejects.toBe('SIGINT');
   });
 
   test('a hundred jobs are polled a few at a time, and all of them', async () => {

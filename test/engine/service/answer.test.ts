@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AuthError, ContractError, NetworkError, ServiceError } from '../../../src/engine/errors.js';
-import { type Answer, judge, judgeRead, type Reply } from '../../../src/engine/service/answer.js';
+import { type Answer, classify, classifyRead, type Reply } from '../../../src/engine/service/answer.js';
 
 const NOW = Date.UTC(2024, 1, 29, 12, 0, 0);
 
@@ -30,14 +30,14 @@ const noTls: Answer = {
 };
 const lost: Answer = { type: 'lost', reason: 'h reset the connection' };
 
-/** A verdict without its error: what is done. */
+/** A decision without its error: what is done. */
 const done = (answer: Answer): object => {
-  const { error: _, ...rest } = { error: null, ...judge(answer, NOW) };
+  const { error: _, ...rest } = { error: null, ...classify(answer, NOW) };
   return rest;
 };
 
-describe('judge: what becomes of an answer to a bulk request', () => {
-  it.each<[name: string, answer: Answer, verdict: object]>([
+describe('classify: what becomes of an answer to a bulk request', () => {
+  it.each<[name: string, answer: Answer, decision: object]>([
     ['no connection', unsent, { do: 'retry', maybeSent: false, reason: 'h refused the connection' }],
     ['TLS failure', noTls, { do: 'stop' }],
     ['lost', lost, { do: 'retry', maybeSent: true, reason: 'h reset the connection' }],
@@ -63,8 +63,8 @@ describe('judge: what becomes of an answer to a bulk request', () => {
     ['503, at a time that is not one', reply(503, '', { retryAfter: 'soon' }), { do: 'wait', waitMs: null }],
     ['409', reply(409), { do: 'busy' }],
     ['413', reply(413), { do: 'halve' }],
-  ])('%s', (_, answer, verdict) => {
-    expect(done(answer)).toMatchObject(verdict);
+  ])('%s', (_, answer, decision) => {
+    expect(done(answer)).toMatchObject(decision);
   });
 
   const statuses: Record<string, number[]> = {
@@ -78,14 +78,14 @@ describe('judge: what becomes of an answer to a bulk request', () => {
   it.each(Object.entries(statuses).flatMap(([what, list]) => list.map((status) => [status, what] as const)))(
     '%i: %s',
     (status, what) => {
-      const verdict = judge(reply(status), NOW);
-      expect(verdict.do === 'retry' && verdict.maybeSent ? 'retry, maybe sent' : verdict.do).toBe(what);
+      const decision = classify(reply(status), NOW);
+      expect(decision.do === 'retry' && decision.maybeSent ? 'retry, maybe sent' : decision.do).toBe(what);
     },
   );
 
   it.each([200, 201, 202, 299])('%i with a job id is accepted', (status) => {
-    const job = { job_id: 'j:1', status: 'validating', total_rows: 3, colour: 'red' };
-    expect(judge(reply(status, job), NOW)).toEqual({ do: 'accept', job });
+    const job = { job_id: 'j:1', status: 'validating', total_rows: 3, color: 'red' };
+    expect(classify(reply(status, job), NOW)).toEqual({ do: 'accept', job });
   });
 
   it.each<[string, object, object]>([
@@ -98,7 +98,7 @@ describe('judge: what becomes of an answer to a bulk request', () => {
       { job_id: 'j', status: 'queued', mine: [1] },
     ],
   ])('a job with %s can still be followed', (_, body, job) => {
-    expect(judge(reply(202, body), NOW)).toEqual({ do: 'accept', job });
+    expect(classify(reply(202, body), NOW)).toEqual({ do: 'accept', job });
   });
 
   it.each<[string, unknown, Partial<Reply>, string]>([
@@ -107,7 +107,7 @@ describe('judge: what becomes of an answer to a bulk request', () => {
     ['a job id that is no text', { job_id: 7 }, {}, 'an object with the keys job_id, and no usable job_id'],
     ['an array', [{ job_id: 'j' }], {}, 'an array of 1'],
   ])('202 with %s is accepted, not traceable', (_, body, more, came) => {
-    expect(judge(reply(202, body, more), NOW)).toEqual({
+    expect(classify(reply(202, body, more), NOW)).toEqual({
       do: 'accept_untraceable',
       reason: `accepted with 202 Accepted, but the reply is ${came} (x-request-id r-1)`,
     });
@@ -134,11 +134,15 @@ describe('judge: what becomes of an answer to a bulk request', () => {
     ],
   ])('202 with %s may not be the service’s', (_, body, more, came) => {
     const reason = `https://api.example.com/v1/x answered 202 Accepted with ${came}`;
-    const verdict = judge(reply(202, body, more), NOW);
-    expect(verdict).toMatchObject({ do: 'doubt', reason });
-    if (!('error' in verdict)) throw new Error(verdict.do);
-    expect(verdict.error).toBeInstanceOf(ContractError);
-    expect(verdict.error).toMatchObject({ message: reason, exit: 6, hint: expect.stringMatching(/sign in/) });
+    const decision = classify(reply(202, body, more), NOW);
+    expect(decision).toMatchObject({ do: 'doubt', reason });
+    if (!('error' in decision)) throw new Error(decision.do);
+    expect(decision.error).toBeInstanceOf(ContractError);
+    expect(decision.error).toMatchObject({
+      message: reason,
+      exit: 6,
+      hint: expect.stringMatching(/sign in/),
+    });
   });
 
   it.each<[Answer, abstract new (...args: never[]) => Error, string, RegExp]>([
@@ -180,18 +184,18 @@ describe('judge: what becomes of an answer to a bulk request', () => {
     [reply(503), ServiceError, 'the service answered 503 Service Unavailable: why (x-request-id r-1)', /^$/],
     [reply(409), ServiceError, 'the service answered 409 Conflict: why (x-request-id r-1)', /^$/],
     [reply(413), ServiceError, 'the service answered 413 Payload Too Large: why (x-request-id r-1)', /^$/],
-  ])('the error of case %# says what, where and the mend', (answer, type, message, hint) => {
-    const verdict = judge(answer, NOW);
-    if (!('error' in verdict)) throw new Error(`no error with ${verdict.do}`);
-    expect(verdict.error).toBeInstanceOf(type);
-    expect(verdict.error.message).toBe(message);
-    expect(verdict.error.hint ?? '').toMatch(hint);
-    expect(verdict.error.status).toBe(answer.type === 'reply' ? answer.status : undefined);
-    expect(verdict.error.requestId).toBe(answer.type === 'reply' ? 'r-1' : undefined);
+  ])('the error of case %# says what, where and the fix', (answer, type, message, hint) => {
+    const decision = classify(answer, NOW);
+    if (!('error' in decision)) throw new Error(`no error with ${decision.do}`);
+    expect(decision.error).toBeInstanceOf(type);
+    expect(decision.error.message).toBe(message);
+    expect(decision.error.hint ?? '').toMatch(hint);
+    expect(decision.error.status).toBe(answer.type === 'reply' ? answer.status : undefined);
+    expect(decision.error.requestId).toBe(answer.type === 'reply' ? 'r-1' : undefined);
   });
 });
 
-describe('judgeRead: what becomes of an answer to a poll or a lookup', () => {
+describe('classifyRead: what becomes of an answer to a poll or a lookup', () => {
   it.each<[string, Answer, object]>([
     ['200', reply(200, [1]), { do: 'use', value: [1] }],
     ['200 null', reply(200, null), { do: 'use', value: null }],
@@ -213,25 +217,25 @@ describe('judgeRead: what becomes of an answer to a poll or a lookup', () => {
       reply(s),
       { do: 'stop' },
     ]),
-  ])('%s', (_, answer, verdict) => {
-    expect(judgeRead(answer, NOW)).toMatchObject(verdict);
+  ])('%s', (_, answer, decision) => {
+    expect(classifyRead(answer, NOW)).toMatchObject(decision);
   });
 
   it.each([
     [429, /try again later/],
     [502, /a proxy before it/],
     [410, /check the base URL and, for a job, its id/],
-  ])('the error of %i says the mend', (status, hint) => {
-    const verdict = judgeRead(reply(status), NOW);
-    if (verdict.do === 'use') throw new Error(verdict.do);
-    expect(verdict.error.hint).toMatch(hint);
+  ])('the error of %i says the fix', (status, hint) => {
+    const decision = classifyRead(reply(status), NOW);
+    if (decision.do === 'use') throw new Error(decision.do);
+    expect(decision.error.hint).toMatch(hint);
   });
 
   it('names what came instead of JSON', () => {
-    const verdict = judgeRead(reply(200, '<html>Welcome', { contentType: 'text/html' }), NOW);
-    if (verdict.do !== 'stop') throw new Error(verdict.do);
-    expect(verdict.error).toBeInstanceOf(ContractError);
-    expect(verdict.error.message).toBe(
+    const decision = classifyRead(reply(200, '<html>Welcome', { contentType: 'text/html' }), NOW);
+    if (decision.do !== 'stop') throw new Error(decision.do);
+    expect(decision.error).toBeInstanceOf(ContractError);
+    expect(decision.error.message).toBe(
       'https://api.example.com/v1/x answered 200 OK with an HTML page (x-request-id r-1)',
     );
   });

@@ -18,7 +18,7 @@ describe('jobSchema', () => {
   });
 
   it('keeps fields that the spec does not name', () => {
-    const job = { job_id: 'j', status: 'queued', colour: { deep: [1] } };
+    const job = { job_id: 'j', status: 'queued', color: { deep: [1] } };
     expect(jobSchema.parse(job)).toEqual(job);
   });
 });

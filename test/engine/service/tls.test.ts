@@ -1,4 +1,4 @@
-/** TLS that cannot be agreed: nothing is sent, and the sentence says which mend. */
+/** TLS that cannot be agreed: nothing is sent, and the sentence says which fix. */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { fileURLToPath } from 'node:url';

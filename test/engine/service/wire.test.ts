@@ -3,7 +3,7 @@
  * replies. Nothing of the sandbox and no schema of the program is between the two.
  */
 import { afterEach, describe, expect, test } from 'vitest';
-import { judge } from '../../../src/engine/service/answer.js';
+import { classify } from '../../../src/engine/service/answer.js';
 import type { ServiceClient } from '../../../src/engine/service/client.js';
 import type { LookupList } from '../../../src/engine/service/names.js';
 import { startWireServer, type WireExample, type WireServer, wireExamples } from '../../support/wire.js';
@@ -30,7 +30,7 @@ async function asking(one: WireExample): Promise<ServiceClient> {
 }
 
 /** Sends a bulk request or a company of an example, and gives what the client makes of the reply. */
-async function verdictOn(name: string): Promise<ReturnType<typeof judge>> {
+async function decisionOn(name: string): Promise<ReturnType<typeof classify>> {
   const { request: at } = example(name);
   const client = await asking(example(name));
   const body = Buffer.from(JSON.stringify(at.body));
@@ -38,7 +38,7 @@ async function verdictOn(name: string): Promise<ReturnType<typeof judge>> {
     ? await client.identifyCompany(body)
     : await client.submit(at.path.includes('/users/') ? 'users' : 'companies', body);
   expect(server!.requests).toMatchObject([{ ...at, body: body.toString() }]);
-  return judge(answer, 0, at.path.endsWith('/companies/identify') ? 'anything' : 'job');
+  return classify(answer, 0, at.path.endsWith('/companies/identify') ? 'anything' : 'job');
 }
 
 const ACCEPTED = [
@@ -47,7 +47,7 @@ const ACCEPTED = [
   'bulk-users-sparse',
   'bulk-unknown-fields',
 ];
-const TROUBLE: [name: string, verdict: object][] = [
+const TROUBLE: [name: string, decision: object][] = [
   ['unauthorized', { do: 'stop', error: { name: 'AuthError', status: 401, requestId: '5f0c9c6e-0401' } }],
   ['forbidden', { do: 'stop', error: { name: 'AuthError', status: 403 } }],
   ['busy', { do: 'busy', reason: '409 Conflict: conflict: a job is running (x-request-id 5f0c9c6e-0409)' }],
@@ -86,11 +86,11 @@ describe('each reply is understood', () => {
   });
 
   test.each(ACCEPTED)('%s, with every field', async (name) => {
-    expect(await verdictOn(name)).toEqual({ do: 'accept', job: bodyOf(name) });
+    expect(await decisionOn(name)).toEqual({ do: 'accept', job: bodyOf(name) });
   });
 
-  test.each(TROUBLE)('%s', async (name, verdict) => {
-    expect(await verdictOn(name)).toMatchObject(verdict);
+  test.each(TROUBLE)('%s', async (name, decision) => {
+    expect(await decisionOn(name)).toMatchObject(decision);
     if (name !== 'identify-company-refused') return;
     // The one request that the spec itself has something against: it is sent to be refused.
     expect(server!.violations.splice(0)).toEqual([expect.stringContaining('company_id is ""')]);

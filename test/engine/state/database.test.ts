@@ -168,7 +168,7 @@ describe('opening', () => {
     expect([later.by(1n, 0), later.by(2n, 0)]).toEqual([null, 'tuesday']);
     state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('j-2')), printsOf([1, 1], [2, 1], [3, 1]));
-    state.sawJob(SCOPE, aJob('j-2', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('j-2', { status: 'completed' }));
     expect(contentsOf(state.fingerprints(SCOPE, 'companies'), [1, 2, 3], [1])).toEqual(new Map([[3, 1]]));
     expect(state.problems().filter(({ check }) => check !== 'runs' && check !== 'requests')).toEqual([]);
     state.close();

@@ -152,7 +152,7 @@ class Account {
         return state.lostJob(this.#scope, job.job_id);
       case 'complete':
       case 'fail':
-        return state.sawJob(this.#scope, { ...job, status: step.do === 'fail' ? 'failed' : 'completed' });
+        return state.updateJob(this.#scope, { ...job, status: step.do === 'fail' ? 'failed' : 'completed' });
       case 'forget':
         state.forgetRun(this.#run(request));
         this.#names.delete(request);
@@ -182,7 +182,7 @@ class Account {
       const run = `${this.name} filler ${this.#filled++}`;
       this.state.startRun(aRun({ run, scope: this.#scope }));
       await this.state.record(run, this.#scope, 'users', acknowledged(aJob(run)), FILLER);
-      this.state.sawJob(this.#scope, aJob(run, { status: 'completed' }));
+      this.state.updateJob(this.#scope, aJob(run, { status: 'completed' }));
     }
     this.state.compactFingerprints(this.#scope, 'users');
   }
@@ -231,7 +231,7 @@ describe('fingerprints', () => {
       const run = `run ${++runs}`;
       state.startRun(aRun({ run, scope }));
       await state.record(run, scope, 'users', acknowledged(aJob(run)), prints);
-      state.sawJob(scope, aJob(run, { status: 'completed' }));
+      state.updateJob(scope, aJob(run, { status: 'completed' }));
     };
     const stored = (): unknown => {
       state.compactFingerprints(scope, 'users');
@@ -265,7 +265,7 @@ describe('fingerprints', () => {
     state.startRun(aRun({ run, scope: SCOPE }));
     await state.record(run, SCOPE, 'users', acknowledged(aJob(run)), printsOf(...pairs));
     clock.pass(5 * 3_600_000);
-    state.sawJob(SCOPE, aJob(run, { status: 'completed' }));
+    state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
   }
 
   /** One that was recorded before its age was. */

@@ -1,4 +1,4 @@
-/** What is known of jobs, and what their ends do to fingerprints and pace. Long because each end has its consequences. */
+/** What is known of jobs, and what their ends do to fingerprints and throughput. Long because each end has its consequences. */
 import { describe, expect } from 'vitest';
 import type { Job } from '../../../src/engine/service/contract.js';
 import type { State } from '../../../src/engine/state/state.js';
@@ -47,7 +47,7 @@ describe('known jobs', () => {
       },
     ]);
     clock.pass(1_000);
-    state.sawJob(SCOPE, aJob('job-1', { status: 'thinking', mood: 'well' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'thinking', mood: 'well' }));
     expect(state.knownJobs()).toMatchObject([
       {
         status: 'thinking',
@@ -69,7 +69,7 @@ describe('known jobs', () => {
   });
 
   test('one that this machine did not submit is not taken up', ({ state }) => {
-    state.sawJob(SCOPE, aJob('stranger', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('stranger', { status: 'completed' }));
     expect(state.knownJobs()).toEqual([]);
   });
 
@@ -78,7 +78,7 @@ describe('known jobs', () => {
     state.startRun(aRun({ run: 'later' }));
     const again = acknowledged(aJob('job-1'), { rows: 1 });
     await state.record('later', SCOPE, 'companies', again, printsOf([9, 90]));
-    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(state.knownJobs()).toMatchObject([{ job_id: 'job-1', run: 'later', rows: 1 }]);
     expect(state.requests('later')[0]!.state).toBe('settled');
     expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([9, 90]), 0)).toBe(true);
@@ -104,28 +104,28 @@ describe('a job’s end', () => {
   ])('%s', async ([, seen, requestState, rows], { state }) => {
     await sent(state);
     expect(unchanged(state)).toEqual(NONE);
-    state.sawJob(SCOPE, aJob('job-1', seen));
+    state.updateJob(SCOPE, aJob('job-1', seen));
     expect(state.requests(RUN)[0]!.state).toBe(requestState);
     expect(unchanged(state)).toEqual(rows);
   });
 
   test('is final: what is seen later of it sets nothing', async ({ state }) => {
     await sent(state);
-    state.sawJob(SCOPE, aJob('job-1', { status: 'failed' }));
-    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'failed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(unchanged(state)).toEqual(NONE);
   });
 
   test('sets nothing for an id that was sent again since', async ({ state }) => {
     await sent(state);
     state.startProfile(SCOPE, 'companies', BigUint64Array.of(2n));
-    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(unchanged(state)).toEqual([true, false, true]);
   });
 
   test('sets only fingerprints of its own account and kind', async ({ state }) => {
     await sent(state);
-    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(state.fingerprints(SCOPE, 'users').matches(PRINTS, 0)).toBe(false);
     expect(state.fingerprints({ ...SCOPE, account: 'staging' }, 'companies').matches(PRINTS, 0)).toBe(false);
   });
@@ -138,7 +138,7 @@ describe('a job’s end', () => {
     await state.record(RUN, SCOPE, 'companies', aRequest({ state: 'withdrawn', reason: '429' }), null);
     await state.record(RUN, SCOPE, 'companies', aRequest({ retries: 1 }), null);
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
-    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(unchanged(state)).toEqual(ALL);
   });
 
@@ -163,7 +163,7 @@ describe('a job’s end', () => {
 describe('clearing fingerprints', () => {
   test('of some ids, or of the whole kind', async ({ state }) => {
     await sent(state);
-    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
     state.clearFingerprints(SCOPE, 'users');
     state.clearFingerprints({ ...SCOPE, account: 'staging' }, 'companies');
     expect(unchanged(state)).toEqual([true, true, true]);
@@ -180,7 +180,7 @@ describe('clearing fingerprints', () => {
   });
 });
 
-describe('pace', () => {
+describe('throughput', () => {
   /** Jobs of an import, each `[rows, submitted at second, seen completed at second]`, in order of what happens. */
   async function history(state: State, clock: Calendar, jobs: [number, number, number][]): Promise<void> {
     const start = clock.time;
@@ -192,12 +192,12 @@ describe('pace', () => {
     for (const { at, rows, name, ends } of events.sort((a, b) => a.at - b.at)) {
       clock.time = start + at * 1_000;
       const seq = Number(name.slice(4)) + 1;
-      if (ends) state.sawJob(SCOPE, aJob(name, { status: 'completed' }));
+      if (ends) state.updateJob(SCOPE, aJob(name, { status: 'completed' }));
       else await state.record(RUN, SCOPE, 'companies', acknowledged(aJob(name), { seq, rows }), null);
     }
   }
 
-  test.for<[name: string, jobs: [rows: number, from: number, to: number][], pace: number]>([
+  test.for<[name: string, jobs: [rows: number, from: number, to: number][], throughput: number]>([
     ['one job', [[100, 0, 10]], 10],
     [
       'in turn',
@@ -248,16 +248,16 @@ describe('pace', () => {
       ],
       200 / 30,
     ],
-  ])('%s', async ([, jobs, pace], { state, clock }) => {
+  ])('%s', async ([, jobs, throughput], { state, clock }) => {
     await history(state, clock, jobs);
-    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(pace, 3);
+    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(throughput, 3);
   });
 
   test('the newest fifty count', async ({ state, clock }) => {
     const slow = Array.from({ length: 20 }, (_, i): [number, number, number] => [1, 50 * i, 50 * i + 50]);
     const fast = Array.from({ length: 50 }, (_, i): [number, number, number] => [100, 2_000 + i, 2_001 + i]);
     await history(state, clock, [...slow, ...fast]);
-    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(100, 3);
+    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(100, 3);
   });
 
   test('nothing is known of another kind, another account, unfinished or failed jobs', async ({
@@ -265,21 +265,21 @@ describe('pace', () => {
     clock,
   }) => {
     await history(state, clock, [[100, 0, 10]]);
-    expect(state.pace(SCOPE, 'users')).toBeNull();
-    expect(state.pace({ ...SCOPE, base_url: 'https://other.test' }, 'companies')).toBeNull();
+    expect(state.throughput(SCOPE, 'users')).toBeNull();
+    expect(state.throughput({ ...SCOPE, base_url: 'https://other.test' }, 'companies')).toBeNull();
     state.startRun(aRun({ run: 'users' }));
     await state.record('users', SCOPE, 'users', acknowledged(aJob('u-1')), null);
     clock.pass(1_000);
-    expect(state.pace(SCOPE, 'users')).toBeNull();
-    state.sawJob(SCOPE, aJob('u-1', { status: 'failed' }));
-    expect(state.pace(SCOPE, 'users')).toBeNull();
+    expect(state.throughput(SCOPE, 'users')).toBeNull();
+    state.updateJob(SCOPE, aJob('u-1', { status: 'failed' }));
+    expect(state.throughput(SCOPE, 'users')).toBeNull();
   });
 
   test('a job that is seen completed again later has not become slower', async ({ state, clock }) => {
     await history(state, clock, [[100, 0, 10]]);
     clock.pass(1_000_000);
-    state.sawJob(SCOPE, aJob('job-0', { status: 'completed' }));
-    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 
   test('a job that nobody watched says nothing: it did not take until someone looked', async ({
@@ -287,32 +287,32 @@ describe('pace', () => {
     clock,
   }) => {
     await history(state, clock, [[100, 0, 86_400]]);
-    expect(state.pace(SCOPE, 'companies')).toBeNull();
+    expect(state.throughput(SCOPE, 'companies')).toBeNull();
     clock.pass(1_000);
-    state.sawJob(SCOPE, aJob('job-0', { status: 'completed' }));
-    expect(state.pace(SCOPE, 'companies')).toBeNull();
+    state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(state.throughput(SCOPE, 'companies')).toBeNull();
   });
 
   test('a long job that was seen on its way says how long it took', async ({ state, clock }) => {
     state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-0'), { rows: 36_000 }), null);
     clock.pass(2_000_000);
-    state.sawJob(SCOPE, aJob('job-0', { status: 'pending_refresh' }));
+    state.updateJob(SCOPE, aJob('job-0', { status: 'pending_refresh' }));
     clock.pass(1_600_000);
-    state.sawJob(SCOPE, aJob('job-0', { status: 'completed' }));
-    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 
   test('jobs of single users say nothing about an import', ({ state, clock }) => {
     state.addJob(SCOPE, aJob('u-1'), { kind: 'users', rows: 1 });
     clock.pass(300);
-    state.sawJob(SCOPE, aJob('u-1', { status: 'completed' }));
-    expect(state.pace(SCOPE, 'users')).toBeNull();
+    state.updateJob(SCOPE, aJob('u-1', { status: 'completed' }));
+    expect(state.throughput(SCOPE, 'users')).toBeNull();
   });
 
   test('jobs of a forgotten run still count', async ({ state, clock }) => {
     await history(state, clock, [[100, 0, 10]]);
     state.forgetRun(RUN);
-    expect(state.pace(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 });

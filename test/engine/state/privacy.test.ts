@@ -50,7 +50,7 @@ async function leaveTraces(state: State, id: string): Promise<void> {
   state.startRun(aRun({ scope }));
   await state.record(RUN, scope, 'companies', aRequest({ rows: 1 }), prints);
   await state.record(RUN, scope, 'companies', acknowledged(aJob('job-1'), { rows: 1 }), null);
-  state.sawJob(scope, aJob('job-1', { status: 'completed' }));
+  state.updateJob(scope, aJob('job-1', { status: 'completed' }));
   state.setColumnTypes(scope, 'companies', new Map([['note', 'string']]));
   state.takeLock(scope, 'companies');
 }

@@ -128,7 +128,7 @@ describe('requests', () => {
     state: 'unknown',
     reason: 'connection reset',
     retries: 3,
-    twice: 'reply timeout',
+    possibleDuplicate: 'reply timeout',
     job_id: null,
     job: null,
   };
@@ -155,7 +155,7 @@ describe('requests', () => {
       state: 'acknowledged',
       reason: null,
       retries: 4,
-      twice: 'connection reset',
+      possibleDuplicate: 'connection reset',
       job_id: 'job-1',
       job: aJob('job-1', { total_rows: 5, region_of_birth: 'a field the spec does not name' }),
     };
@@ -166,7 +166,7 @@ describe('requests', () => {
   test('have their job as it was last seen, by whatever command', async ({ state, reopen }) => {
     state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
-    reopen().sawJob(SCOPE, aJob('job-1', { status: 'processing', completed_rows: 1 }));
+    reopen().updateJob(SCOPE, aJob('job-1', { status: 'processing', completed_rows: 1 }));
     expect(state.requests(RUN)[0]).toMatchObject({
       state: 'acknowledged',
       job: { job_id: 'job-1', status: 'processing', completed_rows: 1 },
@@ -179,7 +179,7 @@ describe('requests', () => {
     state.startRun(aRun({ run: 'other', scope: other }));
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
     await state.record('other', other, 'companies', acknowledged(aJob('job-1')), null);
-    state.sawJob(other, aJob('job-1', { status: 'failed' }));
+    state.updateJob(other, aJob('job-1', { status: 'failed' }));
     expect(state.requests(RUN)[0]).toMatchObject({ state: 'acknowledged', job: { status: 'queued' } });
     expect(state.requests('other')[0]).toMatchObject({ state: 'settled', job: { status: 'failed' } });
   });
@@ -244,7 +244,7 @@ describe('a run that is forgotten', () => {
   test('set the fingerprints of what it completed, and those stay', async ({ state }) => {
     state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
     state.forgetRun(RUN);
     expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([1, 10]), 0)).toBe(true);
   });
@@ -252,7 +252,7 @@ describe('a run that is forgotten', () => {
   test('cleared the fingerprints of what it sent, and those stay cleared', async ({ state }) => {
     state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
     state.startRun(aRun({ run: 'later' }));
     await state.record('later', SCOPE, 'companies', aRequest(), printsOf([1, 11]));
     state.forgetRun('later');
@@ -266,7 +266,7 @@ describe('a run that is forgotten', () => {
     state.startRun(aRun({ run: 'next' }));
     const unknown = aRequest({ state: 'unknown', reason: 'reset' });
     await state.record('next', SCOPE, 'companies', unknown, printsOf([2, 20]));
-    state.sawJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
     expect(state.requests('next')).toEqual([unknown]);
     expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([2, 20]), 0)).toBe(false);
   });
@@ -277,7 +277,7 @@ describe('a run that is forgotten', () => {
     const send = async (run: string, content: number): Promise<void> => {
       state.startRun(aRun({ run }));
       await state.record(run, SCOPE, 'companies', acknowledged(aJob(run)), printsOf([1, content]));
-      state.sawJob(SCOPE, aJob(run, { status: 'completed' }));
+      state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
     };
     await send('first', 10);
     await send('second', 20);

@@ -31,7 +31,7 @@ test('fingerprints of 100,000 profiles, each imported twice, take at most 40 byt
       await state.record(run, scope, 'users', aRequest({ seq, rows: CHUNK }), prints);
       await state.record(run, scope, 'users', acknowledged(job, { seq, rows: CHUNK }), null);
       clock.pass(1_000);
-      state.sawJob(scope, { ...job, status: 'completed' });
+      state.updateJob(scope, { ...job, status: 'completed' });
     }
     state.compactFingerprints(scope, 'users');
   }

@@ -1,5 +1,5 @@
 /** Chunks of rows that are made by hand. */
-import { serialise } from '../../../src/engine/send/body.js';
+import { serialize } from '../../../src/engine/send/body.js';
 import { type Chunk, type CutRules, cutChunks } from '../../../src/engine/send/chunk.js';
 import { batchesOf, duplicatesOf, type Row } from './rows.js';
 
@@ -35,4 +35,4 @@ export interface Item {
 
 /** The items of a chunk's body as it goes out. */
 export const mergedOf = (chunk: Chunk): Item[] =>
-  JSON.parse(serialise(chunk).body.toString()).companies as Item[];
+  JSON.parse(serialize(chunk).body.toString()).companies as Item[];

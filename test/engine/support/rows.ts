@@ -123,7 +123,7 @@ export function recordedRange(
     state: 'intent',
     reason: null,
     retries: 0,
-    twice: null,
+    possibleDuplicate: null,
     job_id: null,
     job: null,
     ...over,

@@ -30,7 +30,7 @@ export interface OpenFile {
 const MARK_DIGITS = 16;
 
 /** Digest and size of the bytes that went by, as they stand on disk. */
-export class Tally {
+export class ByteTotals {
   readonly #hash = createHash('sha256');
   readonly #marks: string[] = [];
   size = 0;
@@ -150,22 +150,22 @@ export function compressionOf(head: Uint8Array): Compression | null {
 
 /**
  * Bytes of the file, unpacked. A chunk is valid until the next one is pulled: its memory is used again.
- * `tally` sees the packed bytes. Closes the file when the consumer stops early.
- * @throws InputError when the packed data is damaged, and for bytes that are not those of the tally's planned pass; the
+ * `byteTotals` sees the packed bytes. Closes the file when the consumer stops early.
+ * @throws InputError when the packed data is damaged, and for bytes that are not those of the byteTotals's planned pass; the
  * signal's reason when aborted
  */
 export async function* readBytes(
   file: SourceFile & { compression: Compression | null },
   signal?: AbortSignal,
-  tally?: Tally,
+  byteTotals?: ByteTotals,
 ): AsyncGenerator<Buffer> {
   if (file.compression === null) {
-    yield* blocks(file, signal, tally);
+    yield* blocks(file, signal, byteTotals);
     return;
   }
   const unpack = decompressor(file, file.compression);
   const packed = async function* (): AsyncGenerator<Buffer> {
-    for await (const block of blocks(file, signal, tally)) yield Buffer.from(block);
+    for await (const block of blocks(file, signal, byteTotals)) yield Buffer.from(block);
   };
   pipeline(Readable.from(packed(), { objectMode: false }), unpack, () => {});
   try {
@@ -197,7 +197,11 @@ function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
   });
 }
 
-async function* blocks(file: SourceFile, signal?: AbortSignal, tally?: Tally): AsyncGenerator<Buffer> {
+async function* blocks(
+  file: SourceFile,
+  signal?: AbortSignal,
+  byteTotals?: ByteTotals,
+): AsyncGenerator<Buffer> {
   const { handle, stamp } = file.opened ?? (await openFile(file));
   try {
     if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedMeanwhile(file.path);
@@ -209,10 +213,10 @@ async function* blocks(file: SourceFile, signal?: AbortSignal, tally?: Tally): A
       });
       if (length === 0) break;
       const bytes = block.subarray(0, length);
-      if (tally?.add(bytes) === false) throw changedMeanwhile(file.path);
+      if (byteTotals?.add(bytes) === false) throw changedMeanwhile(file.path);
       yield bytes;
     }
-    if (tally?.isWhole() === false) throw changedMeanwhile(file.path);
+    if (byteTotals?.isWhole() === false) throw changedMeanwhile(file.path);
   } finally {
     await handle.close();
   }

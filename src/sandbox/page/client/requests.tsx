@@ -154,7 +154,7 @@ export function Request({ route }: { route: Route & { view: 'request' } }) {
       {error && <p class="problem">{error.message}</p>}
       {request === null && (
         <Empty title="This request is not in the log">
-          <p>The log begins anew with each start and each reset.</p>
+          <p>The log begins again with each start and each reset.</p>
         </Empty>
       )}
       {request && (

@@ -23,7 +23,7 @@ export function knownMachine(): string {
   };
   writeFileSync(join(cwd, '.config', 'profiles', 'config.json'), JSON.stringify(config), { mode: 0o600 });
   writeFileSync(join(cwd, 'companies.csv'), 'company_id,plan_tier,seat count\n1,gold,7\n');
-  writeFileSync(join(cwd, 'odd name.csv'), 'company_id,colour\n');
+  writeFileSync(join(cwd, 'odd name.csv'), 'company_id,color\n');
   const state = openState(join(cwd, '.state'), () => Date.UTC(2026, 0, 15));
   const scope = { account: 'production', region: 'eu', base_url: 'https://eu.example.com' };
   for (const job_id of [JOB, URI_JOB, EVIL_JOB]) {

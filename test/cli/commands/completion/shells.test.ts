@@ -74,7 +74,7 @@ describe.skipIf(!installed('bash'))('bash', () => {
     [
       'a column, behind an input whose name has a space',
       'profiles import "odd name.csv" --id col',
-      'profiles import "odd name.csv" --id colour ',
+      'profiles import "odd name.csv" --id color ',
     ],
     [
       'the beginning of a value, without a space',

@@ -26,7 +26,7 @@ import {
   scanInput,
   spoolStdin,
 } from '../../../../src/engine/read/index.js';
-import { readBytes, Tally } from '../../../../src/engine/read/text/source.js';
+import { ByteTotals, readBytes } from '../../../../src/engine/read/text/source.js';
 import { scratch } from '../../../support/cli.js';
 import { file, HERE, KEY, open, read, readText } from '../reading.js';
 
@@ -174,12 +174,16 @@ describe('packed files', () => {
 
   it('are closed when their consumer stops early, and their bytes counted as they lie on disk', async () => {
     const location = file('a.gz', gzipSync('x'.repeat(10_000_000)));
-    const tally = new Tally();
-    for await (const chunk of readBytes({ path: 'a.gz', location, compression: 'gzip' }, undefined, tally)) {
+    const byteTotals = new ByteTotals();
+    for await (const chunk of readBytes(
+      { path: 'a.gz', location, compression: 'gzip' },
+      undefined,
+      byteTotals,
+    )) {
       expect(chunk.length).toBeGreaterThan(0);
       break;
     }
-    expect(tally.size).toBe(statSync(location).size);
+    expect(byteTotals.size).toBe(statSync(location).size);
   });
 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { test as base, expect } from 'vitest';
-import type { FingerprintIndex, Prints } from '../../../../src/engine/fingerprint-index.js';
+import type { FingerprintColumns, FingerprintIndex } from '../../../../src/engine/fingerprint-index.js';
 import type { Job } from '../../../../src/engine/service/contract.js';
 import type { RequestRecord } from '../../../../src/engine/state/requests.js';
 import { openState, type Scope, type State } from '../../../../src/engine/state/state.js';
@@ -122,7 +122,7 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
     state: 'intent',
     reason: null,
     retries: 0,
-    twice: null,
+    possibleDuplicate: null,
     job_id: null,
     job: null,
     ...over,
@@ -137,7 +137,7 @@ export function acknowledged(job: Job, over: Partial<RequestRecord> = {}): Reque
 }
 
 /** Ids with a content each, and the record that it was made of. */
-export function printsOf(...pairs: (readonly [id: number, content: number])[]): Prints {
+export function printsOf(...pairs: (readonly [id: number, content: number])[]): FingerprintColumns {
   return {
     ids: BigUint64Array.from(pairs, ([id]) => BigInt(id)),
     contents: BigUint64Array.from(pairs, ([, content]) => BigInt(content)),
@@ -147,7 +147,7 @@ export function printsOf(...pairs: (readonly [id: number, content: number])[]): 
 }
 
 /** What an index holds: id, content and record of each id that has a content. */
-export function heldBy({ tables: { ids, contents, records } }: FingerprintIndex): Prints {
+export function heldBy({ tables: { ids, contents, records } }: FingerprintIndex): FingerprintColumns {
   const words = (table: Uint32Array): BigUint64Array => new BigUint64Array(table.buffer);
   const held = [...words(contents).keys()].filter((row) => words(contents)[row] !== 0n);
   const of = (table: Uint32Array): BigUint64Array => BigUint64Array.from(held, (row) => words(table)[row]!);
