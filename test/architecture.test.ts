@@ -55,6 +55,7 @@ const BASE = [
   'options',
   'problems',
   'size',
+  'sqlite',
 ].map((name) => `engine/${name}`);
 const ENGINE = ['engine/read', 'engine/service', 'engine/state', 'engine/plan', 'engine/send', 'engine/run'];
 const ALLOWED: Record<string, string[]> = {
@@ -81,7 +82,7 @@ const ALLOWED: Record<string, string[]> = {
   // The other way in: it sees no command and prints nothing.
   'engine/library': [...BASE, 'contract', ...ENGINE, 'engine/import'],
   'engine/index': [...BASE, 'contract', ...ENGINE, 'engine/import', 'engine/library'],
-  sandbox: ['engine/errors', 'contract'],
+  sandbox: ['engine/errors', 'engine/sqlite', 'contract'],
   // The table; of the sandbox it takes a default.
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],

@@ -3,14 +3,12 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { StateError } from '../engine/errors.js';
+import { useWriteAheadLog } from '../engine/sqlite.js';
 
 export const DATABASE_FILE = 'sandbox.db';
 
 /** How long a writer waits for another process's transaction, milliseconds. */
 const BUSY_MS = 30_000;
-
-/** How long it waits before it asks again, where SQLite does not wait by itself, milliseconds. */
-const RETRY_MS = 5;
 
 /** Raised when the tables change: an older file is refused, not misread. */
 const VERSION = 1;
@@ -67,7 +65,7 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
       if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
     }
     const db = new DatabaseSync(file, { timeout: BUSY_MS });
-    logAhead(db);
+    useWriteAheadLog(db, BUSY_MS);
     db.exec('PRAGMA synchronous = FULL;');
     if (version(db) === 0) {
       db.exec('BEGIN IMMEDIATE');
@@ -86,23 +84,6 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   throw new StateError(`${file} was made by another version of the sandbox`, {
     hint: 'delete the file, or choose another folder with --data',
   });
-}
-
-/**
- * Switches to a write-ahead log. While another process makes the same new file, SQLite refuses the switch at once,
- * whatever its timeout is: waiting with a read lock in hand could be a deadlock. So it is tried again here.
- */
-function logAhead(db: DatabaseSyncInstance): void {
-  const until = performance.now() + BUSY_MS;
-  for (;;) {
-    try {
-      db.exec('PRAGMA journal_mode = WAL;');
-      return;
-    } catch (error) {
-      if (!String(error).includes('database is locked') || performance.now() > until) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
-    }
-  }
 }
 
 function version(db: DatabaseSyncInstance): number {

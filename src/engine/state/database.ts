@@ -4,7 +4,11 @@ import { platform } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { ConfigError, StateError } from '../errors.js';
+import { useWriteAheadLog } from '../sqlite.js';
 import { MIGRATIONS } from './schema.js';
+
+/** How long it waits for another process's transaction, milliseconds. */
+const BUSY_MS = 10_000;
 
 /** Any failure of the state becomes this: nothing more may be sent when it cannot be recorded. */
 export function stateError(error: unknown, doing: string, where: string): StateError {
@@ -60,9 +64,10 @@ export function openDatabase(folder: string): DatabaseSyncInstance {
   let db: DatabaseSyncInstance | undefined;
   try {
     makePrivate(file);
-    db = new DatabaseSync(file, { timeout: 10_000 });
-    db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-    db.exec('PRAGMA foreign_keys = ON;');
+    db = new DatabaseSync(file, { timeout: BUSY_MS });
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL;');
+    useWriteAheadLog(db, BUSY_MS);
+    db.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
     migrate(db, file);
     return db;
   } catch (error) {

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { Kind } from '../model.js';
+import { KINDS, type Kind } from '../model.js';
 import { makePrivate, privateFolder, stateError } from './database.js';
-import type { Scope } from './types.js';
+import type { FilesInUse } from './in-use.js';
+import type { HeldLock, Scope } from './types.js';
 
 /** What a connection is told when another one holds the file. */
 const SQLITE_BUSY = 5;
@@ -14,6 +15,38 @@ const WAIT_MS = 100;
 
 /** Held until it is released: a connection that nobody refers to would be collected, and its lock with it. */
 const held = new Set<DatabaseSyncInstance>();
+
+/** The locks of one state directory. */
+export class Locks {
+  constructor(
+    private readonly folder: string,
+    private readonly inUse: FilesInUse,
+  ) {}
+
+  /** As `takeLock`. While it is held, every intent checks that its file is still there. */
+  take(scope: Scope, kind: Kind, holder: string): (() => void) | null {
+    const release = takeLock(this.folder, scope, kind, holder);
+    if (!release) return null;
+    const forget = this.inUse.hold(lockFile(this.folder, scope, kind));
+    return () => {
+      forget();
+      release();
+    };
+  }
+
+  /** Who holds the lock, in its own words; null when that cannot be told. */
+  holder(scope: Scope, kind: Kind): string | null {
+    return lockHolder(this.folder, scope, kind) || null;
+  }
+
+  /** Those that other processes hold now. */
+  held(scopes: readonly Scope[]): HeldLock[] {
+    return scopes
+      .flatMap((scope) => KINDS.map((kind) => ({ scope, kind })))
+      .filter(({ scope, kind }) => isLocked(this.folder, scope, kind))
+      .map(({ scope, kind }) => ({ ...scope, kind, holder: this.holder(scope, kind) }));
+  }
+}
 
 /**
  * Takes the lock on imports of this account and kind, or gives null when another process has it. It is an
@@ -44,7 +77,7 @@ export function takeLock(folder: string, scope: Scope, kind: Kind, holder = ''):
 }
 
 /** Whether another process holds the lock now. It is taken for an instant to know that, which an import waits for. */
-export function isLocked(folder: string, scope: Scope, kind: Kind): boolean {
+function isLocked(folder: string, scope: Scope, kind: Kind): boolean {
   const file = lockFile(folder, scope, kind);
   if (!existsSync(file)) return false;
   const db = new DatabaseSync(file, { timeout: 0 });
@@ -74,8 +107,7 @@ function note(file: string, holder: string): void {
   }
 }
 
-/** Who holds the lock, in its own words; null when that cannot be told. */
-export function lockHolder(folder: string, scope: Scope, kind: Kind): string | null {
+function lockHolder(folder: string, scope: Scope, kind: Kind): string | null {
   try {
     return readFileSync(`${lockFile(folder, scope, kind)}.holder`, 'utf8').trimEnd();
   } catch {
@@ -84,7 +116,7 @@ export function lockHolder(folder: string, scope: Scope, kind: Kind): string | n
 }
 
 /** The file of a lock, whether or not it is there. */
-export function lockFile(folder: string, scope: Scope, kind: Kind): string {
+function lockFile(folder: string, scope: Scope, kind: Kind): string {
   const name = createHash('sha256')
     .update(JSON.stringify([scope.account, scope.region, scope.base_url, kind]))
     .digest('hex')

@@ -7,9 +7,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
-import { KINDS, type Kind } from '../model.js';
+import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
-import { isFinal, isShort } from '../service/names.js';
 import { backupTo } from './backup.js';
 import { problemsOf, type StateProblem } from './check.js';
 import { Commits } from './commits.js';
@@ -25,15 +24,16 @@ import {
 import { Fingerprints } from './fingerprints.js';
 import { FilesInUse } from './in-use.js';
 import type { State } from './interface.js';
+import { JobEnds } from './job-ends.js';
 import { Jobs } from './jobs.js';
-import { isLocked, lockFile, lockHolder, takeLock } from './lock.js';
-import { LaterSends, OpenJobs } from './open-jobs.js';
-import { Overlaps } from './overlaps.js';
+import { Locks } from './lock.js';
+import type { LaterSends } from './open-jobs.js';
 import { overviewOf, type StateOverview } from './overview.js';
 import { type RequestRecord, Requests } from './requests.js';
 import { Runs, type StoredRun } from './runs.js';
 import { readSecret, Scopes, scopeOf } from './scopes.js';
-import { IDENTIFY, SEND, Sends, type StateAge } from './sends.js';
+import { Sends, type StateAge } from './sends.js';
+import { SentRows } from './sent-rows.js';
 import type { HeldLock, KnownJob, Scope, ServiceInUse } from './types.js';
 
 export type { State } from './interface.js';
@@ -54,14 +54,16 @@ class SqliteState implements State {
   readonly secret: Buffer;
   readonly #db: DatabaseSyncInstance;
   readonly #inUse: FilesInUse;
+  readonly #locks: Locks;
   readonly #commits: Commits;
   readonly #scopes: Scopes;
   readonly #runs: Runs;
   readonly #requests: Requests;
   readonly #jobs: Jobs;
+  readonly #jobEnds: JobEnds;
   readonly #sends: Sends;
   readonly #fingerprints: Fingerprints;
-  #overlaps: Overlaps | null = null;
+  readonly #sent: SentRows;
 
   constructor(
     readonly folder: string,
@@ -69,13 +71,16 @@ class SqliteState implements State {
   ) {
     this.#db = openDatabase(folder);
     this.#inUse = new FilesInUse(databaseFile(folder));
+    this.#locks = new Locks(folder, this.#inUse);
     this.#commits = new Commits(this.#db, folder);
     this.#scopes = new Scopes(this.#db);
     this.#runs = new Runs(this.#db);
     this.#requests = new Requests(this.#db);
     this.#jobs = new Jobs(this.#db);
     this.#sends = new Sends(this.#db, now);
+    this.#jobEnds = new JobEnds(this.#jobs, this.#sends, this.#requests);
     this.#fingerprints = new Fingerprints(this.#db);
+    this.#sent = new SentRows(this.#sends, this.#fingerprints);
     this.secret = this.#write(() => readSecret(this.#db));
   }
 
@@ -84,17 +89,11 @@ class SqliteState implements State {
   }
 
   takeLock(scope: Scope, kind: Kind, holder = ''): (() => void) | null {
-    const release = takeLock(this.folder, scope, kind, holder);
-    if (!release) return null;
-    const letGo = this.#inUse.hold(lockFile(this.folder, scope, kind));
-    return () => {
-      letGo();
-      release();
-    };
+    return this.#locks.take(scope, kind, holder);
   }
 
   lockHolder(scope: Scope, kind: Kind): string | null {
-    return lockHolder(this.folder, scope, kind) || null;
+    return this.#locks.holder(scope, kind);
   }
 
   knownRuns(): StoredRun[] {
@@ -109,7 +108,7 @@ class SqliteState implements State {
   }
 
   reopenRun(run: string): void {
-    this.#overlaps = null; // what an earlier session sent is another's
+    this.#sent.forgetSession();
     this.#write(() => this.#runs.reopen(run));
   }
 
@@ -163,38 +162,13 @@ class SqliteState implements State {
       const known = this.#requests.idOf(run, request.seq);
       if (known !== null) this.#requests.update(run, request);
       const id = known ?? this.#requests.insert(run, request);
-      if (prints) this.#send(run, this.#scopes.idOf(scope), kind, id, prints, shared);
+      if (prints) this.#sent.add({ run, scope: this.#scopes.idOf(scope), kind, request: id }, prints, shared);
       if (request.job) {
         const from = { kind, rows: request.rows, request: id, run };
         this.#jobs.add(this.#scopes.idOf(scope), request.job, from, this.#time());
       }
       this.#sends.stand(id, request);
     });
-  }
-
-  /** A request goes out, maybe not for the first time. What an earlier sending cleared stays cleared. */
-  #send(
-    run: string,
-    scope: number,
-    kind: Kind,
-    request: number,
-    prints: FingerprintColumns,
-    shared: ReadonlySet<bigint>,
-  ): void {
-    this.#sends.letGo('= ?', request);
-    if (prints.ids.length === 0) return;
-    const overlaps = this.#overlapsOf(run, scope, kind);
-    const remembered = overlaps.remembered(prints, shared);
-    const send = this.#sends.add({ scope, kind, run, request, state: SEND.pending });
-    this.#fingerprints.append(send, remembered);
-    overlaps.sent(send, shared);
-  }
-
-  #overlapsOf(run: string, scope: number, kind: Kind): Overlaps {
-    const now = this.#overlaps;
-    if (now?.run === run && now.scope === scope && now.kind === kind) return now;
-    this.#overlaps = new Overlaps(scope, kind, run, this.#sends, this.#fingerprints);
-    return this.#overlaps;
   }
 
   written(): Promise<void> {
@@ -211,20 +185,11 @@ class SqliteState implements State {
   }
 
   sentLater(run: string, scope: Scope, kind: Kind): LaterSends {
-    return new LaterSends(this.#sends.newerThan(run, this.#scopes.idOf(scope), kind), this.#fingerprints);
+    return this.#sent.laterThan(run, this.#scopes.idOf(scope), kind);
   }
 
-  openJobs(
-    scope: Scope,
-    kind: Kind,
-    run: string | null,
-    last?: ReturnType<State['openJobs']>,
-  ): ReturnType<State['openJobs']> {
-    const id = this.#scopes.idOf(scope);
-    const newest = this.#sends.newest(id, kind);
-    if (last && !this.#sends.isOthersSince(last.newest, { scope: id, kind, run })) return { ...last, newest };
-    const sends = this.#sends.withJob(id, kind).filter((send) => run === null || send.run !== run);
-    return { newest, jobs: new OpenJobs(sends, this.#fingerprints) };
+  openJobs(...[scope, ...rest]: Parameters<State['openJobs']>): ReturnType<State['openJobs']> {
+    return this.#sent.openJobs(this.#scopes.idOf(scope), ...rest);
   }
 
   knownJobs(): KnownJob[] {
@@ -232,15 +197,7 @@ class SqliteState implements State {
   }
 
   startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): number {
-    return this.#write(() => {
-      const to = { scope: this.#scopes.idOf(scope), kind };
-      const send = this.#sends.add({ ...to, run: IDENTIFY, request: null, state: SEND.dead });
-      // Its content is not remembered: it is made another way than an import's.
-      const none = new BigUint64Array(ids.length);
-      this.#fingerprints.append(send, { ids, contents: none, records: none });
-      this.#sends.standAlone(send, { doubt: true, job: null });
-      return send;
-    });
+    return this.#write(() => this.#sent.addProfile(this.#scopes.idOf(scope), kind, ids));
   }
 
   endProfile(send: number, doubt: boolean): void {
@@ -256,27 +213,11 @@ class SqliteState implements State {
   }
 
   updateJob(scope: Scope, job: Job): void {
-    this.#write(() => {
-      const id = this.#scopes.idOf(scope);
-      // Until then it had not ended. Nobody knows how much later it did, so the age of what it completed counts from here.
-      const unfinishedAt = this.#jobs.seenAt(id, job.job_id);
-      const seen = this.#jobs.saw(id, job, this.#time());
-      if (!isFinal(job.status)) return;
-      if (!seen) return this.#sends.end(id, job.job_id, null, { how: 'gone' });
-      const whole = job.status === 'completed' && !isShort(job, seen.rows);
-      const end = whole ? { how: 'completed' as const, at: unfinishedAt } : { how: 'dead' as const };
-      this.#sends.end(id, job.job_id, seen.request, end);
-      if (seen.request) this.#requests.settle(seen.request);
-    });
+    this.#write(() => this.#jobEnds.saw(this.#scopes.idOf(scope), job, this.#time()));
   }
 
   lostJob(scope: Scope, job_id: string): void {
-    this.#write(() => {
-      const id = this.#scopes.idOf(scope);
-      const request = this.#jobs.lost(id, job_id, this.#time());
-      this.#sends.end(id, job_id, request, { how: 'gone' });
-      if (request) this.#requests.settle(request);
-    });
+    this.#write(() => this.#jobEnds.lost(this.#scopes.idOf(scope), job_id, this.#time()));
   }
 
   throughput(scope: Scope, kind: Kind): number | null {
@@ -317,10 +258,7 @@ class SqliteState implements State {
   }
 
   locks(): HeldLock[] {
-    const locks = this.#scopes.all().flatMap((scope) => KINDS.map((kind) => ({ ...scope, kind })));
-    return locks
-      .filter(({ kind, ...scope }) => isLocked(this.folder, scope, kind))
-      .map((lock) => ({ ...lock, holder: this.lockHolder(lock, lock.kind) }));
+    return this.#locks.held(this.#scopes.all());
   }
 
   problems(): StateProblem[] {

@@ -174,7 +174,10 @@ describe('a complete 2xx that is not JSON', () => {
   test('once: sent again, and named', async () => {
     const sent = await send([page, accepted]);
     expect(sent.outcome).toMatchObject({ type: 'acknowledged', job: { job_id: 'job-1' } });
-    expect(sent.record).toMatchObject({ retries: 1, possibleDuplicate: expect.stringContaining('captive portal') });
+    expect(sent.record).toMatchObject({
+      retries: 1,
+      possibleDuplicate: expect.stringContaining('captive portal'),
+    });
   });
 
   test('two in a row: the run cannot go on, whatever retries are left', async () => {
