@@ -18,11 +18,17 @@ export class JobEnds {
     const unfinishedAt = this.jobs.seenAt(scope, job.job_id);
     const seen = this.jobs.saw(scope, job, at);
     if (!isFinal(job.status)) return;
-    if (!seen) return this.sends.end(scope, job.job_id, null, { how: 'gone' });
-    const whole = job.status === 'completed' && !isShort(job, seen.rows);
-    const end = whole ? { how: 'completed' as const, at: unfinishedAt } : { how: 'dead' as const };
-    this.sends.end(scope, job.job_id, seen.request, end);
-    if (seen.request) this.requests.settle(seen.request);
+    const request = seen?.request ?? null;
+    const whole = seen && job.status === 'completed' && !isShort(job, seen.rows);
+    if (!seen) this.sends.end(scope, job.job_id, request, { how: 'gone' });
+    else
+      this.sends.end(
+        scope,
+        job.job_id,
+        request,
+        whole ? { how: 'completed', at: unfinishedAt } : { how: 'dead' },
+      );
+    if (request) this.requests.settle(request);
   }
 
   /** A job that the service no longer knows: what became of its rows stays unknown. */
