@@ -90,7 +90,7 @@ describe('what is missing or too much is named, with the way it is written', () 
     ['doctor now', 'doctor takes no arguments, but "now" was given', 'see profiles doctor --help'],
     ['resume a b', 'resume takes 1 argument, but 2 were given', 'profiles resume [run]'],
     ['import --region', 'option --region <name> needs a value', 'see profiles --help'],
-    ['import --color x', 'unknown option --color', 'see profiles import --help'],
+    ['import --colour x', 'unknown option --colour', 'see profiles import --help'],
     ['--zzz', 'unknown option --zzz', 'see profiles --help'],
   ])('%s', async (line, message, hint) => {
     const { code, stdout, stderr } = await cli(words(line));
