@@ -18,7 +18,7 @@ const LIBRARY = `
   console.log(valid);
 `;
 
-const [, stated] = /installing it brings (\d+) packages/.exec(await readFile('README.md', 'utf8')) ?? [];
+const [, stated] = /Installing it adds (\d+) packages/.exec(await readFile('README.md', 'utf8')) ?? [];
 
 const root = await mkdtemp(join(tmpdir(), 'profiles-packed-'));
 try {

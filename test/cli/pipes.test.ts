@@ -124,14 +124,20 @@ describe('nothing is cut at the 64 KiB of a pipe, however slow the reader', () =
   });
 });
 
-it.each([20, 24])('with %i files to open it says so in one sentence', async (files) => {
-  const { codes, stderr } = await bash(`ulimit -n ${files}; profiles runs --json`, scratch());
-  expect(codes).toBe('1');
+it('with few files to open it says so in one sentence', async () => {
   const hint = 'allow more of them: ulimit -n 1024';
   const error = { code: 'unexpected', message: 'too many open files (EMFILE)', hint };
-  const [sentence, next, json, ...rest] = stderr.trimEnd().split('\n');
-  expect([sentence, next, rest]).toEqual([`profiles: ${error.message}`, `  ${hint}`, []]);
-  expect(JSON.parse(json!)).toMatchObject({ error });
+  let told = 0;
+  // How many it takes differs from Node to Node: with fewest Node itself does not start, with most all is well.
+  for (let files = 18; files <= 32; files++) {
+    const { codes, stderr } = await bash(`ulimit -n ${files}; profiles runs --json`, scratch());
+    if (codes === '0' || /node:internal|^node: /m.test(stderr)) continue;
+    const [sentence, next, json, ...rest] = stderr.trimEnd().split('\n');
+    expect([codes, sentence, next, rest]).toEqual(['1', `profiles: ${error.message}`, `  ${hint}`, []]);
+    expect(JSON.parse(json!)).toMatchObject({ error });
+    told++;
+  }
+  expect(told).toBeGreaterThan(0);
 });
 
 // Last, since it empties the place's service.

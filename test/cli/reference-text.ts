@@ -16,7 +16,7 @@ async function commandOf(name: string): Promise<Command> {
 }
 
 /** A command and those below it. */
-export const withChildren = (command: Command): Command[] => [
+const withChildren = (command: Command): Command[] => [
   command,
   ...command.createHelp().visibleCommands(command).flatMap(withChildren),
 ];

@@ -11,7 +11,8 @@ import { built, profiles } from '../support/child.js';
 import { startNginx, withNginx } from './nginx.js';
 import { expectDone, SEND, Sender, startService } from './support.js';
 
-const certs = (name: string): string => fileURLToPath(new URL(`../service/certs/${name}`, import.meta.url));
+const certs = (name: string): string =>
+  fileURLToPath(new URL(`../engine/service/certs/${name}`, import.meta.url));
 const TRUST = { NODE_EXTRA_CA_CERTS: certs('authority.pem') };
 
 interface Outcome {

@@ -18,7 +18,7 @@ const count = (least: number) =>
   z.int('must be a whole number').min(least, least === 0 ? 'must be 0 or more' : `must be at least ${least}`);
 
 /** The schema of an option's value; `null` is not a value: a key is unset by leaving it out. */
-export function schemaOf({ type }: Entry): z.ZodType {
+function schemaOf({ type }: Entry): z.ZodType {
   switch (type.kind) {
     case 'flag':
       return z.boolean('must be true or false');

@@ -259,7 +259,7 @@ describe('at a terminal', () => {
     ['with a slip that is taken back', `x\u007fy\b${TOKEN}z\u007f\r`, TOKEN],
     ['begun again with Ctrl-U', `wrong\u0015${TOKEN}\n`, TOKEN],
     ['begun again with Ctrl-W', `wrong\u0017${TOKEN}\n`, TOKEN],
-    ['with an arrow key and a function key in between', `key-01234\u001b[D\u001bOP56789-abcd\r`, TOKEN],
+    ['with arrow keys and a function key in between', `key-01234\u001b[D\u001b[C\u001bOP56789-abcd\r`, TOKEN],
     ['with more typed ahead', `${TOKEN}\rrm -rf\r`, TOKEN],
   ];
   it.each(typing)('a hidden answer %s', async (_, type, token) => {
