@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { closedPort } from '../engine/service/support/servers.js';
 import { resumeToTheEnd } from '../loss/support.js';
 import { startNginx, withNginx } from './nginx.js';
-import { expectDone, page, SEND, Sender, startService, timesCarriedOut } from './support.js';
+import { expectDone, page, SEND, Sender, startService } from './support.js';
 
 const FIRST = { first_line: 2, last_line: 5, rows: 4 };
 const FIRST_IDS = ['c-0', 'c-1', 'c-2', 'c-3'];
