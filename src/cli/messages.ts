@@ -133,7 +133,11 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
     hint: `resume then, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
   }),
   request_refused: () => ({
-    hint: 'fix the rows and import the file again; if the problem was fixed at the service, resume to send the same rows again; to continue without them, use --continue-on-error',
+    hint: [
+      'rows at fault: fix them and import the file again',
+      `service fixed: send the same rows again with ${command('resume')}`,
+      'skip them: use --continue-on-error',
+    ].join('\n'),
   }),
 };
 

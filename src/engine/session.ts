@@ -170,7 +170,7 @@ export class Session {
     }
     this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
-    yield { type: 'notice', message: `continues run ${found.run} of ${found.started_at}` };
+    yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }
 
   #cutDeps(scanned: Scanned): CutDeps {
@@ -206,7 +206,7 @@ export class Session {
     const rejects = await this.#rejecting!.flush();
     for (const old of this.#run.begin({ options: this.options, scanned, rejects }, sends)) {
       yield this.#warn({
-        message: `run ${old} of the same file was unfinished; this import takes its place`,
+        message: `this import replaces run ${old} of the same file, which was unfinished`,
       });
     }
   }

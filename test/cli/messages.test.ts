@@ -101,7 +101,7 @@ const CASES: {
   retry_after_too_long: [{ waitMs: 601_000 }, 'resume then, or allow it with --max-retry-after 11m'],
   request_refused: [
     {},
-    'fix the rows and import the file again; if the problem was fixed at the service, resume to send the same rows again; to continue without them, use --continue-on-error',
+    'rows at fault: fix them and import the file again\nservice fixed: send the same rows again with profiles resume\nskip them: use --continue-on-error',
   ],
 };
 
@@ -157,7 +157,7 @@ test('events carry the words, and the summary those of all warnings; nothing els
   };
   const words = '"zip" is integer now; --type zip=string pins it';
   expect(say(warning)).toEqual({ type: 'warning', message: words });
-  const notice: ImportEvent = { type: 'notice', message: 'continues run run-1' };
+  const notice: ImportEvent = { type: 'notice', message: 'resuming run run-1' };
   expect(say(notice)).toBe(notice);
   const summary = { run: 'run-1', resume: 'run-1', warnings: [warning.message] } as Summary;
   expect(say({ type: 'summary', summary })).toEqual({

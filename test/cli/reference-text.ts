@@ -85,7 +85,7 @@ export async function referenceText(): Promise<string> {
   return `${[
     '# Reference',
     'All commands and options, made from the program itself: `npm run reference` writes this file.',
-    'A flag goes before the environment, the environment before the config file, and that before the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes.',
+    'A flag overrides the environment, the environment overrides the config file, and the config file overrides the default. Durations read `500ms`, `30s`, `5m`, `2h`. Sizes read `64KiB` and `4MiB` (binary, as is `4M`) or `4MB` (decimal), or a number of bytes.',
     '## Options of every command',
     optionTable(everywhere),
     '`-h, --help` shows help, `--version` prints the version.',

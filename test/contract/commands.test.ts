@@ -232,7 +232,7 @@ describe('jobs', () => {
 
   test('an unknown one', async () => {
     const { code, stderr } = await run(['job', 'urn:profiles:job:default/none-1']);
-    expect([code, stderr]).toEqual([6, expect.stringContaining('knows no job')]);
+    expect([code, stderr]).toEqual([6, expect.stringContaining(' not found: ')]);
   });
 });
 

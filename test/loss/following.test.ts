@@ -56,7 +56,7 @@ const CASES: Case[] = [
     exit: 5,
     status: 'partial',
     completed: 0,
-    warns: /no longer knows job job-1; what it took \(\d+ rows\) is not sent again/,
+    warns: /job job-1 no longer exists at the service; its \d+ rows will not be sent again/,
   },
   { fault: '500 five times', trouble: first(5, bodiless(500)), ...DONE },
   { fault: '500 for good', trouble: always(bodiless(500)), ...stopped(6, /500/) },

@@ -63,16 +63,16 @@ async function resumes(twice: object[]): Promise<void> {
 }
 
 describe.each([
-  ['SIGINT', 130, 'Ctrl-C again'],
-  ['SIGTERM', 143, 'a second SIGTERM'],
-  ['SIGHUP', 143, 'a second SIGHUP'],
+  ['SIGINT', 130, 'press Ctrl-C again'],
+  ['SIGTERM', 143, 'send a second SIGTERM'],
+  ['SIGHUP', 143, 'send a second SIGHUP'],
 ] as const)('%s', (signal, code, again) => {
-  test('once: the request in flight is let finish; ids and the way on are printed', async () => {
+  test('once: the request in flight finishes; ids and the way on are printed', async () => {
     const { arrival, release } = holdFrom(2);
     const child = start(SEND);
     await arrival;
     child.kill(signal);
-    await child.says(`stopping: the request in flight is let finish; ${again} ends it now`);
+    await child.says(`stopping after the request in flight; ${again} to stop now`);
     release();
     const ended = await child.ended;
     expect(ended.code, ended.stderr).toBe(code);

@@ -149,7 +149,7 @@ describe('a run of this version', () => {
     const { submit } = service.seen;
     const { code, error } = await machine.run([...SEND, '--resume']);
     expect([code, error!.code]).toEqual([2, 'usage']);
-    expect(error!.message).toMatch(/^run \S+ of this content began with other column types$/);
+    expect(error!.message).toMatch(/^run \S+ of the same content started with different column types$/);
     expect(error!.hint).toMatch(/^continue with: profiles resume \S+$/);
     expect(service.seen.submit).toBe(submit);
   });
@@ -167,7 +167,7 @@ describe('a run of this version', () => {
     const { code, error, summary } = await machine.run(['resume']);
     expect([code, error!.code]).toEqual([2, 'input']);
     expect(error!.message).toBe(
-      'companies.csv: lines 4 to 5 would be sent with other content than the first time, so nothing is sent',
+      'companies.csv: the content of lines 4 to 5 differs from what was sent the first time, so nothing was sent',
     );
     expect(summary!.rows).toMatchObject({ submitted: 2, unsent: 4 });
     expect(service.seen.submit).toBe(submit);

@@ -172,7 +172,7 @@ withNginx(() => {
     expect([first.code, first.summary?.status]).toEqual([6, 'stopped']);
     expect(first.error).toMatchObject({
       message: expect.stringMatching(new RegExp(`502 Bad Gateway ${page()}$`)),
-      hint: expect.stringContaining('a proxy before it'),
+      hint: expect.stringContaining('the service or a proxy is having problems'),
     });
     expect(first.summary!.rows).toMatchObject({ submitted: 4, completed: 0, unsent: 8 });
 

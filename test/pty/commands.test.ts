@@ -115,6 +115,6 @@ describe.skipIf(missing.length > 0)('other commands', () => {
     );
     expect(code).toBe(6);
     expect(output.replaceAll('\r\n', '\n')).not.toMatch(/\u001b\[2J|[\u007f-\u009f]/);
-    expect(output).toContain('the service knows no job');
+    expect(output).toContain(' not found: ');
   });
 });

@@ -37,7 +37,7 @@ export function define(command: Command, wire: Wire): void {
   examples(
     command
       .command('get')
-      .description('print one value; of a token, only the last four characters')
+      .description('print one value (for a token, only its last four characters)')
       .argument('<key>', 'such as region or regions.eu.base_url'),
     ['profiles config get region', 'profiles config get region --json'],
   ).action(wire(([key]) => key!, get));

@@ -16,7 +16,7 @@ export function define(command: Command, wire: Wire): void {
   examples(
     command
       .command('info')
-      .description('show which state is in use, what it holds, its age, and who holds its locks'),
+      .description('show the state directory, its contents and age, and which processes hold locks'),
     ['profiles state info', 'profiles state info --json'],
   ).action(
     wire(

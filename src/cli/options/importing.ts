@@ -154,7 +154,7 @@ export const WAITING = {
     type: FLAG,
     negated: true,
     default: true,
-    summary: 'return when every request is accepted; do not wait for jobs',
+    summary: 'return as soon as the service has accepted everything; do not wait for jobs',
     commands: ['import', 'identify user'],
     sets: 'wait',
   },

@@ -19,7 +19,7 @@ export const RESULT = {
   csv: { type: FLAG, summary: 'print CSV' },
   ndjson: {
     type: FLAG,
-    summary: 'print one JSON object per line: events as they happen, or records',
+    summary: 'for lists: print one JSON record per line; for imports: print one JSON event per line',
     commands: ['import', 'resume', 'lookups', 'jobs', 'runs', 'config list', 'sandbox list'],
   },
 } as const satisfies Table;
@@ -29,7 +29,7 @@ export const LISTING = {
   columns: { type: NAMES_TYPE, summary: 'show these fields, in this order' },
   filter: {
     type: pair('key=value'),
-    summary: 'keep records with this value; different keys must all match, the same key any',
+    summary: 'keep records that match; repeat a key to accept any of its values',
     repeatable: true,
   },
   search: { type: text('text'), summary: 'keep records with this text in any field' },

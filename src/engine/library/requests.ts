@@ -29,7 +29,7 @@ export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'
   /** Worker threads for files above 8 MiB. Default 2; 0 parses on this thread. */
   threads?: number;
   /**
-   * Stops early: nothing more is read or sent, a request in flight is let finish, waiting ends. An import that was
+   * Stops early: nothing more is read or sent, a request in flight finishes, waiting ends. An import that was
    * sending ends with status `interrupted` and can be continued; one that was still planning throws InterruptedError.
    */
   signal?: AbortSignal;
@@ -84,9 +84,9 @@ export async function optionsOf(
     delimiter: request.delimiter,
     encoding: request.encoding,
   };
-  if (request.files.length === 0) throw new UsageError('files: there is none');
+  if (request.files.length === 0) throw new UsageError('files must name at least one file');
   if (request.rejects !== undefined && request.files.length > 1) {
-    throw new UsageError('rejects names one file, and there are several inputs');
+    throw new UsageError('rejects takes one file, but there are several inputs');
   }
   for (const name of ['kind', 'format'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);

@@ -29,7 +29,7 @@ export function typeChanges(
   return [...typesOf(scans)].flatMap(([key, type]) => {
     const before = last.get(key);
     if (before === undefined || before === type) return [];
-    const message = `"${key}" is ${type} now, and was ${before} in this account's last import`;
+    const message = `"${key}" is now ${type}; it was ${before} in this account's last import`;
     if (before === 'object') return [{ message }];
     return [{ message, problem: { code: 'type_changed', column: columnOf.get(key) ?? key, before } }];
   });

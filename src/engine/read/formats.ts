@@ -24,7 +24,7 @@ export function formatOf({ path, format }: Pick<InputOptions, 'path' | 'format'>
   if (format) return format;
   const named = formatOfName(path);
   const begin = Math.max(
-    text.findIndex((byte) => byte > 0x20),
+    text.findIndex((byte) => byte > 0x20 || byte === 0x1e), // a JSON text sequence begins with 0x1E
     0,
   );
   const start = text.subarray(begin, begin + 4096).toString();
@@ -38,6 +38,6 @@ export function formatOf({ path, format }: Pick<InputOptions, 'path' | 'format'>
 /** The format that a file's name tells, packed or not; undefined where it tells none. */
 function formatOfName(path: string): Format | undefined {
   const name = path.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
-  const extension = /\.([a-z]+)$/.exec(name)?.[1];
+  const extension = /\.([a-z\d-]+)$/.exec(name)?.[1];
   return extension === undefined ? undefined : EXTENSIONS.get(extension);
 }

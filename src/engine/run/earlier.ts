@@ -46,7 +46,7 @@ export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
 export function checkItemFormat({ run, item_format }: StoredRun): void {
   if (item_format === ITEM_FORMAT_VERSION) return;
   throw new UsageError(
-    `run ${run} was planned by another version of profiles, which makes different items of its rows (format ${item_format}, here ${ITEM_FORMAT_VERSION})`,
+    `run ${run} was planned by another version of profiles (item format ${item_format}; this version uses ${ITEM_FORMAT_VERSION})`,
     { hint: 'resume it with the version that began it, or start a new import of its files' },
   );
 }
@@ -60,7 +60,7 @@ export function checkTypes(run: StoredRun, found: readonly (readonly ColumnType[
     ({ types }, index) => types !== null && JSON.stringify(types) !== JSON.stringify(found[index]),
   );
   if (!differ) return;
-  throw new UsageError(`run ${run.run} of this content began with other column types`, {
+  throw new UsageError(`run ${run.run} of the same content started with different column types`, {
     problem: { code: 'resumable', run: run.run },
   });
 }

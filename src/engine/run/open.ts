@@ -16,7 +16,7 @@ export async function openInputs(
   const paths = deps.platform === 'win32' ? await expandGlobs(options.paths, deps.cwd) : options.paths;
   if (paths.filter((path) => path === '-').length > 1) {
     throw new UsageError('stdin (-) can be read only once', {
-      hint: 'name - once, and the other inputs by their files',
+      hint: 'use - only once, and pass file names for the other inputs',
     });
   }
   const opened: OpenedInput[] = [];

@@ -44,14 +44,11 @@ export function storeOptions(state: State, run: string, options: ImportOptions):
     try {
       writeFileSync(file, JSON.stringify(set), { mode: 0o600 });
     } catch (error) {
-      throw new StateError(
-        `cannot keep the values set for every item in ${file}: ${(error as Error).message}`,
-        {
-          hint: 'free some disk space, and check the permissions of the folder',
-          problem: { code: 'state_folder' },
-          cause: error,
-        },
-      );
+      throw new StateError(`cannot save the constant values to ${file}: ${(error as Error).message}`, {
+        hint: 'free some disk space, and check the permissions of the folder',
+        problem: { code: 'state_folder' },
+        cause: error,
+      });
     }
   }
   return { ...options, rules: { ...options.rules, set: [] }, hasSet: set.length > 0 };
@@ -63,7 +60,7 @@ export function restoreOptions(state: State, run: StoredRun): ImportOptions {
   if (!hasSet) return options;
   const file = join(state.spoolFolder(run.run), SET_FILE);
   if (!existsSync(file)) {
-    throw new StateError(`the values that run ${run.run} sets for every item are gone (${file})`, {
+    throw new StateError(`the constant values of run ${run.run} are missing: ${file} not found`, {
       hint: 'import the file again',
     });
   }

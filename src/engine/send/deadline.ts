@@ -16,7 +16,8 @@ export class Deadline {
     const over = new AbortController();
     this.signal = AbortSignal.any([stop, over.signal]);
     clock.sleep(ms, this.#cleared.signal).then(
-      () => over.abort(new WaitTimeoutError(`waiting ended after ${formatDuration(ms)}; the jobs go on`)),
+      () =>
+        over.abort(new WaitTimeoutError(`waiting timed out after ${formatDuration(ms)}; the jobs continue`)),
       () => {}, // cleared
     );
   }

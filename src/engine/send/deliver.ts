@@ -113,7 +113,7 @@ function lowerLimit(refused: number, { limits, emit }: DeliverDeps): void {
   const half = Math.ceil(refused / 2);
   if (half >= limits.items) return;
   limits.items = half;
-  const message = `a request of ${refused} rows is too large for the service (413): it goes on with ${half} at a time`;
+  const message = `the service refused a request of ${refused} rows as too large (413); continuing with ${count(half, 'row')} per request`;
   emit({ type: 'notice', message });
 }
 
@@ -142,7 +142,7 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     await see({ ...(record.job ?? job), status: 'unknown' }, true);
     deps.emit({
       type: 'warning',
-      message: `the service no longer knows job ${seen.job_id}; what it took (${count(record.rows, 'row')}) is not sent again`,
+      message: `job ${seen.job_id} no longer exists at the service; its ${count(record.rows, 'row')} will not be sent again`,
     });
   }
 }
@@ -196,10 +196,13 @@ function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, dep
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;
   const where = lineRange(recorded.first_line, recorded.last_line);
-  throw new InputError(`${where} would be sent with other content than the first time, so nothing is sent`, {
-    file: deps.inputs[recorded.input]!.path,
-    hint: 'resume with the version of profiles that began the run, or start a new import of the file',
-  });
+  throw new InputError(
+    `the content of ${where} differs from what was sent the first time, so nothing was sent`,
+    {
+      file: deps.inputs[recorded.input]!.path,
+      hint: 'resume with the version of profiles that began the run, or start a new import of the file',
+    },
+  );
 }
 
 function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {

@@ -13,7 +13,7 @@ import { OtherJobs } from './other-jobs.js';
 
 /**
  * Sends what comes, yields events, and returns the error that ended it early, or null. When its consumer
- * stops, waiting ends and requests in flight are let finish.
+ * stops, waiting ends and requests in flight finish.
  */
 export async function* send(
   chunks: AsyncIterable<Chunk>,
@@ -95,10 +95,10 @@ class Sender {
     // Only a signal is news to the one who sent it; a failure and the end of the waiting time are reported as such.
     const signal: unknown = this.#deps.stop.reason;
     if (this.#flights.size === 0 || typeof signal !== 'string') return;
-    const again = signal === 'SIGINT' ? 'Ctrl-C again' : `a second ${signal}`;
+    const again = signal === 'SIGINT' ? 'press Ctrl-C again' : `send a second ${signal}`;
     this.events.push({
       type: 'notice',
-      message: `stopping: the request in flight is let finish; ${again} ends it now`,
+      message: `stopping after the request in flight; ${again} to stop now`,
     });
   }
 

@@ -31,7 +31,7 @@ export function parseBaseUrl(text: string, origin: string): BaseUrl {
   }
   if (url.username || url.password) {
     throw new ConfigError(`${origin}: a URL must not hold a user name or password`, {
-      hint: 'the token is set on its own',
+      hint: 'set the token separately',
     });
   }
   if (url.search || url.hash)

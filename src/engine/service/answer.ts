@@ -148,7 +148,7 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
     do: 'again',
     waitMs: parseRetryAfter(answer.retryAfter, nowMs),
     reason: replyMessage(answer),
-    error: refusal(answer, { hint: 'the service, or a proxy before it, is in trouble: try again later' }),
+    error: refusal(answer, { hint: 'the service or a proxy is having problems; try again later' }),
   };
 }
 
@@ -189,12 +189,12 @@ function fatalError(reply: Reply): ProfilesError | null {
   const where = url ?? 'the service';
   if (status === 401 || status === 403) {
     if (isHtml(reply)) {
-      const hint = "the page is not the service's own: check what stands before it, then the API key";
+      const hint = 'this page did not come from the service: check for a proxy, then check the API key';
       return new AuthError(`a proxy refused the request: ${replyMessage(reply)}`, { ...from, hint });
     }
     const sentence = `the service refused the token: ${replyMessage(reply)}`;
     if (status === 403) {
-      const hint = 'the API key is known but may not do this: check its account and region';
+      const hint = 'the API key is valid but does not have permission for this: check its account and region';
       return new AuthError(sentence, { ...from, hint });
     }
     const hint = 'check the API key, and that it belongs to this region';

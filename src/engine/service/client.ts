@@ -175,7 +175,7 @@ export function createClient(options: ClientOptions): ServiceClient {
 /** A 404 for a job means the job first of all. */
 function unknownJob(error: unknown, jobId: string): unknown {
   if (!(error instanceof ServiceError) || error.status !== 404) return error;
-  return new ServiceError(`the service knows no job ${oneLine(jobId)}: ${error.message}`, {
+  return new ServiceError(`job ${oneLine(jobId)} not found: ${error.message}`, {
     status: 404,
     requestId: error.requestId,
     hint: 'check the id, and that the region and the account are those of its import',
@@ -186,6 +186,6 @@ function contractError(message: string, reply: { status: number; requestId: stri
   return new ContractError(message + requestNote(reply), {
     status: reply.status,
     requestId: reply.requestId ?? undefined,
-    hint: 'the service does not answer as its specification says: check the base URLs, or tell its operator',
+    hint: "the response does not match the service's specification; check the base URLs, or contact the operator",
   });
 }

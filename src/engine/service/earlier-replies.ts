@@ -46,7 +46,7 @@ export class EarlierReplies {
     remember(this.#jobs, jobId);
     if (!again || this.#warned) return OWN;
     this.#warned = true;
-    const warning = `the service gave the job id ${oneLine(jobId)} to more than one request: it cannot be told which of them the job stands for`;
+    const warning = `the service gave the job id ${oneLine(jobId)} to more than one request, so it is unclear which request the job belongs to`;
     return { ...OWN, warning };
   }
 

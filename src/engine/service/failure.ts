@@ -62,7 +62,7 @@ export function connectFailure(error: unknown, host: string): Failure {
   }
   switch (code) {
     case 'ENOTFOUND':
-      return { reason: `the host name ${at} is not known (${code})`, tls: false };
+      return { reason: `host ${at} not found (${code})`, tls: false };
     case 'EAI_AGAIN':
       return {
         reason: `the host name ${at} could not be looked up: no name server answered (${code})`,
@@ -109,7 +109,7 @@ export function lostReason(error: unknown, host: string, replyStarted: boolean):
   if (error instanceof Error && error.name === 'HTTPParserError') {
     // The parser's own word for chunks that have no end.
     if (message.includes('Invalid EOF state')) return `${host} closed the connection ${before}`;
-    return `${host} answered with what is not HTTP: ${message}`;
+    return `${host} sent a response that is not HTTP: ${message}`;
   }
   return `the connection to ${host} failed ${before}: ${message}${code && ` (${code})`}`;
 }

@@ -45,7 +45,7 @@ export function refuseShared(folder: string): void {
   throw new ConfigError(
     `other users can write to the state directory ${folder} (mode ${mode.toString(8).padStart(4, '0')}), so they could replace the records of past imports`,
     {
-      hint: 'let only yourself write to the folder',
+      hint: 'remove write access for other users',
       problem: { code: 'state_folder_shared', folder },
     },
   );

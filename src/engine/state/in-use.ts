@@ -35,7 +35,7 @@ export class FilesInUse {
     const changed = changeOf(this.database, this.#database);
     if (changed !== null) {
       throw new StateLostError(`${this.database} was ${changed} while it was in use; nothing more is sent`, {
-        hint: 'there is no record of this run to resume from: import its files again once nothing removes the state directory',
+        hint: 'no record of this run is left; stop whatever removes the state directory, then import the files again',
       });
     }
     for (const [lock, identity] of this.#locks) {

@@ -59,9 +59,9 @@ describe('import', () => {
     const words = ['import', 'c.csv', '--chunk-size', '8', ...FAST];
     const { code, stderr } = await cli(words, { cwd, env: environmentOf(sandbox) });
     expect(code).toBe(0);
-    expect(stderr.match(/a request of .*/g)).toEqual([
-      'a request of 8 rows is too large for the service (413): it goes on with 4 at a time',
-      'a request of 4 rows is too large for the service (413): it goes on with 2 at a time',
+    expect(stderr.match(/the service refused a request of .*/g)).toEqual([
+      'the service refused a request of 8 rows as too large (413); continuing with 4 rows per request',
+      'the service refused a request of 4 rows as too large (413); continuing with 2 rows per request',
     ]);
   });
 
@@ -303,7 +303,11 @@ describe('what ends an import before it sends', () => {
     { name: 'bad number', args: ['c.csv', '--concurrency', '0'], says: '--concurrency: "0"' },
     { name: 'bad duration', args: ['c.csv', '--interval', '5'], says: '--interval: "5" is not a duration' },
     { name: 'no pause', args: ['c.csv', '--interval', '0s'], says: '--interval must be greater than zero' },
-    { name: 'stdin twice', args: ['-', '-'], says: 'name - once, and the other inputs by their files' },
+    {
+      name: 'stdin twice',
+      args: ['-', '-'],
+      says: 'use - only once, and pass file names for the other inputs',
+    },
     {
       name: 'two forms',
       args: ['c.csv', '--json', '--ndjson'],

@@ -38,7 +38,7 @@ describe('typeChanges', () => {
       typeChanges(last({ zip: 'string', seats: 'integer' }), now({ zip: 'integer', seats: 'integer' })),
     ).toEqual([
       {
-        message: `"zip" is integer now, and was string in this account's last import`,
+        message: `"zip" is now integer; it was string in this account's last import`,
         problem: { code: 'type_changed', column: 'zip', before: 'string' },
       },
     ]);
@@ -61,7 +61,7 @@ describe('typeChanges', () => {
 
   test('an object cannot be pinned', () => {
     expect(typeChanges(last({ address: 'object' }), now({ address: 'string' }))).toEqual([
-      { message: `"address" is string now, and was object in this account's last import` },
+      { message: `"address" is now string; it was object in this account's last import` },
     ]);
   });
 });

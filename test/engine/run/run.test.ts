@@ -186,7 +186,7 @@ describe('options of a run', () => {
     state.removeSpool('run-1');
     expect(() => restoreOptions(state, run)).toThrow(StateError);
     expect(() => restoreOptions(state, run)).toThrow(
-      /the values that run run-1 sets for every item are gone/,
+      /the constant values of run run-1 are missing: .*set\.json not found/,
     );
   });
 
@@ -194,7 +194,7 @@ describe('options of a run', () => {
     mkdirSync(join(state.spoolFolder('run-1'), 'set.json'));
     expect(() => storeOptions(state, 'run-1', secret)).toThrow(StateError);
     expect(() => storeOptions(state, 'run-1', secret)).toThrow(
-      /cannot keep the values set for every item in .*set\.json/,
+      /cannot save the constant values to .*set\.json/,
     );
   });
 });

@@ -165,7 +165,7 @@ describe('classify: what becomes of an answer to a bulk request', () => {
       reply(403, '<html><h1>403 Forbidden</h1>', { contentType: 'text/html' }),
       AuthError,
       'a proxy refused the request: 403 Forbidden (HTML page) (x-request-id r-1)',
-      /what stands before it/,
+      /check for a proxy/,
     ],
     [
       reply(301, '', { location: 'https://elsewhere.example/\n' }),
@@ -223,7 +223,7 @@ describe('classifyRead: what becomes of an answer to a poll or a lookup', () => 
 
   it.each([
     [429, /try again later/],
-    [502, /a proxy before it/],
+    [502, /the service or a proxy is having problems/],
     [410, /check the base URL and, for a job, its id/],
   ])('the error of %i says the fix', (status, hint) => {
     const decision = classifyRead(reply(status), NOW);

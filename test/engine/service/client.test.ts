@@ -140,7 +140,7 @@ describe('job', () => {
     const error = await failure(client.job('j-1'));
     expect(error).toBeInstanceOf(ServiceError);
     expect(error).toMatchObject({ status: 404, requestId: 'r-9' });
-    expect(error.message).toMatch(/^the service knows no job j-1: http.* answered 404 Not Found: gone/);
+    expect(error.message).toMatch(/^job j-1 not found: http.* answered 404 Not Found: gone/);
     expect(client.slept).toEqual([]);
   });
 });

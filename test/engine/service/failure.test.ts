@@ -6,7 +6,7 @@ const coded = (code: string, message = 'm', more: object = {}): Error =>
   Object.assign(new Error(message), { code, ...more });
 
 it.each<[error: unknown, reason: string, tls: boolean]>([
-  [coded('ENOTFOUND', 'm', { hostname: 'h' }), 'the host name h is not known (ENOTFOUND)', false],
+  [coded('ENOTFOUND', 'm', { hostname: 'h' }), 'host h not found (ENOTFOUND)', false],
   [
     coded('EAI_AGAIN', 'm', { hostname: 'h' }),
     'the host name h could not be looked up: no name server answered (EAI_AGAIN)',

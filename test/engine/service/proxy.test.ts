@@ -98,7 +98,7 @@ describe('a proxy', () => {
       });
       expect(await client.submit('users', BODY)).toMatchObject({
         type: 'unsent',
-        reason: expect.stringContaining('the host name service.invalid'),
+        reason: expect.stringMatching(/host (?:name )?service\.invalid /),
       });
       expect(proxy.tunnels).toEqual([]);
     },

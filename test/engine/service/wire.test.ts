@@ -108,7 +108,7 @@ describe('each reply is understood', () => {
     await expect(client.job('urn:example:jobs/404')).rejects.toMatchObject({
       status: 404,
       requestId: '5f0c9c6e-0111',
-      message: expect.stringMatching(/knows no job urn:example:jobs\/404.*no such job/),
+      message: expect.stringMatching(/job urn:example:jobs\/404 not found.*no such job/),
     });
     expect(server!.requests).toMatchObject([one.request]);
   });

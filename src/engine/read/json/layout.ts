@@ -107,7 +107,7 @@ export function jsonLayout(input: OpenedInput): Layout {
     return { item, id, company };
 
     function place({ column, key, pinned }: Target, member: unknown): void {
-      if (members.has(key!)) reason ??= `two fields would both be the key ${quoted(key!)}`;
+      if (members.has(key!)) reason ??= `two fields both map to the key ${quoted(key!)}`;
       if (pinned !== null && !isOfType(jsonTypeOf(member), pinned)) {
         reason ??= `${column}: ${shown(member)} is not of type ${pinned}`;
       }

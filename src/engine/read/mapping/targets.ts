@@ -140,7 +140,7 @@ function checkKeys(targets: readonly Target[]): void {
     if (role !== 'metadata' || key === null) continue;
     const other = owner.get(key);
     if (other !== undefined) {
-      throw new UsageError(`columns "${other}" and "${column}" would both be the key "${key}"`, {
+      throw new UsageError(`columns "${other}" and "${column}" both map to the key "${key}"`, {
         hint: 'exclude one of them, or map it to another key',
         problem: { code: 'same_key', key, columns: [other, column] },
       });

@@ -191,7 +191,7 @@ function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
   // Node has zstd from 22.15 and 23.8 on.
   const create = (zlib as { createZstdDecompress?: (options: object) => zlib.Gunzip }).createZstdDecompress;
   if (create) return create({ chunkSize: BLOCK_BYTES });
-  throw new InputError('is packed with zstd, which this Node cannot unpack', {
+  throw new InputError('is compressed with zstd, which this version of Node does not support', {
     file: file.path,
     hint: 'unpack it with zstd -d, or use Node 22.15 or newer',
   });

@@ -79,7 +79,7 @@ export async function expandGlobs(paths: readonly string[], cwd: string): Promis
     if (matching.length === 0) {
       throw new InputError('no file matches', {
         file: path,
-        hint: 'check the folder and the pattern: * and ? stand for letters of the last part',
+        hint: 'check the folder and the pattern: * and ? work in the file name only',
       });
     }
     expanded.push(...matching.map((name) => (folder === '.' ? name : join(folder, name))));

@@ -195,7 +195,7 @@ function JobBody({ detail: { now: iso, ids, request }, job }: { detail: JobDetai
       {request && (
         <section aria-labelledby="request">
           <h2 id="request">Request</h2>
-          <RequestTable requests={[request]} caption="The request that it came of" />
+          <RequestTable requests={[request]} caption="The request that created it" />
         </section>
       )}
     </>

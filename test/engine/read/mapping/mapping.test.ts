@@ -146,7 +146,7 @@ describe('rules', () => {
       '{"company_id":"a","n":1,"m":2}\n{"company_id":"b","n":1}\n{"company_id":"c","metadata":{"m":2}}\n',
       rules({ map: [['m', 'n']] }),
     );
-    expect(reasons).toEqual(['1: two fields would both be the key "n"']);
+    expect(reasons).toEqual(['1: two fields both map to the key "n"']);
     expect(items).toEqual([
       { company_id: 'b', metadata: { n: 1 } },
       { company_id: 'c', metadata: { n: 2 } },
@@ -189,7 +189,7 @@ describe('flags that do not fit the input', () => {
     [
       'two columns of one key',
       rules({ map: [['city', 'name']] }),
-      /^columns "name" and "city" would both be the key "name"$/,
+      /^columns "name" and "city" both map to the key "name"$/,
       /exclude one of them/,
     ],
     [

@@ -166,7 +166,9 @@ describe('packed files', () => {
       expect((await reading).items).toEqual([{ company_id: 'c1' }]);
     } else {
       await expect(reading).rejects.toMatchObject({
-        message: expect.stringContaining('is packed with zstd, which this Node cannot unpack'),
+        message: expect.stringContaining(
+          'is compressed with zstd, which this version of Node does not support',
+        ),
         hint: expect.stringContaining('zstd -d'),
       });
     }
