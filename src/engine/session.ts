@@ -19,6 +19,7 @@ import { openInputs, reopenInputs } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
+import { sentLater } from './run/sent-later.js';
 import {
   countPlanned,
   countRows,
@@ -188,18 +189,9 @@ export class Session {
     };
   }
 
-  /** A retry never overtakes (contract §4): ids that others have sent since are left out. */
+  /** Ids that others have sent since: a retry leaves them out. Null for a new run. */
   #sentLater(kind: Kind): ReturnType<CutDeps['sentLater']> {
-    const { state } = this.deps;
-    if (!this.#run.earlier) return null;
-    const { id: run, scope } = this.#run;
-    const later = state.sentLater(run, scope, kind);
-    const repeated = { seq: 0, send: 0 };
-    return (id, repeats) => {
-      const seq = repeats?.seq ?? 0;
-      if (seq !== repeated.seq) Object.assign(repeated, { seq, send: seq && state.lastSend(run, seq) });
-      return later.by(id, repeated.send);
-    };
+    return this.#run.earlier && sentLater(this.#run, kind, this.deps.state);
   }
 
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {

@@ -251,3 +251,40 @@ describe('a retry never overtakes', () => {
     expect(held('u2')).toBe('xc');
   });
 });
+
+describe('a retry that is lost again', () => {
+  test.each([[[]], [['--changed-only']]])('leaves out what others sent in between: %j', async (flags) => {
+    middle.trouble = (sort) => (sort === 'submit' ? 'lost before' : null);
+    const first = (await send(['u1,mon', 'u2,mon'], FAST, '--retries', '0', ...flags)).summary!.run!;
+    middle.trouble = () => null;
+    await send(['u1,tue'], FAST);
+    middle.trouble = (sort) => (sort === 'submit' ? 'lost before' : null);
+    await run('resume', first);
+    middle.trouble = () => null;
+    const last = await run('resume', first);
+    expect([last.code, last.summary?.rows], last.stderr).toMatchObject([5, { submitted: 1, unsent: 1 }]);
+    expect(last.error?.message).toBe('some rows were not sent, since others sent their identifiers later');
+    expect([held('u1'), held('u2')]).toEqual(['tue', 'mon']);
+  });
+});
+
+test('what certainly did not arrive was not sent later', async () => {
+  middle.trouble = (sort) => (sort === 'submit' ? '503' : null);
+  const first = (await send(['u1,mon', 'u2,mon'], FAST, '--retries', '0')).summary!.run!;
+  middle.trouble = (sort) => (sort === 'submit' ? '404' : null);
+  const second = await send(['u1,tue'], FAST, '--retries', '0');
+  expect([second.code, second.summary!.rows.submitted]).toEqual([6, 0]);
+  middle.trouble = () => null;
+  const last = await run('resume', first);
+  expect([last.code, last.summary!.rows.submitted], last.stderr).toEqual([0, 2]);
+  expect(held('u1')).toBe('mon');
+});
+
+test('with --refresh-after, what was completed by a clock that was ahead counts as unknown', async () => {
+  const year = 365 * 24 * 3_600_000;
+  clock.pass(year);
+  await send(['u1,n'], FAST);
+  clock.pass(7 * 24 * 3_600_000 - year);
+  const { summary } = await send(['u1,n'], FAST, '--changed-only', '--refresh-after', '24h', '--dry-run');
+  expect(summary!.rows.unchanged).toBe(0);
+});

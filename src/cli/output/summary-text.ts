@@ -27,6 +27,7 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
 
 /** What exit code 5 means here. */
 export function partialWords({ rows, jobs }: Summary): string {
+  if (rows.unsent) return 'some rows were not sent, since others sent their identifiers later';
   if (rows.rejected > 0) return 'some rows were rejected';
   const isUnknown = jobs.some((job) => job.status === 'unknown');
   const isShort = rows.completed < rows.submitted && jobs.some(isCompletedShort);

@@ -54,8 +54,8 @@ export class EarlierReplies {
    * A mock may give every request the same reply, without an id of its own. It shows when the reply comes once more as
    * the first one on a new connection.
    */
-  #isRepeating({ identity, unique }: Known, fresh: boolean): boolean {
-    if (unique) return false;
+  #isRepeating({ identity, unique, success }: Known, fresh: boolean): boolean {
+    if (unique && success) return false;
     this.#repeats ||= fresh && this.#refused.has(identity);
     if (!this.#repeats) remember(this.#refused, identity);
     return this.#repeats;
@@ -71,6 +71,7 @@ interface Known {
   identity: string;
   /** It has a request id. */
   unique: boolean;
+  success: boolean;
   /** For a message. */
   words: string;
 }
@@ -82,12 +83,13 @@ interface Known {
 function identityOf(reply: Reply, jobId: string | null): Known | null {
   const { status, requestId, body } = reply;
   const success = status >= 200 && status < 300;
-  if (success ? jobId === null : requestId === null) return null;
+  if (jobId === null && requestId === null) return null;
   const words = [jobId && `job ${oneLine(jobId)}`, requestId && `x-request-id ${oneLine(requestId)}`];
   const parts = success ? [jobId, requestId ?? body, requestId === null] : [status, requestId, body];
   return {
     identity: createHash('sha256').update(JSON.stringify(parts)).digest('base64url'),
     unique: requestId !== null,
+    success,
     words: words.filter(Boolean).join(', '),
   };
 }

@@ -58,8 +58,8 @@ export class Fingerprints {
   }
 
   /** @param since ISO 8601: what was completed earlier, or nobody knows when, is not in it */
-  load(scope: number, kind: Kind, since: string | null = null): FingerprintIndex {
-    const { index } = this.#read(scope, kind, since);
+  load(scope: number, kind: Kind, since: string | null = null, now = '9999'): FingerprintIndex {
+    const { index } = this.#read(scope, kind, since, now);
     this.#loaded = { scope, kind, ids: index.size };
     return index;
   }
@@ -86,6 +86,7 @@ export class Fingerprints {
     scope: number,
     kind: Kind,
     since: string | null,
+    now = '9999',
   ): { index: FingerprintIndex; completed: { to: number; at: string | null }[] } {
     const index = new FingerprintIndex(this.#stored(scope, kind));
     const completed: { to: number; at: string | null }[] = [];
@@ -96,7 +97,7 @@ export class Fingerprints {
     for (const row of statement.iterate(scope, kind)) {
       const send = row as unknown as StoredPrints & { state: number; at: string | null };
       const isCompleted = send.state === SEND.completed;
-      const isOld = since !== null && (send.at === null || send.at < since);
+      const isOld = since !== null && (send.at === null || send.at < since || send.at > now);
       index.apply(printsOf(send), isCompleted && !isOld);
       if (isCompleted) completed.push({ to: index.rows, at: send.at });
     }

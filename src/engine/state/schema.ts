@@ -153,11 +153,13 @@ export const MIGRATIONS: readonly string[] = [
   );
   INSERT INTO fingerprints SELECT batch, ids, contents, records FROM old_fingerprints ORDER BY batch;
   DROP TABLE old_fingerprints;
+  UPDATE fingerprints SET contents = zeroblob(length(contents)), records = NULL
+    WHERE send IN (SELECT send FROM sends WHERE state = 0);
 
   ALTER TABLE runs ADD COLUMN began INTEGER NOT NULL DEFAULT 0;
   UPDATE runs SET began = (
-    SELECT coalesce(max(s.send), 0) FROM sends s JOIN runs r ON r.run = s.run
-      WHERE (r.started_at, r.rowid) < (runs.started_at, runs.rowid));
+    SELECT count(*) FROM runs r WHERE (r.started_at, r.rowid) <= (runs.started_at, runs.rowid));
+  UPDATE sqlite_sequence SET seq = max(seq, (SELECT count(*) FROM runs)) WHERE name = 'sends';
   UPDATE sends SET began = coalesce((SELECT r.began FROM runs r WHERE r.run = sends.run), 0);
 
   ALTER TABLE requests ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0;

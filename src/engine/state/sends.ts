@@ -228,7 +228,9 @@ export class Sends {
     return this.db
       .prepare(
         `SELECT send, run FROM sends WHERE scope = ?1 AND kind = ?2 AND run <> ?3
-           AND began > (SELECT began FROM runs WHERE run = ?3) ORDER BY send`,
+           AND began > (SELECT began FROM runs WHERE run = ?3)
+           AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.request = sends.request AND requests.state = 'withdrawn')
+         ORDER BY send`,
       )
       .all(scope, kind, run) as unknown as { send: number; run: string }[];
   }

@@ -197,6 +197,7 @@ class SqliteState implements State {
   }
 
   startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): number {
+    this.#inUse.check();
     return this.#write(() => this.#sent.addProfile(this.#scopes.idOf(scope), kind, ids));
   }
 
@@ -229,7 +230,7 @@ class SqliteState implements State {
   }
 
   fingerprints(scope: Scope, kind: Kind, since: string | null = null): FingerprintIndex {
-    return this.#fingerprints.load(this.#scopes.idOf(scope), kind, since);
+    return this.#fingerprints.load(this.#scopes.idOf(scope), kind, since, this.#time());
   }
 
   clearFingerprints(scope: Scope, kind: Kind): void {

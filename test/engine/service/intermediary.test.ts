@@ -35,6 +35,24 @@ describe('an answer that belongs to another request', () => {
     expect(server.connections()).toBe(2);
   });
 
+  it('a reply without a job id is one too', async () => {
+    const untraceable = (nth: number): string => http(202, '{}', [`x-request-id: r-${nth}`]);
+    const server = await rawServer((socket, nth) => socket.write(untraceable(nth === 2 ? 1 : nth)));
+    const client = testClient(server.url, { connections: 1 });
+    const types = [];
+    for (let i = 0; i < 3; i++) types.push((await client.submit('companies', BODY)).type);
+    expect(types).toEqual(['reply', 'lost', 'reply']);
+  });
+
+  it('a service whose refusals all have one request id is believed after the first doubt', async () => {
+    const busy = http(409, '{"message":"busy"}', ['x-request-id: fixed']);
+    const server = await rawServer((socket) => socket.write(busy));
+    const client = testClient(server.url, { connections: 1 });
+    const types = [];
+    for (let i = 0; i < 4; i++) types.push((await client.submit('companies', BODY)).type);
+    expect(types).toEqual(['reply', 'lost', 'reply', 'reply']);
+  });
+
   it('a refusal is one too', async () => {
     const refusal = http(422, '{"errors":[{"message":"no"}]}', ['x-request-id: r-1']);
     const server = await rawServer((socket, nth) => {

@@ -221,3 +221,66 @@ describe('several processes', () => {
     expect(await Promise.all(children.map((child) => child.end()))).toEqual([0, 0, 0, 0, 0, 0]);
   });
 });
+
+describe('two runs over one identifier before the upgrade', () => {
+  const word = (n: bigint): Uint8Array => new Uint8Array(BigUint64Array.of(n).buffer);
+
+  /** The schema before sends had a table, with a run on Monday and one on Tuesday. */
+  function before(folder: string): InstanceType<typeof DatabaseSync> {
+    mkdirSync(folder, { recursive: true });
+    const db = new DatabaseSync(join(folder, 'state.db'));
+    for (const migration of MIGRATIONS.slice(0, 5)) db.exec(migration);
+    const { account, region, base_url } = SCOPE;
+    db.prepare('INSERT INTO scopes VALUES (1, ?, ?, ?)').run(account, region, base_url);
+    for (const [n, run] of [
+      [1, 'monday'],
+      [2, 'tuesday'],
+    ]) {
+      db.exec(
+        `INSERT INTO runs (run, scope, status, finished, options, started_at)
+         VALUES ('${run}', 1, 'timed_out', 0, '{}', '2026-01-0${n}')`,
+      );
+    }
+    db.exec('PRAGMA user_version = 5');
+    return db;
+  }
+
+  function request(db: InstanceType<typeof DatabaseSync>, n: number, run: string, state: number): void {
+    db.prepare(
+      `INSERT INTO requests (request, run, seq, input, first_row, end_row, first_line, last_line, rows, merged,
+         unchanged, bytes, digest, state, job_id) VALUES (?, ?, 1, 0, 0, 1, 2, 2, 1, 0, 0, 9, '', 'acknowledged', ?)`,
+    ).run(n, run, `j-${n}`);
+    db.prepare(
+      "INSERT INTO fingerprints (scope, kind, request, state, ids, contents) VALUES (1, 'companies', ?, ?, ?, ?)",
+    ).run(n, state, word(1n), word(BigInt(n + 8)));
+  }
+
+  test('both unfinished: neither is remembered, whichever ends last', ({ folder, reopen }) => {
+    const db = before(folder);
+    for (const [n, run] of [
+      [1, 'monday'],
+      [2, 'tuesday'],
+    ] as const) {
+      request(db, n, run, 0);
+      const at = '2026-01-01T00:00:00Z';
+      db.exec(
+        `INSERT INTO jobs VALUES (1, 'j-${n}', ${n}, '${run}', 'companies', 1, 'queued', '{"job_id":"j-${n}"}', '${at}', '${at}', NULL)`,
+      );
+    }
+    db.close();
+    const state = reopen();
+    for (const job of ['j-2', 'j-1']) state.updateJob(SCOPE, aJob(job, { status: 'completed' }));
+    const known = state.fingerprints(SCOPE, 'companies');
+    for (const content of [9n, 10n])
+      expect(known.matches({ ids: BigUint64Array.of(1n), contents: BigUint64Array.of(content) }, 0)).toBe(
+        false,
+      );
+  });
+
+  test('the later one counts as later, though nothing of the earlier one is left', ({ folder, reopen }) => {
+    const db = before(folder);
+    request(db, 2, 'tuesday', 1);
+    db.close();
+    expect(reopen().sentLater('monday', SCOPE, 'companies').by(1n, 0)).toBe('tuesday');
+  });
+});
