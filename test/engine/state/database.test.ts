@@ -226,7 +226,7 @@ describe('two runs over one identifier before the upgrade', () => {
   const word = (n: bigint): Uint8Array => new Uint8Array(BigUint64Array.of(n).buffer);
 
   /** The schema before sends had a table, with a run on Monday and one on Tuesday. */
-  function before(folder: string): InstanceType<typeof DatabaseSync> {
+  function olderState(folder: string): InstanceType<typeof DatabaseSync> {
     mkdirSync(folder, { recursive: true });
     const db = new DatabaseSync(join(folder, 'state.db'));
     for (const migration of MIGRATIONS.slice(0, 5)) db.exec(migration);
@@ -256,7 +256,7 @@ describe('two runs over one identifier before the upgrade', () => {
   }
 
   test('both unfinished: neither is remembered, whichever ends last', ({ folder, reopen }) => {
-    const db = before(folder);
+    const db = olderState(folder);
     for (const [n, run] of [
       [1, 'monday'],
       [2, 'tuesday'],
@@ -278,7 +278,7 @@ describe('two runs over one identifier before the upgrade', () => {
   });
 
   test('the later one counts as later, though nothing of the earlier one is left', ({ folder, reopen }) => {
-    const db = before(folder);
+    const db = olderState(folder);
     request(db, 2, 'tuesday', 1);
     db.close();
     expect(reopen().sentLater('monday', SCOPE, 'companies').by(1n, 0)).toBe('tuesday');
