@@ -54,7 +54,7 @@ test('rm -rf of the state directory ends the import: exit 1, one sentence, nothi
   expect(error.message).toBe(
     `${join(state, 'state.db')} was removed while it was in use; nothing more is sent`,
   );
-  expect(error.hint).toContain('import its files again');
+  expect(error.hint).toContain('then import the files again');
   expect(stderr).not.toMatch(/\n\s+at /);
   expect(service.seen.submit).toBe(1);
   // Its record is gone: there is nothing to resume.
