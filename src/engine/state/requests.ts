@@ -43,6 +43,22 @@ export interface RequestRecord {
   job: Job | null;
 }
 
+/** What may change from one sending to the next, in the order of the columns of both statements below. */
+const stateOf = (r: RequestRecord) => [
+  r.rows,
+  r.merged,
+  r.unchanged,
+  r.left_out,
+  r.left_out_by,
+  r.bytes,
+  r.digest,
+  r.state,
+  r.reason,
+  r.retries,
+  r.possibleDuplicate,
+  r.job_id,
+];
+
 export class Requests {
   constructor(private readonly db: DatabaseSyncInstance) {}
 
@@ -54,27 +70,7 @@ export class Requests {
            left_out, left_out_by, bytes, digest, state, reason, retries, twice, job_id)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .run(
-        run,
-        r.seq,
-        r.input,
-        r.first_row,
-        r.end_row,
-        r.first_line,
-        r.last_line,
-        r.rows,
-        r.merged,
-        r.unchanged,
-        r.left_out,
-        r.left_out_by,
-        r.bytes,
-        r.digest,
-        r.state,
-        r.reason,
-        r.retries,
-        r.possibleDuplicate,
-        r.job_id,
-      );
+      .run(run, r.seq, r.input, r.first_row, r.end_row, r.first_line, r.last_line, ...stateOf(r));
     return Number(lastInsertRowid);
   }
 
@@ -85,22 +81,7 @@ export class Requests {
         `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, bytes = ?,
            digest = ?, state = ?, reason = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?`,
       )
-      .run(
-        r.rows,
-        r.merged,
-        r.unchanged,
-        r.left_out,
-        r.left_out_by,
-        r.bytes,
-        r.digest,
-        r.state,
-        r.reason,
-        r.retries,
-        r.possibleDuplicate,
-        r.job_id,
-        run,
-        r.seq,
-      );
+      .run(...stateOf(r), run, r.seq);
   }
 
   idOf(run: string, seq: number): number | null {
