@@ -1,12 +1,15 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
 import { NO_RULES, NUMBERS } from '../options.js';
+import { ITEM_FORMAT_VERSION } from './csv/build.js';
 import { formatOf, readerOf } from './formats.js';
-import { constantsOf } from './mapping/targets.js';
 import { toUtf8 } from './text/encoding.js';
 import { readHead } from './text/head.js';
 import { readBytes, type SourceFile } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from './types.js';
+
+/** The item format since which columns are known by tolerant names, and identifiers are checked. */
+const CHECKED_IDS = 2;
 
 /**
  * Looks at the beginning of an input.
@@ -16,8 +19,8 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
   const location = resolve(options.cwd, options.location);
   const head = await readHead({ path: options.path, location }, options.encoding, signal);
   const { encoding, compression, stamp } = head;
-  const { path, maxCellBytes, rules, decidedTypes } = options;
-  const constants = constantsOf(rules);
+  const { path, maxCellBytes, rules, decidedTypes, itemFormat = ITEM_FORMAT_VERSION } = options;
+  const earlier = itemFormat < CHECKED_IDS;
   const format = formatOf(options, head.text);
   const file: InputFile = {
     path,
@@ -26,12 +29,14 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
     encoding,
     compression,
     rules,
-    constants,
+    constants: [],
     maxCellBytes,
     decidedTypes,
     stamp,
+    ...(earlier && { anyId: true as const }),
   };
-  return readerOf(file).open(file, options, head, () => toUtf8(readBytes(file, signal), encoding));
+  const asked = { ...options, exactNames: earlier };
+  return readerOf(file).open(file, asked, head, () => toUtf8(readBytes(file, signal), encoding));
 }
 
 /** The columns alone, before it is known what the rows are: a header, or the fields of the first JSON items. @throws InputError */
