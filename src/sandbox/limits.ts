@@ -1,4 +1,5 @@
 /** What the sandbox allows and how fast it is; can be changed while it runs. */
+import type { FailRow, FailRowsWith } from './fail-rows.js';
 
 export interface Limits {
   /** Added before each answer, milliseconds. Default 0. */
@@ -15,6 +16,10 @@ export interface Limits {
   rateLimit: number | null;
   /** Share of jobs that fail, 0 to 1. */
   failJobs: number;
+  /** What holds an item with one of these identifiers or metadata values fails, each as text. */
+  failRows: readonly FailRow[];
+  /** How it fails. Default `failed`: its job does. */
+  failRowsWith: FailRowsWith;
 }
 
 export const DEFAULT_LIMITS: Readonly<Limits> = {
@@ -26,6 +31,8 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   maxBytes: 256 * 1024 * 1024,
   rateLimit: null,
   failJobs: 0,
+  failRows: [],
+  failRowsWith: 'failed',
 };
 
 /** Requests counted in the running second. */
