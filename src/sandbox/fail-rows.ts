@@ -1,13 +1,7 @@
 /** Rows at fault, as the owner of a sandbox names them: what a request that holds one of them comes to. */
 import type { Bulk, Item } from './body.js';
+import type { FailRow } from './limits.js';
 import { ID_FIELD, type Kind } from './types.js';
-
-/** The job fails, or ends short of these rows, or the request is refused with 422. */
-export const FAIL_ROWS_WITH = ['failed', 'short', '422'] as const;
-export type FailRowsWith = (typeof FAIL_ROWS_WITH)[number];
-
-/** An identifier, or a metadata key at the top level, and its value as text. */
-export type FailRow = readonly [key: string, value: string];
 
 /** Divides the items of a request: those that no rule names, and those at fault, each in their order. */
 export function sortOut(kind: Kind, items: readonly Item[], rules: readonly FailRow[]): [Item[], Item[]] {

@@ -1,5 +1,11 @@
 /** What the sandbox allows and how fast it is; can be changed while it runs. */
-import type { FailRow, FailRowsWith } from './fail-rows.js';
+
+/** The job fails, or ends short of these rows, or the request is refused with 422. */
+export const FAIL_ROWS_WITH = ['failed', 'short', '422'] as const;
+export type FailRowsWith = (typeof FAIL_ROWS_WITH)[number];
+
+/** An identifier, or a metadata key at the top level, and its value as text. */
+export type FailRow = readonly [key: string, value: string];
 
 export interface Limits {
   /** Added before each answer, milliseconds. Default 0. */

@@ -1,7 +1,6 @@
 /** The limits as the control route and the page write them. */
 import * as z from 'zod';
-import { FAIL_ROWS_WITH } from './fail-rows.js';
-import type { Limits } from './limits.js';
+import { FAIL_ROWS_WITH, type Limits } from './limits.js';
 import type { Settings } from './page/wire.js';
 
 export const settingsSchema = z

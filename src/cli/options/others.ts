@@ -1,6 +1,5 @@
 /** Options of single commands, and of those that list records. */
-import { FAIL_ROWS_WITH } from '../../sandbox/fail-rows.js';
-import { DEFAULT_LIMITS } from '../../sandbox/limits.js';
+import { DEFAULT_LIMITS, FAIL_ROWS_WITH } from '../../sandbox/limits.js';
 import type { Table } from './option.js';
 import {
   countType,
