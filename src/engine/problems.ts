@@ -7,7 +7,7 @@
 export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'user_id' | 'company_id';
 
 /** As in the model, which needs the warnings of this file. */
-type Kind = 'companies' | 'users';
+type RowKind = 'companies' | 'users';
 
 /** The identifiers of the service (spec: Company, User). */
 export type IdField = 'company_id' | 'user_id';
@@ -26,19 +26,26 @@ export type Problem =
   // What its columns mean
   | { code: 'kind_mismatch'; path: string; kind: string; found: string }
   /** The likeliest kind and identifier; `paths` are all inputs. */
-  | { code: 'kind_unknown'; path: string; paths: readonly string[]; kind: Kind; column: string }
-  | { code: 'no_identifier'; path: string; paths: readonly string[]; kind: Kind; column: string }
+  | { code: 'kind_unknown'; path: string; paths: readonly string[]; kind: RowKind; column: string }
+  | { code: 'no_identifier'; path: string; paths: readonly string[]; kind: RowKind; column: string }
   /** Users or companies: `user` and `company` are the columns of either's identifier. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
   /** Two columns are called alike but for case, spaces, `_` and `-`. */
-  | { code: 'names_alike'; path: string; kind: Kind; field: IdField; columns: [string, string] }
+  | { code: 'names_alike'; path: string; kind: RowKind; field: IdField; columns: [string, string] }
   /** One name for the identifiers of companies and users: which of them have that column. */
-  | { code: 'id_for_both'; column: string; kinds: readonly Kind[] }
+  | { code: 'id_for_both'; column: string; kinds: readonly RowKind[] }
   | { code: 'unknown_column'; path: string; rule: ColumnRule; column: string }
   | { code: 'rule_for_identifier'; rule: ColumnRule; column: string }
   | { code: 'identifier_as_key'; key: string }
   | { code: 'same_key'; key: string; columns: [string, string] }
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
+  /** `type` has no zone yet. */
+  | { code: 'zone_missing'; column: string; type: string }
+  | { code: 'unknown_zone'; column: string; type: string; zone: string }
+  | { code: 'no_pattern'; column: string; kind: 'date' | 'datetime'; zone: string | null }
+  /** A date may be read in two ways. */
+  | { code: 'two_patterns'; column: string; readings: { type: string; reading: string }[] }
+  | { code: 'stray_date'; column: string; type: string }
   // Warnings
   | { code: 'digits_lost'; column: string }
   /** `column` is where the values come from; `before` is the type of the last import. */

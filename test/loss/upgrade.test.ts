@@ -167,7 +167,7 @@ describe('a run of this version', () => {
     const { code, error, summary } = await machine.run(['resume']);
     expect([code, error!.code]).toEqual([2, 'input']);
     expect(error!.message).toBe(
-      'companies.csv: the content of lines 4 to 5 differs from what was sent the first time, so nothing was sent',
+      'companies.csv, lines 4 to 5: the content differs from what was sent the first time, so nothing was sent',
     );
     expect(summary!.rows).toMatchObject({ submitted: 2, unsent: 4 });
     expect(service.seen.submit).toBe(submit);
@@ -187,7 +187,9 @@ describe('a run of this version', () => {
     change('UPDATE runs SET item_format = 1');
     const { code, error } = await machine.run([...SEND, '--resume']);
     expect([code, error!.hint]).toEqual([2, expect.stringMatching(/^continue with: profiles resume \S+$/)]);
-    expect(error!.message).toMatch(/^run \S+ of the same content was started by an earlier version of profiles$/);
+    expect(error!.message).toMatch(
+      /^run \S+ of the same content was started by an earlier version of profiles$/,
+    );
     expect((await machine.run(['resume'])).code).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 /** Whether the rules about columns fit the inputs. A rule applies to every input that has its column. */
 import { UsageError } from '../../errors.js';
 import { ID_FIELD, KINDS, type Kind } from '../../model.js';
-import type { ReadOptions } from '../../options.js';
+import type { MappingRules, ReadOptions } from '../../options.js';
 import type { ColumnRule } from '../../problems.js';
 import { MAX_FIELDS } from '../json/totals.js';
 import type { OpenedInput, Scan } from '../types.js';
@@ -112,12 +112,17 @@ function checkOne([rule, column]: Named, under: readonly Checked[]): void {
     column === idColumn || column === companyIdColumn;
   // Elsewhere the column may be metadata.
   if (!having.every(isIdentifier) || under.some(({ open }) => open)) return;
+  // An identifier is text; only its case may be another.
+  if (rule === 'types' && under.every(({ rules }) => isLower(rules, column))) return;
   const use = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
   throw new UsageError(`${rule}: ${column}: ${use}`, {
     hint: 'leave the rule out, or name another identifier',
     problem: { code: 'rule_for_identifier', rule, column },
   });
 }
+
+const isLower = ({ types }: MappingRules, name: string): boolean =>
+  types.every(([column, type]) => column !== name || type === 'lower');
 
 /** One name cannot be that of two kinds of identifiers. */
 function checkId(inputs: readonly Checked[], id: string | undefined): void {

@@ -1,7 +1,7 @@
 /** A mapping file written from what was found: every column with its key, every type pinned. */
 
 import { UsageError } from '../../errors.js';
-import { type ColumnType, KINDS, type Kind } from '../../model.js';
+import { KINDS, type Kind } from '../../model.js';
 import type { OpenedInput, Scan } from '../types.js';
 import type { MappingFile, MappingSection } from './mapping-file.js';
 
@@ -78,9 +78,7 @@ const merged =
     };
   };
 
-type Type = ColumnType | 'auto';
-
-function shared(a: Type, b: Type): Type {
+function shared(a: string, b: string): string {
   if (a === b) return a;
   const numbers = [a, b].every((type) => type === 'integer' || type === 'number');
   return numbers ? 'number' : 'string';

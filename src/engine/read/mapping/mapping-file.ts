@@ -2,15 +2,16 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { ConfigError } from '../../errors.js';
+import { ConfigError, UsageError } from '../../errors.js';
 import { KINDS } from '../../model.js';
 import { nearest } from '../../nearest.js';
-import { WORDS } from '../../options.js';
+import { type MappingRules, WORDS } from '../../options.js';
+import { cellType } from '../conversion/type.js';
 import type { Mapping } from './rules.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');
-const columnType = z.enum(WORDS.type);
+const columnType = text;
 
 /** What can be said of all inputs, or of those of one kind. */
 const sectionShape = {
@@ -32,7 +33,9 @@ const sectionShape = {
     .optional(),
   type: z
     .record(z.string(), columnType)
-    .describe('Column to type. auto: decided over the whole column.')
+    .describe(
+      'Column to type, such as integer, money, or date:MM/dd/yyyy. auto: decided over the whole column.',
+    )
     .optional(),
   types: z.enum(WORDS.types).describe('strings: columns without a type of their own are text.').optional(),
   empty: z.enum(WORDS.empty).describe('What an empty cell becomes. Default omit.').optional(),
@@ -96,7 +99,7 @@ function mappingOf(
   const rules = {
     ...(map && { map: pairs(path, `${where}map`, map, name) }),
     ...(set && { set: pairs(path, `${where}set`, set, text) }),
-    ...(type && { types: pairs(path, `${where}type`, type, columnType) }),
+    ...(type && { types: typePairs(path, `${where}type`, type) }),
     ...(types && { infer: types === 'auto' }),
     ...(include && { include }),
     ...(exclude && { exclude }),
@@ -112,6 +115,17 @@ function mappingOf(
     ...(from.company_id !== undefined && { companyId: from.company_id }),
     rules,
   };
+}
+
+function typePairs(path: string, key: string, types: object): MappingRules['types'] {
+  return pairs(path, key, types, text).map(([column, type]) => {
+    try {
+      return [column, cellType(type, `${key}.${column}`)];
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      throw new ConfigError(`${path}: ${error.message}`, { hint: error.hint, cause: error });
+    }
+  });
 }
 
 /** The members of an object, one called `__proto__` included: zod leaves that out and does not look at it. */

@@ -1,13 +1,14 @@
 /** Where the values of each column go: the header, or the fields of JSON items, under the user's mapping rules. */
 import { UsageError } from '../../errors.js';
-import { type ColumnType, ID_FIELD, type Kind } from '../../model.js';
+import { type CellType, type ColumnType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import type { ColumnRule } from '../../problems.js';
+import { converterOf } from '../conversion/converter.js';
 import { jsonString } from '../json/text.js';
 import { list } from '../wording.js';
 import { keyStyle } from './key-style.js';
 import type { MappingRules } from './rules.js';
-import { addCell, decide, emptyStats, fits } from './stats.js';
+import { addCell, decide, emptyStats } from './stats.js';
 
 /**
  * `id` and `company` become `user_id`, `company_id`; `spread` is a column of JSON objects whose members
@@ -21,7 +22,7 @@ export interface Target {
   /** Key in the item or its metadata; null when left out. */
   key: string | null;
   /** What the user pinned; null: decided over the column. */
-  pinned: ColumnType | null;
+  pinned: CellType | null;
   /** Why it is left out or has its type, where the values have no say. */
   because: string | null;
 }
@@ -50,11 +51,13 @@ export function targeting(input: Mapped): (column: string) => Target {
   const set = new Set(rules.set.map(([key]) => key));
   return (column) => {
     const left = (because: string): Target => ({ column, role: 'ignored', key: null, pinned: null, because });
+    const asked = types.get(column);
+    const text = asked === 'lower' ? asked : 'string';
     if (column === input.idColumn) {
-      return { column, role: 'id', key: ID_FIELD[kind], pinned: 'string', because: 'the identifier' };
+      return { column, role: 'id', key: ID_FIELD[kind], pinned: text, because: 'the identifier' };
     }
     if (column === input.companyIdColumn) {
-      return { column, role: 'company', key: 'company_id', pinned: 'string', because: 'an identifier' };
+      return { column, role: 'company', key: 'company_id', pinned: text, because: 'an identifier' };
     }
     if (column.startsWith(REJECTS_PREFIX)) return left('a column of a rejects file');
     if (exclude.has(column)) return left('excluded');
@@ -65,10 +68,9 @@ export function targeting(input: Mapped): (column: string) => Target {
     }
     const key = named ?? styled(column);
     if (set.has(key)) return left('set for every item');
-    const type = types.get(column);
-    const pinned = type === undefined || type === 'auto' ? null : type;
+    const pinned = asked === undefined || asked === 'auto' ? null : asked;
     if (pinned) return { column, role: 'metadata', key, pinned, because: 'pinned' };
-    if (!rules.infer && type === undefined) {
+    if (!rules.infer && asked === undefined) {
       return { column, role: 'metadata', key, pinned: 'string', because: 'all columns are text' };
     }
     return { column, role: 'metadata', key, pinned: null, because: null };
@@ -138,13 +140,14 @@ export function constantsOf(rules: MappingRules): [key: string, json: string][] 
   return rules.set.map(([key, value]) => {
     const type = types.get(key) ?? (rules.infer ? 'auto' : 'string');
     if (type === 'auto') return [key, jsonOfCell(value)];
-    if (!fits(value, type)) {
+    if (type === 'string') return [key, jsonString(value)];
+    const json = converterOf(type)!.json(value);
+    if (json === null) {
       throw new UsageError(`${key}: the value "${value}" is not of type ${type}`, {
         hint: 'change the value, or leave the type out',
         problem: { code: 'constant_of_other_type', key, value, type },
       });
     }
-    if (type === 'string') return [key, jsonString(value)];
-    return [key, type === 'boolean' ? value.toLowerCase() : value];
+    return [key, json];
   });
 }
