@@ -25,7 +25,8 @@ export function buildCsv(
   const itemOf = itemText(layout, schema);
   const writer = new ItemWriter(schema, hashKey, records ? recordHashes(input, schema, hashKey) : null);
   return (batch) => {
-    const rows = batchRows(batch, input.delimiter!);
+    const originals = batchRows(batch, input.delimiter!);
+    const rows = layout.clean ? originals.map(layout.clean) : originals;
     writer.begin(batch);
     for (let number = 0; number < rows.length; number++) {
       const row = rows[number]!;
@@ -34,7 +35,7 @@ export function buildCsv(
         if (writer.add(number, itemOf(row), layout.idOf(row))) continue;
         reason = TOO_LARGE;
       }
-      writer.reject(rejectedRow(input.path, batch, number, reason, row));
+      writer.reject(rejectedRow(input.path, batch, number, reason, originals[number]!));
     }
     return writer.finish();
   };

@@ -1,6 +1,7 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
+import { cleaner, identifierCheck } from '../identifier.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/key-style.js';
@@ -36,6 +37,8 @@ export interface CsvLayout {
   empty: string | null;
   /** Members of the row's `metadata` cell but for keys that the row has from elsewhere, each with a comma before it. */
   spread(row: readonly string[]): string;
+  /** A row whose cells are trimmed, and empty where they say so; null where that was not asked for. */
+  clean: ((row: readonly string[]) => string[]) | null;
   /** Why a row cannot be sent, whatever its columns' types; null when it can. */
   refusal(row: readonly string[]): Refusal | null;
 }
@@ -60,6 +63,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const empty = { omit: null, null: 'null', string: '""' }[rules.empty];
   const constantKeys = new Set(rules.set.map(([key]) => key));
 
+  const check = input.anyId ? null : identifierCheck(rules);
+  const clean = cleaner(rules);
   const styled = keyStyle(rules.keys);
   /** Members of a `metadata` cell under their keys, or why it has none. */
   const spreadOf = (cell: string): [key: string, json: string][] | string => {
@@ -79,6 +84,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     id,
     company,
     metadata,
+    clean: clean && ((row) => row.map(clean)),
     head: headOf(input.kind),
     idOf: identifierAt(id, targets),
     companyOf: identifierAt(company, targets),
@@ -94,6 +100,14 @@ export function csvLayout(input: OpenedInput): CsvLayout {
         return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${targets.length}`;
       }
       if (row[id] === '') return `${input.idColumn} is empty`;
+      if (check !== null) {
+        const wrong = check(row[id]!, input.idColumn);
+        if (wrong !== null) return wrong;
+        if (company >= 0 && row[company] !== '') {
+          const other = check(row[company]!, input.companyIdColumn!);
+          if (other !== null) return other;
+        }
+      }
       for (const { index, target, converter } of checked) {
         const cell = row[index]!;
         if (cell !== '' && converter!.json(cell) === null) {

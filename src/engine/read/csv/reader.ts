@@ -25,7 +25,11 @@ export const csvReader: FormatReader = {
   totals: (input) => new CsvTotals(input),
   build: buildCsv,
   original: (batch, input) => batchRows(batch, input.delimiter!).map((cells) => ({ cells })),
-  item: (input, schema, original) => JSON.parse(itemText(csvLayout(input), schema)(cellsOf(original))),
+  item(input, schema, original) {
+    const layout = csvLayout(input);
+    const cells = cellsOf(original);
+    return JSON.parse(itemText(layout, schema)(layout.clean ? layout.clean(cells) : cells));
+  },
   placeOf: () => 'line',
 };
 

@@ -25,7 +25,8 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
   const accepted = new ScanRows(input, options, detector);
   const itemOf = itemText(layout, known?.schema ?? { types: [], itemLimitBytes });
   return (batch) => {
-    const rows = batchRows(batch, input.delimiter!);
+    const originals = batchRows(batch, input.delimiter!);
+    const rows = layout.clean ? originals.map(layout.clean) : originals;
     const columns = new Columns(layout);
     accepted.begin(batch);
     for (let number = 0; number < rows.length; number++) {
@@ -33,7 +34,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       const line = batch.lines[number]!;
       const reason = layout.refusal(row);
       if (reason !== null) {
-        accepted.reject(rejectedRow(input.path, batch, number, reason, row));
+        accepted.reject(rejectedRow(input.path, batch, number, reason, originals[number]!));
         // A row that is not sent still belongs to its columns: it may come back fixed.
         if (row.length === layout.targets.length) {
           columns.measure(row, line);
@@ -49,11 +50,11 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       columns.leaveOut(row);
       // Numbers have no quotes: with those, some columns' types decide.
       if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.leaveOpen(number);
-      else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, row));
+      else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, originals[number]!));
     }
     return accepted.finish(
       columns.parts,
-      (number) => ({ cells: rows[number]! }),
+      (number) => ({ cells: originals[number]! }),
       // With numbers as numbers it has no more bytes than were measured, which is within the limit.
       (writer, number) => writer.add(number, itemOf(rows[number]!), layout.idOf(rows[number]!)),
     );

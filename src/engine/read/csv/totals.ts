@@ -6,6 +6,7 @@ import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
+import { quoted } from '../wording.js';
 import type { ColumnPart } from './scan.js';
 
 export class CsvTotals implements ColumnTotals {
@@ -60,11 +61,15 @@ export class CsvTotals implements ColumnTotals {
   }
 
   warnings(): Warning[] {
-    return this.#decisions.flatMap(({ warning }, index) => {
+    return this.#decisions.flatMap(({ warning }, index): Warning[] => {
       const { column } = this.#targets[index]!;
-      return warning && this.#inferred(index)
-        ? [{ message: `${column}: ${warning}`, problem: { code: 'digits_lost', column } }]
-        : [];
+      if (!this.#inferred(index)) return [];
+      const { marker, decimals } = this.#columns[index]!.stats;
+      if (marker !== null && decimals !== -1) {
+        const message = `${column}: only ${quoted(marker)} keeps it from being a number, so it is text`;
+        return [{ message, problem: { code: 'null_marker', column, text: marker } }];
+      }
+      return warning ? [{ message: `${column}: ${warning}`, problem: { code: 'digits_lost', column } }] : [];
     });
   }
 

@@ -3,6 +3,7 @@
  * apart and merged in order, then one decision is made.
  */
 import type { CellType, ColumnType } from '../../model.js';
+import { isNullMarker } from '../identifier.js';
 import { quoted } from '../wording.js';
 import { classify, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
 
@@ -20,6 +21,8 @@ export interface ColumnStats {
   notInteger: Evidence | null;
   /** First cell that is not a plain decimal, or one that a double cannot hold. */
   notNumber: Evidence | null;
+  /** A text such as `n/a`, where nothing else keeps the column from being a number. */
+  marker: string | null;
   /** First cell whose last decimal is a zero. */
   trailingZero: Evidence | null;
   /** Decimals that all cells have; -1 before the first cell, -2 when they differ. */
@@ -31,6 +34,7 @@ export const emptyStats = (): ColumnStats => ({
   empty: 0,
   notInteger: null,
   notNumber: null,
+  marker: null,
   trailingZero: null,
   decimals: -1,
 });
@@ -38,11 +42,19 @@ export const emptyStats = (): ColumnStats => ({
 /** Counts a non-empty cell. */
 export function addCell(stats: ColumnStats, text: string, line: number): void {
   stats.cells++;
-  if (stats.notNumber) return; // it is text, whatever else comes
+  if (stats.notNumber) {
+    // It is text, whatever else comes; but one text that stands for no value may be all that makes it so.
+    if (stats.marker !== null && text !== stats.marker) {
+      if (classify(text) === NOT_A_NUMBER) stats.marker = null;
+      else if (stats.decimals === -1) stats.decimals = 0;
+    }
+    return;
+  }
   const kind = classify(text);
   if (kind === NOT_A_NUMBER) {
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
+    stats.marker = isNullMarker(text) ? text : null;
     return;
   }
   const decimals = kind >> 1;
@@ -61,6 +73,7 @@ export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
     empty: a.empty + b.empty,
     notInteger: a.notInteger ?? b.notInteger,
     notNumber: a.notNumber ?? b.notNumber,
+    marker: a.notNumber && b.notNumber && a.marker !== b.marker ? null : (a.marker ?? b.marker),
     trailingZero: a.trailingZero ?? b.trailingZero,
     decimals:
       a.decimals === -1 ? b.decimals : b.decimals === -1 || a.decimals === b.decimals ? a.decimals : -2,
