@@ -31,6 +31,7 @@ export type Problem =
   | { code: 'digits_lost'; column: string }
   /** `column` is where the values come from; `before` is the type of the last import. */
   | { code: 'type_changed'; column: string; before: string }
+  | { code: 'isolation_not_started' }
   // Files that the engine writes
   | { code: 'state_folder' }
   | { code: 'state_folder_shared'; folder: string }
