@@ -1,4 +1,4 @@
-/** A finished run whose failed requests are sent again (contract §1 `resume --failed`). */
+/** A finished run whose failed requests are sent again (contract §1, `resume`). */
 import { UNSENT } from '../send/request.js';
 import { isShort } from '../service/names.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
