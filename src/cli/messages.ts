@@ -4,7 +4,7 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import type { ImportEvent, Summary } from '../engine/model.js';
+import { type ImportEvent, SOME_ZONE, type Summary } from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
 import { shellWord } from './shell.js';
 
@@ -36,6 +36,9 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
   id: '--id',
   company_id: '--company-id',
 };
+
+/** A type that a column has without being told. */
+const PLAIN = /^(?:integer|number)$/;
 
 const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
 
@@ -109,6 +112,9 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   }),
 
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
+  null_markers: ({ column, markers, type }) => ({
+    hint: `${markers.map((marker) => `--null ${shellWord(marker)}`).join(' ')}${PLAIN.test(type) ? '' : ` ${typeFlag(column, type)}`}`,
+  }),
   type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
 
   state_folder: () => ({ hint: STATE_FOLDER }),
@@ -163,6 +169,15 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
 /** What is said about a problem. */
 export function wordsOf(problem: Problem): Words {
   return (WORDS[problem.code] as (problem: Problem) => Words)(problem);
+}
+
+/** The flags that give a column one of the types that its text would fit. */
+export function suggestedLines(column: string, types: readonly string[]): string[] {
+  return types.map((type, index) => {
+    const flag = typeFlag(column, type.replace(`@${SOME_ZONE}`, '@UTC'));
+    const zone = type.endsWith(`@${SOME_ZONE}`) ? ' (the zone of its times in place of UTC)' : '';
+    return `${index > 0 ? 'or ' : ''}${flag}${zone}`;
+  });
 }
 
 /** An error as a person reads it. */

@@ -1,6 +1,6 @@
 /** How files are read and mapped: `import` and `inspect` share it. */
 import type { ReadOptions } from '../../engine/options.js';
-import { type Mapping, mergeRules, readMapping, type SomeRules } from '../../engine/read/index.js';
+import { cellType, type Mapping, mergeRules, readMapping, type SomeRules } from '../../engine/read/index.js';
 import { COLUMNS, engineValues, given, READING } from '../options/index.js';
 import type { Flags } from './command.js';
 
@@ -31,5 +31,9 @@ export async function readingOptions(
 function rulesOf(flags: Flags): SomeRules {
   const { type, types, map, include, exclude, set, empty } = given(COLUMNS, flags);
   const infer = types === undefined ? undefined : types === 'auto';
-  return { map, include, exclude, set, types: type, infer, empty };
+  return { map, include, exclude, set, types: typesOf(type), infer, empty };
 }
+
+const typesOf = (
+  given: readonly (readonly [column: string, type: string])[] | undefined,
+): SomeRules['types'] => given?.map(([column, type]) => [column, cellType(type, `--type ${column}`)]);

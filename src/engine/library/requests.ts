@@ -9,7 +9,7 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { mergeRules, readMapping } from '../read/index.js';
+import { cellType, mergeRules, readMapping } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
@@ -91,7 +91,8 @@ export async function optionsOf(
   for (const name of ['kind', 'format'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
-  const { empty } = request.rules ?? {};
+  const { empty, types = [] } = request.rules ?? {};
+  for (const [column, type] of types) cellType(type, `rules.types: ${column}`);
   if (empty !== undefined) wordOption('rules.empty', empty, WORDS.empty);
   return {
     ...given(named),

@@ -1,9 +1,8 @@
 /** A mapping file written from what was found: every column with its key, every type pinned. */
 
+import { COLUMN_TYPES } from '../../model.js';
 import type { OpenedInput, Scan } from '../types.js';
 import type { MappingFile } from './mapping-file.js';
-
-const TYPES = ['string', 'integer', 'number', 'boolean'] as const;
 
 /**
  * The mapping under which an input is read, in full, as the text of a file. A later import with it gives the
@@ -25,9 +24,11 @@ export function mappingDraft(input: OpenedInput, scan: Scan): string {
     ...(rules.exclude.length > 0 && { exclude: [...rules.exclude] }),
     ...(rules.set.length > 0 && { set: Object.fromEntries(rules.set) }),
     type: Object.fromEntries(
-      metadata.flatMap(({ column, type }) => {
-        const pinned = TYPES.find((known) => known === type);
-        return pinned ? [[column, pinned]] : [];
+      metadata.flatMap(({ column, type, conversion, suggested }) => {
+        const [only, other] = suggested ?? [];
+        const pinned = other === undefined ? (conversion ?? only) : undefined;
+        const plain = COLUMN_TYPES.find((known) => known === type);
+        return pinned || plain ? [[column, pinned ?? plain!]] : [];
       }),
     ),
     empty: rules.empty,
