@@ -4,7 +4,7 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import type { ImportEvent, Kind, Summary } from '../engine/model.js';
+import { type ImportEvent, type Kind, SOME_ZONE, type Summary } from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
 import { again, wasTyped } from './again.js';
 import { shellWord } from './shell.js';
@@ -56,6 +56,8 @@ function readAs(
     `check it, then import with it: ${again(argv, { command: 'import', paths, without, plus: ['--mapping', file] })}`,
   ].join('\n');
 }
+/** A type that a column has without being told. */
+const PLAIN = /^(?:integer|number)$/;
 
 const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
 
@@ -157,6 +159,9 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   }),
 
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
+  null_markers: ({ column, markers, type }) => ({
+    hint: `${markers.map((marker) => `--null ${shellWord(marker)}`).join(' ')}${PLAIN.test(type) ? '' : ` ${typeFlag(column, type)}`}`,
+  }),
   type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
 
   isolation_not_started: () => ({
@@ -215,6 +220,15 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
 /** What is said about a problem. @param argv the command line that met it */
 export function wordsOf(problem: Problem, argv: readonly string[] = []): Words {
   return (WORDS[problem.code] as (problem: Problem, argv: readonly string[]) => Words)(problem, argv);
+}
+
+/** The flags that give a column one of the types that its text would fit. */
+export function suggestedLines(column: string, types: readonly string[]): string[] {
+  return types.map((type, index) => {
+    const flag = typeFlag(column, type.replace(`@${SOME_ZONE}`, '@UTC'));
+    const zone = type.endsWith(`@${SOME_ZONE}`) ? ' (the zone of its times in place of UTC)' : '';
+    return `${index > 0 ? 'or ' : ''}${flag}${zone}`;
+  });
 }
 
 /** An error as a person reads it. @param argv the command line that met it */

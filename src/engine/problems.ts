@@ -48,6 +48,8 @@ export type Problem =
   | { code: 'stray_date'; column: string; type: string }
   // Warnings
   | { code: 'digits_lost'; column: string }
+  /** Texts that stand for no value, and keep a column from being of a type that its others have. */
+  | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }
   /** `column` is where the values come from; `before` is the type of the last import. */
   | { code: 'type_changed'; column: string; before: string }
   /** Identifiers with white space around them, or with invisible characters. */

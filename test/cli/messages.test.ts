@@ -101,6 +101,10 @@ const CASES: {
     { column: 'at', type: 'date:M/d/yyyy' },
     'reject the rows that do not fit: --type at=date:M/d/yyyy',
   ],
+  null_markers: [
+    { column: 'Score', markers: ['-', 'n/a'], type: 'money' },
+    '--null - --null n/a --type Score=money',
+  ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
   isolation_not_started: [

@@ -12,6 +12,7 @@ export {
   slice,
   startOf,
 } from './batch.js';
+export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
