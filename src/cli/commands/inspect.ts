@@ -1,22 +1,22 @@
 /** `profiles inspect <file...>`: what an import would read from its files (contract §1). Sends and stores nothing. */
 import { randomUUID } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { envelopeBytes, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
-import type { ReadOptions } from '../../engine/options.js';
+import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
+import { mappingDraft, openInput, Pool, scanInput } from '../../engine/read/index.js';
 import {
-  expandGlobs,
-  mappingDraft,
-  openInput,
-  Pool,
-  scanInput,
-  spoolStdin,
-} from '../../engine/read/index.js';
+  type AnySource,
+  expandInputs,
+  fetchSource,
+  type Located,
+  type SourceDeps,
+} from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
 import type { Context } from '../context.js';
 import { warningText } from '../messages.js';
@@ -36,6 +36,7 @@ const SHOWN = 10;
 
 interface Options {
   reading: ReadOptions;
+  sources: AnySource[];
   /** Of a request's body, as an import would have it: a row whose item alone has more is rejected. */
   chunkBytes: number;
   writeMapping: string | null;
@@ -59,15 +60,16 @@ export function define(command: Command, wire: Wire): void {
 
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { importDefaults } = await context.settings();
-  const files = context.platform === 'win32' ? await expandGlobs(paths, context.cwd) : paths;
+  const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
   const writeMapping = given(INSPECT, flags).writeMapping ?? null;
-  if (writeMapping !== null && files.length > 1) {
+  if (writeMapping !== null && sources.length > 1) {
     throw new UsageError('--write-mapping takes one input, but there are several', {
       hint: 'inspect one file at a time',
     });
   }
   return {
-    reading: await readingOptions(files, flags, importDefaults, context.cwd),
+    reading: await readingOptions(paths, flags, importDefaults, context.cwd),
+    sources,
     chunkBytes: valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults).chunkBytes,
     writeMapping,
   };
@@ -76,10 +78,10 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
 async function run({ writeMapping, ...how }: Options, context: Context): Promise<ExitCode> {
   const { stdout, stderr, env, flags } = context;
   const inspected: Inspected[] = [];
-  for (const path of how.reading.paths) {
+  for (const source of how.sources) {
     inspected.push(
-      await whileWaiting(`reading ${safeLine(path)}`, context, () =>
-        stopOnSignal(context, (signal) => inspect(path, how, context, signal)),
+      await whileWaiting(`reading ${safeLine(source.path)}`, context, () =>
+        stopOnSignal(context, (signal) => inspect(source, how, context, signal)),
       ),
     );
   }
@@ -103,15 +105,23 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
 }
 
 async function inspect(
-  path: string,
+  source: AnySource,
   { reading, chunkBytes }: Pick<Options, 'reading' | 'chunkBytes'>,
   context: Context,
   signal: AbortSignal,
 ): Promise<Inspected> {
-  const folder = path === '-' ? await spoolFolder(context) : null;
+  const { stateDir, timeoutMs } = await context.settings();
+  const folder = join(stateDir, 'spool', `inspect-${randomUUID()}`);
+  const made = source.from === 'file' ? null : folder;
+  if (made !== null) await mkdir(made, { recursive: true, mode: 0o700 });
   const pool = new Pool({ threads: Math.min(2, context.cores) });
   try {
-    const location = folder === null ? path : await spoolStdin(context.stdin, folder, signal);
+    const fetching = fetchSource(
+      source,
+      { folder: () => folder, name: 'input' },
+      sourceDeps(context, timeoutMs),
+    );
+    const { path, location } = await locatedBy(fetching, context);
     const opened = await openInput({ ...reading, path, location, cwd: context.cwd }, signal);
     const rejected: Rejection[] = [];
     const finder = new DuplicateFinder();
@@ -126,13 +136,23 @@ async function inspect(
     return { opened, scan, duplicates: finder.count, rejected };
   } finally {
     await pool.close();
-    if (folder !== null) await rm(folder, { recursive: true, force: true });
+    if (made !== null) await rm(made, { recursive: true, force: true });
   }
 }
 
-async function spoolFolder(context: Context): Promise<string> {
-  const { stateDir } = await context.settings();
-  return join(stateDir, 'spool', `inspect-${randomUUID()}`);
+const sourceDeps = (context: Context, timeoutMs: number = NUMBERS.timeoutMs.default): SourceDeps => ({
+  ...context,
+  random: Math.random,
+  download: { timeoutMs, proxy: context.env },
+});
+
+/** The spinner shows that something is on its way; warnings are said. */
+async function locatedBy(fetching: ReturnType<typeof fetchSource>, context: Context): Promise<Located> {
+  for (;;) {
+    const next = await fetching.next();
+    if (next.done) return next.value;
+    if (next.value.type === 'warning') context.warn(next.value.message);
+  }
 }
 
 function documentOf(inspected: Inspected): Record<string, unknown> {
