@@ -199,7 +199,10 @@ function nameOf(path: string, extension: string): string {
   const stem =
     path === '-'
       ? 'stdin'
-      : basename(path.replace(MEMBER_OF, '')).replace(/(?:\.(?:gz|zip|zst|csv|tsv|tab|txt|json|jsonl|ndjson))+$/i, '');
+      : basename(path.replace(MEMBER_OF, '')).replace(
+          /(?:\.(?:gz|zip|zst|csv|tsv|tab|txt|json|jsonl|ndjson))+$/i,
+          '',
+        );
   return `${stem.replace(/\.rejects(?:-\d+)?$/, '') || 'input'}.rejects.${extension}`;
 }
 

@@ -12,7 +12,8 @@ import {
   spoolStdin,
   unpackMember,
 } from '../read/index.js';
-import { download, parseWebAddress, type Sink, type WebAddress } from '../service/download.js';
+import { download, type Sink } from '../service/download.js';
+import { parseWebAddress, type WebAddress } from '../service/web-address.js';
 import { formatSize } from '../size.js';
 import type { ImportDeps } from './deps.js';
 

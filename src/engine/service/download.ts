@@ -5,12 +5,13 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
-import { InputError, NetworkError, UsageError } from '../errors.js';
+import { InputError, NetworkError } from '../errors.js';
 import { formatSize } from '../size.js';
 import { isLoopback } from './address.js';
 import { connectFailure, lostReason } from './failure.js';
 import { type ProxyEnv, proxySettings } from './proxy.js';
 import { backoffDelay } from './retry.js';
+import type { WebAddress } from './web-address.js';
 
 const MAX_REDIRECTS = 10;
 /** Attempts in a row that bring nothing new. A server that sends nothing gets fewer: each takes the whole deadline. */
@@ -46,49 +47,6 @@ export interface DownloadOptions {
 export interface Downloaded {
   /** False where the server neither told a length nor sent the end: a file that was cut off looks whole. */
   sure: boolean;
-}
-
-/** A web address as an input. `shown` is what is printed and stored: a query may hold a signature, so it has none. */
-export interface WebAddress {
-  url: URL;
-  shown: string;
-  /** After `#`: the member of a zip, or null. */
-  member: string | null;
-}
-
-/**
- * Reads an input that is an address. Null for one that is not.
- * @throws UsageError for one that cannot be read: another scheme, plain http, a name and a password
- */
-export function parseWebAddress(text: string): WebAddress | null {
-  const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase();
-  if (scheme === undefined) return null;
-  if (scheme !== 'https' && scheme !== 'http') {
-    throw new UsageError(`inputs of ${scheme}:// cannot be read: only files, stdin, and https://`, {
-      hint:
-        scheme === 'file'
-          ? 'name the file by its path'
-          : 'download the file first, or pipe it in and name the input -',
-    });
-  }
-  if (!URL.canParse(text))
-    throw new UsageError(`the ${scheme}:// input is not a URL`, {
-      hint: 'check it for spaces and a missing host',
-    });
-  const url = new URL(text);
-  // The text of a URL with credentials is not repeated: it would print them.
-  if (url.username || url.password) {
-    throw new UsageError(`the address of an input on ${url.host} must not hold a user name or password`, {
-      hint: 'it would show in the list of processes and in the history of the shell: download the file with another program, and pipe it in',
-    });
-  }
-  const member = url.hash === '' ? null : decodeURIComponent(url.hash.slice(1));
-  url.hash = '';
-  const shown = url.origin + url.pathname;
-  if (scheme === 'http' && !isLoopback(url.hostname)) {
-    throw new UsageError(`${shown}: http:// is not protected on its way`, { hint: 'use https://' });
-  }
-  return { url, shown, member };
 }
 
 /** What ended an attempt, where another may do better. */
@@ -269,7 +227,7 @@ class Transfer {
     this.size = 0;
     const length = header(reply, 'content-length');
     this.#total = length !== null && /^\d+$/.test(length) ? Number(length) : null;
-    const resumable = etag !== null && !etag.startsWith('W/') && header(reply, 'accept-ranges') !== 'none';
+    const resumable = /^"[^"]+"$/.test(etag ?? '') && header(reply, 'accept-ranges') !== 'none';
     this.#etag = resumable ? etag : null;
     this.#bounded(this.#total ?? 0);
   }
@@ -317,10 +275,8 @@ class Transfer {
     if (!(error instanceof Error) || error instanceof Broken) return error;
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return this.#silence();
-    const network =
-      code.startsWith('UND_ERR') ||
-      error.name === 'HTTPParserError' ||
-      ['ECONNRESET', 'EPIPE'].includes(code);
+    const lost = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(code) || error.name === 'HTTPParserError';
+    const network = lost || code.startsWith('UND_ERR');
     if (started) return network ? new Broken(lostReason(error, url.host, true)) : error;
     const { reason, tls, hint } = connectFailure(error, url.host);
     if (tls || code === 'ENOTFOUND')
@@ -328,9 +284,7 @@ class Transfer {
         hint: hint ?? 'check the address and the network',
         cause: error,
       });
-    return new Broken(
-      network && code !== 'UND_ERR_CONNECT_TIMEOUT' ? lostReason(error, url.host, false) : reason,
-    );
+    return new Broken(lost ? lostReason(error, url.host, false) : reason);
   }
 
   #refused(sentence: string, hint?: string, status?: number): InputError {
