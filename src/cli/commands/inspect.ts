@@ -1,4 +1,4 @@
-/** `profiles inspect <file...>`: what an import would read from its files (contract §1). Sends and stores nothing. */
+/** `profiles inspect <input...>`: what an import would read from its files (contract §1). Sends and stores nothing. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -21,7 +21,7 @@ import { keepFirst } from '../../engine/run/summary.js';
 import type { Context } from '../context.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
-import { safeLine } from '../output/safe.js';
+import { safeLine, safeMessage } from '../output/safe.js';
 import { usesColor } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
@@ -49,7 +49,7 @@ interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<file...>', 'CSV, TSV, JSON, or JSON Lines; - is stdin');
+  command.argument('<input...>', 'files, folders, patterns in quotes, https:// URLs; - is stdin');
   examples(command, [
     'profiles inspect companies.csv',
     'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',
@@ -93,10 +93,10 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
     await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
   }
   for (const { opened, scan, duplicates, rejected } of inspected) {
-    for (const warning of scan.warnings) context.warn(safeLine(`${opened.path}: ${warningText(warning)}`));
+    for (const warning of scan.warnings) context.warn(safeMessage(`${opened.path}: ${warningText(warning)}`));
     if (duplicates > 0) {
       const rows = duplicates === 1 ? '1 row repeats' : `${grouped(duplicates)} rows repeat`;
-      context.warn(safeLine(`${opened.path}: ${rows} an earlier identifier`));
+      context.warn(safeMessage(`${opened.path}: ${rows} an earlier identifier`));
     }
     if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
   }
@@ -173,7 +173,7 @@ function documentOf(inspected: Inspected): Record<string, unknown> {
 function rejections(rejected: readonly Rejection[], total: number): string {
   const shown = rejected.slice(0, SHOWN).map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   if (total > shown.length) shown.push(`and ${count(total - shown.length, 'more rejected row')}`);
-  return shown.map((line) => `${safeLine(line)}\n`).join('');
+  return shown.map((line) => `${safeMessage(line)}\n`).join('');
 }
 
 /** Never overwrites a file: it may hold somebody's work. */

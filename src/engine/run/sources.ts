@@ -62,7 +62,8 @@ export async function* fetchSource(
   }
   if (source.from === 'stdin') {
     const location = await spoolStdin(deps.stdin, folder(), deps.stop);
-    return unpackCopy({ path: '-', location, member: null, join: (inside) => inside }, to, deps.stop);
+    const copy = { path: '-', location, member: null, join: (inside: string) => inside };
+    return { ...(await unpackCopy(copy, to, deps.stop)), path: '-' };
   }
   const { shown: path, member } = source;
   const location = `${to}.download`;

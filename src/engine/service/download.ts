@@ -4,11 +4,10 @@
  */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.js';
-import { formatDuration } from '../duration.js';
 import { InputError, NetworkError } from '../errors.js';
 import { formatSize } from '../size.js';
 import { isLoopback } from './address.js';
-import { connectFailure, lostReason } from './failure.js';
+import { attemptFailure, Broken, silence } from './download-failure.js';
 import { type ProxyEnv, proxySettings } from './proxy.js';
 import { backoffDelay } from './retry.js';
 import type { WebAddress } from './web-address.js';
@@ -47,17 +46,6 @@ export interface DownloadOptions {
 export interface Downloaded {
   /** False where the server neither told a length nor sent the end: a file that was cut off looks whole. */
   sure: boolean;
-}
-
-/** What ended an attempt, where another may do better. */
-class Broken extends Error {
-  constructor(
-    reason: string,
-    readonly kind: 'broken' | 'silent' | 'changed' = 'broken',
-    readonly status?: number,
-  ) {
-    super(reason);
-  }
 }
 
 interface Progress {
@@ -263,28 +251,14 @@ class Transfer {
   }
 
   #silence(): Broken {
-    return new Broken(
-      `${this.address.url.host} sent nothing for ${formatDuration(this.options.timeoutMs)}`,
-      'silent',
-    );
+    return silence(this.address.url.host, this.options.timeoutMs);
   }
 
-  /** Errors of the connection, as what becomes of the attempt; all others as they are. */
   #failure(error: unknown, url: URL, started: boolean): unknown {
-    if (this.options.signal.aborted) return this.options.signal.reason;
-    if (!(error instanceof Error) || error instanceof Broken) return error;
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return this.#silence();
-    const lost = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(code) || error.name === 'HTTPParserError';
-    const network = lost || code.startsWith('UND_ERR');
-    if (started) return network ? new Broken(lostReason(error, url.host, true)) : error;
-    const { reason, tls, hint } = connectFailure(error, url.host);
-    if (tls || code === 'ENOTFOUND')
-      return new NetworkError(`${this.address.shown}: ${reason}`, {
-        hint: hint ?? 'check the address and the network',
-        cause: error,
-      });
-    return new Broken(lost ? lostReason(error, url.host, false) : reason);
+    const { timeoutMs, signal } = this.options;
+    return signal.aborted
+      ? signal.reason
+      : attemptFailure(error, { shown: this.address.shown, host: url.host, timeoutMs, started });
   }
 
   #refused(sentence: string, hint?: string, status?: number): InputError {
