@@ -1,6 +1,6 @@
 /** Opens the inputs of an import: companies before users. */
 import { UsageError } from '../errors.js';
-import type { ColumnType, ImportEvent } from '../model.js';
+import type { CellType, ImportEvent } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { type OpenedInput, openInput } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
@@ -51,7 +51,7 @@ function openOne(
   location: string,
   options: ImportOptions,
   deps: ImportDeps,
-  decidedTypes?: readonly ColumnType[],
+  decidedTypes?: readonly CellType[],
 ): Promise<OpenedInput> {
   const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
   const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };
