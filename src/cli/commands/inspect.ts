@@ -9,7 +9,7 @@ import { count, grouped } from '../../engine/numbers.js';
 import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
-import { mappingDraft, openInput, Pool, scanInput } from '../../engine/read/index.js';
+import { mappingDraft, notSpooled, openInput, Pool, scanInput } from '../../engine/read/index.js';
 import {
   type AnySource,
   expandInputs,
@@ -113,7 +113,11 @@ async function inspect(
   const { stateDir, timeoutMs } = await context.settings();
   const folder = join(stateDir, 'spool', `inspect-${randomUUID()}`);
   const made = source.from === 'file' ? null : folder;
-  if (made !== null) await mkdir(made, { recursive: true, mode: 0o700 });
+  if (made !== null) {
+    await mkdir(made, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+      throw notSpooled(source.path, made, error);
+    });
+  }
   const pool = new Pool({ threads: Math.min(2, context.cores) });
   try {
     const fetching = fetchSource(

@@ -36,7 +36,7 @@ export function attemptFailure(error: unknown, { shown, host, timeoutMs, started
   const { reason, tls, hint } = connectFailure(error, host);
   if (tls || code === 'ENOTFOUND') {
     return new NetworkError(`${shown}: ${reason}`, {
-      hint: hint ?? 'check the address and the network',
+      hint: hint?.replace('the base URL', 'the address') ?? 'check the address and the network',
       cause: error,
     });
   }

@@ -1,7 +1,7 @@
 /** What the inputs on the command line name: files, the files of a folder or a pattern, and members of archives. */
 import { readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { InputError } from '../../errors.js';
+import { InputError, UsageError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 import { EXTENSIONS, formatOfName } from '../formats.js';
 import { isArchive } from './archive.js';
@@ -27,6 +27,9 @@ interface Where {
  * @throws InputError for a folder or a pattern without files, and for what an archive does not hold
  */
 export async function expandInput(path: string, where: Where): Promise<Source[]> {
+  // A variable of a script that is not set must not mean this folder.
+  if (path === '')
+    throw new UsageError('the name of an input is empty', { hint: 'name a file; . is this folder' });
   if (path === '-') return [{ from: 'stdin', path }];
   const location = resolve(where.cwd, path);
   const found = await stat(location).catch(() => null);

@@ -98,6 +98,7 @@ describe('what an input names', () => {
 
 describe('nothing is named by', () => {
   it.each([
+    ['', 'the name of an input is empty', /\. is this folder/],
     [
       'empty',
       'empty: the folder holds no file of a known format',
