@@ -1,11 +1,11 @@
 /** Opens the inputs of an import: companies before users. */
 import { UsageError } from '../errors.js';
-import type { CellType, ImportEvent } from '../model.js';
+import type { ImportEvent } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { type OpenedInput, openInput } from '../read/index.js';
+import { checkOpened, type InputOptions, type OpenedInput, openInput } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
-import { expandInputs, fetchSource } from './sources.js';
+import { expandInputs, fetchSource, shownInputs } from './sources.js';
 
 /** @throws InputError UsageError NetworkError */
 export async function* openInputs(
@@ -25,11 +25,13 @@ export async function* openInputs(
     });
   }
   const folder = () => deps.state.spoolFolder(run);
+  const inputs = shownInputs(options.paths);
   const opened: OpenedInput[] = [];
   for (const [index, source] of sources.entries()) {
     const { path, location } = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
-    opened.push(await openOne(path, location, options, deps));
+    opened.push(await openOne(path, location, { ...options, paths: inputs }, deps));
   }
+  checkOpened(opened, options);
   return inOrder(opened);
 }
 
@@ -41,7 +43,8 @@ export async function reopenInputs(
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
   for (const { path, location, kind, types } of run.inputs) {
-    opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
+    const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
+    opened.push(await openOne(path, location, { ...options, kind }, deps, began));
   }
   return opened;
 }
@@ -51,11 +54,11 @@ function openOne(
   location: string,
   options: ImportOptions,
   deps: ImportDeps,
-  decidedTypes?: readonly CellType[],
+  began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
-  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };
-  return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
+  const { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind } = options;
+  const reading = { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind };
+  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs: options.paths }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

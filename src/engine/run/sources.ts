@@ -31,6 +31,10 @@ export interface Located {
   location: string;
 }
 
+/** The inputs as they may be printed. */
+export const shownInputs = (paths: readonly string[]): string[] =>
+  paths.map((path) => parseWebAddress(path)?.shown ?? path);
+
 /** All sources that the inputs name, before any of them is fetched. @throws InputError UsageError */
 export async function expandInputs(paths: readonly string[], deps: SourceDeps): Promise<AnySource[]> {
   const where = { cwd: deps.cwd, windows: deps.platform === 'win32', signal: deps.stop };
