@@ -63,11 +63,14 @@ const typeFlag = (column: string, type: string): string => `--type ${shellWord(`
 
 const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly string[]) => Words } = {
   unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
-  wrong_encoding: ({ likely }) => ({
-    hint: likely
-      ? `try --encoding ${likely}`
-      : 'name the encoding of the file with --encoding, or export the file as UTF-8',
-  }),
+  wrong_encoding: ({ suggestions }) => {
+    if (suggestions.length === 0) {
+      return { hint: 'name the encoding of the file with --encoding, or export the file as UTF-8' };
+    }
+    const width = Math.max(...suggestions.map(({ encoding }) => encoding.length));
+    const lines = suggestions.map(({ encoding, line }) => `--encoding ${encoding.padEnd(width)}  ${line}`);
+    return { hint: ['choose the encoding in which the line reads right:', ...lines].join('\n') };
+  },
   bad_delimiter: ({ delimiter }) => ({
     message: `--delimiter: ${JSON.stringify(delimiter)} is not one ASCII character`,
   }),
@@ -85,6 +88,12 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
   }),
   stdin_is_terminal: () => ({ hint: `pipe a file in: ${command('import', '-')} < companies.csv` }),
+
+  one_rejects_file: () => ({
+    message: '--rejects takes one file, but there are several inputs',
+    hint: 'leave it out: each input then gets its own rejects file',
+  }),
+  other_kind_of_file: () => ({}),
 
   kind_mismatch: ({ path, kind, found }) => ({
     message: `--kind ${kind}: ${path} contains {"${found}": […]}`,

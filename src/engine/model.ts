@@ -257,9 +257,9 @@ export type ImportEvent =
   | { type: 'notice'; message: string }
   | {
       type: 'progress';
-      phase: 'planning' | 'sending' | 'following';
+      phase: 'downloading' | 'planning' | 'sending' | 'following';
       kind: Kind | null;
-      /** Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
+      /** Downloading: 0, and `bytes` of `total_bytes`. Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
       rows: number;
       total_rows: number | null;
       bytes?: number;

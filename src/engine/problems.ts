@@ -12,17 +12,26 @@ type RowKind = 'companies' | 'users';
 /** The identifiers of the service (spec: Company, User). */
 export type IdField = 'company_id' | 'user_id';
 
+/** What an encoding would make of the line that is not valid in the one that was used. */
+export interface EncodingSuggestion {
+  encoding: string;
+  line: string;
+}
+
 export type Problem =
   // How an input is read
   | { code: 'unknown_encoding'; label: string }
-  /** Bytes that are not text of the encoding. `likely` is what it may be in truth, where that can be told. */
-  | { code: 'wrong_encoding'; likely: string | null }
+  /** Bytes that are not text of the encoding. Others may read them: the likeliest first. */
+  | { code: 'wrong_encoding'; suggestions: EncodingSuggestion[] }
   | { code: 'bad_delimiter'; delimiter: string }
   | { code: 'wrong_format'; likely: string | null }
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }
   | { code: 'stdin_is_terminal' }
+  | { code: 'one_rejects_file' }
+  /** A file whose format is none that is read, such as a database. `name` says what it is. */
+  | { code: 'other_kind_of_file'; name: string }
   // What its columns mean
   | { code: 'kind_mismatch'; path: string; kind: string; found: string }
   /** The likeliest kind and identifier; `paths` are all inputs. */

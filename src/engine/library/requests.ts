@@ -14,7 +14,7 @@ import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
 export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind'>> {
-  /** Paths, relative to `cwd`. `-` is `stdin`. Patterns are not expanded. */
+  /** Paths, relative to `cwd`. `-` is `stdin`. Also folders, patterns, zip members, `https://` URLs. What exists is taken as it is named. */
   files: readonly string[];
   /** Read where `files` names `-`: a stream, or anything that yields its bytes. */
   stdin?: AsyncIterable<Uint8Array | string>;

@@ -34,7 +34,10 @@ export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';
 export { scanInput } from './scan.js';
+export { isArchive, memberOf, unpackMember } from './sources/archive.js';
+export { expandInput, type Source } from './sources/expand.js';
+export { notSpooled, spoolStdin } from './sources/spool.js';
 export { refuseChanged } from './text/source.js';
-export { expandGlobs, spoolStdin } from './text/spool.js';
+
 export type { InputOptions, Marks, OpenedInput, RejectedRecord, Scan, Schema } from './types.js';
 export { Pool } from './workers/pool.js';
