@@ -31,6 +31,8 @@ export type Conversion =
   | `${'number' | 'boolean'}:${string}`
   | `${'money' | 'percent' | 'date' | 'datetime'}${'' | `:${string}`}`
   | `datetime@${string}`;
+/** In a suggested type, in place of a zone that only the owner of a file knows. */
+export const SOME_ZONE = '<zone>';
 /** What a column's cells are read as. */
 export type CellType = ColumnType | Conversion;
 
@@ -83,6 +85,8 @@ export interface ColumnPlan {
   type: ColumnType | 'mixed' | 'object' | null;
   /** How its text is read, where that was asked for: `money`, `date:MM/dd/yyyy`. */
   conversion?: Conversion | undefined;
+  /** Types that every value of this text would fit: one, or two where values read differently under each. */
+  suggested?: string[] | undefined;
   /** Why it has this type: `row 17: "007"`, `all 503 values are integers`, `pinned`. */
   reason: string;
   /** Rows whose cell is empty (CSV) or that lack the field (JSON). */
@@ -253,9 +257,9 @@ export type ImportEvent =
   | { type: 'notice'; message: string }
   | {
       type: 'progress';
-      phase: 'planning' | 'sending' | 'following';
+      phase: 'downloading' | 'planning' | 'sending' | 'following';
       kind: Kind | null;
-      /** Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
+      /** Downloading: 0, and `bytes` of `total_bytes`. Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
       rows: number;
       total_rows: number | null;
       bytes?: number;

@@ -12,17 +12,26 @@ type RowKind = 'companies' | 'users';
 /** The identifiers of the service (spec: Company, User). */
 export type IdField = 'company_id' | 'user_id';
 
+/** What an encoding would make of the line that is not valid in the one that was used. */
+export interface EncodingSuggestion {
+  encoding: string;
+  line: string;
+}
+
 export type Problem =
   // How an input is read
   | { code: 'unknown_encoding'; label: string }
-  /** Bytes that are not text of the encoding. `likely` is what it may be in truth, where that can be told. */
-  | { code: 'wrong_encoding'; likely: string | null }
+  /** Bytes that are not text of the encoding. Others may read them: the likeliest first. */
+  | { code: 'wrong_encoding'; suggestions: EncodingSuggestion[] }
   | { code: 'bad_delimiter'; delimiter: string }
   | { code: 'wrong_format'; likely: string | null }
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }
   | { code: 'stdin_is_terminal' }
+  | { code: 'one_rejects_file' }
+  /** A file whose format is none that is read, such as a database. `name` says what it is. */
+  | { code: 'other_kind_of_file'; name: string }
   // What its columns mean
   | { code: 'kind_mismatch'; path: string; kind: string; found: string }
   /** The likeliest kind and identifier; `paths` are all inputs. */
@@ -48,12 +57,12 @@ export type Problem =
   | { code: 'stray_date'; column: string; type: string }
   // Warnings
   | { code: 'digits_lost'; column: string }
+  /** Texts that stand for no value, and keep a column from being of a type that its others have. */
+  | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }
   /** `column` is where the values come from; `before` is the type of the last import. */
   | { code: 'type_changed'; column: string; before: string }
   /** Identifiers with white space around them, or with invisible characters. */
   | { code: 'odd_identifiers'; column: string; white: boolean }
-  /** A text that stands for no value keeps a column from being a number. */
-  | { code: 'null_marker'; column: string; text: string }
   | { code: 'isolation_not_started' }
   // Files that the engine writes
   | { code: 'state_folder' }

@@ -9,7 +9,15 @@ const CASES: {
   [C in Problem['code']]: [data: Omit<ProblemOf<C>, 'code'>, hint: string | undefined, message?: string];
 } = {
   unknown_encoding: [{ label: 'cp99' }, undefined, '--encoding: "cp99" is not a known encoding'],
-  wrong_encoding: [{ likely: 'windows-1252' }, 'try --encoding windows-1252'],
+  wrong_encoding: [
+    {
+      suggestions: [
+        { encoding: 'windows-1252', line: 'c1,Café' },
+        { encoding: 'iso-8859-2', line: 'c1,Cafĕ' },
+      ],
+    },
+    'choose the encoding in which the line reads right:\n--encoding windows-1252  c1,Café\n--encoding iso-8859-2    c1,Cafĕ',
+  ],
   bad_delimiter: [{ delimiter: '||' }, undefined, '--delimiter: "||" is not one ASCII character'],
   wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
   item_too_long: [
@@ -22,6 +30,12 @@ const CASES: {
     'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
   ],
   stdin_is_terminal: [{}, 'pipe a file in: profiles import - < companies.csv'],
+  one_rejects_file: [
+    {},
+    'leave it out: each input then gets its own rejects file',
+    '--rejects takes one file, but there are several inputs',
+  ],
+  other_kind_of_file: [{ name: 'an SQLite database' }, undefined],
   kind_mismatch: [
     { path: 'b.json', kind: 'users', found: 'companies' },
     'leave --kind out',
@@ -49,7 +63,6 @@ const CASES: {
     '--id Email: the inputs are companies and users, and --id is for inputs of one kind',
   ],
   odd_identifiers: [{ column: 'company_id', white: true }, '--trim removes it'],
-  null_marker: [{ column: 'n', text: 'n/a' }, '--null n/a makes it an empty cell'],
   unknown_column: [
     { path: 'a.csv', rule: 'types', column: 'sets' },
     undefined,
@@ -100,6 +113,10 @@ const CASES: {
   stray_date: [
     { column: 'at', type: 'date:M/d/yyyy' },
     'reject the rows that do not fit: --type at=date:M/d/yyyy',
+  ],
+  null_markers: [
+    { column: 'Score', markers: ['-', 'n/a'], type: 'money' },
+    '--null - --null n/a --type Score=money',
   ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
@@ -162,7 +179,7 @@ test.each(Object.entries(CASES))('%s', (code, [data, hint, message]) => {
 });
 
 test('where nothing can be told, the encoding and the format are to be named', () => {
-  expect(wordsOf({ code: 'wrong_encoding', likely: null }).hint).toContain('with --encoding');
+  expect(wordsOf({ code: 'wrong_encoding', suggestions: [] }).hint).toContain('with --encoding');
   expect(wordsOf({ code: 'wrong_format', likely: null }).hint).toBe('name the format with --format');
   expect(wordsOf({ code: 'rule_for_identifier', rule: 'types', column: 'id' }).message).toBe(
     '--type id: an identifier is always text',

@@ -2,6 +2,7 @@
 import type { FilePlan, Plan, PropertyCheck } from '../../engine/model.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
+import { suggestedLines } from '../messages.js';
 import { safeJson, safeLine } from './safe.js';
 import { stylesFor } from './style.js';
 import { renderTable, type TableForm } from './table.js';
@@ -30,8 +31,19 @@ const section = (title: string, body: string, { color }: TableForm): string =>
 
 const filesSections = (files: readonly FilePlan[], form: TableForm): string[] => [
   section('Files', filesTable(files, form), form),
-  ...files.map((file) => section(`Columns of ${safeLine(file.path)}`, columnsTable(file, form), form)),
+  ...files.flatMap((file) => [
+    section(`Columns of ${safeLine(file.path)}`, columnsTable(file, form), form),
+    ...suggestedSection(file, form),
+  ]),
 ];
+
+/** Types that every value of a text column would fit, as flags to paste. */
+function suggestedSection(file: FilePlan, form: TableForm): string[] {
+  const lines = file.columns.flatMap(({ column, suggested }) => suggestedLines(column, suggested ?? []));
+  if (lines.length === 0) return [];
+  const body = lines.map((line) => `  ${safeLine(line)}\n`).join('');
+  return [section(`Text in ${safeLine(file.path)} that could be sent as another type`, body, form)];
+}
 
 const sampleSections = (files: readonly FilePlan[], form: TableForm): string[] =>
   files

@@ -9,12 +9,12 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { readMapping, withMappings } from '../read/index.js';
+import { cellType, readMapping, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
 export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind'>> {
-  /** Paths, relative to `cwd`. `-` is `stdin`. Patterns are not expanded. */
+  /** Paths, relative to `cwd`. `-` is `stdin`. Also folders, patterns, zip members, `https://` URLs. What exists is taken as it is named. */
   files: readonly string[];
   /** Read where `files` names `-`: a stream, or anything that yields its bytes. */
   stdin?: AsyncIterable<Uint8Array | string>;
@@ -89,6 +89,7 @@ export async function optionsOf(
   for (const name of ['kind', 'format'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
+  for (const [column, type] of rules.types ?? []) cellType(type, `rules.types: ${column}`);
   for (const name of ['empty', 'keys'] as const) {
     if (rules[name] !== undefined) wordOption<string>(`rules.${name}`, rules[name], WORDS[name]);
   }

@@ -9,15 +9,6 @@ const MARKERS = [
 ];
 const MARKER = new Set(MARKERS);
 
-/** Texts that are no identifiers' business, but stand for no value in other columns. */
-const IN_CELLS = new Set(['-', '--', '—', '?', '.', 'na', 'nil', 'missing', 'unknown']);
-
-/** Whether a cell may well stand for no value. */
-export const isNullMarker = (text: string): boolean => {
-  const lower = text.length < 16 ? text.trim().toLowerCase() : '';
-  return MARKER.has(lower) || IN_CELLS.has(lower);
-};
-
 /** By the first character: a bit for each length that a marker has. Most identifiers are told by this look. */
 const LENGTHS = new Uint16Array(0x80);
 for (const marker of MARKERS) {

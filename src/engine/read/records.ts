@@ -20,7 +20,7 @@ export function readRecords(
   options: { signal?: AbortSignal | undefined; byteTotals?: ByteTotals | undefined } = {},
 ): AsyncGenerator<RecordBatch> {
   const text = toUtf8(readBytes(input, options.signal, options.byteTotals), input.encoding);
-  return splitText(text, readerOf(input).split(input), input.path);
+  return splitText(text, readerOf(input).split(input), input, options.signal);
 }
 
 export interface BuildOptions extends HashOptions {

@@ -191,12 +191,18 @@ const NDJSON: Form = {
   },
 };
 
-/** `companies.csv.gz` gives `companies.rejects.csv`; so does `companies.rejects.csv`, which is then numbered. */
+/** What stands before a member of an archive. */
+const MEMBER_OF = /^.*\.zip[:#](?=.)/i;
+
+/** `companies.csv.gz` gives `companies.rejects.csv`; so do `exports.zip:companies.csv` and `companies.rejects.csv`. */
 function nameOf(path: string, extension: string): string {
   const stem =
     path === '-'
       ? 'stdin'
-      : basename(path).replace(/(?:\.(?:gz|zst|csv|tsv|tab|txt|json|jsonl|ndjson))+$/i, '');
+      : basename(path.replace(MEMBER_OF, '')).replace(
+          /(?:\.(?:gz|zip|zst|csv|tsv|tab|txt|json|jsonl|ndjson))+$/i,
+          '',
+        );
   return `${stem.replace(/\.rejects(?:-\d+)?$/, '') || 'input'}.rejects.${extension}`;
 }
 

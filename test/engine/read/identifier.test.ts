@@ -224,31 +224,3 @@ describe('--null and --trim', () => {
     ]);
   });
 });
-
-describe('a text that stands for no value in a column of numbers', () => {
-  it.each([
-    ['5,n/a,7', 'n/a'],
-    ['n/a,5,7', 'n/a'],
-    ['-,-,1.5', '-'],
-    ['n/a,NULL,5', null],
-    ['n/a,x,5', null],
-    ['n/a,n/a,n/a', null],
-    ['1,2,3', null],
-    ['x,n/a,5', null],
-  ])('%s', async (cells, marker) => {
-    const text = `company_id,n\n${cells
-      .split(',')
-      .map((cell, n) => `c${n},${cell}\n`)
-      .join('')}`;
-    const { scan } = await readText('a.csv', text);
-    expect(scan.warnings.map(({ problem }) => problem)).toEqual(
-      marker === null ? [] : [{ code: 'null_marker', column: 'n', text: marker }],
-    );
-    if (marker === null) return;
-    const again = await readText('a.csv', text, rules({ nulls: [marker] }));
-    expect([again.scan.warnings, again.scan.columns[1]!.type]).toEqual([
-      [],
-      expect.stringMatching(/integer|number/),
-    ]);
-  });
-});

@@ -2,6 +2,7 @@
 import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { sentAs, sentType } from '../conversion/converter.js';
+import { isSameStyle, isStyled, nounOf, type Suggestion, suggestionOf } from '../conversion/suggest.js';
 import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
 import type { Target } from '../mapping/targets.js';
@@ -45,13 +46,34 @@ export class CsvTotals implements ColumnTotals {
   }
 
   plans(): ColumnPlan[] {
+    const suggestions = this.#suggest();
     return this.#targets.map(({ column, role, key, because }, index) => {
       const { type, reason } = this.#decisions[index]!;
       const { empty } = this.#columns[index]!.stats;
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'spread') return { column, key, type: 'object', reason: because!, empty };
-      return { column, key, ...sentType(type), reason, empty };
+      const found = suggestions[index];
+      const suggested = found && found.markers.length === 0 ? { suggested: found.types } : {};
+      return { column, key, ...sentType(type), ...suggested, reason, empty };
     });
+  }
+
+  /** By column; null where there is none. */
+  #suggest(): (Suggestion | null)[] {
+    const suggest = (styled: string | null) =>
+      this.#columns.map(({ stats }, index) =>
+        this.#inferred(index) && stats.notNumber
+          ? suggestionOf(stats.likely, stats.notNumber.text, styled)
+          : null,
+      );
+    const styles = suggest(null).flatMap((found) =>
+      found?.types.length === 1 && isStyled(found.types[0]!) ? [found.types[0]!] : [],
+    );
+    // How one column's numbers are written tells how another's are, unless there are two ways.
+    const [styled] = styles;
+    return styled !== undefined && styles.every((style) => isSameStyle(style, styled))
+      ? suggest(styled)
+      : suggest(null);
   }
 
   types(): Scan['types'] {
@@ -61,15 +83,27 @@ export class CsvTotals implements ColumnTotals {
   }
 
   warnings(): Warning[] {
-    return this.#decisions.flatMap(({ warning }, index): Warning[] => {
+    return [...this.#digitsLost(), ...this.#markers()];
+  }
+
+  #markers(): Warning[] {
+    return this.#suggest().flatMap((found, index) => {
+      if (!found || found.markers.length === 0) return [];
       const { column } = this.#targets[index]!;
-      if (!this.#inferred(index)) return [];
-      const { marker, decimals } = this.#columns[index]!.stats;
-      if (marker !== null && decimals !== -1) {
-        const message = `${column}: only ${quoted(marker)} keeps it from being a number, so it is text`;
-        return [{ message, problem: { code: 'null_marker', column, text: marker } }];
-      }
-      return warning ? [{ message: `${column}: ${warning}`, problem: { code: 'digits_lost', column } }] : [];
+      const { markers } = found;
+      const [type] = found.types as [string];
+      const shown = markers.map((marker) => quoted(marker)).join(', ');
+      const message = `${column}: only ${shown} ${markers.length === 1 ? 'keeps' : 'keep'} it from being ${nounOf(type)}`;
+      return [{ message, problem: { code: 'null_markers', column, markers, type } }];
+    });
+  }
+
+  #digitsLost(): Warning[] {
+    return this.#decisions.flatMap(({ warning }, index) => {
+      const { column } = this.#targets[index]!;
+      return warning && this.#inferred(index)
+        ? [{ message: `${column}: ${warning}`, problem: { code: 'digits_lost', column } }]
+        : [];
     });
   }
 

@@ -3,7 +3,7 @@
  * apart and merged in order, then one decision is made.
  */
 import type { CellType, ColumnType } from '../../model.js';
-import { isNullMarker } from '../identifier.js';
+import { addLikely, type Likely, mergeLikely, noLikely } from '../conversion/suggest.js';
 import { quoted } from '../wording.js';
 import { classify, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
 
@@ -21,12 +21,12 @@ export interface ColumnStats {
   notInteger: Evidence | null;
   /** First cell that is not a plain decimal, or one that a double cannot hold. */
   notNumber: Evidence | null;
-  /** A text such as `n/a`, where nothing else keeps the column from being a number. */
-  marker: string | null;
   /** First cell whose last decimal is a zero. */
   trailingZero: Evidence | null;
   /** Decimals that all cells have; -1 before the first cell, -2 when they differ. */
   decimals: number;
+  /** Of a column that is not numbers: the types that it could be given. */
+  likely: Likely;
 }
 
 export const emptyStats = (): ColumnStats => ({
@@ -34,27 +34,25 @@ export const emptyStats = (): ColumnStats => ({
   empty: 0,
   notInteger: null,
   notNumber: null,
-  marker: null,
   trailingZero: null,
   decimals: -1,
+  likely: noLikely(),
 });
 
 /** Counts a non-empty cell. */
 export function addCell(stats: ColumnStats, text: string, line: number): void {
   stats.cells++;
   if (stats.notNumber) {
-    // It is text, whatever else comes; but one text that stands for no value may be all that makes it so.
-    if (stats.marker !== null && text !== stats.marker) {
-      if (classify(text) === NOT_A_NUMBER) stats.marker = null;
-      else if (stats.decimals === -1) stats.decimals = 0;
-    }
+    // It is text, whatever else comes.
+    const { types } = stats.likely;
+    if (types === null || types.length > 0) addLikely(stats.likely, text, 0);
     return;
   }
   const kind = classify(text);
   if (kind === NOT_A_NUMBER) {
+    addLikely(stats.likely, text, numbersBefore(stats, stats.cells - 1));
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
-    stats.marker = isNullMarker(text) ? text : null;
     return;
   }
   const decimals = kind >> 1;
@@ -66,6 +64,13 @@ export function addCell(stats: ColumnStats, text: string, line: number): void {
   else if (stats.decimals !== decimals) stats.decimals = -2;
 }
 
+/** Plain numbers among so many cells, none of which is anything else. */
+const numbersBefore = ({ notInteger }: ColumnStats, cells: number): 0 | 1 | 2 =>
+  cells === 0 ? 0 : notInteger === null ? 1 : 2;
+
+const likelyOf = (stats: ColumnStats): Likely =>
+  stats.notNumber === null ? { ...noLikely(), plain: numbersBefore(stats, stats.cells) } : stats.likely;
+
 /** What two stretches of a column have in common; `a` comes before `b`. */
 export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
   return {
@@ -73,10 +78,10 @@ export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
     empty: a.empty + b.empty,
     notInteger: a.notInteger ?? b.notInteger,
     notNumber: a.notNumber ?? b.notNumber,
-    marker: a.notNumber && b.notNumber && a.marker !== b.marker ? null : (a.marker ?? b.marker),
     trailingZero: a.trailingZero ?? b.trailingZero,
     decimals:
       a.decimals === -1 ? b.decimals : b.decimals === -1 || a.decimals === b.decimals ? a.decimals : -2,
+    likely: mergeLikely(likelyOf(a), likelyOf(b)),
   };
 }
 

@@ -1,6 +1,6 @@
 /** What every record splitter shares: collecting the bytes of whole records into batches. */
-import { InputError } from '../../errors.js';
 import type { RecordBatch } from '../types.js';
+import { badText, type PackedFile } from './bad-text.js';
 import { BadTextError } from './encoding.js';
 
 /** Numbers that are appended one by one, without an object for each. */
@@ -75,7 +75,8 @@ export interface Splitter {
 export async function* splitText(
   text: AsyncIterable<Buffer>,
   splitter: Splitter,
-  path: string,
+  file: PackedFile & { encoding: string },
+  signal?: AbortSignal,
 ): AsyncGenerator<RecordBatch> {
   try {
     for await (const chunk of text) {
@@ -84,7 +85,7 @@ export async function* splitText(
     }
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
-    throw new InputError(error.sentence, { file: path, line: splitter.line, ...error.advice });
+    throw await badText(file, error, splitter.line, file.encoding, signal);
   }
   const last = splitter.end();
   if (last) yield last;
