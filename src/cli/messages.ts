@@ -44,8 +44,10 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
       ? `try --encoding ${likely}`
       : 'name the encoding of the file with --encoding, or export the file as UTF-8',
   }),
-  bad_delimiter: ({ delimiter }) => ({
-    message: `--delimiter: ${JSON.stringify(delimiter)} is not one ASCII character`,
+  bad_dialect: ({ option, value, wrong }) => ({ message: `--${option}: ${JSON.stringify(value)} ${wrong}` }),
+  title_above_header: ({ lines }) => ({ hint: `to leave out what is above it, add --skip-lines ${lines}` }),
+  duplicate_column: ({ column }) => ({
+    hint: `rename or remove one of them, or add --rename-duplicates to call the second one ${shellWord(`${column}_2`)}`,
   }),
   wrong_format: ({ likely }) => ({
     hint:
@@ -88,6 +90,14 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
     message: `--set ${key}: "${value}" is not of type ${type} (--type)`,
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
   }),
+
+  nameless_column: () => ({ hint: 'name it in the header to send it' }),
+  excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
+  space_before_quote: ({ delimiter }) => ({
+    hint: `if every cell is written so, --delimiter ${shellWord(delimiter.replace('\t', '\\t'))} reads them`,
+  }),
+  quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
+  apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),
 
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
   type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),

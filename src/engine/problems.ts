@@ -6,12 +6,19 @@
 /** A rule about columns, by its name in a mapping file. */
 export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'company_id';
 
+/** An option that says how a CSV is written, by its name in the library. */
+export type DialectOption = 'delimiter' | 'quote' | 'escape' | 'comment';
+
 export type Problem =
   // How an input is read
   | { code: 'unknown_encoding'; label: string }
   /** Bytes that are not text of the encoding. `likely` is what it may be in truth, where that can be told. */
   | { code: 'wrong_encoding'; likely: string | null }
-  | { code: 'bad_delimiter'; delimiter: string }
+  /** `wrong` is the rest of a sentence that begins with the option and its value. */
+  | { code: 'bad_dialect'; option: DialectOption; value: string; wrong: string }
+  /** The header is so many lines further down. */
+  | { code: 'title_above_header'; lines: number }
+  | { code: 'duplicate_column'; column: string }
   | { code: 'wrong_format'; likely: string | null }
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
@@ -28,6 +35,12 @@ export type Problem =
   | { code: 'same_key'; key: string; columns: [string, string] }
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   // Warnings
+  | { code: 'nameless_column' }
+  | { code: 'excel_text' }
+  /** With `delimiter` the white space belongs to what separates the cells. */
+  | { code: 'space_before_quote'; delimiter: string }
+  | { code: 'quotes_in_text' }
+  | { code: 'apostrophes' }
   | { code: 'digits_lost'; column: string }
   /** `column` is where the values come from; `before` is the type of the last import. */
   | { code: 'type_changed'; column: string; before: string }

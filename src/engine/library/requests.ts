@@ -1,6 +1,8 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { UsageError } from '../errors.js';
+import { wholeNumber } from '../numbers.js';
 import {
+  dialectOptions,
   type ImportOptions,
   importNumbers,
   type MappingRules,
@@ -81,14 +83,15 @@ export async function optionsOf(
     id: request.id ?? id,
     companyId: request.companyId ?? companyId,
     format: request.format,
-    delimiter: request.delimiter,
+    ...dialectOptions(request),
     encoding: request.encoding,
   };
   if (request.files.length === 0) throw new UsageError('files must name at least one file');
   if (request.rejects !== undefined && request.files.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');
   }
-  for (const name of ['kind', 'format'] as const) {
+  if (request.skipLines !== undefined) wholeNumber(request.skipLines, 'skipLines', { least: 0 });
+  for (const name of ['kind', 'format', 'shortRows'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
   const { empty } = request.rules ?? {};

@@ -4,6 +4,7 @@ import type { RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { ChangedPart, KnownItems } from './change-detector.js';
+import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
 import { buildRows, readRecords } from './records.js';
@@ -50,10 +51,15 @@ export async function scanInput(
   const { hashKey, itemLimitBytes, signal } = options;
   const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
+  const notes = new Notes(input.delimiter ?? '', input.excelText);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
-  for await (const part of options.pool.run(spec, readRecords(input, { signal, byteTotals }), signal)) {
+  for await (const part of options.pool.run(
+    spec,
+    readRecords(input, { signal, byteTotals, notes }),
+    signal,
+  )) {
     totals.add(part);
     changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);
@@ -72,7 +78,7 @@ export async function scanInput(
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }
-  return totals.finish(byteTotals);
+  return totals.finish(byteTotals, notes);
 }
 
 /** Adds up what the batches of a scan found. */
@@ -132,7 +138,7 @@ class ScanTotals {
     }
   }
 
-  finish(byteTotals: ByteTotals): Scan {
+  finish(byteTotals: ByteTotals, notes: Notes): Scan {
     return {
       digest: byteTotals.digest(),
       marks: byteTotals.marks,
@@ -143,7 +149,7 @@ class ScanTotals {
       columns: this.#columns.plans(this.rows.read),
       schema: this.#schema,
       sample: this.#sample(),
-      warnings: this.#warnings(),
+      warnings: this.#warnings(notes),
       types: this.#columns.types(),
     };
   }
@@ -153,8 +159,8 @@ class ScanTotals {
     return this.#first && readerOf(this.#input).item(this.#input, this.#schema, this.#first.original);
   }
 
-  #warnings(): Warning[] {
-    const warnings = this.#columns.warnings();
+  #warnings(notes: Notes): Warning[] {
+    const warnings = [...(this.#input.warnings ?? []), ...notes.warnings(), ...this.#columns.warnings()];
     if (this.rows.read === 0) warnings.push({ message: 'no rows' });
     const { first, count } = this.#rounded;
     if (first) {

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { ColumnType } from '../model.js';
-import type { ImportOptions } from '../options.js';
+import { dialectOptions, type ImportOptions } from '../options.js';
 import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
@@ -50,8 +50,9 @@ function openOne(
   deps: ImportDeps,
   decidedTypes?: readonly ColumnType[],
 ): Promise<OpenedInput> {
-  const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
-  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };
+  const { kind, id, companyId, format, encoding, maxCellBytes, rules } = options;
+  const how = { kind, id, companyId, format, encoding, maxCellBytes, rules, decidedTypes };
+  const reading = { ...how, ...dialectOptions(options) };
   return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
 }
 

@@ -1,5 +1,6 @@
 /** What the columns of a CSV turned out to be over all batches. */
 import type { ColumnPlan, ColumnType } from '../../model.js';
+import { count } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
 import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
@@ -59,8 +60,13 @@ export class CsvTotals implements ColumnTotals {
   }
 
   warnings(): Warning[] {
-    return this.#decisions.flatMap(({ warning }, index) => {
+    return this.#decisions.flatMap(({ warning }, index): Warning[] => {
       const { column } = this.#targets[index]!;
+      const { cells } = this.#columns[index]!.stats;
+      if (column === '' && cells > 0) {
+        const message = `column ${index + 1} has no name and is left out, with ${count(cells, 'value')} in it`;
+        return [{ message, problem: { code: 'nameless_column' } }];
+      }
       return warning && this.#inferred(index)
         ? [{ message: `${column}: ${warning}`, problem: { code: 'digits_lost', column } }]
         : [];

@@ -78,10 +78,14 @@ export function targeting(input: Mapped): (column: string) => Target {
   };
 }
 
+/** Of a column whose name is empty. A field of a JSON item may be called that. */
+const NAMELESS: Target = { column: '', role: 'ignored', key: null, pinned: null, because: 'it has no name' };
+
 /** Targets of all columns of a header. @throws UsageError InputError as `checkRules` and `checkKeys` do */
 export function targetsOf(input: Mapped & { columns: readonly string[] }): Target[] {
   checkRules(input, input.columns);
-  const targets = input.columns.map(targeting(input));
+  const targetOf = targeting(input);
+  const targets = input.columns.map((column) => (column === '' ? NAMELESS : targetOf(column)));
   checkKeys(targets);
   return targets;
 }

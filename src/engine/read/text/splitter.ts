@@ -52,6 +52,17 @@ export class PartialRecords {
     return whole;
   }
 
+  /** At most `length` of the kept bytes, from an offset on. */
+  slice(from: number, length: number): Uint8Array {
+    let skip = from;
+    for (const [index, part] of this.#parts.entries()) {
+      if (skip < part.length)
+        return Buffer.concat(this.#parts.slice(index, index + 1 + length)).subarray(skip, skip + length);
+      skip -= part.length;
+    }
+    return new Uint8Array(0);
+  }
+
   clear(): void {
     this.#parts = [];
     this.length = 0;
