@@ -18,7 +18,11 @@ import { createTask } from './workers/protocol.js';
  */
 export function readRecords(
   input: OpenedInput,
-  options: { signal?: AbortSignal | undefined; byteTotals?: ByteTotals | undefined; notes?: Notes } = {},
+  options: {
+    signal?: AbortSignal | undefined;
+    byteTotals?: ByteTotals | undefined;
+    notes?: Notes | undefined;
+  } = {},
 ): AsyncGenerator<RecordBatch> {
   const text = toUtf8(readBytes(input, options.signal, options.byteTotals), input.encoding);
   return splitText(text, readerOf(input).split(input, options.notes), input.path);

@@ -51,7 +51,7 @@ export async function scanInput(
   const { hashKey, itemLimitBytes, signal } = options;
   const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
-  const notes = new Notes(input.delimiter ?? '', input.excelText);
+  const notes = input.dialect && new Notes(input.dialect, input.excelText);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
@@ -78,7 +78,7 @@ export async function scanInput(
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }
-  return totals.finish(byteTotals, notes);
+  return totals.finish(byteTotals, notes?.warnings());
 }
 
 /** Adds up what the batches of a scan found. */
@@ -138,7 +138,7 @@ class ScanTotals {
     }
   }
 
-  finish(byteTotals: ByteTotals, notes: Notes): Scan {
+  finish(byteTotals: ByteTotals, odd: readonly Warning[] = []): Scan {
     return {
       digest: byteTotals.digest(),
       marks: byteTotals.marks,
@@ -149,7 +149,7 @@ class ScanTotals {
       columns: this.#columns.plans(this.rows.read),
       schema: this.#schema,
       sample: this.#sample(),
-      warnings: this.#warnings(notes),
+      warnings: this.#warnings(odd),
       types: this.#columns.types(),
     };
   }
@@ -159,8 +159,8 @@ class ScanTotals {
     return this.#first && readerOf(this.#input).item(this.#input, this.#schema, this.#first.original);
   }
 
-  #warnings(notes: Notes): Warning[] {
-    const warnings = [...(this.#input.warnings ?? []), ...notes.warnings(), ...this.#columns.warnings()];
+  #warnings(odd: readonly Warning[]): Warning[] {
+    const warnings = [...(this.#input.warnings ?? []), ...odd, ...this.#columns.warnings()];
     if (this.rows.read === 0) warnings.push({ message: 'no rows' });
     const { first, count } = this.#rounded;
     if (first) {

@@ -19,6 +19,7 @@ export interface DialectForm extends Limits {
 const LF = 0x0a;
 const CR = 0x0d;
 const EQUALS = 0x3d;
+const QUOTE = 0x22;
 
 enum In {
   /** Before the first byte of a cell: the one place where a quote opens. */
@@ -165,6 +166,8 @@ export class DialectSplitter implements Splitter {
     if (own && begins(text, at, own)) {
       this.#markup += own.length;
       const next = text[at + own.length];
+      if (next === QUOTE && at - this.#cellStart === quote.length + 1 && text[at - 1] === EQUALS)
+        this.#noteExcelText();
       // What follows is text. Line ends are, too, and are counted when they come.
       return next === LF || next === CR ? own.length : own.length + 1;
     }
@@ -172,7 +175,7 @@ export class DialectSplitter implements Splitter {
     this.#markup += quote.length;
     if (own === null && begins(text, at + quote.length, quote)) {
       const excel = at - this.#cellStart === quote.length + 1 && text[at - 1] === EQUALS;
-      if (excel) this.#form.notes?.add('excel_text', this.#recordLine);
+      if (excel) this.#noteExcelText();
       return 2 * quote.length;
     }
     this.#state = In.closed;
@@ -193,6 +196,9 @@ export class DialectSplitter implements Splitter {
         this.#state = In.quoted;
         this.#openLine = this.line;
         this.#markup = quote.length;
+        const inside = at + quote.length;
+        if (text[inside] === EQUALS && text[inside + 1] === QUOTE && quote[0] !== QUOTE)
+          this.#noteExcelText();
         return quote.length;
       }
       if (this.#state === In.plain) {
@@ -204,10 +210,16 @@ export class DialectSplitter implements Splitter {
     return 1;
   }
 
+  #noteExcelText(): void {
+    this.#form.notes?.add('excel_text', this.#recordLine);
+  }
+
   #isText(): void {
     if (this.#state === In.start) {
       this.#state = In.plain;
       this.#markup = 0;
+      const [text, at] = [this.#text, this.#at];
+      if (text[at] === EQUALS && text[at + 1] === QUOTE && this.#quote?.[0] !== QUOTE) this.#noteExcelText();
     } else if (this.#state === In.closed) {
       this.#state = this.#form.dialect.lenientQuotes ? In.plain : In.broken;
       this.#brokenLine = this.line;

@@ -201,7 +201,8 @@ function quietly<T>(attempt: () => T): T | null {
 /** Columns in which every cell stands between apostrophes, as far as the beginning tells: they may be quotes. */
 export function apostrophes({ text }: Text, { dialect, line }: Header): Warning[] {
   if (dialect.quote === "'") return [];
-  const [header, ...rows] = quietly(() => firstRows(text, dialect)) ?? [];
+  const [header, ...all] = quietly(() => firstRows(text, dialect)) ?? [];
+  const rows = all.filter(({ length }) => length === header!.length);
   const columns = header?.flatMap((name, index) => {
     const cells = rows.map((row) => row[index] ?? '').filter((cell) => cell !== '');
     return cells.length > 0 && cells.every((cell) => /^'.*'$/s.test(cell) && cell.length > 1)

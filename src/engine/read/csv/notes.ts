@@ -2,6 +2,7 @@
 
 import { count } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
+import type { Dialect } from './dialect.js';
 
 export type Oddity = 'excel_text' | 'space_before_quote' | 'quotes_in_text';
 
@@ -24,11 +25,18 @@ export class Notes {
   #record = -1;
   #quotes = 0;
 
+  readonly #delimiter: string;
+  /** The first byte of it. */
+  readonly #quote: number;
+
   /** @param excelText such cells are read as their text, and are not odd */
   constructor(
-    private readonly delimiter: string,
+    { delimiter, quote }: Pick<Dialect, 'delimiter' | 'quote'>,
     private readonly excelText = false,
-  ) {}
+  ) {
+    this.#delimiter = delimiter;
+    this.#quote = Buffer.from(quote ?? '"')[0]!;
+  }
 
   add(oddity: Oddity, line: number, space = ''): void {
     if (oddity === 'excel_text' && this.excelText) return;
@@ -48,8 +56,11 @@ export class Notes {
       if (offset === 1) this.add('excel_text', line);
       return;
     }
-    if (offset <= start.length && isSpace(start.subarray(0, offset))) {
-      this.add('space_before_quote', line, Buffer.from(start.subarray(0, offset)).toString());
+    const text = start.findIndex((byte) => byte !== SPACE && byte !== TAB);
+    if (text > 0 && start[text] === this.#quote) {
+      if (offset === text)
+        this.add('space_before_quote', line, Buffer.from(start.subarray(0, text)).toString());
+      return;
     }
     if (this.#record !== line) {
       this.#record = line;
@@ -64,7 +75,7 @@ export class Notes {
       message: `line ${line}: ${SENTENCES[oddity](count)}`,
       problem:
         oddity === 'space_before_quote'
-          ? { code: 'space_before_quote', delimiter: this.delimiter + space }
+          ? { code: 'space_before_quote', delimiter: this.#delimiter + space }
           : { code: oddity },
     }));
   }
@@ -72,6 +83,5 @@ export class Notes {
 
 const EQUALS = 0x3d;
 const QUOTE = 0x22;
-
-const isSpace = (bytes: Uint8Array): boolean =>
-  bytes.length > 0 && bytes.every((byte) => byte === 0x20 || byte === 0x09);
+const SPACE = 0x20;
+const TAB = 0x09;
