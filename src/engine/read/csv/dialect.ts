@@ -113,5 +113,5 @@ export const separatorLine = (text: Buffer): string | null =>
  */
 export function rejectsDelimiter(text: Buffer): string | null {
   const [header] = text.toString('utf8', 0, 64 * 1024).split(/[\r\n]/, 1);
-  return /_profiles_line([^\w"])_profiles_error\1_profiles_/.exec(header!)?.[1] ?? null;
+  return /_profiles_line"?([^\w"])"?_profiles_error"?\1/.exec(header!)?.[1] ?? null;
 }

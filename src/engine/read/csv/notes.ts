@@ -56,6 +56,7 @@ export class Notes {
       if (offset === 1) this.add('excel_text', line);
       return;
     }
+    if (start[0] === this.#quote) return; // text behind it was asked for
     const text = start.findIndex((byte) => byte !== SPACE && byte !== TAB);
     if (text > 0 && start[text] === this.#quote) {
       if (offset === text)

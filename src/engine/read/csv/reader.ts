@@ -58,8 +58,19 @@ async function open(file: InputFile, options: InputOptions, head: Head): Promise
     };
     return { ...form, warnings: apostrophes(head, header), targets: targetsOf(form) };
   } catch (error) {
-    throw titleAbove(error, head, options, file, header) ?? error;
+    throw betweenApostrophes(header, options) ?? titleAbove(error, head, options, file, header) ?? error;
   }
+}
+
+/** The error for a header whose names stand between apostrophes; null for any other. */
+function betweenApostrophes(header: Header | null, { path }: InputOptions): InputError | null {
+  if (!header?.cells.every((cell) => /^\s*'.+'\s*$/s.test(cell))) return null;
+  return new InputError('the names in the header stand between apostrophes', {
+    file: path,
+    line: header.line,
+    hint: 'if they are quotes, say so',
+    problem: { code: 'apostrophes' },
+  });
 }
 
 /** The error for a header that is not where one is expected; null where it is not further down either. */
