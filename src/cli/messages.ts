@@ -37,6 +37,8 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
   company_id: '--company-id',
 };
 
+const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
+
 const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
   wrong_encoding: ({ likely }) => ({
@@ -98,6 +100,22 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   }),
   quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
   apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),
+  zone_missing: ({ column, type }) => ({
+    hint: `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
+  }),
+  unknown_zone: ({ column, type, zone }) => ({
+    message: `--type ${column}: "${zone}" is not a time zone`,
+    hint: `name one such as Europe/Berlin: ${typeFlag(column, type.replace(/@[^@]*$/, '@Europe/Berlin'))}`,
+  }),
+  no_pattern: ({ column, kind, zone }) => ({
+    hint: `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
+  }),
+  two_patterns: ({ column, readings }) => ({
+    hint: readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`).join('\n'),
+  }),
+  stray_date: ({ column, type }) => ({
+    hint: `reject the rows that do not fit: ${typeFlag(column, type)}`,
+  }),
 
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
   type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),

@@ -34,6 +34,13 @@ export type Problem =
   | { code: 'identifier_as_key'; key: string }
   | { code: 'same_key'; key: string; columns: [string, string] }
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
+  /** `type` has no zone yet. */
+  | { code: 'zone_missing'; column: string; type: string }
+  | { code: 'unknown_zone'; column: string; type: string; zone: string }
+  | { code: 'no_pattern'; column: string; kind: 'date' | 'datetime'; zone: string | null }
+  /** A date may be read in two ways. */
+  | { code: 'two_patterns'; column: string; readings: { type: string; reading: string }[] }
+  | { code: 'stray_date'; column: string; type: string }
   // Warnings
   | { code: 'nameless_column' }
   | { code: 'excel_text' }

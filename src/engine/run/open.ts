@@ -1,7 +1,7 @@
 /** Opens the inputs of an import: companies before users, stdin spooled first. */
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import type { ColumnType } from '../model.js';
+import type { CellType } from '../model.js';
 import { dialectOptions, type ImportOptions } from '../options.js';
 import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
@@ -48,7 +48,7 @@ function openOne(
   location: string,
   options: ImportOptions,
   deps: ImportDeps,
-  decidedTypes?: readonly ColumnType[],
+  decidedTypes?: readonly CellType[],
 ): Promise<OpenedInput> {
   const { kind, id, companyId, format, encoding, maxCellBytes, rules } = options;
   const how = { kind, id, companyId, format, encoding, maxCellBytes, rules, decidedTypes };

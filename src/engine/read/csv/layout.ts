@@ -1,10 +1,11 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
+import { type Converter, converterOf } from '../conversion/converter.js';
+import { misfit } from '../conversion/type.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
-import { fits } from '../mapping/stats.js';
 import type { Role, Target } from '../mapping/targets.js';
+import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
-import { quoted } from '../wording.js';
 
 /** A column whose cells become metadata. */
 export interface MetadataColumn {
@@ -12,6 +13,8 @@ export interface MetadataColumn {
   target: Target;
   /** `,"key":` */
   key: string;
+  /** Where a type was asked for other than text. */
+  converter: Converter | null;
 }
 
 export interface CsvLayout {
@@ -22,6 +25,9 @@ export interface CsvLayout {
   metadata: readonly MetadataColumn[];
   /** `{"company_id":`, before the identifier. */
   head: string;
+  /** What a row is identified by, and its company: empty where there is none. */
+  idOf(row: readonly string[]): string;
+  companyOf(row: readonly string[]): string;
   /** What is set for every item: members, each with a comma before it. */
   constants: string;
   /** JSON text of an empty cell; null when its key is left out. */
@@ -32,7 +38,7 @@ export interface CsvLayout {
    * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is no row. Fills up a short row
    * that may be short.
    */
-  refusal(row: string[]): string | null;
+  refusal(row: string[]): Refusal | null;
 }
 
 /** In place of a reason: all cells are empty, and the row is passed over like an empty line. */
@@ -46,9 +52,18 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const find = (role: Role): number => targets.findIndex((target) => target.role === role);
   const [id, company, spread] = [find('id'), find('company'), find('spread')];
   const metadata = targets.flatMap((target, index): MetadataColumn[] =>
-    target.role === 'metadata' ? [{ index, target, key: `,${jsonString(target.key!)}:` }] : [],
+    target.role === 'metadata'
+      ? [
+          {
+            index,
+            target,
+            key: `,${jsonString(target.key!)}:`,
+            converter: target.pinned && converterOf(target.pinned),
+          },
+        ]
+      : [],
   );
-  const checked = metadata.filter(({ target }) => target.pinned !== null && target.pinned !== 'string');
+  const checked = metadata.filter(({ converter }) => converter !== null);
   const empty = { omit: null, null: 'null', string: '""' }[rules.empty];
   const width = targets.length;
   const pads = input.shortRows === 'pad';
@@ -70,6 +85,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     company,
     metadata,
     head: headOf(input.kind),
+    idOf: identifierAt(id, targets),
+    companyOf: identifierAt(company, targets),
     constants: membersText(input.constants),
     empty,
     spread: (row) => {
@@ -89,10 +106,10 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       if (identifier === '') return row.every(isEmpty) ? BLANK : `${input.idColumn} is empty`;
       if ((identifier === idName || identifier === idNameAfterMark) && repeatsHeader(row))
         return REPEATED_HEADER;
-      for (const { index, target } of checked) {
+      for (const { index, target, converter } of checked) {
         const cell = row[index]!;
-        if (cell !== '' && !fits(cell, target.pinned!)) {
-          return `${target.column}: ${quoted(cell)} is not of type ${target.pinned}`;
+        if (cell !== '' && converter!.json(cell) === null) {
+          return misfit(target.column, cell, target.pinned!, converter!);
         }
       }
       if (spread < 0 || row[spread] === '') return null;
@@ -100,4 +117,10 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       return typeof members === 'string' ? members : null;
     },
   };
+}
+
+/** Reads an identifier: byte for byte as written, unless lower case was asked for. */
+function identifierAt(index: number, targets: readonly Target[]): (row: readonly string[]) => string {
+  if (index < 0) return () => '';
+  return targets[index]!.pinned === 'lower' ? (row) => row[index]!.toLowerCase() : (row) => row[index]!;
 }

@@ -2,6 +2,7 @@
 import { parse } from 'csv-parse/sync';
 import { dsvFormat } from 'd3-dsv';
 import type { RejectedRow } from '../../model.js';
+import { type Refusal, whyOf } from '../refusal.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
 import { type Dialect, isPlain } from './dialect.js';
 
@@ -87,10 +88,16 @@ export function rejectedRow(
   file: string,
   batch: RecordBatch,
   number: number,
-  reason: string,
+  refusal: Refusal,
   cells: string[],
 ): RejectedRecord {
-  return { file, line: batch.lines[number]!, row: batch.first + number, reason, original: { cells } };
+  return {
+    file,
+    line: batch.lines[number]!,
+    row: batch.first + number,
+    ...whyOf(refusal),
+    original: { cells },
+  };
 }
 
 /** The cells of a row that this format gave as the original. */
