@@ -33,7 +33,7 @@ export function findDelimiter(
   looks.sort(
     (a, b) => Number(b.named) - Number(a.named) || Math.sign(b.fit - a.fit) || b.columns - a.columns,
   );
-  return looks[0]?.delimiter ?? ',';
+  return looks[0]?.delimiter ?? free[0]!;
 }
 
 function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | null {

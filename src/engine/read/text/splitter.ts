@@ -54,13 +54,17 @@ export class PartialRecords {
 
   /** At most `length` of the kept bytes, from an offset on. */
   slice(from: number, length: number): Uint8Array {
+    const found: Uint8Array[] = [];
     let skip = from;
-    for (const [index, part] of this.#parts.entries()) {
-      if (skip < part.length)
-        return Buffer.concat(this.#parts.slice(index, index + 1 + length)).subarray(skip, skip + length);
-      skip -= part.length;
+    let left = length;
+    for (const part of this.#parts) {
+      const bytes = part.subarray(skip, skip + left);
+      skip = Math.max(skip - part.length, 0);
+      left -= bytes.length;
+      if (bytes.length > 0) found.push(bytes);
+      if (left === 0) break;
     }
-    return new Uint8Array(0);
+    return Buffer.concat(found);
   }
 
   clear(): void {
