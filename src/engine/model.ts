@@ -42,6 +42,10 @@ export type EmptyCell = (typeof EMPTY_CELLS)[number];
 export const SHORT_ROWS = ['reject', 'pad'] as const;
 export type ShortRows = (typeof SHORT_ROWS)[number];
 
+/** How the name of a column becomes the key of its values. */
+export const KEY_STYLES = ['as-is', 'snake_case', 'camelCase'] as const;
+export type KeyStyle = (typeof KEY_STYLES)[number];
+
 /** A row that was refused, as it is reported. `line` counts from 1; in a JSON array it is the item's number. */
 export interface Rejection {
   file: string;

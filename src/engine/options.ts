@@ -9,6 +9,8 @@ import {
   type EmptyCell,
   FORMATS,
   type Format,
+  KEY_STYLES,
+  type KeyStyle,
   KINDS,
   type Kind,
   SHORT_ROWS,
@@ -58,6 +60,7 @@ export const WORDS = {
   empty: EMPTY_CELLS,
   shortRows: SHORT_ROWS,
   types: ['auto', 'strings'],
+  keys: KEY_STYLES,
 } as const;
 
 type NumberName = keyof typeof NUMBERS;
@@ -116,6 +119,24 @@ export interface MappingRules {
   infer: boolean;
   /** What an empty cell of a CSV becomes. Default `omit`. */
   empty: EmptyCell;
+  // What came later is absent unless it was asked for: rules are compared with those of earlier runs.
+  /** How a column that `map` does not name becomes a key. Default `as-is`. */
+  keys?: KeyStyle | undefined;
+  /** Texts that count as an empty cell. Default none. */
+  nulls?: readonly string[] | undefined;
+  /** Take white space away from the ends of cells. Default false. */
+  trim?: boolean | undefined;
+  /** Null markers that are identifiers all the same. Default none. */
+  allowIds?: readonly string[] | undefined;
+}
+
+/** What holds for the inputs of one kind, in full: it takes the place of the rules for all. */
+export interface KindMapping {
+  /** Column of the identifier, where an input has it. */
+  id?: string | undefined;
+  /** Users: column of their company, where an input has it. */
+  companyId?: string | undefined;
+  rules: MappingRules;
 }
 
 /** No mapping: every column under its own name, types inferred, empty cells left out. */
@@ -178,9 +199,14 @@ export interface ReadOptions extends DialectOptions {
   paths: string[];
   /** Default: users where there is a `user_id`, else companies where there is a `company_id` (contract §3). */
   kind?: Kind | undefined;
-  /** Column or field of the identifier. Default: the kind's own, `company_id` or `user_id` (spec: Company, User). */
+  /**
+   * Column or field of the identifier, for inputs of one kind. Default: the kind's own, `company_id` or `user_id`
+   * (spec: Company, User), without regard to case, spaces, `_` and `-`.
+   */
   id?: string | undefined;
-  /** Column or field of a user's company. Default `company_id`, where there is one (spec: User). */
+  /** Column or field of the user's identifier, in the inputs that have it. Default `user_id`. */
+  userId?: string | undefined;
+  /** Column or field of the company, in the inputs that have it: a company's own, and a user's. Default `company_id`. */
   companyId?: string | undefined;
   /** Default: by the first bytes, else by the name. */
   format?: Format | undefined;
@@ -189,6 +215,8 @@ export interface ReadOptions extends DialectOptions {
   /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
+  /** Where inputs of a kind have rules of their own. */
+  byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
 }
 
 /**

@@ -1,9 +1,15 @@
 /** Opens the inputs of an import: companies before users, stdin spooled first. */
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import type { CellType } from '../model.js';
 import { dialectOptions, type ImportOptions } from '../options.js';
-import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
+import {
+  checkOpened,
+  expandGlobs,
+  type InputOptions,
+  type OpenedInput,
+  openInput,
+  spoolStdin,
+} from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 
@@ -27,6 +33,7 @@ export async function openInputs(
         : resolve(deps.cwd, path);
     opened.push(await openOne(path, location, options, deps));
   }
+  checkOpened(opened, options);
   return inOrder(opened);
 }
 
@@ -38,7 +45,8 @@ export async function reopenInputs(
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
   for (const { path, location, kind, types } of run.inputs) {
-    opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
+    const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
+    opened.push(await openOne(path, location, { ...options, kind }, deps, began));
   }
   return opened;
 }
@@ -48,12 +56,12 @@ function openOne(
   location: string,
   options: ImportOptions,
   deps: ImportDeps,
-  decidedTypes?: readonly CellType[],
+  began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, companyId, format, encoding, maxCellBytes, rules } = options;
-  const how = { kind, id, companyId, format, encoding, maxCellBytes, rules, decidedTypes };
+  const { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind } = options;
+  const how = { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind };
   const reading = { ...how, ...dialectOptions(options) };
-  return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
+  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs: options.paths }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

@@ -1,8 +1,9 @@
 /** What the beginning of a CSV tells: its dialect, and the names of its columns. */
 import { InputError } from '../../errors.js';
-import type { Format } from '../../model.js';
+import { type Format, KINDS } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../size.js';
+import { namesOf } from '../mapping/id-column.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
 import { findDelimiter, firstRows } from './delimiter.js';
@@ -21,7 +22,9 @@ export type HeaderOptions = Pick<
   InputOptions,
   | 'path'
   | 'id'
+  | 'userId'
   | 'companyId'
+  | 'byKind'
   | 'maxCellBytes'
   | 'delimiter'
   | 'quote'
@@ -68,7 +71,8 @@ export function headerIn(
   format: Format,
   asked: AskedDialect,
 ): Header | null {
-  const names = [options.id ?? 'user_id', options.companyId ?? 'company_id'];
+  const given = KINDS.flatMap((kind) => namesOf(kind, options).map(({ column }) => column));
+  const names = ['user_id', 'company_id', ...given];
   // The last line of a whole file counts even without a line end.
   const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
   const delimiter = asked.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(text, names, asked));

@@ -1,7 +1,7 @@
 /** CSV and TSV: dialect, header, kind and identifier are told by the beginning. */
 import { InputError, ProfilesError } from '../../errors.js';
 import type { FormatReader } from '../format.js';
-import { identify } from '../mapping/id-column.js';
+import { type Identity, identify } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
 import type { Head } from '../text/head.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
@@ -39,26 +39,38 @@ const named = (columns: readonly string[]): string[] => columns.filter((name) =>
 /** @throws InputError for a header that is missing, too long or wrong; UsageError for options that do not fit it */
 async function open(file: InputFile, options: InputOptions, head: Head): Promise<OpenedInput> {
   const { shortRows, excelText } = options;
+  const { header, columns, identity } = await columnsIn(file, options, head);
+  const { dialect, cells } = header;
+  const form = {
+    ...file,
+    delimiter: dialect.delimiter,
+    dialect,
+    header: cells,
+    shortRows,
+    excelText,
+    columns,
+    body: null,
+    ...identity,
+  };
+  return { ...form, warnings: apostrophes(head, header), targets: targetsOf(form) };
+}
+
+/** The header, where it is one. What it means is guessed only where nothing else is wrong with it. */
+async function columnsIn(
+  file: InputFile,
+  options: InputOptions,
+  head: Head,
+): Promise<{ header: Header; columns: string[]; identity: Identity }> {
   let header: Header | null = null;
   try {
     header = await headerOf(head, options, file.format);
     const columns = namesIn(header, options);
-    const { dialect, cells } = header;
-    const identity = identify(named(columns), options);
-    const form = {
-      ...file,
-      delimiter: dialect.delimiter,
-      dialect,
-      header: cells,
-      shortRows,
-      excelText,
-      columns,
-      body: null,
-      ...identity,
-    };
-    return { ...form, warnings: apostrophes(head, header), targets: targetsOf(form) };
+    return { header, columns, identity: identify(named(columns), { ...options, guess: undefined }) };
   } catch (error) {
-    throw betweenApostrophes(header, options) ?? titleAbove(error, head, options, file, header) ?? error;
+    const other = betweenApostrophes(header, options) ?? titleAbove(error, head, options, file, header);
+    if (other || !header || !options.guess) throw other ?? error;
+    const columns = namesIn(header, options);
+    return { header, columns, identity: identify(named(columns), options) };
   }
 }
 
@@ -84,7 +96,7 @@ function titleAbove(
   if (!(error instanceof ProfilesError) || error.problem?.code === 'bad_dialect') return null;
   const names = (columns: string[]): boolean => {
     try {
-      identify(named(columns), options);
+      identify(named(columns), { ...options, guess: undefined });
       return true;
     } catch {
       return false;
