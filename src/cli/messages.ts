@@ -71,8 +71,10 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     const lines = suggestions.map(({ encoding, line }) => `--encoding ${encoding.padEnd(width)}  ${line}`);
     return { hint: ['choose the encoding in which the line reads right:', ...lines].join('\n') };
   },
-  bad_delimiter: ({ delimiter }) => ({
-    message: `--delimiter: ${JSON.stringify(delimiter)} is not one ASCII character`,
+  bad_dialect: ({ option, value, wrong }) => ({ message: `--${option}: ${JSON.stringify(value)} ${wrong}` }),
+  title_above_header: ({ lines }) => ({ hint: `to leave out what is above it, add --skip-lines ${lines}` }),
+  duplicate_column: ({ column }) => ({
+    hint: `rename or remove one of them, or add --rename-duplicates to call the second one ${shellWord(`${column}_2`)}`,
   }),
   wrong_format: ({ likely }) => ({
     hint:
@@ -146,6 +148,13 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
   }),
 
+  nameless_column: () => ({ hint: 'name it in the header to send it' }),
+  excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
+  space_before_quote: ({ delimiter }) => ({
+    hint: `if every cell is written so, --delimiter ${shellWord(delimiter.replace('\t', '\\t'))} reads them`,
+  }),
+  quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
+  apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),
   odd_identifiers: ({ white }) => ({
     hint: white ? '--trim removes it' : 'remove them where the file comes from',
   }),

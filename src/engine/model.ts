@@ -40,6 +40,10 @@ export type CellType = ColumnType | Conversion;
 export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
 export type EmptyCell = (typeof EMPTY_CELLS)[number];
 
+/** What becomes of a CSV row with fewer cells than the header: it is rejected, or its missing cells are empty. */
+export const SHORT_ROWS = ['reject', 'pad'] as const;
+export type ShortRows = (typeof SHORT_ROWS)[number];
+
 /** How the name of a column becomes the key of its values. */
 export const KEY_STYLES = ['as-is', 'snake_case', 'camelCase'] as const;
 export type KeyStyle = (typeof KEY_STYLES)[number];
@@ -99,10 +103,24 @@ export interface FilePlan {
   format: Format;
   encoding: string;
   delimiter: string | null;
+  /** CSV and TSV; null for the others. */
+  dialect: DialectPlan | null;
   rows: { read: number; rejected: number };
   columns: ColumnPlan[];
   /** First item as it would be sent, or null when there is none. */
   sample: unknown;
+}
+
+/** How a CSV is written, as it was asked for and found. */
+export interface DialectPlan {
+  delimiter: string;
+  /** Null: quotes are text. */
+  quote: string | null;
+  /** Null: a quote is doubled. */
+  escape: string | null;
+  comment: string | null;
+  skip_lines: number;
+  lenient_quotes: boolean;
 }
 
 /** Users' keys held against the service's user properties. */

@@ -17,13 +17,19 @@ export interface EncodingSuggestion {
   encoding: string;
   line: string;
 }
+/** An option that says how a CSV is written, by its name in the library. */
+export type DialectOption = 'delimiter' | 'quote' | 'escape' | 'comment';
 
 export type Problem =
   // How an input is read
   | { code: 'unknown_encoding'; label: string }
   /** Bytes that are not text of the encoding. Others may read them: the likeliest first. */
   | { code: 'wrong_encoding'; suggestions: EncodingSuggestion[] }
-  | { code: 'bad_delimiter'; delimiter: string }
+  /** `wrong` is the rest of a sentence that begins with the option and its value. */
+  | { code: 'bad_dialect'; option: DialectOption; value: string; wrong: string }
+  /** The header is so many lines further down. */
+  | { code: 'title_above_header'; lines: number }
+  | { code: 'duplicate_column'; column: string }
   | { code: 'wrong_format'; likely: string | null }
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
@@ -56,6 +62,12 @@ export type Problem =
   | { code: 'two_patterns'; column: string; readings: { type: string; reading: string }[] }
   | { code: 'stray_date'; column: string; type: string }
   // Warnings
+  | { code: 'nameless_column' }
+  | { code: 'excel_text' }
+  /** With `delimiter` the white space belongs to what separates the cells. */
+  | { code: 'space_before_quote'; delimiter: string }
+  | { code: 'quotes_in_text' }
+  | { code: 'apostrophes' }
   | { code: 'digits_lost'; column: string }
   /** Texts that stand for no value, and keep a column from being of a type that its others have. */
   | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }

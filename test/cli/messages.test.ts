@@ -18,7 +18,16 @@ const CASES: {
     },
     'choose the encoding in which the line reads right:\n--encoding windows-1252  c1,Café\n--encoding iso-8859-2    c1,Cafĕ',
   ],
-  bad_delimiter: [{ delimiter: '||' }, undefined, '--delimiter: "||" is not one ASCII character'],
+  bad_dialect: [
+    { option: 'quote', value: 'ab', wrong: 'is not one character' },
+    undefined,
+    '--quote: "ab" is not one character',
+  ],
+  title_above_header: [{ lines: 3 }, 'to leave out what is above it, add --skip-lines 3'],
+  duplicate_column: [
+    { column: 'First name' },
+    "rename or remove one of them, or add --rename-duplicates to call the second one 'First name_2'",
+  ],
   wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
   item_too_long: [
     { maxBytes: 9 },
@@ -88,6 +97,11 @@ const CASES: {
     'change the value, or leave out --type n=integer',
     '--set n: "x" is not of type integer (--type)',
   ],
+  nameless_column: [{}, 'name it in the header to send it'],
+  excel_text: [{}, '--excel-text reads them as 0012'],
+  space_before_quote: [{ delimiter: ', ' }, "if every cell is written so, --delimiter ', ' reads them"],
+  quotes_in_text: [{}, 'if quotes are text in this file, add --quote none'],
+  apostrophes: [{}, `if they are quotes, add --quote "'"`],
   zone_missing: [
     { column: 'Create Date', type: 'datetime:M/d/yyyy H:mm' },
     "name the zone of its times, such as --type 'Create Date=datetime:M/d/yyyy H:mm@Europe/Berlin' or --type 'Create Date=datetime:M/d/yyyy H:mm@UTC'",

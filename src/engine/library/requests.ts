@@ -1,6 +1,8 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { UsageError } from '../errors.js';
+import { wholeNumber } from '../numbers.js';
 import {
+  dialectOptions,
   type ImportOptions,
   importNumbers,
   type MappingRules,
@@ -70,15 +72,15 @@ export async function optionsOf(
   cwd: string,
   dryRun: boolean,
 ): Promise<ImportOptions> {
-  const { id, userId, companyId, format, delimiter, encoding } = request;
+  const { id, userId, companyId, format, encoding } = request;
   const { mapping = [] } = request;
   const names = typeof mapping === 'string' ? [mapping] : mapping;
   const files = (await Promise.all(names.map((name) => readMapping(name, cwd)))).flat();
   const rules = request.rules ?? {};
   const asked = { kind: request.kind, id, userId, companyId, rules };
   const named = {
+    ...dialectOptions(request),
     format,
-    delimiter,
     encoding,
     ...withMappings(files, asked, {}, request.files.length === 1),
   };
@@ -86,7 +88,8 @@ export async function optionsOf(
   if (request.rejects !== undefined && request.files.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');
   }
-  for (const name of ['kind', 'format'] as const) {
+  if (request.skipLines !== undefined) wholeNumber(request.skipLines, 'skipLines', { least: 0 });
+  for (const name of ['kind', 'format', 'shortRows'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
   for (const [column, type] of rules.types ?? []) cellType(type, `rules.types: ${column}`);

@@ -1,7 +1,7 @@
 /** Opens the inputs of an import: companies before users. */
 import { UsageError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
-import type { ImportOptions } from '../options.js';
+import { dialectOptions, type ImportOptions } from '../options.js';
 import { checkOpened, type InputOptions, type OpenedInput, openInput } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
@@ -56,8 +56,9 @@ function openOne(
   deps: ImportDeps,
   began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind } = options;
-  const reading = { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind };
+  const { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind } = options;
+  const how = { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind };
+  const reading = { ...how, ...dialectOptions(options) };
   return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs: options.paths }, deps.stop);
 }
 

@@ -55,8 +55,8 @@ export interface RejectsPlace {
  */
 export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
   const csv = input.format === 'csv' || input.format === 'tsv';
-  // A delimiter that an import does not find by itself would not work as it is.
-  const found = /^[,;\t|]$/.test(input.delimiter ?? '');
+  // An import recognizes its rejects files, whatever one character of ASCII separates their cells.
+  const found = /^[\x01-\x7f]$/.test(input.delimiter ?? '') && /[^\w"\r\n]/.test(input.delimiter ?? '');
   const form = csv ? csvForm(input.columns, found ? input.delimiter! : ',') : NDJSON;
   let file: OpenFile | undefined;
   let pending: string[] = [];

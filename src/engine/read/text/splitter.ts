@@ -52,6 +52,21 @@ export class PartialRecords {
     return whole;
   }
 
+  /** At most `length` of the kept bytes, from an offset on. */
+  slice(from: number, length: number): Uint8Array {
+    const found: Uint8Array[] = [];
+    let skip = from;
+    let left = length;
+    for (const part of this.#parts) {
+      const bytes = part.subarray(skip, skip + left);
+      skip = Math.max(skip - part.length, 0);
+      left -= bytes.length;
+      if (bytes.length > 0) found.push(bytes);
+      if (left === 0) break;
+    }
+    return Buffer.concat(found);
+  }
+
   clear(): void {
     this.#parts = [];
     this.length = 0;
