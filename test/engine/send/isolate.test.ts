@@ -70,9 +70,17 @@ describe('the next step', () => {
       failed(8, failed(8, failed(4, completed(2), completed(2)), waiting(4))),
       'send 0.1',
     ],
-    ['a half that fails in another way is divided, too', failed(8, failed(8, otherwise(4), waiting(4))), 'divide 0.0'],
+    [
+      'a half that fails in another way is divided, too',
+      failed(8, failed(8, otherwise(4), waiting(4))),
+      'divide 0.0',
+    ],
     ['all is known', failed(2, failed(2, completed(1), ended(1))), 'done'],
-    ['what a later attempt sent again is its own matter', failed(8, failed(8, failed(4, waiting(4)), completed(4))), 'done'],
+    [
+      'what a later attempt sent again is its own matter',
+      failed(8, failed(8, failed(4, waiting(4)), completed(4))),
+      'done',
+    ],
     ['no request is left', failed(8, failed(8, waiting(4), waiting(4))), 'leave 0.0', { jobs: 1 }],
     ['nor for the other half', failed(8, failed(8, ended(4), waiting(4))), 'leave 0.1', { jobs: 2 }],
     ['what failed stays as it is', failed(8, failed(8, failed(4), ended(4))), 'done', { jobs: 3 }],
@@ -100,7 +108,11 @@ describe('whether to search', () => {
     ['three were refused alike', [refused, refused, refused], 'never'],
     ['three failed in two ways', [bad, refused, bad], 'later'],
     ['a part of one is not a third', [bad, bad, { ...bad, parent: 1 }], 'later'],
-    ['but what completes of a part tells that it is the rows', [bad, bad, bad, { ...good, parent: 1 }], 'now'],
+    [
+      'but what completes of a part tells that it is the rows',
+      [bad, bad, bad, { ...good, parent: 1 }],
+      'now',
+    ],
     ['a short job tells nothing', [bad, short], 'later'],
     ['nothing has ended', [], 'later'],
   ] as const)('%s: %s', (_, records, may) => {

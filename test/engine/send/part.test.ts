@@ -39,7 +39,10 @@ const aRow = fc.record({
   rejected: fc.boolean().map((yes) => yes && true),
   metadata: fc.nat(9).map((n) => JSON.stringify({ n })),
 });
-const ids = fc.uniqueArray(fc.integer({ min: 1, max: 30 }).map((n) => `c${n}`), { maxLength: 10 });
+const ids = fc.uniqueArray(
+  fc.integer({ min: 1, max: 30 }).map((n) => `c${n}`),
+  { maxLength: 10 },
+);
 
 test('a chunk divided to its last item: each row, item and unchanged row is in one part', async () => {
   await fc.assert(
