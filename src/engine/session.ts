@@ -11,10 +11,11 @@ import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from '
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
-import { type Marks, type OpenedInput, Pool } from './read/index.js';
+import { checkScanned, type Marks, type OpenedInput, Pool } from './read/index.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
   checkItemFormat,
+  checkSameFormat,
   checkTypes,
   checkUnchanged,
   stillFinished,
@@ -41,6 +42,7 @@ import {
   refusedForNow,
   summarize,
 } from './run/summary.js';
+import { submittedRows } from './send/accounts.js';
 import { isUnanswered } from './send/chunk.js';
 import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
@@ -86,7 +88,7 @@ export class Session {
     if (earlier) checkItemFormat(earlier);
     this.#opened = earlier
       ? await reopenInputs(earlier, options, deps)
-      : await openInputs(options, this.#run.id, deps);
+      : yield* this.#heard(openInputs(options, this.#run.id, deps));
     this.#prepare();
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
     if (earlier) {
@@ -154,6 +156,7 @@ export class Session {
       known: (kind) => this.#known.of(kind),
       reject: (input, row) => rejecting.planned(input, row),
     });
+    checkScanned(scanned.inputs, options);
     for (const warning of scanned.warnings) yield this.#warn(warning);
     for (const kind of deps.scope ? this.#kinds() : []) {
       const last = deps.state.columnTypes(deps.scope!, kind);
@@ -180,6 +183,7 @@ export class Session {
     const found = unfinished(identity, here, service.account, state);
     if (!found) return;
     checkItemFormat(found);
+    checkSameFormat(found);
     checkTypes(
       found,
       scanned.inputs.map(({ scan }) => scan.schema.types),
@@ -261,9 +265,7 @@ export class Session {
           for (const [input, file] of files) this.#run.nameRejects(input, file);
         },
       });
-      const failure = yield* tap(sending, (event) => {
-        if (event.type === 'warning') this.#warnings.push(event.message);
-      });
+      const failure = yield* this.#heard(sending);
       if (failure) return failure;
       if (stop.aborted && !this.#isDone(scanned)) {
         return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
@@ -306,9 +308,21 @@ export class Session {
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
     });
-    if (recorded) this.#run.end(summary, finished, ending.failure);
+    if (recorded) {
+      const distinct = (kind: Kind): number =>
+        submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
+        scanned.duplicates.get(kind)!.count;
+      this.#run.end(summary, finished, ending.failure, distinct);
+    }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };
+  }
+
+  /** Passes events on, and keeps their warnings for the summary. */
+  #heard<R>(events: AsyncGenerator<ImportEvent, R>): AsyncGenerator<ImportEvent, R> {
+    return tap(events, (event) => {
+      if (event.type === 'warning') this.#warnings.push(event.message);
+    });
   }
 
   #warn(warning: Warning): ImportEvent {
