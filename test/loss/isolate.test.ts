@@ -163,6 +163,7 @@ class Machine {
           platform: 'linux',
           stdin: Readable.from([]),
           threads: 0,
+          download: { timeoutMs: 1_000, proxy: {} },
           stop: new AbortController().signal,
           abort: new AbortController().signal,
         },
