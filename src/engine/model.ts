@@ -40,6 +40,14 @@ export type CellType = ColumnType | Conversion;
 export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
 export type EmptyCell = (typeof EMPTY_CELLS)[number];
 
+/** What becomes of a CSV row with fewer cells than the header: it is rejected, or its missing cells are empty. */
+export const SHORT_ROWS = ['reject', 'pad'] as const;
+export type ShortRows = (typeof SHORT_ROWS)[number];
+
+/** How the name of a column becomes the key of its values. */
+export const KEY_STYLES = ['as-is', 'snake_case', 'camelCase'] as const;
+export type KeyStyle = (typeof KEY_STYLES)[number];
+
 /** A row that was refused, as it is reported. `line` counts from 1; in a JSON array it is the item's number. */
 export interface Rejection {
   file: string;
@@ -95,10 +103,24 @@ export interface FilePlan {
   format: Format;
   encoding: string;
   delimiter: string | null;
+  /** CSV and TSV; null for the others. */
+  dialect: DialectPlan | null;
   rows: { read: number; rejected: number };
   columns: ColumnPlan[];
   /** First item as it would be sent, or null when there is none. */
   sample: unknown;
+}
+
+/** How a CSV is written, as it was asked for and found. */
+export interface DialectPlan {
+  delimiter: string;
+  /** Null: quotes are text. */
+  quote: string | null;
+  /** Null: a quote is doubled. */
+  escape: string | null;
+  comment: string | null;
+  skip_lines: number;
+  lenient_quotes: boolean;
 }
 
 /** Users' keys held against the service's user properties. */
@@ -162,18 +184,27 @@ export type RunStatus =
   /** By a signal: Ctrl-C, or the one that a program gave. */
   | 'interrupted';
 
-/** A job of this run: the service's record, every field kept, with the file and the lines its request came from. */
-export type RunJob = Job & { file: string; first_line: number; last_line: number };
-
-export interface MaybeSentTwice {
+/** The lines on which the first and the last row of a request begin (in a JSON array: item numbers from 1). */
+export interface FileRange {
   file: string;
   first_line: number;
   last_line: number;
+}
+
+/** Where the rows of a request are. One that was packed from several inputs has `ranges` in place of the three. */
+export type Place = FileRange | { ranges: FileRange[] };
+
+export const rangesIn = (place: Place): FileRange[] => ('first_line' in place ? [place] : place.ranges);
+
+/** A job of this run: the service's record, every field kept, with the files and the lines its request came from. */
+export type RunJob = Job & Place;
+
+export type MaybeSentTwice = Place & {
   rows: number;
   reason: string;
   /** Of the sending that was acknowledged in the end; null when none was, or it named no job. */
   job_id: string | null;
-}
+};
 
 /** The result document of an import (contract §3 "Result"), in the order it is printed. */
 export interface Summary {
@@ -213,18 +244,15 @@ export interface Summary {
 export type ImportEvent =
   | { type: 'plan'; plan: Plan }
   | ({ type: 'rejected' } & Rejection)
-  | {
+  | ({
       type: 'submitted';
-      /** Ordinal of the request in the run, from 1. */
+      /** Number of the request in the run, from 1. */
       request: number;
       kind: Kind;
-      file: string;
-      first_line: number;
-      last_line: number;
       rows: number;
       /** null: accepted, but the reply named no job. */
       job_id: string | null;
-    }
+    } & Place)
   | {
       /** A job whose status or `completed_rows` changed. */
       type: 'job';
@@ -247,9 +275,9 @@ export type ImportEvent =
   | { type: 'notice'; message: string }
   | {
       type: 'progress';
-      phase: 'planning' | 'sending' | 'following';
+      phase: 'downloading' | 'planning' | 'sending' | 'following';
       kind: Kind | null;
-      /** Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
+      /** Downloading: 0, and `bytes` of `total_bytes`. Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
       rows: number;
       total_rows: number | null;
       bytes?: number;

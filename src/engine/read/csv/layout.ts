@@ -3,9 +3,11 @@ import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
+import { keyStyle } from '../mapping/key-style.js';
 import type { Role, Target } from '../mapping/targets.js';
 import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
+import { quoted } from '../wording.js';
 
 /** A column whose cells become metadata. */
 export interface MetadataColumn {
@@ -34,9 +36,18 @@ export interface CsvLayout {
   empty: string | null;
   /** Members of the row's `metadata` cell but for keys that the row has from elsewhere, each with a comma before it. */
   spread(row: readonly string[]): string;
-  /** Why a row cannot be sent, whatever its columns' types; null when it can. */
-  refusal(row: readonly string[]): Refusal | null;
+  /**
+   * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is no row. Fills up a short row
+   * that may be short.
+   */
+  refusal(row: string[]): Refusal | null;
 }
+
+/** In place of a reason: all cells are empty, and the row is passed over like an empty line. */
+export const BLANK = '';
+export const REPEATED_HEADER = 'repeats the header';
+
+const isEmpty = (cell: string): boolean => cell === '';
 
 export function csvLayout(input: OpenedInput): CsvLayout {
   const { rules, targets } = input;
@@ -56,7 +67,25 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   );
   const checked = metadata.filter(({ converter }) => converter !== null);
   const empty = { omit: null, null: 'null', string: '""' }[rules.empty];
+  const width = targets.length;
+  const pads = input.shortRows === 'pad';
+  const header = input.header ?? [];
+  // Where files were put one behind the other, a byte order mark may stand before it.
+  const [idName, idNameAfterMark] = [header[id], `\uFEFF${header[id]}`];
+  const repeatsHeader = (row: readonly string[]): boolean =>
+    header.every((name, index) => row[index]!.trim() === name.trim()); // `trim` takes the mark, too
+
   const constantKeys = new Set(rules.set.map(([key]) => key));
+
+  const styled = keyStyle(rules.keys);
+  /** Members of a `metadata` cell under their keys, or why it has none. */
+  const spreadOf = (cell: string): [key: string, json: string][] | string => {
+    const members = membersOf(cell);
+    if (!rules.keys || typeof members === 'string') return members;
+    const keyed = members.map(([name, json]): [string, string] => [styled(name), json]);
+    const [twice] = keyed.find(([key], index) => keyed.findIndex((other) => other[0] === key) < index) ?? [];
+    return twice === undefined ? keyed : `two members of metadata both map to the key ${quoted(twice)}`;
+  };
 
   const hasKey = (row: readonly string[], key: string): boolean =>
     constantKeys.has(key) ||
@@ -74,14 +103,21 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     empty,
     spread: (row) => {
       if (spread < 0 || row[spread] === '') return '';
-      const members = membersOf(row[spread]!);
+      const members = spreadOf(row[spread]!);
       return typeof members === 'string' ? '' : membersText(members.filter(([key]) => !hasKey(row, key)));
     },
     refusal: (row) => {
-      if (row.length !== targets.length) {
-        return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${targets.length}`;
+      if (row.length !== width) {
+        if (row.every(isEmpty)) return BLANK;
+        if (row.length < width ? !pads : row.slice(width).some((cell) => cell !== '')) {
+          return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${width}`;
+        }
+        while (row.length < width) row.push('');
       }
-      if (row[id] === '') return `${input.idColumn} is empty`;
+      const identifier = row[id]!;
+      if (identifier === '') return row.every(isEmpty) ? BLANK : `${input.idColumn} is empty`;
+      if ((identifier === idName || identifier === idNameAfterMark) && repeatsHeader(row))
+        return REPEATED_HEADER;
       for (const { index, target, converter } of checked) {
         const cell = row[index]!;
         if (cell !== '' && converter!.json(cell) === null) {
@@ -89,7 +125,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
         }
       }
       if (spread < 0 || row[spread] === '') return null;
-      const members = membersOf(row[spread]!);
+      const members = spreadOf(row[spread]!);
       return typeof members === 'string' ? members : null;
     },
   };

@@ -1,5 +1,6 @@
 /** What the columns of a CSV turned out to be over all batches. */
 import type { CellType, ColumnPlan } from '../../model.js';
+import { count } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
 import { sentAs, sentType } from '../conversion/converter.js';
 import { isSameStyle, isStyled, nounOf, type Suggestion, suggestionOf } from '../conversion/suggest.js';
@@ -83,7 +84,7 @@ export class CsvTotals implements ColumnTotals {
   }
 
   warnings(): Warning[] {
-    return [...this.#digitsLost(), ...this.#markers()];
+    return [...this.#columnWarnings(), ...this.#markers()];
   }
 
   #markers(): Warning[] {
@@ -98,9 +99,14 @@ export class CsvTotals implements ColumnTotals {
     });
   }
 
-  #digitsLost(): Warning[] {
-    return this.#decisions.flatMap(({ warning }, index) => {
+  #columnWarnings(): Warning[] {
+    return this.#decisions.flatMap(({ warning }, index): Warning[] => {
       const { column } = this.#targets[index]!;
+      const { cells } = this.#columns[index]!.stats;
+      if (column === '' && cells > 0) {
+        const message = `column ${index + 1} has no name and is left out, with ${count(cells, 'value')} in it`;
+        return [{ message, problem: { code: 'nameless_column' } }];
+      }
       return warning && this.#inferred(index)
         ? [{ message: `${column}: ${warning}`, problem: { code: 'digits_lost', column } }]
         : [];

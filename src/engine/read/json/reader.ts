@@ -83,7 +83,8 @@ async function open(
     return { ...opened, columns, ...identify([...flat], { ...options, kind }) };
   }
   // An array without items may be anything.
-  const identity = identify(['user_id', 'company_id'], { path: options.path, kind: kind ?? 'companies' });
+  const { path, rules, byKind } = options;
+  const identity = identify(['user_id', 'company_id'], { path, rules, byKind, kind: kind ?? 'companies' });
   return { ...opened, ...identity };
 }
 
@@ -112,7 +113,7 @@ async function firstItems(
     if (batch) return batch;
   }
   if (head.whole) return splitter.end();
-  for await (const batch of splitText(text(), split(opened), opened.path)) return batch;
+  for await (const batch of splitText(text(), split(opened), opened)) return batch;
   return null;
 }
 

@@ -304,7 +304,7 @@ describe('suggestions', () => {
   it('a mapping file holds them, but for those that are in doubt', async () => {
     const text = 'company_id,a,b,c,d\nc1,$5,03/04/2024,2024-03-31 10:00,x\n';
     const { input, scan } = await readText('a.csv', text);
-    expect(JSON.parse(mappingDraft(input, scan)).type).toEqual({
+    expect(JSON.parse(mappingDraft([{ opened: input, scan }])).type).toEqual({
       a: 'money',
       b: 'string',
       c: 'datetime:iso@<zone>',
