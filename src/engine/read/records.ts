@@ -1,10 +1,11 @@
 /** The rows of an input: as records, as items, and as they are in the file. */
 import type { RejectedRow } from '../model.js';
 import { type ItemBatch, rangesOf, select } from './batch.js';
+import type { BinaryReader } from './format.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
 import { toUtf8 } from './text/encoding.js';
-import { ByteTotals, readBytes } from './text/source.js';
+import { ByteTotals, readBytes, refuseChanged } from './text/source.js';
 import { splitText } from './text/splitter.js';
 import type { Marks, OpenedInput, RecordBatch, Schema } from './types.js';
 import type { Pool } from './workers/pool.js';
@@ -19,8 +20,23 @@ export function readRecords(
   input: OpenedInput,
   options: { signal?: AbortSignal | undefined; byteTotals?: ByteTotals | undefined } = {},
 ): AsyncGenerator<RecordBatch> {
-  const text = toUtf8(readBytes(input, options.signal, options.byteTotals), input.encoding);
-  return splitText(text, readerOf(input).split(input), input.path);
+  const reader = readerOf(input);
+  const bytes = readBytes(input, options.signal, options.byteTotals);
+  if ('records' in reader) return recordsOf(reader, input, bytes, options.signal);
+  return splitText(toUtf8(bytes, input.encoding), reader.split(input), input.path);
+}
+
+/** Its reader goes back and forth in the file, so all of its bytes are compared with the planned ones before that. */
+async function* recordsOf(
+  reader: BinaryReader,
+  input: OpenedInput,
+  bytes: AsyncIterable<Buffer>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<RecordBatch> {
+  for await (const _ of bytes) {
+  }
+  yield* reader.records(input, signal);
+  await refuseChanged(input);
 }
 
 export interface BuildOptions extends HashOptions {

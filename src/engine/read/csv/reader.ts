@@ -2,7 +2,7 @@
 import { InputError, UsageError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import { formatSize } from '../../size.js';
-import type { FormatReader } from '../format.js';
+import type { TextReader } from '../format.js';
 import { identify } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
@@ -15,7 +15,7 @@ import { scanCsv } from './scan.js';
 import { CsvSplitter } from './splitter.js';
 import { CsvTotals } from './totals.js';
 
-export const csvReader: FormatReader = {
+export const csvReader: TextReader = {
   extensions: { csv: 'csv', tsv: 'tsv', tab: 'tsv' },
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open,
