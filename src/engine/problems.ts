@@ -16,6 +16,8 @@ export type Problem =
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }
+  | { code: 'unknown_sheet'; path: string; sheet: string }
+  | { code: 'sheet_empty'; others: string[] }
   | { code: 'stdin_is_terminal' }
   // What its columns mean
   | { code: 'kind_mismatch'; path: string; kind: string; found: string }
@@ -28,6 +30,9 @@ export type Problem =
   | { code: 'same_key'; key: string; columns: [string, string] }
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   // Warnings
+  | { code: 'other_sheets'; others: string[] }
+  /** A spreadsheet's error, such as `#N/A`, in a column. */
+  | { code: 'error_cells'; column: string; text: string }
   | { code: 'digits_lost'; column: string }
   /** `column` is where the values come from; `before` is the type of the last import. */
   | { code: 'type_changed'; column: string; before: string }

@@ -83,6 +83,7 @@ export async function optionsOf(
     format: request.format,
     delimiter: request.delimiter,
     encoding: request.encoding,
+    sheet: request.sheet,
   };
   if (request.files.length === 0) throw new UsageError('files must name at least one file');
   if (request.rejects !== undefined && request.files.length > 1) {

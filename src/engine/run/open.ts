@@ -50,8 +50,19 @@ function openOne(
   deps: ImportDeps,
   decidedTypes?: readonly ColumnType[],
 ): Promise<OpenedInput> {
-  const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
-  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };
+  const { kind, id, companyId, format, delimiter, encoding, sheet, maxCellBytes, rules } = options;
+  const reading = {
+    kind,
+    id,
+    companyId,
+    format,
+    delimiter,
+    encoding,
+    sheet,
+    maxCellBytes,
+    rules,
+    decidedTypes,
+  };
   return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
 }
 

@@ -23,7 +23,7 @@ export interface RejectsInput {
   format: Format;
   /** CSV and TSV. */
   delimiter: string | null;
-  /** CSV and TSV: the header. */
+  /** CSV, TSV and workbooks: the header. */
   columns: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export interface RejectsPlace {
  * rejected again when the import continues.
  */
 export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
-  const csv = input.format === 'csv' || input.format === 'tsv';
+  const csv = input.format === 'csv' || input.format === 'tsv' || input.format === 'xlsx';
   // A delimiter that an import does not find by itself would not work as it is.
   const found = /^[,;\t|]$/.test(input.delimiter ?? '');
   const form = csv ? csvForm(input.columns, found ? input.delimiter! : ',') : NDJSON;
@@ -196,7 +196,10 @@ function nameOf(path: string, extension: string): string {
   const stem =
     path === '-'
       ? 'stdin'
-      : basename(path).replace(/(?:\.(?:gz|zst|csv|tsv|tab|txt|json|jsonl|ndjson))+$/i, '');
+      : basename(path).replace(
+          /(?:\.(?:gz|zst|csv|tsv|tab|txt|json|jsonl|ndjson|xlsx|xlsm|parquet|pq))+$/i,
+          '',
+        );
   return `${stem.replace(/\.rejects(?:-\d+)?$/, '') || 'input'}.rejects.${extension}`;
 }
 

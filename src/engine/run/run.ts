@@ -23,9 +23,19 @@ export function identityOf(
   inputs: readonly { digest: string; kind: Kind }[],
   options: ImportOptions,
 ): string {
-  const { kind, id, companyId, format, delimiter, encoding, rules, maxCellBytes, chunkBytes } = options;
+  const { kind, id, companyId, format, delimiter, encoding, sheet, rules, maxCellBytes, chunkBytes } =
+    options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
-  const mapping = [kind, id, companyId, format, delimiter, encoding, rules];
+  const mapping = [
+    kind,
+    id,
+    companyId,
+    format,
+    delimiter,
+    encoding,
+    rules,
+    ...(sheet === undefined ? [] : [sheet]),
+  ];
   // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
   const bounds = [maxCellBytes, chunkBytes];
   return createHash('sha256')

@@ -1,69 +1,11 @@
 /** The columns of a row group, read side by side: each writes the member of the row at hand as JSON. */
-import { isUtf8 } from 'node:buffer';
 import type { SchemaElement, SchemaTree } from 'hyparquet';
 import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 import { jsonString } from '../json/text.js';
+import { Output } from '../text/output.js';
 import { type ColumnChunkPlace, type Page, Pages } from './pages.js';
-import { converterOf, isJson, isText, type JsonValue, textOf } from './values.js';
-
-/** Text that grows. */
-export class Output {
-  bytes: Buffer;
-  length = 0;
-
-  constructor(size: number) {
-    this.bytes = Buffer.allocUnsafeSlow(size);
-  }
-
-  reserve(bytes: number): void {
-    if (this.length + bytes <= this.bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + bytes));
-    this.bytes.copy(larger, 0, 0, this.length);
-    this.bytes = larger;
-  }
-
-  write(text: string): void {
-    this.reserve(text.length * 3);
-    this.length += this.bytes.write(text, this.length);
-  }
-
-  copy(source: Uint8Array): void {
-    const { length } = source;
-    this.reserve(length);
-    const { bytes } = this;
-    let to = this.length;
-    if (length > 48) {
-      bytes.set(source, to);
-      to += length;
-    } else {
-      for (let at = 0; at < length; at++) bytes[to++] = source[at]!;
-    }
-    this.length = to;
-  }
-
-  /** Text of UTF-8 as a JSON string. False when it has to be decoded for that; then nothing is written. */
-  copyText(source: Uint8Array, start: number, end: number): boolean {
-    this.reserve(end - start + 2);
-    const { bytes } = this;
-    let to = this.length;
-    bytes[to++] = QUOTE;
-    let high = 0;
-    for (let at = start; at < end; at++) {
-      const byte = source[at]!;
-      if (byte < 0x20 || byte === QUOTE || byte === BACKSLASH) return false;
-      high |= byte;
-      bytes[to++] = byte;
-    }
-    if (high >= 0x80 && !isUtf8(source.subarray(start, end))) return false;
-    bytes[to++] = QUOTE;
-    this.length = to;
-    return true;
-  }
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+import { converterOf, isJson, isPlainInt32, isText, type JsonValue, textOf } from './values.js';
 
 /** How a column goes into items. */
 export interface Member {
@@ -111,7 +53,10 @@ export class FlatColumn implements Column {
   readonly #key: Buffer;
   readonly #element: SchemaElement;
   readonly #convert: ReturnType<typeof converterOf>;
+  /** Its values are copied, are ASCII whatever they are, or are integers of 32 bits with a sign. */
   readonly #copies: boolean;
+  readonly #ascii: boolean;
+  readonly #small: boolean;
   #page: Page | null = null;
   #row = 0;
   /** Of the page: values so far. */
@@ -131,6 +76,8 @@ export class FlatColumn implements Column {
     this.#element = place.schemaPath.at(-1)!.element;
     this.#convert = converterOf(this.#element, member.wide);
     this.#copies = isText(this.#element) && !member.spread;
+    this.#ascii = this.#element.type !== 'BYTE_ARRAY';
+    this.#small = isPlainInt32(this.#element) && member.asText === 'none';
   }
 
   ready(): number | Promise<number> {
@@ -204,13 +151,19 @@ export class FlatColumn implements Column {
   }
 
   #writeValue(out: Output, raw: unknown): void {
+    if (this.#small && typeof raw === 'number') {
+      out.copy(this.#key);
+      out.writeSmall(raw);
+      return;
+    }
     const json = this.#json(raw);
     if (json === null) {
       this.#missing(out);
       return;
     }
     out.copy(this.#key);
-    out.write(json);
+    if (this.#ascii) out.writeAscii(json);
+    else out.write(json);
   }
 
   /** JSON stays as it is in the file: read and written again, a number could lose digits. */

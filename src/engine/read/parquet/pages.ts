@@ -3,6 +3,7 @@
  * file, and hyparquet's own reader takes a column chunk as one piece.
  */
 import type { FileHandle } from 'node:fs/promises';
+import { endianness } from 'node:os';
 import * as zlib from 'node:zlib';
 import type { ColumnMetaData, CompressionCodec, DecodedArray, PageHeader, SchemaTree } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
@@ -11,6 +12,7 @@ import { byteStreamSplit, readRleBitPackedHybrid } from 'hyparquet/src/encoding.
 import { readPlain } from 'hyparquet/src/plain.js';
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
 import { compressors, decompressZstd } from 'hyparquet-compressors';
+import { isPlainInt64 } from './values.js';
 
 /** A page of this size is larger than any writer makes; what it unpacks to has to fit into memory. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
@@ -49,6 +51,7 @@ export class Pages {
   readonly #place: ColumnChunkPlace;
   readonly #maxDefinition: number;
   readonly #maxRepetition: number;
+  readonly #narrows: boolean;
   #window = Buffer.alloc(0);
   /** In the file: where the window begins, and where the chunk ends. */
   #start: number;
@@ -69,6 +72,7 @@ export class Pages {
     this.#end = this.#start + Number(meta.total_compressed_size);
     if (this.#start < 4 || this.#end > fileBytes) throw new Error('a column lies outside the file');
     this.#left = Number(meta.num_values);
+    this.#narrows = isPlainInt64(this.#element) && endianness() === 'LE';
   }
 
   /** Values that are still to come, by the file's own account. */
@@ -184,10 +188,12 @@ export class Pages {
     const { type } = this.#place.meta;
     const { definition, count } = page;
     let present = count;
-    if (definition) for (const level of definition) if (level !== this.#maxDefinition) present--;
+    const highest = this.#maxDefinition;
+    if (definition) for (let at = 0; at < count; at++) if (definition[at] !== highest) present--;
     const of = { ...page, definition: present === count && !page.repetition ? null : definition };
     const listed = (list: ArrayLike<unknown>): Page => {
       if (list.length < present) throw new Error('a page has too few values');
+      if (list instanceof BigInt64Array && this.#narrows) return listed(narrow(list));
       return { ...of, values: { from: 'list', list } };
     };
     switch (encoding) {
@@ -238,6 +244,18 @@ const viewOf = (bytes: Uint8Array): DataView =>
 function checked(count: number | undefined): number {
   if (count !== undefined && count >= 0 && count <= MAX_PAGE_VALUES) return count;
   throw new Error(`a page of ${count} values is too large`);
+}
+
+/** The same integers as numbers, which are much faster than bigints; those that no double holds stay bigints. */
+function narrow(list: BigInt64Array): ArrayLike<number | bigint> {
+  const halves = new Int32Array(list.buffer, list.byteOffset, list.length * 2);
+  const numbers = new Float64Array(list.length);
+  for (let at = 0; at < numbers.length; at++) {
+    const number = halves[2 * at + 1]! * 0x1_0000_0000 + (halves[2 * at]! >>> 0);
+    if (!Number.isSafeInteger(number)) return list;
+    numbers[at] = number;
+  }
+  return numbers;
 }
 
 /** @param bytes how many they take; where that is not told, the data does */

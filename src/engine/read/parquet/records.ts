@@ -4,10 +4,11 @@ import { getTreePath, isFlatColumn } from 'hyparquet/src/schema.js';
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../size.js';
 import { targeting } from '../mapping/targets.js';
+import { Output } from '../text/output.js';
 import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
 import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { type Column, FlatColumn, type Member, NestedColumn, Output } from './columns.js';
+import { type Column, FlatColumn, type Member, NestedColumn } from './columns.js';
 import type { ColumnChunkPlace } from './pages.js';
 import { BadValueError, isPlainInt64, isText } from './values.js';
 
@@ -15,7 +16,7 @@ import { BadValueError, isPlainInt64, isText } from './values.js';
 const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
 
 /** Bytes of JSON after which a batch ends, and rows. */
-const BATCH_BYTES = 128 * 1024;
+const BATCH_BYTES = 192 * 1024;
 const BATCH_ROWS = 8192;
 
 /** For all columns of a file together, as far as it goes. */
@@ -93,9 +94,9 @@ async function nextBatch(
       lines.push(++row);
     }
   }
-  const bytes = Uint8Array.from(out.bytes.subarray(0, out.length));
-  const numbers = lines.take();
-  return { bytes, lines: numbers, spans: spans.take(), fileLines: numbers.slice(), first };
+  const bytes = new Uint8Array(out.length);
+  bytes.set(out.bytes.subarray(0, out.length));
+  return { bytes, lines: lines.take(), spans: spans.take(), fileLines: null, first };
 }
 
 const OPEN_BRACE = 0x7b;
@@ -114,9 +115,9 @@ function writeRow(columns: readonly Column[], out: Output, line: number, path: s
     });
   }
   // Each member begins with a comma: the first one's is the brace.
-  if (out.length === start) out.write(',');
+  if (out.length === start) out.writeAscii(',');
   if (out.bytes[start] === COMMA) out.bytes[start] = OPEN_BRACE;
-  out.write('}');
+  out.writeAscii('}');
 }
 
 interface Footer {

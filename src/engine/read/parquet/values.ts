@@ -69,6 +69,12 @@ export const isPlainInt64 = ({ type, converted_type: converted, logical_type: lo
   (converted === undefined || /^U?INT_/.test(converted)) &&
   (logical === undefined || logical.type === 'INTEGER');
 
+/** Whether it holds integers with a sign that are what they are. */
+export const isPlainInt32 = ({ type, converted_type: converted, logical_type: logical }: SchemaElement) =>
+  type === 'INT32' &&
+  (converted === undefined || /^INT_/.test(converted)) &&
+  (logical === undefined || (logical.type === 'INTEGER' && logical.isSigned));
+
 const NANOS = { MILLIS: 1_000_000n, MICROS: 1000n, NANOS: 1n } as const;
 
 function int64(element: SchemaElement, wide: boolean): Convert {
@@ -83,7 +89,8 @@ function int64(element: SchemaElement, wide: boolean): Convert {
   if (converted === 'TIME_MICROS') return (raw: bigint) => timeText(raw * 1000n);
   const exact = isUnsigned(element) ? (raw: bigint) => BigInt.asUintN(64, raw) : (raw: bigint) => raw;
   if (wide) return (raw: bigint) => String(exact(raw));
-  return (raw: bigint) => {
+  return (raw: bigint | number) => {
+    if (typeof raw === 'number') return raw;
     const number = Number(exact(raw));
     return Number.isSafeInteger(number) ? number : String(exact(raw));
   };
