@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { Parser } from 'saxen';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
-import { InputError } from '../../errors.js';
+import { InputError, ProfilesError } from '../../errors.js';
 import type { SourceFile } from '../text/source.js';
 
 /** A workbook has some dozens of parts. */
@@ -103,8 +103,8 @@ export class Archive {
   }
 }
 
-export function damaged(path: string, error: unknown): InputError {
-  if (error instanceof InputError) return error;
+export function damaged(path: string, error: unknown): ProfilesError {
+  if (error instanceof ProfilesError) return error;
   return new InputError(`the workbook is damaged: ${(error as Error).message}`, {
     file: path,
     hint: AGAIN,
@@ -121,19 +121,19 @@ class XmlParser {
   #pending = 0;
   #begun = false;
 
-  constructor({ open, text, close }: Hooks) {
+  constructor(hooks: Hooks) {
     const parser = this.#parser;
     parser.on('openTag', (name, attributes) => {
       this.#pending = 0;
-      open?.(localName(name), attributes);
+      hooks.open?.(localName(name), attributes);
     });
     parser.on('closeTag', (name) => {
       this.#pending = 0;
-      close?.(localName(name));
+      hooks.close?.(localName(name));
     });
-    if (text) {
-      parser.on('text', (value, decode) => text(value.includes('&') ? decode(value) : value));
-      parser.on('cdata', text);
+    if (hooks.text) {
+      parser.on('text', (value, decode) => hooks.text!(value.includes('&') ? decode(value) : value));
+      parser.on('cdata', (value) => hooks.text!(value));
     }
     parser.on('error', (error) => {
       this.#error ??= error;

@@ -85,7 +85,7 @@ async function* sheetRows(
   }
 }
 
-function tooLong({ path, maxCellBytes }: Reading, error: unknown): InputError {
+function tooLong({ path, maxCellBytes }: Reading, error: unknown): Error {
   const cause = error instanceof InputError ? error.cause : error;
   if (!(cause instanceof CellTooLong)) return damaged(path, error);
   return new InputError(`a cell is longer than ${formatSize(maxCellBytes)}`, {
