@@ -11,6 +11,7 @@ import { deltaBinaryUnpack, deltaByteArray, deltaLengthByteArray } from 'hyparqu
 import { byteStreamSplit, readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { readPlain } from 'hyparquet/src/plain.js';
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
+import { snappyUncompress } from 'hyparquet/src/snappy.js';
 import { compressors, decompressZstd } from 'hyparquet-compressors';
 import { isPlainInt64 } from './values.js';
 
@@ -52,7 +53,9 @@ export class Pages {
   readonly #maxDefinition: number;
   readonly #maxRepetition: number;
   readonly #narrows: boolean;
+  #memory = Buffer.alloc(0);
   #window = Buffer.alloc(0);
+  #unpacked = Buffer.alloc(0);
   /** In the file: where the window begins, and where the chunk ends. */
   #start: number;
   readonly #end: number;
@@ -130,7 +133,9 @@ export class Pages {
     const from = this.#start + this.#window.length;
     const more = Math.min(Math.max(bytes - have, this.#place.blockBytes), this.#end - from);
     if (more <= 0) return;
-    const window = Buffer.allocUnsafeSlow(have + more);
+    // The same memory for page after page: what is left to the garbage collector lies around for long.
+    if (this.#memory.length < have + more) this.#memory = Buffer.allocUnsafeSlow(have + more);
+    const window = this.#memory.subarray(0, have + more);
     this.#window.copy(window, 0, this.#at);
     const { handle } = this.#place;
     for (let at = have; at < window.length; ) {
@@ -150,14 +155,15 @@ export class Pages {
     switch (header.type) {
       case 'DICTIONARY_PAGE': {
         const count = checked(header.dictionary_page_header?.num_values);
-        const reader = { view: viewOf(unpack(bytes, size, codec)), offset: 0 };
+        const unpacked = codec === 'UNCOMPRESSED' ? bytes : unpack(bytes, size, codec);
+        const reader = { view: viewOf(Uint8Array.from(unpacked)), offset: 0 };
         this.#dictionary = readPlain(reader, type, count, this.#element.type_length);
         return null;
       }
       case 'DATA_PAGE': {
         const { num_values, encoding } = header.data_page_header!;
         const count = checked(num_values);
-        const reader = { view: viewOf(unpack(bytes, size, codec)), offset: 0 };
+        const reader = { view: viewOf(this.#unpack(bytes, size)), offset: 0 };
         const repetition = levels(reader, this.#maxRepetition, count);
         const definition = levels(reader, this.#maxDefinition, count);
         return this.#values(reader, encoding, { count, repetition, definition });
@@ -171,13 +177,23 @@ export class Pages {
         reader.offset = v2.repetition_levels_byte_length;
         const definition = levels(reader, this.#maxDefinition, count, v2.definition_levels_byte_length);
         const rest = bytes.subarray(ends);
-        const unpacked = v2.is_compressed === false ? rest : unpack(rest, size - ends, codec);
+        const unpacked = v2.is_compressed === false ? rest : this.#unpack(rest, size - ends);
         const data = { view: viewOf(unpacked), offset: 0 };
         return this.#values(data, v2.encoding, { count, repetition, definition });
       }
       default:
         return null;
     }
+  }
+
+  /** Valid until the next page. */
+  #unpack(bytes: Uint8Array, size: number): Uint8Array {
+    const { codec } = this.#place.meta;
+    if (codec !== 'SNAPPY') return unpack(bytes, size, codec);
+    if (this.#unpacked.length < size) this.#unpacked = Buffer.allocUnsafeSlow(size);
+    const unpacked = this.#unpacked.subarray(0, size);
+    snappyUncompress(bytes, unpacked);
+    return unpacked;
   }
 
   get #element() {
