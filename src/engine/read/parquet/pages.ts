@@ -13,7 +13,7 @@ import { readPlain } from 'hyparquet/src/plain.js';
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
 import { snappyUncompress } from 'hyparquet/src/snappy.js';
 import { compressors, decompressZstd } from 'hyparquet-compressors';
-import { isPlainInt64 } from './values.js';
+import { isPlainInt64, isUnsigned } from './values.js';
 
 /** A page of this size is larger than any writer makes; what it unpacks to has to fit into memory. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
@@ -75,7 +75,7 @@ export class Pages {
     this.#end = this.#start + Number(meta.total_compressed_size);
     if (this.#start < 4 || this.#end > fileBytes) throw new Error('a column lies outside the file');
     this.#left = Number(meta.num_values);
-    this.#narrows = isPlainInt64(this.#element) && endianness() === 'LE';
+    this.#narrows = isPlainInt64(this.#element) && !isUnsigned(this.#element) && endianness() === 'LE';
   }
 
   /** Values that are still to come, by the file's own account. */
@@ -209,8 +209,8 @@ export class Pages {
     const of = { ...page, definition: present === count && !page.repetition ? null : definition };
     const listed = (list: ArrayLike<unknown>): Page => {
       if (list.length < present) throw new Error('a page has too few values');
-      if (list instanceof BigInt64Array && this.#narrows) return listed(narrow(list));
-      return { ...of, values: { from: 'list', list } };
+      const narrowed = list instanceof BigInt64Array && this.#narrows ? narrow(list) : list;
+      return { ...of, values: { from: 'list', list: narrowed } };
     };
     switch (encoding) {
       case 'PLAIN':

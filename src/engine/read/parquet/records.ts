@@ -1,5 +1,11 @@
 /** The rows of a Parquet file as JSON, a few thousand at a time. */
-import { type FileMetaData, parquetMetadataAsync, parquetSchema, type SchemaTree } from 'hyparquet';
+import {
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetSchema,
+  type SchemaElement,
+  type SchemaTree,
+} from 'hyparquet';
 import { getTreePath, isFlatColumn } from 'hyparquet/src/schema.js';
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../size.js';
@@ -10,7 +16,7 @@ import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { type Column, FlatColumn, type Member, NestedColumn } from './columns.js';
 import type { ColumnChunkPlace } from './pages.js';
-import { BadValueError, isPlainInt64, isText } from './values.js';
+import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
 
 /** What describes the columns has to fit into memory. */
 const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
@@ -177,19 +183,23 @@ function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
       missing: role === 'metadata' ? missing : null,
       asText: pinned !== 'string' ? 'none' : role === 'metadata' ? 'all' : 'integers',
       spread: role === 'spread' && isText(node.element),
-      wide: isPlainInt64(node.element) && isWide(metadata, node.element.name),
+      wide: isPlainInt64(node.element) && isWide(metadata, node.element),
     };
   });
 }
 
 /** Whether the file says that a column holds integers beyond 2^53. */
-function isWide({ row_groups }: FileMetaData, name: string): boolean {
+function isWide({ row_groups }: FileMetaData, element: SchemaElement): boolean {
+  const { name } = element;
+  const unsigned = isUnsigned(element);
   return row_groups.some(({ columns }) =>
     columns.some(({ meta_data }) => {
       if (meta_data?.path_in_schema.length !== 1 || meta_data.path_in_schema[0] !== name) return false;
       const { min_value, max_value, min, max } = meta_data.statistics ?? {};
       return [min_value, max_value, min, max].some(
-        (bound) => typeof bound === 'bigint' && !Number.isSafeInteger(Number(bound)),
+        (bound) =>
+          typeof bound === 'bigint' &&
+          !Number.isSafeInteger(Number(unsigned ? BigInt.asUintN(64, bound) : bound)),
       );
     }),
   );

@@ -59,7 +59,7 @@ export function converterOf(element: SchemaElement, wide: boolean): Convert {
   }
 }
 
-const isUnsigned = ({ converted_type, logical_type }: SchemaElement): boolean =>
+export const isUnsigned = ({ converted_type, logical_type }: SchemaElement): boolean =>
   converted_type?.startsWith('UINT_') === true ||
   (logical_type?.type === 'INTEGER' && !logical_type.isSigned);
 

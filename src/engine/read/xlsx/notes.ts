@@ -7,6 +7,8 @@ export interface CellNotes {
   booleans: number;
   errors: number;
   firstError: Evidence | null;
+  /** First formula without a value. */
+  uncomputed: Evidence | null;
   /** First cell that is a text and looks like a number: the column is text. */
   text: Evidence | null;
 }
@@ -16,6 +18,7 @@ export const emptyNotes = (): CellNotes => ({
   booleans: 0,
   errors: 0,
   firstError: null,
+  uncomputed: null,
   text: null,
 });
 

@@ -192,6 +192,7 @@ class BatchWriter {
         if (mayBeNumber(cells[at]!)) this.#notes[at]!.text ??= { line: number, text: cells[at]! };
       } else if (kind === Is.number) this.#notes[at]!.numbers++;
       else if (kind === Is.boolean) this.#notes[at]!.booleans++;
+      else if (kind === Is.uncomputed) this.#notes[at]!.uncomputed ??= { line: number, text: '' };
       else if (kind === Is.error) {
         this.#notes[at]!.errors++;
         this.#notes[at]!.firstError ??= { line: number, text: cells[at]! };

@@ -12,6 +12,8 @@ export enum Is {
   boolean,
   /** `#REF!`, `#N/A`, … */
   error,
+  /** A formula that no program has computed. */
+  uncomputed,
 }
 
 export interface Row {
@@ -47,6 +49,7 @@ export class SheetRows implements Hooks {
   #style = 0;
   #value = '';
   #collects = false;
+  #formula = false;
   #phonetic = false;
   #inRow = false;
 
@@ -63,8 +66,12 @@ export class SheetRows implements Hooks {
         this.#type = t ?? 'n';
         this.#style = s === undefined ? 0 : Number(s);
         this.#value = '';
+        this.#formula = false;
         break;
       }
+      case 'f':
+        this.#formula = true;
+        break;
       case 'v':
         this.#collects = true;
         break;
@@ -120,12 +127,18 @@ export class SheetRows implements Hooks {
 
   #cell(): void {
     const value = this.#value;
-    if (value === '') return;
+    // A formula may have an empty text for its value, and says so.
+    const uncomputed = value === '' && this.#formula && this.#type !== 'str';
+    if (value === '' && !uncomputed) return;
     const { cells, kinds } = this.#row;
     const column = this.#column;
     for (let at = cells.length; at < column; at++) {
       cells.push('');
       kinds.push(Is.empty);
+    }
+    if (uncomputed) {
+      this.#put('', Is.uncomputed);
+      return;
     }
     switch (this.#type) {
       case 's': {

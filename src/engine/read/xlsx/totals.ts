@@ -47,6 +47,7 @@ export class XlsxTotals extends CsvTotals {
       sum.booleans += notes.booleans;
       sum.errors += notes.errors;
       sum.firstError ??= notes.firstError;
+      sum.uncomputed ??= notes.uncomputed;
     }
   }
 
@@ -55,7 +56,13 @@ export class XlsxTotals extends CsvTotals {
   }
 
   override warnings(): Warning[] {
-    return [...super.warnings(), ...this.#sheet(), ...this.#zeros(), ...this.#errors()];
+    return [
+      ...super.warnings(),
+      ...this.#sheet(),
+      ...this.#zeros(),
+      ...this.#errors(),
+      ...this.#uncomputed(),
+    ];
   }
 
   #sheet(): Warning[] {
@@ -83,6 +90,19 @@ export class XlsxTotals extends CsvTotals {
         message: `${names}: the workbook has numbers there, so leading zeros, if there were any, are gone; format such a column as text in the workbook to keep them`,
       },
     ];
+  }
+
+  /** Programs that write workbooks without computing them leave the values to the next spreadsheet program. */
+  #uncomputed(): Warning[] {
+    return this.#notes.flatMap(({ uncomputed }, index) => {
+      const { column, role } = this.#input.targets[index]!;
+      if (uncomputed === null || role === 'ignored') return [];
+      return [
+        {
+          message: `${column}: row ${uncomputed.line}: the workbook holds a formula without its value, which counts as empty; open it in a spreadsheet program and save it again`,
+        },
+      ];
+    });
   }
 
   #errors(): Warning[] {
