@@ -22,11 +22,11 @@ import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
 const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
 
 /** Bytes of JSON after which a batch ends, and rows. */
-const BATCH_BYTES = 192 * 1024;
+const BATCH_BYTES = 128 * 1024;
 const BATCH_ROWS = 8192;
 
 /** For all columns of a file together, as far as it goes. */
-const WINDOW_BYTES = 8 * 1024 * 1024;
+const WINDOW_BYTES = 2 * 1024 * 1024;
 
 /** The columns of a file, in its order. @throws InputError for a file that is not whole */
 export async function parquetColumns(file: SourceFile): Promise<string[]> {

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 
 /** Strings that are kept together; also the unit in which they are read back. */
 const BLOCK_BYTES = 64 * 1024;
-/** Blocks in memory: 16 MiB. The others are on disk. */
-const BLOCKS_IN_MEMORY = 256;
+/** Blocks in memory: 6 MiB. The others are on disk. */
+const BLOCKS_IN_MEMORY = 96;
 /** Strings, decoded, that are likely to be asked for again. */
-const RECENT = 8192;
+const RECENT = 2048;
 const MAX_STRINGS = 50_000_000;
 const MAX_BYTES = 2 ** 32 - 1;
 
