@@ -4,8 +4,9 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import type { ImportEvent, Summary } from '../engine/model.js';
+import { type ImportEvent, type Kind, SOME_ZONE, type Summary } from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
+import { again, wasTyped } from './again.js';
 import { shellWord } from './shell.js';
 
 export interface Words {
@@ -34,18 +35,46 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
   exclude: '--exclude',
   types: '--type',
   id: '--id',
+  user_id: '--user-id',
   company_id: '--company-id',
 };
 
-const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
+/** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
+function readAs(
+  argv: readonly string[],
+  { path, paths }: { path: string; paths: readonly string[] },
+  kind: Kind,
+  column: string,
+): string {
+  const without = ['--kind', '--id'];
+  if (paths.length <= 1) {
+    return `if the rows are ${kind} by ${column}: ${again(argv, { command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] })}`;
+  }
+  const file = 'mapping.json';
+  return [
+    `say what each file holds in a mapping file: ${again(argv, { command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
+    `check it, then import with it: ${again(argv, { command: 'import', paths, without, plus: ['--mapping', file] })}`,
+  ].join('\n');
+}
+/** A type that a column has without being told. */
+const PLAIN = /^(?:integer|number)$/;
+
+const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
+
+const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly string[]) => Words } = {
   unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
-  wrong_encoding: ({ likely }) => ({
-    hint: likely
-      ? `try --encoding ${likely}`
-      : 'name the encoding of the file with --encoding, or export the file as UTF-8',
-  }),
-  bad_delimiter: ({ delimiter }) => ({
-    message: `--delimiter: ${JSON.stringify(delimiter)} is not one ASCII character`,
+  wrong_encoding: ({ suggestions }) => {
+    if (suggestions.length === 0) {
+      return { hint: 'name the encoding of the file with --encoding, or export the file as UTF-8' };
+    }
+    const width = Math.max(...suggestions.map(({ encoding }) => encoding.length));
+    const lines = suggestions.map(({ encoding, line }) => `--encoding ${encoding.padEnd(width)}  ${line}`);
+    return { hint: ['choose the encoding in which the line reads right:', ...lines].join('\n') };
+  },
+  bad_dialect: ({ option, value, wrong }) => ({ message: `--${option}: ${JSON.stringify(value)} ${wrong}` }),
+  title_above_header: ({ lines }) => ({ hint: `to leave out what is above it, add --skip-lines ${lines}` }),
+  duplicate_column: ({ column }) => ({
+    hint: `rename or remove one of them, or add --rename-duplicates to call the second one ${shellWord(`${column}_2`)}`,
   }),
   wrong_format: ({ likely }) => ({
     hint:
@@ -75,16 +104,46 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   }),
   stdin_is_terminal: () => ({ hint: `pipe a file in: ${command('import', '-')} < companies.csv` }),
 
+  one_rejects_file: () => ({
+    message: '--rejects takes one file, but there are several inputs',
+    hint: 'leave it out: each input then gets its own rejects file',
+  }),
+  other_kind_of_file: () => ({}),
+
   kind_mismatch: ({ path, kind, found }) => ({
     message: `--kind ${kind}: ${path} contains {"${found}": […]}`,
     hint: 'leave --kind out',
   }),
-  kind_unknown: ({ column }) => ({
-    hint: `say what the rows are and name their identifier: --kind companies --id ${shellWord(column)}`,
+  kind_unknown: ({ path, paths, kind, column }, argv) => ({
+    hint: readAs(argv, { path, paths }, kind, column),
   }),
-  no_identifier: ({ column }) => ({
-    hint: `name the identifier's column, such as --id ${shellWord(column)}`,
+  no_identifier: ({ path, paths, kind, column }, argv) => ({
+    hint: readAs(argv, { path, paths }, kind, column),
   }),
+  kind_ambiguous: ({ path, user, company }, argv) => {
+    const as = (kind: Kind, column: string, without: readonly string[]): string =>
+      again(argv, { command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
+    return {
+      hint: [
+        `if its rows are companies: ${as('companies', company, ['--id', '--user-id', '--company-id'])}`,
+        `if they are users: ${as('users', user, ['--id', '--user-id'])}`,
+      ].join('\n'),
+    };
+  },
+  names_alike: ({ field, columns: [column] }, argv) => {
+    const flag = field === 'user_id' ? '--user-id' : '--company-id';
+    return { hint: `say which one it is: ${again(argv, { without: [flag], plus: [flag, column] })}` };
+  },
+  id_for_both: ({ column, kinds }, argv) => {
+    const plus = kinds.flatMap((kind) => [kind === 'users' ? '--user-id' : '--company-id', column]);
+    return {
+      message: `--id ${column}: the inputs are companies and users, and --id is for inputs of one kind`,
+      // It may stand in a mapping file.
+      hint: wasTyped(argv, '--id')
+        ? `name the columns with --user-id and --company-id: ${again(argv, { without: ['--id'], plus })}`
+        : 'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
+    };
+  },
   unknown_column: ({ path, rule, column }) => ({
     message: `${RULE_FLAGS[rule]}: ${path} has no column "${column}"`,
   }),
@@ -102,8 +161,43 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
   }),
 
+  nameless_column: () => ({ hint: 'name it in the header to send it' }),
+  excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
+  space_before_quote: ({ delimiter }) => ({
+    hint: `if every cell is written so, --delimiter ${shellWord(delimiter.replace('\t', '\\t'))} reads them`,
+  }),
+  quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
+  apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),
+  odd_identifiers: ({ white }) => ({
+    hint: white ? '--trim removes it' : 'remove them where the file comes from',
+  }),
+  null_marker: ({ text }) => ({ hint: `--null ${shellWord(text)} makes it an empty cell` }),
+  zone_missing: ({ column, type }) => ({
+    hint: `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
+  }),
+  unknown_zone: ({ column, type, zone }) => ({
+    message: `--type ${column}: "${zone}" is not a time zone`,
+    hint: `name one such as Europe/Berlin: ${typeFlag(column, type.replace(/@[^@]*$/, '@Europe/Berlin'))}`,
+  }),
+  no_pattern: ({ column, kind, zone }) => ({
+    hint: `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
+  }),
+  two_patterns: ({ column, readings }) => ({
+    hint: readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`).join('\n'),
+  }),
+  stray_date: ({ column, type }) => ({
+    hint: `reject the rows that do not fit: ${typeFlag(column, type)}`,
+  }),
+
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
+  null_markers: ({ column, markers, type }) => ({
+    hint: `${markers.map((marker) => `--null ${shellWord(marker)}`).join(' ')}${PLAIN.test(type) ? '' : ` ${typeFlag(column, type)}`}`,
+  }),
   type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
+
+  isolation_not_started: () => ({
+    hint: 'check the mapping; if it is single rows after all, import the file again with a smaller --chunk-size',
+  }),
 
   state_folder: () => ({ hint: STATE_FOLDER }),
   state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
@@ -154,20 +248,32 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   }),
 };
 
-/** What is said about a problem. */
-export function wordsOf(problem: Problem): Words {
-  return (WORDS[problem.code] as (problem: Problem) => Words)(problem);
+/** What is said about a problem. @param argv the command line that met it */
+export function wordsOf(problem: Problem, argv: readonly string[] = []): Words {
+  return (WORDS[problem.code] as (problem: Problem, argv: readonly string[]) => Words)(problem, argv);
 }
 
-/** An error as a person reads it. */
-export function errorWords(error: ProfilesError): { message: string; hint: string | undefined } {
-  const words: Words = error.problem ? wordsOf(error.problem) : {};
+/** The flags that give a column one of the types that its text would fit. */
+export function suggestedLines(column: string, types: readonly string[]): string[] {
+  return types.map((type, index) => {
+    const flag = typeFlag(column, type.replace(`@${SOME_ZONE}`, '@UTC'));
+    const zone = type.endsWith(`@${SOME_ZONE}`) ? ' (the zone of its times in place of UTC)' : '';
+    return `${index > 0 ? 'or ' : ''}${flag}${zone}`;
+  });
+}
+
+/** An error as a person reads it. @param argv the command line that met it */
+export function errorWords(
+  error: ProfilesError,
+  argv?: readonly string[],
+): { message: string; hint: string | undefined } {
+  const words: Words = error.problem ? wordsOf(error.problem, argv) : {};
   return { message: words.message ?? error.message, hint: words.hint ?? error.hint };
 }
 
 /** A warning as a person reads it, in one line. */
-export function warningText({ message, problem }: Warning): string {
-  const { hint } = problem ? wordsOf(problem) : {};
+export function warningText({ message, problem }: Warning, argv?: readonly string[]): string {
+  const { hint } = problem ? wordsOf(problem, argv) : {};
   return hint === undefined ? message : `${message}; ${hint}`;
 }
 

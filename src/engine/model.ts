@@ -25,15 +25,52 @@ export type Format = (typeof FORMATS)[number];
 export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
+/** A way to read the text of a column that was asked for, such as `money` or `date:MM/dd/yyyy` (contract §3 "Types"). */
+export type Conversion =
+  | 'lower'
+  | `${'number' | 'boolean'}:${string}`
+  | `${'money' | 'percent' | 'date' | 'datetime'}${'' | `:${string}`}`
+  | `datetime@${string}`;
+/** In a suggested type, in place of a zone that only the owner of a file knows. */
+export const SOME_ZONE = '<zone>';
+/** What a column's cells are read as. */
+export type CellType = ColumnType | Conversion;
+
 /** What an empty cell becomes: no key at all, `null` (which removes the stored value), or `""`. */
 export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
 export type EmptyCell = (typeof EMPTY_CELLS)[number];
+
+/** What becomes of a CSV row with fewer cells than the header: it is rejected, or its missing cells are empty. */
+export const SHORT_ROWS = ['reject', 'pad'] as const;
+export type ShortRows = (typeof SHORT_ROWS)[number];
+
+/** How the name of a column becomes the key of its values. */
+export const KEY_STYLES = ['as-is', 'snake_case', 'camelCase'] as const;
+export type KeyStyle = (typeof KEY_STYLES)[number];
 
 /** A row that was refused, as it is reported. `line` counts from 1; in a JSON array it is the item's number. */
 export interface Rejection {
   file: string;
   line: number;
   reason: string;
+  /** Where a column is at fault: equal but for `characters` in all rows that are refused for the same cause. */
+  cause?: Cause | undefined;
+}
+
+/** What is wrong with a value, without the value. */
+export interface Cause {
+  /** Column, or field of a JSON item. */
+  column: string;
+  /**
+   * `type`: a JSON value of another type. `characters`: some that the type does not have. `form`: the right ones in the
+   * wrong order. `range`: no such day or time. `zone`: a time that the clocks of the zone skip. `digits`: a number that
+   * no double holds.
+   */
+  code: 'type' | 'characters' | 'form' | 'range' | 'zone' | 'digits';
+  /** What the column is read as. */
+  type: CellType;
+  /** Those in this value that are in the way. */
+  characters?: string[];
 }
 
 /** A row that was refused, with what the rejects file needs to give it back unaltered. */
@@ -50,6 +87,10 @@ export interface ColumnPlan {
   key: string | null;
   /** `null` where JSON values keep their own, differing types. */
   type: ColumnType | 'mixed' | 'object' | null;
+  /** How its text is read, where that was asked for: `money`, `date:MM/dd/yyyy`. */
+  conversion?: Conversion | undefined;
+  /** Types that every value of this text would fit: one, or two where values read differently under each. */
+  suggested?: string[] | undefined;
   /** Why it has this type: `row 17: "007"`, `all 503 values are integers`, `pinned`. */
   reason: string;
   /** Rows whose cell is empty (CSV) or that lack the field (JSON). */
@@ -62,10 +103,24 @@ export interface FilePlan {
   format: Format;
   encoding: string;
   delimiter: string | null;
+  /** CSV and TSV; null for the others. */
+  dialect: DialectPlan | null;
   rows: { read: number; rejected: number };
   columns: ColumnPlan[];
   /** First item as it would be sent, or null when there is none. */
   sample: unknown;
+}
+
+/** How a CSV is written, as it was asked for and found. */
+export interface DialectPlan {
+  delimiter: string;
+  /** Null: quotes are text. */
+  quote: string | null;
+  /** Null: a quote is doubled. */
+  escape: string | null;
+  comment: string | null;
+  skip_lines: number;
+  lenient_quotes: boolean;
 }
 
 /** Users' keys held against the service's user properties. */
@@ -129,18 +184,27 @@ export type RunStatus =
   /** By a signal: Ctrl-C, or the one that a program gave. */
   | 'interrupted';
 
-/** A job of this run: the service's record, every field kept, with the file and the lines its request came from. */
-export type RunJob = Job & { file: string; first_line: number; last_line: number };
-
-export interface MaybeSentTwice {
+/** The lines on which the first and the last row of a request begin (in a JSON array: item numbers from 1). */
+export interface FileRange {
   file: string;
   first_line: number;
   last_line: number;
+}
+
+/** Where the rows of a request are. One that was packed from several inputs has `ranges` in place of the three. */
+export type Place = FileRange | { ranges: FileRange[] };
+
+export const rangesIn = (place: Place): FileRange[] => ('first_line' in place ? [place] : place.ranges);
+
+/** A job of this run: the service's record, every field kept, with the files and the lines its request came from. */
+export type RunJob = Job & Place;
+
+export type MaybeSentTwice = Place & {
   rows: number;
   reason: string;
   /** Of the sending that was acknowledged in the end; null when none was, or it named no job. */
   job_id: string | null;
-}
+};
 
 /** The result document of an import (contract §3 "Result"), in the order it is printed. */
 export interface Summary {
@@ -180,18 +244,15 @@ export interface Summary {
 export type ImportEvent =
   | { type: 'plan'; plan: Plan }
   | ({ type: 'rejected' } & Rejection)
-  | {
+  | ({
       type: 'submitted';
-      /** Ordinal of the request in the run, from 1. */
+      /** Number of the request in the run, from 1. */
       request: number;
       kind: Kind;
-      file: string;
-      first_line: number;
-      last_line: number;
       rows: number;
       /** null: accepted, but the reply named no job. */
       job_id: string | null;
-    }
+    } & Place)
   | {
       /** A job whose status or `completed_rows` changed. */
       type: 'job';
@@ -214,9 +275,9 @@ export type ImportEvent =
   | { type: 'notice'; message: string }
   | {
       type: 'progress';
-      phase: 'planning' | 'sending' | 'following';
+      phase: 'downloading' | 'planning' | 'sending' | 'following';
       kind: Kind | null;
-      /** Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
+      /** Downloading: 0, and `bytes` of `total_bytes`. Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
       rows: number;
       total_rows: number | null;
       bytes?: number;

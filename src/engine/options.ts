@@ -4,14 +4,17 @@
  */
 import { UsageError } from './errors.js';
 import {
-  COLUMN_TYPES,
-  type ColumnType,
+  type CellType,
   EMPTY_CELLS,
   type EmptyCell,
   FORMATS,
   type Format,
+  KEY_STYLES,
+  type KeyStyle,
   KINDS,
   type Kind,
+  SHORT_ROWS,
+  type ShortRows,
 } from './model.js';
 import { nearest } from './nearest.js';
 import { wholeNumber } from './numbers.js';
@@ -41,6 +44,7 @@ const IMPORT_NUMBERS = {
   waitTimeoutMs: { unit: 'ms', least: 0, default: null },
   intervalMs: { unit: 'ms', least: 1, default: null },
   refreshAfterMs: { unit: 'ms', least: 1, default: null },
+  isolateJobs: { unit: 'count', least: 1, default: 128 },
 } as const satisfies Record<string, NumberOption>;
 
 /** All options that are whole numbers. */
@@ -55,8 +59,9 @@ export const WORDS = {
   kind: KINDS,
   format: FORMATS,
   empty: EMPTY_CELLS,
-  type: [...COLUMN_TYPES, 'auto'],
+  shortRows: SHORT_ROWS,
   types: ['auto', 'strings'],
+  keys: KEY_STYLES,
 } as const;
 
 type NumberName = keyof typeof NUMBERS;
@@ -110,11 +115,29 @@ export interface MappingRules {
   /** The same metadata in every item, typed as a CSV cell is. */
   set: readonly (readonly [key: string, value: string])[];
   /** Types of single columns. */
-  types: readonly (readonly [column: string, type: ColumnType | 'auto'])[];
+  types: readonly (readonly [column: string, type: CellType | 'auto'])[];
   /** False: every column without a type of its own is text. */
   infer: boolean;
   /** What an empty cell of a CSV becomes. Default `omit`. */
   empty: EmptyCell;
+  // What came later is absent unless it was asked for: rules are compared with those of earlier runs.
+  /** How a column that `map` does not name becomes a key. Default `as-is`. */
+  keys?: KeyStyle | undefined;
+  /** Texts that count as an empty cell. Default none. */
+  nulls?: readonly string[] | undefined;
+  /** Take white space away from the ends of cells. Default false. */
+  trim?: boolean | undefined;
+  /** Null markers that are identifiers all the same. Default none. */
+  allowIds?: readonly string[] | undefined;
+}
+
+/** What holds for the inputs of one kind, in full: it takes the place of the rules for all. */
+export interface KindMapping {
+  /** Column of the identifier, where an input has it. */
+  id?: string | undefined;
+  /** Users: column of their company, where an input has it. */
+  companyId?: string | undefined;
+  rules: MappingRules;
 }
 
 /** No mapping: every column under its own name, types inferred, empty cells left out. */
@@ -128,20 +151,66 @@ export const NO_RULES: MappingRules = {
   empty: 'omit',
 };
 
+/** How a CSV is written. `\t`, `\x01` and `\u00a6` stand for characters in each text. */
+export interface DialectOptions {
+  /** One character or several, or `tab`. Default: what an Excel `sep=` line says, else found among `,` `;` tab `|`. */
+  delimiter?: string | undefined;
+  /** One character, or `none` where quotes are text. Default `"`. */
+  quote?: string | undefined;
+  /** What makes text of a quote inside quotes. Default: the quote itself, doubled. */
+  escape?: string | undefined;
+  /** Lines that begin with it are left out. Default: none. */
+  comment?: string | undefined;
+  /** Lines above the header. Default 0. */
+  skipLines?: number | undefined;
+  /** Text after a closing quote is text; without it the row is rejected. Default false. */
+  lenientQuotes?: boolean | undefined;
+  /** Default `reject`. */
+  shortRows?: ShortRows | undefined;
+  /** Reads cells like `="0012"` as their text. Default false. */
+  excelText?: boolean | undefined;
+  /** Numbers the second of two columns with one name, `name_2`; without it that is an error. Default false. */
+  renameDuplicates?: boolean | undefined;
+}
+
+const DIALECT_OPTIONS = [
+  'delimiter',
+  'quote',
+  'escape',
+  'comment',
+  'skipLines',
+  'lenientQuotes',
+  'shortRows',
+  'excelText',
+  'renameDuplicates',
+] as const satisfies readonly (keyof DialectOptions)[];
+
+/** Those that were given; an option that is off is as good as none. */
+export const dialectOptions = (options: DialectOptions): DialectOptions =>
+  Object.fromEntries(
+    DIALECT_OPTIONS.flatMap((name) => {
+      const value = options[name];
+      return value === undefined || value === false || value === 0 ? [] : [[name, value]];
+    }),
+  );
+
 /** How the inputs are read and what becomes of their columns. A run keeps these for its resume. */
-export interface ReadOptions {
+export interface ReadOptions extends DialectOptions {
   /** As the user wrote them; `-` is stdin. */
   paths: string[];
   /** Default: users where there is a `user_id`, else companies where there is a `company_id` (contract §3). */
   kind?: Kind | undefined;
-  /** Column or field of the identifier. Default: the kind's own, `company_id` or `user_id` (spec: Company, User). */
+  /**
+   * Column or field of the identifier, for inputs of one kind. Default: the kind's own, `company_id` or `user_id`
+   * (spec: Company, User), without regard to case, spaces, `_` and `-`.
+   */
   id?: string | undefined;
-  /** Column or field of a user's company. Default `company_id`, where there is one (spec: User). */
+  /** Column or field of the user's identifier, in the inputs that have it. Default `user_id`. */
+  userId?: string | undefined;
+  /** Column or field of the company, in the inputs that have it: a company's own, and a user's. Default `company_id`. */
   companyId?: string | undefined;
   /** Default: by the first bytes, else by the name. */
   format?: Format | undefined;
-  /** One ASCII character, or `tab`. Default: found among `,` `;` tab `|`. */
-  delimiter?: string | undefined;
   /** Sheet of a workbook: its name, or its number from 1. Default: the first that is not hidden. */
   sheet?: string | undefined;
   /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
@@ -149,6 +218,8 @@ export interface ReadOptions {
   /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
+  /** Where inputs of a kind have rules of their own. */
+  byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
 }
 
 /**
@@ -195,6 +266,13 @@ export interface SendOptions {
   refreshAfterMs: number | null;
   /** Where the service refuses a request (400, 415, 422): reject its rows and go on. Default false: the run ends. */
   continueOnError: boolean;
+  /**
+   * Send the rows of a failed job, or of a request refused with 400 or 422, again in smaller and smaller requests, until
+   * the rows at fault are found: these are rejected (contract §4 "The rows at fault"). Default false.
+   */
+  isolate: boolean;
+  /** With `isolate`: further requests for each one that failed. Default 128. */
+  isolateJobs: number;
 }
 
 export interface ImportOptions extends ReadOptions, SendOptions {
@@ -206,4 +284,6 @@ export interface ImportOptions extends ReadOptions, SendOptions {
   full: boolean;
   /** Continue the unfinished run of the same content, if there is one (contract §4). Default false. */
   resume: boolean;
+  /** Of a finished run that goes on: send the rows of its failed requests again (contract §4). Default false. */
+  failed: boolean;
 }

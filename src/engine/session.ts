@@ -11,13 +11,22 @@ import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from '
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
-import { type OpenedInput, Pool } from './read/index.js';
+import { checkScanned, type Marks, type OpenedInput, Pool } from './read/index.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
-import { checkItemFormat, checkTypes, checkUnchanged, stillUnfinished, unfinished } from './run/earlier.js';
+import {
+  checkItemFormat,
+  checkSameFormat,
+  checkTypes,
+  checkUnchanged,
+  stillFinished,
+  stillUnfinished,
+  unfinished,
+} from './run/earlier.js';
 import { KnownProfiles } from './run/known.js';
 import { openInputs, reopenInputs } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { Rejecting } from './run/rejecting.js';
+import { newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
 import { sentLater } from './run/sent-later.js';
 import {
@@ -25,15 +34,21 @@ import {
   countRows,
   type Ending,
   exitOf,
+  givenUpWarnings,
   isFinished,
   isWithinBound,
   leftOutRows,
   leftOutWarnings,
+  refusedForNow,
   summarize,
 } from './run/summary.js';
+import { submittedRows } from './send/accounts.js';
+import { isUnanswered } from './send/chunk.js';
 import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
+import { isOpen } from './send/isolate.js';
 import { send } from './send/send.js';
+import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
@@ -73,16 +88,19 @@ export class Session {
     if (earlier) checkItemFormat(earlier);
     this.#opened = earlier
       ? await reopenInputs(earlier, options, deps)
-      : await openInputs(options, this.#run.id, deps);
+      : yield* this.#heard(openInputs(options, this.#run.id, deps));
     this.#prepare();
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
-    if (earlier) this.#run.continueWith(stillUnfinished(earlier, deps.state));
+    if (earlier) {
+      const still = options.failed ? stillFinished : stillUnfinished;
+      this.#run.continueWith(still(earlier, deps.state));
+    }
 
     const scanned = yield* this.#scan();
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
     else if (options.resume && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
-    const cut = this.#cutDeps(scanned);
+    const cut = this.#cutDeps();
     const requestTotals = await countRequests(scanned, cut, options.dryRun);
     const plan = await this.#plan(scanned, requestTotals);
     yield { type: 'plan', plan };
@@ -124,7 +142,10 @@ export class Session {
 
   async *#scan(): AsyncGenerator<ImportEvent, Scanned> {
     const { deps, options } = this;
-    const written = this.#opened.map((_, index) => this.#run.earlier?.inputs[index]?.rejects_file ?? null);
+    const renewed = options.failed ? newRejects(this.#run.records) : new Set<number>();
+    const written = this.#opened.map((_, index) =>
+      renewed.has(index) ? null : (this.#run.earlier?.inputs[index]?.rejects_file ?? null),
+    );
     const rejecting = new Rejecting(this.#opened, written, { cwd: deps.cwd, path: options.rejects });
     this.#rejecting = rejecting;
     const scanned = yield* scanAll(this.#opened, {
@@ -135,6 +156,7 @@ export class Session {
       known: (kind) => this.#known.of(kind),
       reject: (input, row) => rejecting.planned(input, row),
     });
+    checkScanned(scanned.inputs, options);
     for (const warning of scanned.warnings) yield this.#warn(warning);
     for (const kind of deps.scope ? this.#kinds() : []) {
       const last = deps.state.columnTypes(deps.scope!, kind);
@@ -161,6 +183,7 @@ export class Session {
     const found = unfinished(identity, here, service.account, state);
     if (!found) return;
     checkItemFormat(found);
+    checkSameFormat(found);
     checkTypes(
       found,
       scanned.inputs.map(({ scan }) => scan.schema.types),
@@ -174,7 +197,7 @@ export class Session {
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }
 
-  #cutDeps(scanned: Scanned): CutDeps {
+  #cutDeps(): CutDeps {
     const { deps, options } = this;
     return {
       options,
@@ -182,20 +205,31 @@ export class Session {
       hashKey: deps.state.secret,
       pool: this.#pool,
       signal: deps.stop,
-      duplicates: scanned.duplicates,
       known: (kind) => this.#known.of(kind),
       sentLater: (kind) => this.#sentLater(kind),
-      recorded: (input) => this.#run.records.filter((r) => r.input === input && r.state !== 'withdrawn'),
+      recorded: (kind) =>
+        this.#run.records.filter(
+          (r) => this.#opened[r.input]!.kind === kind && r.state !== 'withdrawn' && r.parent === null,
+        ),
+      isSentAgain: (r) => this.#isSentAgain(r),
     };
+  }
+
+  /** Whether rows of an earlier session are needed once more. */
+  #isSentAgain(r: RequestRecord): boolean {
+    const { records } = this.#run;
+    const isFollowed = this.options.isolate && this.options.wait && r.state === 'acknowledged';
+    return isUnanswered(r) || isFollowed || isOpen(r, records, this.options);
   }
 
   /** Ids that others have sent since: a retry leaves them out. Null for a new run. */
   #sentLater(kind: Kind): ReturnType<CutDeps['sentLater']> {
-    return this.#run.earlier && sentLater(this.#run, kind, this.deps.state);
+    return this.#run.earlier && sentLater(this.#run, kind, this.deps.state, (r) => this.#isSentAgain(r));
   }
 
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const rejects = await this.#rejecting!.flush();
+    if (this.options.failed) this.#run.retry(this.options);
     for (const old of this.#run.begin({ options: this.options, scanned, rejects }, sends)) {
       yield this.#warn({
         message: `this import replaces run ${old} of the same file, which was unfinished`,
@@ -226,13 +260,12 @@ export class Session {
         totalRows: rows.read - rows.rejected,
         stop,
         reject: async (chunk, reason, emit) => {
-          const pass = { planned: scanned.inputs[chunk.input]!.scan.marks, signal: deps.abort };
-          this.#run.nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, pass));
+          const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
+          const files = await rejecting.refused(chunk, reason, emit, { marks, signal: deps.abort });
+          for (const [input, file] of files) this.#run.nameRejects(input, file);
         },
       });
-      const failure = yield* tap(sending, (event) => {
-        if (event.type === 'warning') this.#warnings.push(event.message);
-      });
+      const failure = yield* this.#heard(sending);
       if (failure) return failure;
       if (stop.aborted && !this.#isDone(scanned)) {
         return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
@@ -246,7 +279,8 @@ export class Session {
     const { records } = this.#run;
     const { unsent = 0 } = countRows(plannedRows(scanned), records);
     return (
-      unsent <= leftOutRows(records) &&
+      unsent <= leftOutRows(records) + refusedForNow(records) &&
+      !records.some((r) => r.parent === null && isOpen(r, records, this.options)) &&
       !(this.options.wait && records.some((r) => r.state === 'acknowledged'))
     );
   }
@@ -257,7 +291,12 @@ export class Session {
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);
-    for (const message of leftOutWarnings(ending.records, paths)) yield this.#warn({ message });
+    for (const message of [
+      ...leftOutWarnings(ending.records, paths),
+      ...(finished ? givenUpWarnings(ending.records, paths) : []),
+    ]) {
+      yield this.#warn({ message });
+    }
     const summary = summarize(ending, {
       run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),
@@ -269,9 +308,21 @@ export class Session {
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
     });
-    if (recorded) this.#run.end(summary, finished, ending.failure);
+    if (recorded) {
+      const distinct = (kind: Kind): number =>
+        submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
+        scanned.duplicates.get(kind)!.count;
+      this.#run.end(summary, finished, ending.failure, distinct);
+    }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };
+  }
+
+  /** Passes events on, and keeps their warnings for the summary. */
+  #heard<R>(events: AsyncGenerator<ImportEvent, R>): AsyncGenerator<ImportEvent, R> {
+    return tap(events, (event) => {
+      if (event.type === 'warning') this.#warnings.push(event.message);
+    });
   }
 
   #warn(warning: Warning): ImportEvent {

@@ -9,8 +9,25 @@ const CASES: {
   [C in Problem['code']]: [data: Omit<ProblemOf<C>, 'code'>, hint: string | undefined, message?: string];
 } = {
   unknown_encoding: [{ label: 'cp99' }, undefined, '--encoding: "cp99" is not a known encoding'],
-  wrong_encoding: [{ likely: 'windows-1252' }, 'try --encoding windows-1252'],
-  bad_delimiter: [{ delimiter: '||' }, undefined, '--delimiter: "||" is not one ASCII character'],
+  wrong_encoding: [
+    {
+      suggestions: [
+        { encoding: 'windows-1252', line: 'c1,Café' },
+        { encoding: 'iso-8859-2', line: 'c1,Cafĕ' },
+      ],
+    },
+    'choose the encoding in which the line reads right:\n--encoding windows-1252  c1,Café\n--encoding iso-8859-2    c1,Cafĕ',
+  ],
+  bad_dialect: [
+    { option: 'quote', value: 'ab', wrong: 'is not one character' },
+    undefined,
+    '--quote: "ab" is not one character',
+  ],
+  title_above_header: [{ lines: 3 }, 'to leave out what is above it, add --skip-lines 3'],
+  duplicate_column: [
+    { column: 'First name' },
+    "rename or remove one of them, or add --rename-duplicates to call the second one 'First name_2'",
+  ],
   wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
   item_too_long: [
     { maxBytes: 9 },
@@ -26,16 +43,40 @@ const CASES: {
   other_sheets: [{ others: ['May 2026'] }, "choose one with --sheet, such as --sheet 'May 2026'"],
   error_cells: [{ column: 'n', text: '#N/A' }, "fix the formula, or read it as empty with --null '#N/A'"],
   stdin_is_terminal: [{}, 'pipe a file in: profiles import - < companies.csv'],
+  one_rejects_file: [
+    {},
+    'leave it out: each input then gets its own rejects file',
+    '--rejects takes one file, but there are several inputs',
+  ],
+  other_kind_of_file: [{ name: 'an SQLite database' }, undefined],
   kind_mismatch: [
     { path: 'b.json', kind: 'users', found: 'companies' },
     'leave --kind out',
     '--kind users: b.json contains {"companies": […]}',
   ],
   kind_unknown: [
-    { column: 'Company Number' },
-    "say what the rows are and name their identifier: --kind companies --id 'Company Number'",
+    { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number' },
+    "if the rows are companies by Company Number: profiles import a.csv --kind companies --id 'Company Number'",
   ],
-  no_identifier: [{ column: 'Symbol' }, "name the identifier's column, such as --id Symbol"],
+  no_identifier: [
+    { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol' },
+    "say what each file holds in a mapping file: profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it: profiles import a.csv 'b c.csv' --mapping mapping.json",
+  ],
+  kind_ambiguous: [
+    { path: 'a.csv', user: 'owner id', company: 'company_id' },
+    "if its rows are companies: profiles import a.csv --kind companies --id company_id\nif they are users: profiles import a.csv --kind users --id 'owner id'",
+  ],
+  names_alike: [
+    { path: 'a.csv', kind: 'users', field: 'company_id', columns: ['Company ID', 'companyId'] },
+    "say which one it is: profiles import --company-id 'Company ID'",
+  ],
+  id_for_both: [
+    { column: 'Email', kinds: ['users'] },
+    'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
+    '--id Email: the inputs are companies and users, and --id is for inputs of one kind',
+  ],
+  odd_identifiers: [{ column: 'company_id', white: true }, '--trim removes it'],
+  null_marker: [{ column: 'n', text: 'n/a' }, '--null n/a makes it an empty cell'],
   unknown_column: [
     { path: 'a.csv', rule: 'types', column: 'sets' },
     undefined,
@@ -60,8 +101,48 @@ const CASES: {
     'change the value, or leave out --type n=integer',
     '--set n: "x" is not of type integer (--type)',
   ],
+  nameless_column: [{}, 'name it in the header to send it'],
+  excel_text: [{}, '--excel-text reads them as 0012'],
+  space_before_quote: [{ delimiter: ', ' }, "if every cell is written so, --delimiter ', ' reads them"],
+  quotes_in_text: [{}, 'if quotes are text in this file, add --quote none'],
+  apostrophes: [{}, `if they are quotes, add --quote "'"`],
+  zone_missing: [
+    { column: 'Create Date', type: 'datetime:M/d/yyyy H:mm' },
+    "name the zone of its times, such as --type 'Create Date=datetime:M/d/yyyy H:mm@Europe/Berlin' or --type 'Create Date=datetime:M/d/yyyy H:mm@UTC'",
+  ],
+  unknown_zone: [
+    { column: 'at', type: 'datetime@Berlin', zone: 'Berlin' },
+    'name one such as Europe/Berlin: --type at=datetime@Europe/Berlin',
+    '--type at: "Berlin" is not a time zone',
+  ],
+  no_pattern: [
+    { column: 'at', kind: 'date', zone: null },
+    'name the pattern of its values, such as --type at=date:dd.MM.yyyy',
+  ],
+  two_patterns: [
+    {
+      column: 'at',
+      readings: [
+        { type: 'date:M/d/yyyy', reading: '2024-03-04' },
+        { type: 'date:d/M/yyyy', reading: '2024-04-03' },
+      ],
+    },
+    'for 2024-03-04: --type at=date:M/d/yyyy\nfor 2024-04-03: --type at=date:d/M/yyyy',
+  ],
+  stray_date: [
+    { column: 'at', type: 'date:M/d/yyyy' },
+    'reject the rows that do not fit: --type at=date:M/d/yyyy',
+  ],
+  null_markers: [
+    { column: 'Score', markers: ['-', 'n/a'], type: 'money' },
+    '--null - --null n/a --type Score=money',
+  ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
+  isolation_not_started: [
+    {},
+    'check the mapping; if it is single rows after all, import the file again with a smaller --chunk-size',
+  ],
   state_folder: [
     {},
     'free some disk space and check the folder’s permissions, or choose another folder with --state-dir',
@@ -117,7 +198,7 @@ test.each(Object.entries(CASES))('%s', (code, [data, hint, message]) => {
 });
 
 test('where nothing can be told, the encoding and the format are to be named', () => {
-  expect(wordsOf({ code: 'wrong_encoding', likely: null }).hint).toContain('with --encoding');
+  expect(wordsOf({ code: 'wrong_encoding', suggestions: [] }).hint).toContain('with --encoding');
   expect(wordsOf({ code: 'wrong_format', likely: null }).hint).toBe('name the format with --format');
   expect(wordsOf({ code: 'rule_for_identifier', rule: 'types', column: 'id' }).message).toBe(
     '--type id: an identifier is always text',

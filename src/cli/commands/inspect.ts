@@ -1,27 +1,40 @@
-/** `profiles inspect <file...>`: what an import would read from its files (contract §1). Sends and stores nothing. */
+/** `profiles inspect <input...>`: what an import would read from its files (contract §1). Sends and stores nothing. */
 import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { envelopeBytes, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
-import type { ReadOptions } from '../../engine/options.js';
+import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
+import { EitherKind } from '../../engine/plan/either-kind.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
+import type { Warning } from '../../engine/problems.js';
 import {
-  expandGlobs,
+  checkOpened,
+  checkScanned,
   mappingDraft,
+  notSpooled,
+  type OpenedInput,
   openInput,
   Pool,
   scanInput,
-  spoolStdin,
 } from '../../engine/read/index.js';
+import {
+  type AnySource,
+  expandInputs,
+  fetchSource,
+  type Located,
+  type SourceDeps,
+  shownInputs,
+} from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
 import type { Context } from '../context.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
-import { safeLine } from '../output/safe.js';
+import { safeLine, safeMessage } from '../output/safe.js';
 import { usesColor } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
@@ -36,6 +49,7 @@ const SHOWN = 10;
 
 interface Options {
   reading: ReadOptions;
+  sources: AnySource[];
   /** Of a request's body, as an import would have it: a row whose item alone has more is rejected. */
   chunkBytes: number;
   writeMapping: string | null;
@@ -45,10 +59,11 @@ interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
   duplicates: number;
   /** The first 20. */
   rejected: Rejection[];
+  warnings: Warning[];
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<file...>', 'CSV, TSV, JSON, or JSON Lines; - is stdin');
+  command.argument('<input...>', 'files, folders, patterns in quotes, https:// URLs; - is stdin');
   examples(command, [
     'profiles inspect companies.csv',
     'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',
@@ -59,15 +74,11 @@ export function define(command: Command, wire: Wire): void {
 
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { importDefaults } = await context.settings();
-  const files = context.platform === 'win32' ? await expandGlobs(paths, context.cwd) : paths;
+  const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
   const writeMapping = given(INSPECT, flags).writeMapping ?? null;
-  if (writeMapping !== null && files.length > 1) {
-    throw new UsageError('--write-mapping takes one input, but there are several', {
-      hint: 'inspect one file at a time',
-    });
-  }
   return {
-    reading: await readingOptions(files, flags, importDefaults, context.cwd),
+    reading: await readingOptions(shownInputs(paths), flags, importDefaults, context.cwd),
+    sources,
     chunkBytes: valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults).chunkBytes,
     writeMapping,
   };
@@ -75,46 +86,119 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
 
 async function run({ writeMapping, ...how }: Options, context: Context): Promise<ExitCode> {
   const { stdout, stderr, env, flags } = context;
-  const inspected: Inspected[] = [];
-  for (const path of how.reading.paths) {
-    inspected.push(
-      await whileWaiting(`reading ${safeLine(path)}`, context, () =>
-        stopOnSignal(context, (signal) => inspect(path, how, context, signal)),
-      ),
-    );
-  }
-  if (flags.json) {
-    await writeJson(stdout, JSON.stringify({ files: inspected.map(documentOf) }, null, 2));
-  } else {
-    const { filesText } = await import('../output/plan-text.js');
-    const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
-    await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
-  }
-  for (const { opened, scan, duplicates, rejected } of inspected) {
-    for (const warning of scan.warnings) context.warn(safeLine(`${opened.path}: ${warningText(warning)}`));
-    if (duplicates > 0) {
-      const rows = duplicates === 1 ? '1 row repeats' : `${grouped(duplicates)} rows repeat`;
-      context.warn(safeLine(`${opened.path}: ${rows} an earlier identifier`));
+  const spool = new Spool(context);
+  try {
+    const opened: OpenedInput[] = [];
+    const inspected: Inspected[] = [];
+    const reading = <T>(path: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+      whileWaiting(`reading ${safeLine(path)}`, context, () => stopOnSignal(context, work));
+    for (const source of how.sources) {
+      const fetch = (signal: AbortSignal) => open(source, how.reading, spool, context, signal);
+      opened.push(await reading(source.path, fetch));
     }
-    if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
+    checkOpened(opened, how.reading);
+    for (const input of opened) {
+      inspected.push(await reading(input.path, (signal) => inspect(input, how, context, signal)));
+    }
+    checkScanned(inspected, how.reading);
+    if (flags.json) {
+      await writeJson(
+        stdout,
+        JSON.stringify({ files: inspected.map((one) => documentOf(one, context.argv)) }, null, 2),
+      );
+    } else {
+      const { filesText } = await import('../output/plan-text.js');
+      const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
+      await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
+    }
+    for (const { opened, scan, warnings, rejected } of inspected) {
+      for (const warning of warnings) warn(`${opened.path}: ${warningText(warning, context.argv)}`, context);
+      if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
+    }
+    if (writeMapping !== null) await save(writeMapping, inspected, context);
+    return Exit.done;
+  } finally {
+    await spool.remove();
   }
-  if (writeMapping !== null) await save(writeMapping, inspected[0]!, context);
-  return Exit.done;
 }
 
-async function inspect(
-  path: string,
-  { reading, chunkBytes }: Pick<Options, 'reading' | 'chunkBytes'>,
+/** What follows the first line is for pasting: it has lines of its own. */
+function warn(text: string, { warn: say }: Context): void {
+  say(
+    text
+      .split('\n')
+      .map((line, index) => (index === 0 ? safeMessage(line) : safeLine(line)))
+      .join('\n  '),
+  );
+}
+
+async function open(
+  source: AnySource,
+  reading: ReadOptions,
+  spool: Spool,
   context: Context,
   signal: AbortSignal,
-): Promise<Inspected> {
-  const folder = path === '-' ? await spoolFolder(context) : null;
-  const pool = new Pool({ threads: Math.min(2, context.cores) });
+): Promise<OpenedInput> {
+  const { path, location } = await spool.fetch(source);
+  return openInput(
+    { ...reading, path, location, cwd: context.cwd, inputs: reading.paths, guess: true },
+    signal,
+  );
+}
+
+/** Copies of inputs that are no files. */
+class Spool {
+  #folder: string | undefined;
+  #copies = 0;
+
+  constructor(private readonly context: Context) {}
+
+  async fetch(source: AnySource): Promise<Located> {
+    const { stateDir, timeoutMs } = await this.context.settings();
+    const folder = (): string => {
+      this.#folder ??= makeFolder(join(stateDir, 'spool', `inspect-${randomUUID()}`), source.path);
+      return this.#folder;
+    };
+    const name = `input-${++this.#copies}`;
+    const fetching = fetchSource(source, { folder, name }, sourceDeps(this.context, timeoutMs));
+    for (;;) {
+      const next = await fetching.next(); // the spinner shows that something is on its way
+      if (next.done) return next.value;
+      if (next.value.type === 'warning') this.context.warn(next.value.message);
+    }
+  }
+
+  async remove(): Promise<void> {
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function makeFolder(path: string, shown: string): string {
   try {
-    const location = folder === null ? path : await spoolStdin(context.stdin, folder, signal);
-    const opened = await openInput({ ...reading, path, location, cwd: context.cwd }, signal);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return path;
+  } catch (error) {
+    throw notSpooled(shown, path, error);
+  }
+}
+
+const sourceDeps = (context: Context, timeoutMs: number = NUMBERS.timeoutMs.default): SourceDeps => ({
+  ...context,
+  random: Math.random,
+  download: { timeoutMs, proxy: context.env },
+});
+
+async function inspect(
+  opened: OpenedInput,
+  { reading, chunkBytes }: Pick<Options, 'reading' | 'chunkBytes'>,
+  { cores }: Context,
+  signal: AbortSignal,
+): Promise<Inspected> {
+  const pool = new Pool({ threads: Math.min(2, cores) });
+  try {
     const rejected: Rejection[] = [];
     const finder = new DuplicateFinder();
+    const kinds = new EitherKind();
     const scan = await scanInput(opened, {
       hashKey: new Uint8Array(0), // hashes are compared within this file, and then forgotten
       itemLimitBytes: chunkBytes - envelopeBytes(opened.kind),
@@ -122,21 +206,44 @@ async function inspect(
       signal,
       onRejected: ({ file, line, reason }) => keepFirst(rejected, { file, line, reason }),
       collectIds: (ids) => finder.add(ids),
+      collectKinds: (part) => kinds.add(part),
     });
-    return { opened, scan, duplicates: finder.count, rejected };
+    const found = { opened, scan, duplicates: finder.count };
+    return { ...found, rejected, warnings: warningsOf(found, kinds.unclear, reading.paths) };
   } finally {
     await pool.close();
-    if (folder !== null) await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function spoolFolder(context: Context): Promise<string> {
-  const { stateDir } = await context.settings();
-  return join(stateDir, 'spool', `inspect-${randomUUID()}`);
+/** What an import would warn of, and what it would ask. */
+function warningsOf(
+  { opened, scan, duplicates }: Pick<Inspected, 'opened' | 'scan' | 'duplicates'>,
+  unclear: boolean,
+  paths: readonly string[],
+): Warning[] {
+  const { path, kind, idColumn, companyIdColumn } = opened;
+  const warnings = [...scan.warnings];
+  if (opened.guessed) {
+    warnings.unshift({
+      message: `nothing says what its rows are; this shows them as ${kind} by ${idColumn}`,
+      problem: { code: 'kind_unknown', path, paths, kind, column: idColumn },
+    });
+  }
+  if (unclear) {
+    warnings.unshift({
+      message: `it may hold users or companies: ${idColumn} repeats and ${companyIdColumn} does not`,
+      problem: { code: 'kind_ambiguous', path, user: idColumn, company: companyIdColumn! },
+    });
+  }
+  if (duplicates > 0) {
+    const rows = duplicates === 1 ? '1 row repeats' : `${grouped(duplicates)} rows repeat`;
+    warnings.push({ message: `${rows} an earlier identifier` });
+  }
+  return warnings;
 }
 
-function documentOf(inspected: Inspected): Record<string, unknown> {
-  const { opened, scan, duplicates, rejected } = inspected;
+function documentOf(inspected: Inspected, argv: readonly string[]): Record<string, unknown> {
+  const { opened, scan, duplicates, rejected, warnings } = inspected;
   const { compression, idColumn, companyIdColumn } = opened;
   return {
     ...filePlanOf(inspected),
@@ -146,20 +253,20 @@ function documentOf(inspected: Inspected): Record<string, unknown> {
     duplicates,
     bytes: scan.bytes,
     rejected,
-    warnings: scan.warnings.map(warningText),
+    warnings: warnings.map((warning) => warningText(warning, argv)),
   };
 }
 
 function rejections(rejected: readonly Rejection[], total: number): string {
   const shown = rejected.slice(0, SHOWN).map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   if (total > shown.length) shown.push(`and ${count(total - shown.length, 'more rejected row')}`);
-  return shown.map((line) => `${safeLine(line)}\n`).join('');
+  return shown.map((line) => `${safeMessage(line)}\n`).join('');
 }
 
 /** Never overwrites a file: it may hold somebody's work. */
-async function save(path: string, { opened, scan }: Inspected, context: Context): Promise<void> {
+async function save(path: string, inspected: readonly Inspected[], context: Context): Promise<void> {
   try {
-    await writeFile(resolve(context.cwd, path), mappingDraft(opened, scan), { flag: 'wx' });
+    await writeFile(resolve(context.cwd, path), mappingDraft(inspected), { flag: 'wx' });
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     throw new UsageError(

@@ -1,7 +1,7 @@
 /** Options that say how files are read, sent and followed. */
 import { NO_RULES, WORDS } from '../../engine/options.js';
 import { engineNumber, type Table } from './option.js';
-import { BOUND_TYPE, FLAG, pair, path, text, word } from './types.js';
+import { BOUND_TYPE, countType, FLAG, pair, path, text, word } from './types.js';
 
 const COLUMN = text('column');
 
@@ -15,14 +15,21 @@ export const READING = {
   },
   id: {
     type: COLUMN,
-    summary: 'column of the identifier',
+    summary: 'column of the identifier, for files of one kind',
     otherwise: 'user_id or company_id',
     complete: 'columns',
     sets: 'id',
   },
+  userId: {
+    type: COLUMN,
+    summary: "column of a user's identifier, in the files that have it",
+    otherwise: 'user_id',
+    complete: 'columns',
+    sets: 'userId',
+  },
   companyId: {
     type: COLUMN,
-    summary: "column of a user's company",
+    summary: "column of the company: a company's identifier, and a user's company, in the files that have it",
     otherwise: 'company_id',
     complete: 'columns',
     sets: 'companyId',
@@ -34,9 +41,11 @@ export const READING = {
     sets: 'format',
   },
   delimiter: {
-    // One printable ASCII character but the quote; or a tab, in one of three ways.
-    type: text('char', { pattern: /^([ !#-~\t]|tab|\\t)$/, form: 'must be one ASCII character, or tab' }),
-    summary: 'delimiter of a CSV: one character, or tab',
+    type: text('text', {
+      pattern: /^[^\r\n\0"]+$/,
+      form: 'must be one character or several, without quotes and line ends',
+    }),
+    summary: 'delimiter of a CSV: one character or several, tab, or a code such as \\x01',
     otherwise: 'detected',
     config: 'import.delimiter',
     sets: 'delimiter',
@@ -46,6 +55,53 @@ export const READING = {
     summary: 'sheet of a workbook: its name, or its number from 1',
     otherwise: 'the first that is not hidden',
     sets: 'sheet',
+  },
+  quote: {
+    type: text('char'),
+    summary: 'quote of a CSV: one character, or none where quotes are text',
+    otherwise: '"',
+    sets: 'quote',
+  },
+  escape: {
+    type: text('char'),
+    summary: 'character that makes a quote inside quotes text, such as a backslash',
+    otherwise: 'the quote, doubled',
+    sets: 'escape',
+  },
+  comment: {
+    type: text('prefix'),
+    summary: 'leave out the lines of a CSV that begin with this',
+    sets: 'comment',
+  },
+  skipLines: {
+    type: countType(),
+    default: 0,
+    summary: 'lines to leave out above the header of a CSV, such as a title',
+    sets: 'skipLines',
+  },
+  lenientQuotes: {
+    type: FLAG,
+    default: false,
+    summary: 'take text after a closing quote as text, instead of rejecting the row',
+    sets: 'lenientQuotes',
+  },
+  shortRows: {
+    type: word('how', WORDS.shortRows),
+    summary: 'what becomes of CSV rows with fewer cells than the header: reject, or pad with empty cells',
+    otherwise: 'reject',
+    sets: 'shortRows',
+  },
+  excelText: {
+    type: FLAG,
+    default: false,
+    summary: 'read cells like ="0012" as their text',
+    sets: 'excelText',
+  },
+  renameDuplicates: {
+    type: FLAG,
+    default: false,
+    summary: 'number columns of one name: name, name_2',
+    sets: 'renameDuplicates',
   },
   encoding: {
     type: text('name'),
@@ -83,8 +139,8 @@ export const COLUMNS = {
     commands: ['import', 'inspect', 'identify company', 'identify user'],
   },
   type: {
-    type: pair('column=type', WORDS.type),
-    summary: 'set the type of a column: string, integer, number, boolean, or auto',
+    type: pair('column=type'),
+    summary: 'set the type of a column, such as integer, money, or date:MM/dd/yyyy; see profiles help types',
     repeatable: true,
     complete: 'column=',
   },
@@ -100,7 +156,33 @@ export const COLUMNS = {
     otherwise: NO_RULES.empty,
     config: 'import.empty',
   },
-  mapping: { type: path('file'), summary: 'read these options from a JSON file' },
+  keys: {
+    type: word('style', WORDS.keys),
+    summary: 'how columns without --map become keys: as-is, snake_case, or camelCase',
+    otherwise: 'as-is',
+    config: 'import.keys',
+  },
+  null: {
+    type: text('text'),
+    summary: 'a text that counts as an empty cell, such as NULL or n/a',
+    repeatable: true,
+  },
+  trim: {
+    type: FLAG,
+    default: false,
+    summary: 'remove white space and invisible characters around cells',
+    config: 'import.trim',
+  },
+  allowId: {
+    type: text('text'),
+    summary: 'accept an identifier that looks like a missing value, such as NULL',
+    repeatable: true,
+  },
+  mapping: {
+    type: path('file'),
+    summary: 'read these options from a JSON file: one for all inputs, or one for each kind',
+    repeatable: true,
+  },
 } as const satisfies Table;
 
 /** What is sent, and how it is split into requests. */
@@ -220,6 +302,20 @@ export const REJECTING = {
     summary: 'continue after a request that the service refused',
     config: 'import.continue_on_error',
     sets: 'continueOnError',
+  },
+  isolate: {
+    type: FLAG,
+    default: false,
+    summary: 'find the rows at fault when a job fails or a request is refused, and reject only those',
+    config: 'import.isolate',
+    commands: ['import', 'resume'],
+    sets: 'isolate',
+  },
+  isolateJobs: {
+    ...engineNumber('isolateJobs'),
+    summary: 'with --isolate: further requests for each one that failed',
+    config: 'import.isolate_jobs',
+    commands: ['import', 'resume'],
   },
   rejects: {
     type: path('path'),

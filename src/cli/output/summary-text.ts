@@ -1,17 +1,19 @@
 /** The result of an import in words. */
 import { formatDuration } from '../../engine/duration.js';
-import type { RunStatus, Summary } from '../../engine/model.js';
+import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { isFinal } from '../../engine/service/names.js';
 import { shellWord } from '../shell.js';
 import { statusStyle } from './job-board.js';
-import { safeLine } from './safe.js';
+import { safeLine, safeMessage } from './safe.js';
 import type { Style, Styles } from './style.js';
 
 /** More would push the rest of the summary off the screen. */
 const SHOWN_REJECTIONS = 10;
 const SHOWN_JOBS = 10;
 const SHOWN_RESENT = 10;
+/** Of one request. */
+const SHOWN_RANGES = 3;
 
 const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Styles }> = {
   completed: { mark: '✓', words: 'completed', style: 'green' },
@@ -95,11 +97,16 @@ function requestsLine(summary: Summary): string {
 }
 
 /** Lines are those of a file: of several, which one. */
-function linesOf(
-  { file, first_line, last_line }: { file: string; first_line: number; last_line: number },
-  files: Summary['files'],
-): string {
-  return `${files.length > 1 ? `${safeLine(file)} ` : ''}${lineRange(first_line, last_line, '-')}`;
+function linesOf(place: Place, files: Summary['files']): string {
+  const ranges = rangesIn(place);
+  const texts = ranges
+    .slice(0, SHOWN_RANGES)
+    .map(
+      ({ file, first_line, last_line }) =>
+        `${files.length > 1 ? `${safeLine(file)} ` : ''}${lineRange(first_line, last_line, '-')}`,
+    );
+  const more = ranges.length - texts.length;
+  return `${texts.join(', ')}${more > 0 ? ` and of ${count(more, 'more file')}` : ''}`;
 }
 
 /** Jobs that did not complete come first and are all named: they need attention. */
@@ -123,7 +130,7 @@ function resentLines({ maybe_sent_twice: all, files }: Summary, style: Style): s
   if (all.length === 0) return [];
   const lines = all.slice(0, SHOWN_RESENT).map((entry) => {
     const job = entry.job_id === null ? '' : `, job ${safeLine(entry.job_id)}`;
-    return `    ${linesOf(entry, files)} (${count(entry.rows, 'row')}${job}): ${safeLine(entry.reason)}`;
+    return `    ${linesOf(entry, files)} (${count(entry.rows, 'row')}${job}): ${safeMessage(entry.reason)}`;
   });
   if (all.length > SHOWN_RESENT) lines.push(`    and ${count(all.length - SHOWN_RESENT, 'more request')}`);
   return [
@@ -136,7 +143,9 @@ function rejectionLines(summary: Summary, style: Style): string[] {
   const total = summary.rows.rejected;
   if (total === 0) return [];
   const shown = summary.rejected.slice(0, SHOWN_REJECTIONS);
-  const lines = shown.map(({ file, line, reason }) => `    ${safeLine(file)}:${line}: ${safeLine(reason)}`);
+  const lines = shown.map(
+    ({ file, line, reason }) => `    ${safeLine(file)}:${line}: ${safeMessage(reason)}`,
+  );
   const files = rejectsFiles(summary);
   const see = files.length > 0 ? `see ${files.join(', ')}` : '';
   const more = total > shown.length ? `and ${grouped(total - shown.length)} more` : '';
@@ -148,6 +157,13 @@ const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
 function nextLines(summary: Summary, style: Style): string[] {
+  if (summary.resume === null && summary.status === 'failed' && summary.run !== null) {
+    // Of many that all failed, no rows at fault would be looked for.
+    const how = summary.rows.completed > 0 || summary.jobs.length < 3 ? ' --isolate' : '';
+    return [
+      `  send the failed rows again: ${style(`profiles resume ${safeLine(summary.run)} --failed${how}`)}`,
+    ];
+  }
   if (summary.resume !== null) return [`  continue with: ${style(safeLine(summary.resume))}`];
   if (summary.status === 'rejected') {
     const files = rejectsFiles(summary);

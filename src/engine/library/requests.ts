@@ -1,6 +1,8 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { UsageError } from '../errors.js';
+import { wholeNumber } from '../numbers.js';
 import {
+  dialectOptions,
   type ImportOptions,
   importNumbers,
   type MappingRules,
@@ -9,19 +11,19 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { mergeRules, readMapping } from '../read/index.js';
+import { cellType, readMapping, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
-export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'>> {
-  /** Paths, relative to `cwd`. `-` is `stdin`. Patterns are not expanded. */
+export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind'>> {
+  /** Paths, relative to `cwd`. `-` is `stdin`. Also folders, patterns, zip members, `https://` URLs. What exists is taken as it is named. */
   files: readonly string[];
   /** Read where `files` names `-`: a stream, or anything that yields its bytes. */
   stdin?: AsyncIterable<Uint8Array | string>;
   /** What becomes of columns and of their values. */
   rules?: Partial<MappingRules>;
-  /** A mapping file, relative to `cwd`. `rules` and the fields of this request win over it. */
-  mapping?: string;
+  /** Mapping files, relative to `cwd`: one, or one for each kind. `rules` and the fields of this request win over them. */
+  mapping?: string | readonly string[];
   /** Where relative paths begin, and where rejects files are written. Default: the working directory. */
   cwd?: string;
   /** Path of the rejects file, for one input. Default: `<name>.rejects.csv`; an existing file is never overwritten. */
@@ -70,43 +72,46 @@ export async function optionsOf(
   cwd: string,
   dryRun: boolean,
 ): Promise<ImportOptions> {
-  const {
-    kind,
-    id,
-    companyId,
-    rules: fileRules,
-  } = request.mapping ? await readMapping(request.mapping, cwd) : { rules: {} };
+  const { id, userId, companyId, format, encoding } = request;
+  const { mapping = [] } = request;
+  const names = typeof mapping === 'string' ? [mapping] : mapping;
+  const files = (await Promise.all(names.map((name) => readMapping(name, cwd)))).flat();
+  const rules = request.rules ?? {};
+  const asked = { kind: request.kind, id, userId, companyId, rules };
   const named = {
-    kind: request.kind ?? kind,
-    id: request.id ?? id,
-    companyId: request.companyId ?? companyId,
-    format: request.format,
-    delimiter: request.delimiter,
-    encoding: request.encoding,
+    ...dialectOptions(request),
+    format,
+    encoding,
     sheet: request.sheet,
+    ...withMappings(files, asked, {}, request.files.length === 1),
   };
   if (request.files.length === 0) throw new UsageError('files must name at least one file');
   if (request.rejects !== undefined && request.files.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');
   }
-  for (const name of ['kind', 'format'] as const) {
+  if (request.skipLines !== undefined) wholeNumber(request.skipLines, 'skipLines', { least: 0 });
+  for (const name of ['kind', 'format', 'shortRows'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
-  const { empty } = request.rules ?? {};
-  if (empty !== undefined) wordOption('rules.empty', empty, WORDS.empty);
+  for (const [column, type] of rules.types ?? []) cellType(type, `rules.types: ${column}`);
+  for (const name of ['empty', 'keys'] as const) {
+    if (rules[name] !== undefined) wordOption<string>(`rules.${name}`, rules[name], WORDS[name]);
+  }
   return {
     ...given(named),
     paths: [...request.files],
-    rules: mergeRules(fileRules, request.rules ?? {}),
+    rules: named.rules,
     ...importNumbers(request),
     wait: request.wait ?? true,
     invalid: request.invalid ?? 'none',
     rejects: request.rejects ?? null,
     changedOnly: request.changedOnly ?? false,
     continueOnError: request.continueOnError ?? false,
+    isolate: request.isolate ?? false,
     checkProperties: request.checkProperties ?? false,
     full: request.full ?? false,
     resume: request.resume ?? false,
+    failed: false,
     dryRun,
   };
 }

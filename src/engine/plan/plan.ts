@@ -5,6 +5,7 @@
 
 import { Channel } from '../channel.js';
 import {
+  type DialectPlan,
   envelopeBytes,
   type FilePlan,
   type ImportEvent,
@@ -16,6 +17,7 @@ import type { Warning } from '../problems.js';
 import type { OpenedInput, Pool, Scan } from '../read/index.js';
 import { type KeptRows, type Known, MAX_KEPT_BYTES, scanChanges } from './changes.js';
 import { DuplicateFinder, type Duplicates } from './duplicates.js';
+import { EitherKind } from './either-kind.js';
 import { estimateSeconds, type RequestTotals } from './estimate.js';
 
 /** An input that was read to its end once. */
@@ -61,6 +63,7 @@ export async function* scanAll(
     finders.set(input.kind, finder);
     const companies = input.kind === 'users' ? finders.get('companies') : undefined;
     let absentHere = 0;
+    const kinds = new EitherKind();
     const events = new Channel<ImportEvent>();
     /** Ends the reading when its events are no longer taken. */
     const left = new AbortController();
@@ -89,6 +92,7 @@ export async function* scanAll(
         });
       },
       collectIds: (ids) => finder.add(ids),
+      collectKinds: (part) => kinds.add(part),
       collectCompanies:
         companies &&
         ((ids) => {
@@ -102,6 +106,7 @@ export async function* scanAll(
       await scan.catch(() => {}); // it is thrown below, to a consumer that is still there
     }
     const found = await scan;
+    kinds.check(input);
     room[input.kind] -= found.kept?.bytes ?? 0;
     scanned.push({ opened: input, ...found });
     if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
@@ -138,11 +143,17 @@ export const scansOf = ({ inputs }: Scanned, kind: Kind): Scan[] =>
 export const contentOf = ({ inputs }: Scanned): { path: string; kind: Kind; digest: string }[] =>
   inputs.map(({ opened, scan }) => ({ path: opened.path, kind: opened.kind, digest: scan.digest }));
 
+function dialectPlan({ dialect }: OpenedInput): DialectPlan | null {
+  if (!dialect) return null;
+  const { skipLines, lenientQuotes, ...characters } = dialect;
+  return { ...characters, skip_lines: skipLines, lenient_quotes: lenientQuotes };
+}
+
 /** What the plan says of one input. */
 export function filePlanOf({ opened, scan }: Pick<PlannedInput, 'opened' | 'scan'>): FilePlan {
   const { path, kind, format, encoding, delimiter } = opened;
   const { rows, columns, sample } = scan;
-  return { path, kind, format, encoding, delimiter, rows, columns, sample };
+  return { path, kind, format, encoding, delimiter, dialect: dialectPlan(opened), rows, columns, sample };
 }
 
 /** The `plan` object, from what was scanned and the requests that it comes to. */

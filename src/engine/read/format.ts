@@ -1,8 +1,9 @@
 /** What a format of input files is: one object for each, registered in `formats.ts`. */
 
-import type { ColumnPlan, ColumnType, Format, RejectedRow } from '../model.js';
+import type { CellType, ColumnPlan, Format, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
+import type { Notes } from './csv/notes.js';
 import type { HashOptions } from './item-writer.js';
 import type { RowOptions, ScanPart } from './scan-rows.js';
 import type { Head } from './text/head.js';
@@ -60,8 +61,11 @@ export interface TextReader extends Reader {
   /** The columns alone: a header, or the fields of the first items. @throws InputError */
   columns(file: InputFile, head: Head, text: () => AsyncIterable<Buffer>): Promise<string[]>;
 
-  /** A new splitter of text into whole records, in constant memory. */
-  split(input: OpenedInput): Splitter;
+  /**
+   * A new splitter of text into whole records, in constant memory.
+   * @param notes collects what looks as if the text were of another dialect
+   */
+  split(input: OpenedInput, notes?: Notes): Splitter;
 }
 
 /** A format that is no text: it finds its rows in the file by itself. Its libraries are loaded with the first file. */
@@ -87,7 +91,7 @@ export type FormatReader = TextReader | BinaryReader;
 export interface ColumnTotals {
   add(columns: ScanPart['columns']): void;
   /** Decides the types, once all parts are in. @throws UsageError for a rule that names an unknown field */
-  decide(): { types: ColumnType[] /** Bytes counted too many. */; surplus: number };
+  decide(): { types: CellType[] /** Bytes counted too many. */; surplus: number };
   /** After `decide`. `rows` is the number of rows that were read. */
   plans(rows: number): ColumnPlan[];
   /** After `decide`: type of each metadata key. */

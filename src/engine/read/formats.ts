@@ -13,7 +13,8 @@ const TEXT_READERS: readonly TextReader[] = [jsonReader, csvReader];
 const BINARY_READERS: readonly BinaryReader[] = [parquetReader, xlsxReader];
 const READERS: readonly FormatReader[] = [...TEXT_READERS, ...BINARY_READERS];
 
-const EXTENSIONS = new Map(READERS.flatMap((reader) => Object.entries(reader.extensions)));
+/** Extensions of files, and the formats that they promise. */
+export const EXTENSIONS = new Map(READERS.flatMap((reader) => Object.entries(reader.extensions)));
 const READER_OF = new Map(
   READERS.flatMap((reader) => Object.values(reader.extensions).map((format) => [format, reader] as const)),
 );
@@ -64,7 +65,7 @@ export function formatOf({ path, format }: Pick<InputOptions, 'path' | 'format'>
 }
 
 /** The format that a file's name tells, packed or not; undefined where it tells none. */
-function formatOfName(path: string): Format | undefined {
+export function formatOfName(path: string): Format | undefined {
   const name = path.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
   const extension = /\.([a-z\d-]+)$/.exec(name)?.[1];
   return extension === undefined ? undefined : EXTENSIONS.get(extension);

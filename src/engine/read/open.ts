@@ -1,13 +1,18 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
-import type { Format } from '../model.js';
+import { type Conversion, type Format, KINDS } from '../model.js';
 import { NO_RULES, NUMBERS } from '../options.js';
-import { binaryReaderOf, formatOf, textReaderOf } from './formats.js';
-import { constantsOf } from './mapping/targets.js';
+import { loadConversions, PatternFinder, textOf, undecided } from './conversion/found.js';
+import { ITEM_FORMAT_VERSION } from './csv/build.js';
+import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
+import { readRecords } from './records.js';
 import { toUtf8 } from './text/encoding.js';
 import { firstBytes, readHead } from './text/head.js';
 import { openFile, readBytes, type SourceFile } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from './types.js';
+
+/** The item format since which columns are known by tolerant names, and identifiers are checked. */
+const CHECKED_IDS = 2;
 
 /**
  * Looks at the beginning of an input.
@@ -15,15 +20,65 @@ import type { InputFile, InputOptions, OpenedInput } from './types.js';
  */
 export async function openInput(options: InputOptions, signal?: AbortSignal): Promise<OpenedInput> {
   const location = resolve(options.cwd, options.location);
-  const { path, maxCellBytes, rules, decidedTypes } = options;
-  const shared = { path, location, rules, constants: constantsOf(rules), maxCellBytes, decidedTypes };
-  const binary = await binaryFile({ path, location, format: options.format });
-  if (binary) return binary.reader.open({ ...shared, ...binary.form }, options);
-  const head = await readHead({ path, location }, options.encoding, signal);
+  const { path, maxCellBytes, rules, byKind, decidedTypes, itemFormat = ITEM_FORMAT_VERSION } = options;
+  const earlier = itemFormat < CHECKED_IDS;
+  for (const one of [rules, ...KINDS.flatMap((kind) => byKind?.[kind]?.rules ?? [])]) {
+    await loadConversions(one);
+  }
+  const shared = {
+    ...{ path, location, rules, constants: [], maxCellBytes, decidedTypes },
+    ...(earlier && { anyId: true as const }),
+  };
+  const asked = { ...options, exactNames: earlier };
+  const look = await firstLook({ path, location, format: options.format });
+  if (look.reader) {
+    return decidePatterns(await look.reader.open({ ...shared, ...look.form }, asked), signal);
+  }
+  const head = await readHead({ path, location, opened: look.opened }, options.encoding, signal);
   const { encoding, compression, stamp } = head;
   const format = formatOf(options, head.text);
   const file: InputFile = { ...shared, format, encoding, compression, stamp };
-  return textReaderOf(file).open(file, options, head, () => toUtf8(readBytes(file, signal), encoding));
+  const text = (): AsyncIterable<Buffer> => toUtf8(readBytes(file, signal), encoding);
+  return decidePatterns(await textReaderOf(file).open(file, asked, head, text), signal);
+}
+
+/** Finds the patterns of dates that were asked for without one: by the first rows, or as many as it takes. @throws InputError */
+async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefined): Promise<OpenedInput> {
+  const { path, columns, rules, targets, decidedTypes } = input;
+  const isCell = targets.length > 0;
+  const wanted = undecided(rules.types, isCell ? columns : null);
+  if (wanted.length === 0) return input;
+  const decided = new Map<string, Conversion>();
+  const finders = wanted.flatMap((target) => {
+    const before = decidedTypes?.[columns.indexOf(target.column)];
+    if (before === undefined) return [{ column: target.column, finder: new PatternFinder(path, target) }];
+    decided.set(target.column, before as Conversion);
+    return [];
+  });
+  for await (const batch of finders.length > 0 ? readRecords(input, { signal }) : []) {
+    const originals = readerOf(input).original(batch, input);
+    for (const [number, original] of originals.entries()) {
+      for (const { column, finder } of finders) {
+        const text = textOf(original, column, columns);
+        if (text !== null) finder.add({ line: batch.lines[number]!, text });
+      }
+    }
+    if (finders.every(({ finder }) => finder.decided)) break;
+  }
+  for (const { column, finder } of finders) {
+    const type = finder.type();
+    if (type !== null) decided.set(column, type);
+  }
+  const typeOf = (column: string): Conversion | undefined => decided.get(column);
+  return {
+    ...input,
+    found: [...decided.keys()],
+    rules: { ...rules, types: rules.types.map(([column, type]) => [column, typeOf(column) ?? type]) },
+    targets: targets.map((target) => ({
+      ...target,
+      pinned: target.pinned && (typeOf(target.column) ?? target.pinned),
+    })),
+  };
 }
 
 /** The columns alone, before it is known what the rows are: a header, or the fields of the first JSON items. @throws InputError */
@@ -36,26 +91,29 @@ export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promi
     rules: NO_RULES,
     constants: [],
   };
-  const binary = await binaryFile(source);
-  if (binary) return binary.reader.columns({ ...shared, ...binary.form });
-  const head = await readHead(source, undefined, signal);
+  const look = await firstLook(source);
+  if (look.reader) return look.reader.columns({ ...shared, ...look.form });
+  const head = await readHead({ ...source, opened: look.opened }, undefined, signal);
   const { encoding, compression, stamp } = head;
   const format = formatOf(source, head.text);
   const file = { ...shared, format, encoding, compression, stamp };
   return textReaderOf(file).columns(file, head, () => toUtf8(readBytes(file, signal), encoding));
 }
 
-/** A file that is no text, and its reader; null for text. @throws InputError for what cannot be read */
-async function binaryFile(source: SourceFile & { format?: Format | undefined }) {
-  const { handle, stamp } = await openFile(source);
-  let start: Buffer;
+/**
+ * Looks at the first bytes of a file. One that is no text is closed, and comes with its reader; a text is still open.
+ * @throws InputError for what cannot be read
+ */
+async function firstLook(source: SourceFile & { format?: Format | undefined }) {
+  const opened = await openFile(source);
   try {
-    start = await firstBytes(handle);
-  } finally {
-    await handle.close();
+    const found = await binaryReaderOf(source, await firstBytes(opened.handle));
+    if (!found) return { opened };
+    await opened.handle.close();
+    const [reader, format] = found;
+    return { reader, form: { format, stamp: opened.stamp, encoding: 'utf-8', compression: null } };
+  } catch (error) {
+    await opened.handle.close();
+    throw error;
   }
-  const found = await binaryReaderOf(source, start);
-  if (!found) return null;
-  const [reader, format] = found;
-  return { reader, form: { format, stamp, encoding: 'utf-8', compression: null } };
 }

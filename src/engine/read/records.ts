@@ -1,6 +1,7 @@
 /** The rows of an input: as records, as items, and as they are in the file. */
 import type { RejectedRow } from '../model.js';
 import { type ItemBatch, rangesOf, select } from './batch.js';
+import type { Notes } from './csv/notes.js';
 import type { BinaryReader } from './format.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
@@ -18,12 +19,16 @@ import { createTask } from './workers/protocol.js';
  */
 export function readRecords(
   input: OpenedInput,
-  options: { signal?: AbortSignal | undefined; byteTotals?: ByteTotals | undefined } = {},
+  options: {
+    signal?: AbortSignal | undefined;
+    byteTotals?: ByteTotals | undefined;
+    notes?: Notes | undefined;
+  } = {},
 ): AsyncGenerator<RecordBatch> {
   const reader = readerOf(input);
   const bytes = readBytes(input, options.signal, options.byteTotals);
   if ('records' in reader) return recordsOf(reader, input, bytes, options.signal);
-  return splitText(toUtf8(bytes, input.encoding), reader.split(input), input.path);
+  return splitText(toUtf8(bytes, input.encoding), reader.split(input, options.notes), input, options.signal);
 }
 
 /** Its reader goes back and forth in the file, so all of its bytes are compared with the planned ones before that. */
@@ -69,7 +74,7 @@ export async function* buildRows(
   rows: readonly number[],
   options: Pick<BuildOptions, 'hashKey' | 'planned' | 'signal'>,
 ): AsyncGenerator<ItemBatch> {
-  const task = createTask({ pass: 'build', input, schema, hashKey: options.hashKey, records: false });
+  const task = await createTask({ pass: 'build', input, schema, hashKey: options.hashKey, records: false });
   for await (const { batch, wanted } of batchesWith(input, rows, options)) {
     const built = task(batch);
     const numbers = new Set(wanted);

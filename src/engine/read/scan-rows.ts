@@ -22,6 +22,8 @@ export interface ScanPart {
   unsettled: number[];
   /** Users, where they are wanted: the companies that the accepted rows name, hashed as a company row's identifier is. */
   companies: BigUint64Array<ArrayBuffer> | null;
+  /** A company was named twice; where that decides the kind. */
+  companyRepeats: boolean;
   /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
   rounded: { first: Evidence | null; count: number };
   /** What the columns or fields hold, for the totals of the format. */
@@ -54,10 +56,13 @@ export interface RowOptions {
 /** One batch after the other. */
 export class ScanRows {
   readonly #ids: Hashes;
-  readonly #companies: Hashes | null;
+  #companies: Hashes | null;
+  /** Companies are wanted until one is named twice. */
+  #untilRepeated: boolean;
   readonly #detector: ChangeDetector | null;
   /** Numbers of the accepted rows, where changes are detected. */
   readonly #accepted = new Numbers();
+  readonly #keepsCompanies: boolean;
   #detecting = false;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
@@ -66,10 +71,14 @@ export class ScanRows {
   #bytes = 0;
   #largest = 0;
   #sample = -1;
+  #skipped = 0;
 
   constructor(input: OpenedInput, { hashKey, companies }: RowOptions, detector: ChangeDetector | null) {
     this.#ids = new Hashes(hashKey, 'id');
-    this.#companies = companies && input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
+    const wanted = companies || input.eitherKind === true;
+    this.#companies = wanted && input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
+    this.#untilRepeated = input.eitherKind === true;
+    this.#keepsCompanies = companies;
     this.#detector = detector;
   }
 
@@ -80,13 +89,18 @@ export class ScanRows {
     this.#rejected = [];
     this.#rounded = { first: null, count: 0 };
     this.#unsettled = [];
-    this.#bytes = this.#largest = 0;
+    this.#bytes = this.#largest = this.#skipped = 0;
     this.#sample = -1;
     for (const collected of [this.#ids, this.#companies, this.#accepted]) collected?.take();
   }
 
   reject(row: RejectedRecord): void {
     this.#rejected.push(row);
+  }
+
+  /** A record that is no row: it counts among the records of the file only. */
+  skip(): void {
+    this.#skipped++;
   }
 
   /** A row whose size is only known at the end. */
@@ -136,16 +150,23 @@ export class ScanRows {
   ): ScanPart {
     const batch = this.#batch!;
     const { first } = batch;
+    const companies = this.#companies?.take() ?? null;
+    const repeats = this.#untilRepeated && companies !== null && new Set(companies).size < companies.length;
+    if (repeats) {
+      this.#untilRepeated = false;
+      if (!this.#keepsCompanies) this.#companies = null;
+    }
     const found = this.#detecting ? this.#detector!.detect(batch, this.#accepted.take(), append) : null;
     return {
-      read: batch.lines.length,
+      read: batch.lines.length - this.#skipped,
       rejected: this.#rejected,
       bytes: this.#bytes,
       largest: this.#largest,
       ids: found?.ids ?? this.#ids.take(),
       sample: this.#sample < 0 ? null : { row: first + this.#sample, original: originalOf(this.#sample) },
       unsettled: this.#unsettled,
-      companies: this.#companies?.take() ?? null,
+      companies,
+      companyRepeats: repeats,
       rounded: this.#rounded,
       columns,
       // What is left open until the end is in no part.

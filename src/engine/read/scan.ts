@@ -4,6 +4,8 @@ import type { RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { ChangedPart, KnownItems } from './change-detector.js';
+import { strayDate, textOf } from './conversion/found.js';
+import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
 import { buildRows, readRecords } from './records.js';
@@ -28,6 +30,8 @@ export interface ScanOptions {
   collectIds?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
   /** Users only: the companies that accepted rows name, hashed as a company's identifier is. */
   collectCompanies?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
+  /** Where the columns say either kind: what tells which. */
+  collectKinds?: ((part: Pick<ScanPart, 'ids' | 'companies' | 'companyRepeats'>) => void) | undefined;
 }
 
 /** What need not be sent again, and what is told of it. */
@@ -50,15 +54,24 @@ export async function scanInput(
   const { hashKey, itemLimitBytes, signal } = options;
   const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
+  const notes = input.dialect && new Notes(input.dialect, input.excelText);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
-  for await (const part of options.pool.run(spec, readRecords(input, { signal, byteTotals }), signal)) {
+  for await (const part of options.pool.run(
+    spec,
+    readRecords(input, { signal, byteTotals, notes }),
+    signal,
+  )) {
     totals.add(part);
     changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);
     if (part.companies) options.collectCompanies?.(part.companies);
-    for (const row of part.rejected) await options.onRejected?.(row);
+    if (input.eitherKind) options.collectKinds?.(part);
+    for (const row of part.rejected) {
+      refuseStray(input, row);
+      await options.onRejected?.(row);
+    }
     options.onProgress?.(totals.rows.read, byteTotals.size);
   }
   const schema = totals.schema();
@@ -72,7 +85,15 @@ export async function scanInput(
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }
-  return totals.finish(byteTotals);
+  return totals.finish(byteTotals, notes?.warnings());
+}
+
+/** A pattern that was found holds for every value. @throws InputError */
+function refuseStray({ found, columns, path }: OpenedInput, { cause, line, original }: RejectedRow): void {
+  // A time that the clocks skip fits the pattern.
+  if (!cause || cause.code === 'zone' || !found?.includes(cause.column)) return;
+  const text = textOf(original, cause.column, columns) ?? '';
+  throw strayDate(path, { line, text }, cause.column, cause.type);
 }
 
 /** Adds up what the batches of a scan found. */
@@ -132,7 +153,7 @@ class ScanTotals {
     }
   }
 
-  finish(byteTotals: ByteTotals): Scan {
+  finish(byteTotals: ByteTotals, odd: readonly Warning[] = []): Scan {
     return {
       digest: byteTotals.digest(),
       marks: byteTotals.marks,
@@ -143,7 +164,7 @@ class ScanTotals {
       columns: this.#columns.plans(this.rows.read),
       schema: this.#schema,
       sample: this.#sample(),
-      warnings: this.#warnings(),
+      warnings: this.#warnings(odd),
       types: this.#columns.types(),
     };
   }
@@ -153,8 +174,8 @@ class ScanTotals {
     return this.#first && readerOf(this.#input).item(this.#input, this.#schema, this.#first.original);
   }
 
-  #warnings(): Warning[] {
-    const warnings = this.#columns.warnings();
+  #warnings(odd: readonly Warning[]): Warning[] {
+    const warnings = [...(this.#input.warnings ?? []), ...odd, ...this.#columns.warnings()];
     if (this.rows.read === 0) warnings.push({ message: 'no rows' });
     const { first, count } = this.#rounded;
     if (first) {

@@ -1,8 +1,9 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 
-import type { ColumnPlan, ColumnType, Format, Kind, RejectedRow } from '../model.js';
+import type { CellType, ColumnPlan, Format, Kind, RejectedRow, ShortRows } from '../model.js';
 import type { MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
+import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 import type { CellNotes, SheetChoice } from './xlsx/notes.js';
 
@@ -13,7 +14,15 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   location: string;
   cwd: string;
   /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
-  decidedTypes?: readonly ColumnType[] | undefined;
+  decidedTypes?: readonly CellType[] | undefined;
+  /** Of a run that is continued: the rules by which it began. Default: those of this version. */
+  itemFormat?: number | undefined;
+  /** Of such a run: columns are known by their exact names. */
+  exactNames?: boolean | undefined;
+  /** All inputs of the import, for advice. */
+  inputs?: readonly string[] | undefined;
+  /** Take the likeliest kind and identifier where the columns tell none. */
+  guess?: boolean | undefined;
 }
 
 export type Compression = 'gzip' | 'zstd';
@@ -37,6 +46,15 @@ export interface OpenedInput {
   compression: Compression | null;
   /** CSV and TSV only. */
   delimiter: string | null;
+  /** CSV and TSV only: absent for the others. */
+  dialect?: Dialect;
+  /** CSV: the cells of the header as they are written. `columns` has their names. */
+  header?: readonly string[];
+  /** CSV: what becomes of rows with fewer cells than the header, and of cells like `="0012"`. */
+  shortRows?: ShortRows | undefined;
+  excelText?: boolean | undefined;
+  /** What was odd when it was opened. */
+  warnings?: readonly Warning[];
   /** CSV: the header, trimmed. JSON: fields of the first items, those of `metadata` included. */
   columns: string[];
   /** Where each column goes, by position. JSON: empty, since fields are met one by one. */
@@ -45,6 +63,12 @@ export interface OpenedInput {
   idColumn: string;
   companyIdColumn: string | null;
   rules: MappingRules;
+  /** The columns say either kind, and nobody said which: read as users, unless their identifiers say otherwise. */
+  eitherKind?: true;
+  /** Nothing says what the rows are: kind and identifier are the likeliest. */
+  guessed?: true;
+  /** Of a run that began by earlier rules: identifiers are taken as they are. */
+  anyId?: true;
   /** Metadata that every item gets: keys and JSON texts. */
   constants: [key: string, json: string][];
   /** Bytes of UTF-8 that a cell may have. */
@@ -54,7 +78,9 @@ export interface OpenedInput {
   /** JSON: the array is a member of an object, as in the service's bodies. */
   body: Kind | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
-  decidedTypes?: readonly ColumnType[] | undefined;
+  decidedTypes?: readonly CellType[] | undefined;
+  /** Columns of dates whose pattern was found: a value of another is not a bad row, but a wrong guess. Default: none. */
+  found?: readonly string[] | undefined;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
 }
@@ -62,13 +88,13 @@ export interface OpenedInput {
 /** What is known of an input before its format looks at the text. */
 export type InputFile = Omit<
   OpenedInput,
-  'kind' | 'delimiter' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn' | 'body'
+  'kind' | 'delimiter' | 'dialect' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn' | 'body'
 >;
 
 /** What the plan decided and the build pass needs, beside the input. */
 export interface Schema {
   /** CSV: one type for each column, by position. JSON: empty, since its values have types. */
-  types: ColumnType[];
+  types: CellType[];
   /** An item of more bytes is a rejected row. */
   itemLimitBytes: number;
 }
@@ -87,6 +113,17 @@ export interface RecordBatch {
   notes?: readonly CellNotes[];
   /** How many records of the input come before this batch. */
   first: number;
+  /** CSV: records that are not to be read, by their places in the batch; absent where there are none. */
+  broken?: BrokenRecord[];
+}
+
+/** A record in which text follows a closing quote. In the batch's bytes stands one meaningless cell in its place. */
+export interface BrokenRecord {
+  number: number;
+  /** Of the file, on which that text stands. */
+  line: number;
+  /** The record as it is in the file. */
+  text: string;
 }
 
 /** A rejected row and its number among all records of the file, from 0. */

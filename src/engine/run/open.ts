@@ -1,32 +1,37 @@
-/** Opens the inputs of an import: companies before users, stdin spooled first. */
-import { resolve } from 'node:path';
+/** Opens the inputs of an import: companies before users. */
 import { UsageError } from '../errors.js';
-import type { ColumnType } from '../model.js';
-import type { ImportOptions } from '../options.js';
-import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
+import type { ImportEvent } from '../model.js';
+import { dialectOptions, type ImportOptions } from '../options.js';
+import { checkOpened, type InputOptions, type OpenedInput, openInput } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
+import { expandInputs, fetchSource, shownInputs } from './sources.js';
 
-/** @throws InputError UsageError */
-export async function openInputs(
+/** @throws InputError UsageError NetworkError */
+export async function* openInputs(
   options: ImportOptions,
   run: string,
   deps: ImportDeps,
-): Promise<OpenedInput[]> {
-  const paths = deps.platform === 'win32' ? await expandGlobs(options.paths, deps.cwd) : options.paths;
-  if (paths.filter((path) => path === '-').length > 1) {
+): AsyncGenerator<ImportEvent, OpenedInput[]> {
+  const sources = await expandInputs(options.paths, deps);
+  if (sources.filter(({ from }) => from === 'stdin').length > 1) {
     throw new UsageError('stdin (-) can be read only once', {
       hint: 'use - only once, and pass file names for the other inputs',
     });
   }
-  const opened: OpenedInput[] = [];
-  for (const path of paths) {
-    const location =
-      path === '-'
-        ? await spoolStdin(deps.stdin, deps.state.spoolFolder(run), deps.stop)
-        : resolve(deps.cwd, path);
-    opened.push(await openOne(path, location, options, deps));
+  if (options.rejects !== null && sources.length > 1) {
+    throw new UsageError('one rejects file cannot take the rows of several inputs', {
+      problem: { code: 'one_rejects_file' },
+    });
   }
+  const folder = () => deps.state.spoolFolder(run);
+  const inputs = shownInputs(options.paths);
+  const opened: OpenedInput[] = [];
+  for (const [index, source] of sources.entries()) {
+    const { path, location } = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
+    opened.push(await openOne(path, location, { ...options, paths: inputs }, deps));
+  }
+  checkOpened(opened, options);
   return inOrder(opened);
 }
 
@@ -38,7 +43,8 @@ export async function reopenInputs(
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
   for (const { path, location, kind, types } of run.inputs) {
-    opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
+    const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
+    opened.push(await openOne(path, location, { ...options, kind }, deps, began));
   }
   return opened;
 }
@@ -48,22 +54,12 @@ function openOne(
   location: string,
   options: ImportOptions,
   deps: ImportDeps,
-  decidedTypes?: readonly ColumnType[],
+  began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, companyId, format, delimiter, encoding, sheet, maxCellBytes, rules } = options;
-  const reading = {
-    kind,
-    id,
-    companyId,
-    format,
-    delimiter,
-    encoding,
-    sheet,
-    maxCellBytes,
-    rules,
-    decidedTypes,
-  };
-  return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
+  const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;
+  const how = { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind };
+  const reading = { ...how, ...dialectOptions(options) };
+  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs: options.paths }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

@@ -1,6 +1,6 @@
 /** Imports known to this machine, with what a resume needs to go on with them. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { ColumnType, Kind, Summary } from '../model.js';
+import type { CellType, Kind, Summary } from '../model.js';
 import type { KnownRun, Scope } from './types.js';
 
 /** An input of a run. `location` is where its bytes are: the file, or the spooled stdin. */
@@ -12,7 +12,7 @@ export interface RunInput {
   digest: string;
   rejects_file: string | null;
   /** Of its columns, by position, as the run's plan decided them. Null in runs of version 0.1.0. */
-  types: ColumnType[] | null;
+  types: CellType[] | null;
 }
 
 export interface StoredRun extends KnownRun {
@@ -83,6 +83,14 @@ export class Runs {
     this.db
       .prepare("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?")
       .run(run);
+  }
+
+  /** It goes on, with these options; some inputs with another rejects file than before. */
+  retry(run: string, options: unknown, newRejects: readonly number[]): void {
+    this.reopen(run);
+    this.db.prepare('UPDATE runs SET options = ? WHERE run = ?').run(JSON.stringify(options), run);
+    const forget = this.db.prepare('UPDATE inputs SET rejects_file = NULL WHERE run = ? AND input = ?');
+    for (const input of newRejects) forget.run(run, input);
   }
 
   end(
@@ -163,7 +171,7 @@ export class Runs {
       options: JSON.parse(row.options),
       inputs: inputs.map(({ types, ...input }) => ({
         ...input,
-        types: types === null ? null : (JSON.parse(types) as ColumnType[]),
+        types: types === null ? null : (JSON.parse(types) as CellType[]),
       })),
     };
   }

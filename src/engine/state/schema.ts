@@ -165,4 +165,14 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE requests ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE requests ADD COLUMN left_out_by TEXT;
   `,
+  // A request may be packed from several inputs of a kind: the ranges of those after the first, as JSON.
+  `
+  ALTER TABLE requests ADD COLUMN more TEXT;
+  `,
+  // A request may send rows of another one again, all of them or a part; how it failed is kept to compare the two.
+  `
+  ALTER TABLE requests ADD COLUMN parent INTEGER;
+  ALTER TABLE requests ADD COLUMN failure TEXT;
+  CREATE INDEX requests_by_parent ON requests (run, parent) WHERE parent IS NOT NULL;
+  `,
 ];

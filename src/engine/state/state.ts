@@ -112,6 +112,13 @@ class SqliteState implements State {
     this.#write(() => this.#runs.reopen(run));
   }
 
+  retryRun(run: string, { options, requests, newRejects }: Parameters<State['retryRun']>[1]): void {
+    this.#write(() => {
+      this.#runs.retry(run, options, newRejects);
+      for (const request of requests) this.#requests.insert(run, request);
+    });
+  }
+
   endRun(run: string, end: Parameters<State['endRun']>[1]): void {
     this.#write(() => this.#runs.end(run, { ...end, at: this.#time() }));
   }
@@ -188,6 +195,10 @@ class SqliteState implements State {
     return this.#sent.laterThan(run, this.#scopes.idOf(scope), kind);
   }
 
+  sentByRun(...[run, scope, ...rest]: Parameters<State['sentByRun']>): LaterSends {
+    return this.#sent.byRun(run, this.#scopes.idOf(scope), ...rest);
+  }
+
   openJobs(...[scope, ...rest]: Parameters<State['openJobs']>): ReturnType<State['openJobs']> {
     return this.#sent.openJobs(this.#scopes.idOf(scope), ...rest);
   }
@@ -237,8 +248,8 @@ class SqliteState implements State {
     this.#write(() => this.#sends.clear(this.#scopes.idOf(scope), kind));
   }
 
-  compactFingerprints(scope: Scope, kind: Kind): void {
-    const compacted = this.#write(() => this.#fingerprints.compact(this.#scopes.idOf(scope), kind));
+  compactFingerprints(scope: Scope, kind: Kind, ids = 0): void {
+    const compacted = this.#write(() => this.#fingerprints.compact(this.#scopes.idOf(scope), kind, ids));
     if (compacted) this.#db.exec('PRAGMA incremental_vacuum');
   }
 

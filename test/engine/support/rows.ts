@@ -108,11 +108,13 @@ export function recordedRange(
 ): RequestRecord {
   return {
     seq: first_row + 1,
+    parent: null,
     input: 0,
     first_row,
     end_row,
     first_line: first_row + 2,
     last_line: end_row + 1,
+    more: [],
     rows: end_row - first_row,
     merged: 0,
     unchanged: 0,
@@ -122,6 +124,7 @@ export function recordedRange(
     digest: 'b'.repeat(64),
     state: 'intent',
     reason: null,
+    failure: null,
     retries: 0,
     possibleDuplicate: null,
     job_id: null,

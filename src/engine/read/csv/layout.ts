@@ -1,8 +1,11 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
+import { type Converter, converterOf } from '../conversion/converter.js';
+import { misfit } from '../conversion/type.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
-import { fits } from '../mapping/stats.js';
+import { keyStyle } from '../mapping/key-style.js';
 import type { Role, Target } from '../mapping/targets.js';
+import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
 import { quoted } from '../wording.js';
 
@@ -12,6 +15,8 @@ export interface MetadataColumn {
   target: Target;
   /** `,"key":` */
   key: string;
+  /** Where a type was asked for other than text. */
+  converter: Converter | null;
 }
 
 export interface CsvLayout {
@@ -22,26 +27,65 @@ export interface CsvLayout {
   metadata: readonly MetadataColumn[];
   /** `{"company_id":`, before the identifier. */
   head: string;
+  /** What a row is identified by, and its company: empty where there is none. */
+  idOf(row: readonly string[]): string;
+  companyOf(row: readonly string[]): string;
   /** What is set for every item: members, each with a comma before it. */
   constants: string;
   /** JSON text of an empty cell; null when its key is left out. */
   empty: string | null;
   /** Members of the row's `metadata` cell but for keys that the row has from elsewhere, each with a comma before it. */
   spread(row: readonly string[]): string;
-  /** Why a row cannot be sent, whatever its columns' types; null when it can. */
-  refusal(row: readonly string[]): string | null;
+  /**
+   * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is no row. Fills up a short row
+   * that may be short.
+   */
+  refusal(row: string[]): Refusal | null;
 }
+
+/** In place of a reason: all cells are empty, and the row is passed over like an empty line. */
+export const BLANK = '';
+export const REPEATED_HEADER = 'repeats the header';
+
+const isEmpty = (cell: string): boolean => cell === '';
 
 export function csvLayout(input: OpenedInput): CsvLayout {
   const { rules, targets } = input;
   const find = (role: Role): number => targets.findIndex((target) => target.role === role);
   const [id, company, spread] = [find('id'), find('company'), find('spread')];
   const metadata = targets.flatMap((target, index): MetadataColumn[] =>
-    target.role === 'metadata' ? [{ index, target, key: `,${jsonString(target.key!)}:` }] : [],
+    target.role === 'metadata'
+      ? [
+          {
+            index,
+            target,
+            key: `,${jsonString(target.key!)}:`,
+            converter: target.pinned && converterOf(target.pinned),
+          },
+        ]
+      : [],
   );
-  const checked = metadata.filter(({ target }) => target.pinned !== null && target.pinned !== 'string');
+  const checked = metadata.filter(({ converter }) => converter !== null);
   const empty = { omit: null, null: 'null', string: '""' }[rules.empty];
+  const width = targets.length;
+  const pads = input.shortRows === 'pad';
+  const header = input.header ?? [];
+  // Where files were put one behind the other, a byte order mark may stand before it.
+  const [idName, idNameAfterMark] = [header[id], `\uFEFF${header[id]}`];
+  const repeatsHeader = (row: readonly string[]): boolean =>
+    header.every((name, index) => row[index]!.trim() === name.trim()); // `trim` takes the mark, too
+
   const constantKeys = new Set(rules.set.map(([key]) => key));
+
+  const styled = keyStyle(rules.keys);
+  /** Members of a `metadata` cell under their keys, or why it has none. */
+  const spreadOf = (cell: string): [key: string, json: string][] | string => {
+    const members = membersOf(cell);
+    if (!rules.keys || typeof members === 'string') return members;
+    const keyed = members.map(([name, json]): [string, string] => [styled(name), json]);
+    const [twice] = keyed.find(([key], index) => keyed.findIndex((other) => other[0] === key) < index) ?? [];
+    return twice === undefined ? keyed : `two members of metadata both map to the key ${quoted(twice)}`;
+  };
 
   const hasKey = (row: readonly string[], key: string): boolean =>
     constantKeys.has(key) ||
@@ -53,27 +97,42 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     company,
     metadata,
     head: headOf(input.kind),
+    idOf: identifierAt(id, targets),
+    companyOf: identifierAt(company, targets),
     constants: membersText(input.constants),
     empty,
     spread: (row) => {
       if (spread < 0 || row[spread] === '') return '';
-      const members = membersOf(row[spread]!);
+      const members = spreadOf(row[spread]!);
       return typeof members === 'string' ? '' : membersText(members.filter(([key]) => !hasKey(row, key)));
     },
     refusal: (row) => {
-      if (row.length !== targets.length) {
-        return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${targets.length}`;
+      if (row.length !== width) {
+        if (row.every(isEmpty)) return BLANK;
+        if (row.length < width ? !pads : row.slice(width).some((cell) => cell !== '')) {
+          return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${width}`;
+        }
+        while (row.length < width) row.push('');
       }
-      if (row[id] === '') return `${input.idColumn} is empty`;
-      for (const { index, target } of checked) {
+      const identifier = row[id]!;
+      if (identifier === '') return row.every(isEmpty) ? BLANK : `${input.idColumn} is empty`;
+      if ((identifier === idName || identifier === idNameAfterMark) && repeatsHeader(row))
+        return REPEATED_HEADER;
+      for (const { index, target, converter } of checked) {
         const cell = row[index]!;
-        if (cell !== '' && !fits(cell, target.pinned!)) {
-          return `${target.column}: ${quoted(cell)} is not of type ${target.pinned}`;
+        if (cell !== '' && converter!.json(cell) === null) {
+          return misfit(target.column, cell, target.pinned!, converter!);
         }
       }
       if (spread < 0 || row[spread] === '') return null;
-      const members = membersOf(row[spread]!);
+      const members = spreadOf(row[spread]!);
       return typeof members === 'string' ? members : null;
     },
   };
+}
+
+/** Reads an identifier: byte for byte as written, unless lower case was asked for. */
+function identifierAt(index: number, targets: readonly Target[]): (row: readonly string[]) => string {
+  if (index < 0) return () => '';
+  return targets[index]!.pinned === 'lower' ? (row) => row[index]!.toLowerCase() : (row) => row[index]!;
 }

@@ -51,7 +51,8 @@ export class Output {
     this.length = end;
     do {
       const tens = (rest / 10) | 0;
-      bytes[--end] = ZERO + rest - tens * 10;
+      end -= 1;
+      bytes[end] = ZERO + rest - tens * 10;
       rest = tens;
     } while (rest > 0);
   }

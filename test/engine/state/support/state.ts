@@ -107,11 +107,13 @@ export function aRun(over: Partial<Parameters<State['startRun']>[0]> = {}): Para
 export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
   return {
     seq: 1,
+    parent: null,
     input: 0,
     first_row: 0,
     end_row: 3,
     first_line: 2,
     last_line: 4,
+    more: [],
     rows: 3,
     merged: 0,
     unchanged: 0,
@@ -121,6 +123,7 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
     digest: 'b'.repeat(64),
     state: 'intent',
     reason: null,
+    failure: null,
     retries: 0,
     possibleDuplicate: null,
     job_id: null,
