@@ -89,6 +89,19 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   quote_not_closed: () => ({
     hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
   }),
+  unknown_sheet: ({ path, sheet }) => ({ message: `--sheet: ${path} has no sheet "${sheet}"` }),
+  sheet_empty: ({ others: [other] }) => ({
+    hint:
+      other === undefined
+        ? 'check the workbook, and save it again'
+        : `read another sheet: --sheet ${shellWord(other)}`,
+  }),
+  other_sheets: ({ others }) => ({
+    hint: `choose one with --sheet, such as --sheet ${shellWord(others[0]!)}`,
+  }),
+  error_cells: ({ text }) => ({
+    hint: `fix the formula, or read it as empty with --null ${shellWord(text)}`,
+  }),
   stdin_is_terminal: () => ({ hint: `pipe a file in: ${command('import', '-')} < companies.csv` }),
 
   one_rejects_file: () => ({

@@ -19,7 +19,7 @@ export const ENVELOPE = {
 /** Bytes of a request's body beyond its items and the commas between them. */
 export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
 
-export const FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const;
+export const FORMATS = ['csv', 'tsv', 'json', 'ndjson', 'xlsx', 'parquet'] as const;
 export type Format = (typeof FORMATS)[number];
 
 export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;

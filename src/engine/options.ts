@@ -211,6 +211,8 @@ export interface ReadOptions extends DialectOptions {
   companyId?: string | undefined;
   /** Default: by the first bytes, else by the name. */
   format?: Format | undefined;
+  /** Sheet of a workbook: its name, or its number from 1. Default: the first that is not hidden. */
+  sheet?: string | undefined;
   /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
   encoding?: string | undefined;
   /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */

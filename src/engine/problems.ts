@@ -34,6 +34,8 @@ export type Problem =
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }
+  | { code: 'unknown_sheet'; path: string; sheet: string }
+  | { code: 'sheet_empty'; others: string[] }
   | { code: 'stdin_is_terminal' }
   | { code: 'one_rejects_file' }
   /** A file whose format is none that is read, such as a database. `name` says what it is. */
@@ -62,6 +64,9 @@ export type Problem =
   | { code: 'two_patterns'; column: string; readings: { type: string; reading: string }[] }
   | { code: 'stray_date'; column: string; type: string }
   // Warnings
+  | { code: 'other_sheets'; others: string[] }
+  /** A spreadsheet's error, such as `#N/A`, in a column. */
+  | { code: 'error_cells'; column: string; text: string }
   | { code: 'nameless_column' }
   | { code: 'excel_text' }
   /** With `delimiter` the white space belongs to what separates the cells. */

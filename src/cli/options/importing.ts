@@ -36,7 +36,7 @@ export const READING = {
   },
   format: {
     type: word('format', WORDS.format),
-    summary: 'csv, tsv, json, or ndjson',
+    summary: 'csv, tsv, json, ndjson, xlsx, or parquet',
     otherwise: 'detected from content and name',
     sets: 'format',
   },
@@ -49,6 +49,12 @@ export const READING = {
     otherwise: 'detected',
     config: 'import.delimiter',
     sets: 'delimiter',
+  },
+  sheet: {
+    type: text('sheet'),
+    summary: 'sheet of a workbook: its name, or its number from 1',
+    otherwise: 'the first that is not hidden',
+    sets: 'sheet',
   },
   quote: {
     type: text('char'),

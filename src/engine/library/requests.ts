@@ -82,6 +82,7 @@ export async function optionsOf(
     ...dialectOptions(request),
     format,
     encoding,
+    sheet: request.sheet,
     ...withMappings(files, asked, {}, request.files.length === 1),
   };
   if (request.files.length === 0) throw new UsageError('files must name at least one file');

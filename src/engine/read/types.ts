@@ -5,6 +5,7 @@ import type { MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
+import type { CellNotes, SheetChoice } from './xlsx/notes.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** As the user wrote it; `-` for stdin. */
@@ -72,6 +73,8 @@ export interface OpenedInput {
   constants: [key: string, json: string][];
   /** Bytes of UTF-8 that a cell may have. */
   maxCellBytes: number;
+  /** A workbook's sheet. */
+  sheet?: SheetChoice | undefined;
   /** JSON: the array is a member of an object, as in the service's bodies. */
   body: Kind | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
@@ -106,6 +109,8 @@ export interface RecordBatch {
   spans: Uint32Array<ArrayBuffer>;
   /** JSON: the line of the file on which each record begins. */
   fileLines: Uint32Array<ArrayBuffer> | null;
+  /** Of a sheet: what its cells were, by column. */
+  notes?: readonly CellNotes[];
   /** How many records of the input come before this batch. */
   first: number;
   /** CSV: records that are not to be read, by their places in the batch; absent where there are none. */

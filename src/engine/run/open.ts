@@ -56,8 +56,8 @@ function openOne(
   deps: ImportDeps,
   began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind } = options;
-  const how = { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind };
+  const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;
+  const how = { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind };
   const reading = { ...how, ...dialectOptions(options) };
   return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs: options.paths }, deps.stop);
 }

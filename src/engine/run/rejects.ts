@@ -23,7 +23,7 @@ export interface RejectsInput {
   format: Format;
   /** CSV and TSV. */
   delimiter: string | null;
-  /** CSV and TSV: the header. */
+  /** CSV, TSV and workbooks: the header. */
   columns: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export interface RejectsPlace {
  * rejected again when the import continues.
  */
 export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
-  const csv = input.format === 'csv' || input.format === 'tsv';
+  const csv = input.format === 'csv' || input.format === 'tsv' || input.format === 'xlsx';
   // An import recognizes its rejects files, whatever one character of ASCII separates their cells.
   const found = /^[\x01-\x7f]$/.test(input.delimiter ?? '') && /[^\w"\r\n]/.test(input.delimiter ?? '');
   const form = csv ? csvForm(input.columns, found ? input.delimiter! : ',') : NDJSON;
@@ -200,7 +200,7 @@ function nameOf(path: string, extension: string): string {
     path === '-'
       ? 'stdin'
       : basename(path.replace(MEMBER_OF, '')).replace(
-          /(?:\.(?:gz|zip|zst|csv|tsv|tab|txt|json|jsonl|ndjson))+$/i,
+          /(?:\.(?:gz|zip|zst|csv|tsv|tab|txt|json|jsonl|ndjson|xlsx|xlsm|parquet|pq))+$/i,
           '',
         );
   return `${stem.replace(/\.rejects(?:-\d+)?$/, '') || 'input'}.rejects.${extension}`;
