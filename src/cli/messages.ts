@@ -98,6 +98,12 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   lock_lost: () => ({
     hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
   }),
+  rejects_of_unknown_run: ({ path }) => ({
+    hint: `use the state directory that its run used, or say what the columns are: ${command('import', path, '--mapping')} mapping.json, or --types strings (all columns are text), or --types auto`,
+  }),
+  constants_missing: ({ keys }) => ({
+    hint: `repeat ${keys.map((key) => `--set ${shellWord(`${key}=`)}…`).join(' ')}, or leave a key out with --exclude`,
+  }),
   rejects_file: () => ({ hint: 'choose a writable file with --rejects <path>' }),
 
   run_not_unfinished: () => ({ hint: RUNS }),

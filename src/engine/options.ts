@@ -147,6 +147,14 @@ export interface ReadOptions {
   /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
+  /** What of the rules was asked for, apart from defaults; a rejects file's own run says the rest. */
+  stated?: Stated | undefined;
+}
+
+export interface Stated {
+  rules: { readonly [K in keyof MappingRules]?: MappingRules[K] | undefined };
+  /** Whether it says what the columns are, so that a rejects file of an unknown run can be read. */
+  columns: boolean;
 }
 
 /**

@@ -37,6 +37,10 @@ export type Problem =
   | { code: 'state_newer' }
   | { code: 'lock_lost' }
   | { code: 'rejects_file' }
+  /** A rejects file whose run is not known, or that may come from several of its inputs. */
+  | { code: 'rejects_of_unknown_run'; path: string }
+  /** Keys that a rejects file's run set for every item. */
+  | { code: 'constants_missing'; keys: string[] }
   // Runs
   | { code: 'run_not_unfinished' }
   /** A run that can be continued, with its own settings. */

@@ -125,7 +125,12 @@ export class Session {
   async *#scan(): AsyncGenerator<ImportEvent, Scanned> {
     const { deps, options } = this;
     const written = this.#opened.map((_, index) => this.#run.earlier?.inputs[index]?.rejects_file ?? null);
-    const rejecting = new Rejecting(this.#opened, written, { cwd: deps.cwd, path: options.rejects });
+    const rejecting = new Rejecting(this.#opened, written, {
+      cwd: deps.cwd,
+      path: options.rejects,
+      state: deps.state,
+      run: () => this.#run.id,
+    });
     this.#rejecting = rejecting;
     const scanned = yield* scanAll(this.#opened, {
       hashKey: deps.state.secret,
@@ -135,6 +140,7 @@ export class Session {
       known: (kind) => this.#known.of(kind),
       reject: (input, row) => rejecting.planned(input, row),
     });
+    rejecting.scanned(scanned);
     for (const warning of scanned.warnings) yield this.#warn(warning);
     for (const kind of deps.scope ? this.#kinds() : []) {
       const last = deps.state.columnTypes(deps.scope!, kind);

@@ -65,6 +65,14 @@ const CASES: {
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
   lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
+  rejects_of_unknown_run: [
+    { path: 'a b.rejects.csv' },
+    "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --types strings (all columns are text), or --types auto",
+  ],
+  constants_missing: [
+    { keys: ['tier', 'a b'] },
+    "repeat --set tier=… --set 'a b='…, or leave a key out with --exclude",
+  ],
   rejects_file: [{}, 'choose a writable file with --rejects <path>'],
   run_not_unfinished: [{}, 'profiles runs lists all runs'],
   resumable: [{ run: 'run-1' }, 'continue with: profiles resume run-1'],

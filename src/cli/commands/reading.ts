@@ -1,6 +1,12 @@
 /** How files are read and mapped: `import` and `inspect` share it. */
 import type { ReadOptions } from '../../engine/options.js';
-import { type Mapping, mergeRules, readMapping, type SomeRules } from '../../engine/read/index.js';
+import {
+  type Mapping,
+  mergeRules,
+  readMapping,
+  type SomeRules,
+  statedRules,
+} from '../../engine/read/index.js';
 import { COLUMNS, engineValues, given, READING } from '../options/index.js';
 import type { Flags } from './command.js';
 
@@ -25,6 +31,10 @@ export async function readingOptions(
     id: read.id ?? mapping.id,
     companyId: read.companyId ?? mapping.companyId,
     rules: mergeRules(mergeRules(rulesOf(defaults), mapping.rules), rulesOf(flags)),
+    stated: {
+      rules: statedRules(mapping.rules, rulesOf(flags)),
+      columns: file !== undefined || flags.types !== undefined,
+    },
   };
 }
 

@@ -9,7 +9,7 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { mergeRules, readMapping } from '../read/index.js';
+import { mergeRules, readMapping, statedRules } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
@@ -97,6 +97,10 @@ export async function optionsOf(
     ...given(named),
     paths: [...request.files],
     rules: mergeRules(fileRules, request.rules ?? {}),
+    stated: {
+      rules: statedRules(fileRules, request.rules ?? {}),
+      columns: request.mapping !== undefined || request.rules?.infer !== undefined,
+    },
     ...importNumbers(request),
     wait: request.wait ?? true,
     invalid: request.invalid ?? 'none',

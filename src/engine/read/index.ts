@@ -2,6 +2,12 @@
 import type { Mapping } from './mapping/mapping-file.js';
 
 export {
+  type Again,
+  OWN_COLUMNS,
+  OWN_PREFIX,
+  type RejectsHead,
+} from './again.js';
+export {
   append,
   bytesOf,
   emptyColumns,
@@ -13,6 +19,7 @@ export {
   startOf,
 } from './batch.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
+export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
@@ -20,12 +27,20 @@ export { idHashes } from './hashes.js';
 export { inexactNumber, writtenAgain } from './json/text.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
 export type { Mapping } from './mapping/mapping-file.js';
-export { type MappingRules, mergeRules, NO_RULES, type SomeRules } from './mapping/rules.js';
+export { type MappingRules, mergeRules, NO_RULES, type SomeRules, statedRules } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';
 export { scanInput } from './scan.js';
 export { refuseChanged } from './text/source.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
-export type { InputOptions, Marks, OpenedInput, RejectedRecord, Scan, Schema } from './types.js';
+export type {
+  AgainOptions,
+  InputOptions,
+  Marks,
+  OpenedInput,
+  RejectedRecord,
+  Scan,
+  Schema,
+} from './types.js';
 export { Pool } from './workers/pool.js';

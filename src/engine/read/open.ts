@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { NO_RULES, NUMBERS } from '../options.js';
 import { formatOf, readerOf } from './formats.js';
 import { constantsOf } from './mapping/targets.js';
+import { rejectsHead } from './rejects-head.js';
 import { toUtf8 } from './text/encoding.js';
 import { readHead } from './text/head.js';
 import { readBytes, type SourceFile } from './text/source.js';
@@ -12,9 +13,19 @@ import type { InputFile, InputOptions, OpenedInput } from './types.js';
  * Looks at the beginning of an input.
  * @throws InputError for what cannot be read; UsageError for flags that do not fit it
  */
-export async function openInput(options: InputOptions, signal?: AbortSignal): Promise<OpenedInput> {
-  const location = resolve(options.cwd, options.location);
-  const head = await readHead({ path: options.path, location }, options.encoding, signal);
+export async function openInput(asked: InputOptions, signal?: AbortSignal): Promise<OpenedInput> {
+  const location = resolve(asked.cwd, asked.location);
+  let head = await readHead({ path: asked.path, location }, asked.encoding, signal);
+  let options = asked;
+  let again: OpenedInput['again'];
+  const found = asked.rejects && (await rejectsHead(head));
+  if (found) {
+    const { again: rows, ...reading } = asked.rejects!(found);
+    again = rows;
+    options = { ...asked, ...reading, delimiter: found.delimiter ?? undefined };
+    // JSON has no byte order mark, and rejects files are UTF-8 whatever their input was.
+    if (found.delimiter === null) head = await readHead({ path: asked.path, location }, 'utf-8', signal);
+  }
   const { encoding, compression, stamp } = head;
   const { path, maxCellBytes, rules, decidedTypes } = options;
   const constants = constantsOf(rules);
@@ -29,6 +40,7 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
     constants,
     maxCellBytes,
     decidedTypes,
+    again,
     stamp,
   };
   return readerOf(file).open(file, options, head, () => toUtf8(readBytes(file, signal), encoding));

@@ -3,6 +3,7 @@
 import type { ColumnPlan, ColumnType, Format, Kind, RejectedRow } from '../model.js';
 import type { MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
+import type { Again, RejectsHead } from './again.js';
 import type { Target } from './mapping/targets.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
@@ -13,6 +14,14 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   cwd: string;
   /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
   decidedTypes?: readonly ColumnType[] | undefined;
+  /** How an input is to be read that turns out to be a rejects file. Default: as any other. */
+  rejects?: ((found: RejectsHead) => AgainOptions) | undefined;
+}
+
+/** What the run that a rejects file comes from says of it. */
+export interface AgainOptions
+  extends Pick<InputOptions, 'kind' | 'id' | 'companyId' | 'rules' | 'maxCellBytes'> {
+  again: Again | undefined;
 }
 
 export type Compression = 'gzip' | 'zstd';
@@ -52,6 +61,8 @@ export interface OpenedInput {
   body: Kind | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
   decidedTypes?: readonly ColumnType[] | undefined;
+  /** Of a rejects file whose run is known: what its rows are held against. */
+  again?: Again | undefined;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
 }

@@ -3,9 +3,10 @@ import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { ColumnType } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
+import { expandGlobs, type OpenedInput, openInput, type RejectsHead, spoolStdin } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
+import { readAgain } from './origin.js';
 
 /** @throws InputError UsageError */
 export async function openInputs(
@@ -25,7 +26,7 @@ export async function openInputs(
       path === '-'
         ? await spoolStdin(deps.stdin, deps.state.spoolFolder(run), deps.stop)
         : resolve(deps.cwd, path);
-    opened.push(await openOne(path, location, options, deps));
+    opened.push(await openOne(path, location, options, options, deps));
   }
   return inOrder(opened);
 }
@@ -38,7 +39,7 @@ export async function reopenInputs(
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
   for (const { path, location, kind, types } of run.inputs) {
-    opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
+    opened.push(await openOne(path, location, { ...options, kind }, options, deps, types ?? undefined));
   }
   return opened;
 }
@@ -47,12 +48,14 @@ function openOne(
   path: string,
   location: string,
   options: ImportOptions,
+  asked: ImportOptions,
   deps: ImportDeps,
   decidedTypes?: readonly ColumnType[],
 ): Promise<OpenedInput> {
   const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
   const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };
-  return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
+  const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
+  return openInput({ path, location, cwd: deps.cwd, ...reading, rejects }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

@@ -51,7 +51,13 @@ export function storeOptions(state: State, run: string, options: ImportOptions):
       });
     }
   }
-  return { ...options, rules: { ...options.rules, set: [] }, hasSet: set.length > 0 };
+  const { rules, stated } = options;
+  return {
+    ...options,
+    rules: { ...rules, set: [] },
+    ...(stated && { stated: { ...stated, rules: { ...stated.rules, set: [] } } }),
+    hasSet: set.length > 0,
+  };
 }
 
 /** The options of an earlier session. @throws StateError when their private part is gone */

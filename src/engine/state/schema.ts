@@ -165,4 +165,22 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE requests ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE requests ADD COLUMN left_out_by TEXT;
   `,
+  // Rejects files: how their rows were read, and by what a file is known again.
+  `
+  CREATE TABLE rejects (
+    run TEXT NOT NULL,
+    input INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    location TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    inode TEXT,
+    sha256 TEXT,
+    reading TEXT NOT NULL,
+    unedited BLOB NOT NULL,
+    written_at TEXT NOT NULL,
+    PRIMARY KEY (run, input)
+  ) WITHOUT ROWID;
+  CREATE INDEX rejects_by_owner ON rejects (owner);
+  CREATE INDEX rejects_by_location ON rejects (location);
+  `,
 ];

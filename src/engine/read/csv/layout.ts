@@ -1,4 +1,5 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
+import { refusalAgain } from '../again.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
 import { fits } from '../mapping/stats.js';
@@ -47,7 +48,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     constantKeys.has(key) ||
     metadata.some(({ index, target }) => target.key === key && (row[index] !== '' || empty !== null));
 
-  return {
+  const again = input.again ? refusalAgain(input.again, input.columns) : null;
+  const layout: CsvLayout = {
     targets,
     id,
     company,
@@ -76,4 +78,6 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       return typeof members === 'string' ? members : null;
     },
   };
+  if (!again) return layout;
+  return { ...layout, refusal: (row) => again(row) ?? layout.refusal(row) };
 }

@@ -1,5 +1,6 @@
 /** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
 import type { ColumnType } from '../../model.js';
+import { otherRun } from '../again.js';
 import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-writer.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import type { OpenedInput } from '../types.js';
@@ -62,6 +63,8 @@ export function jsonLayout(input: OpenedInput): Layout {
 
   return (value, text, see) => {
     if (!isObject(value)) return `is ${article(jsonTypeOf(value), value)}, not an object`;
+    const other = input.again ? otherRun(value._profiles_run, input.again.runs) : null;
+    if (other !== null) return other;
     const inexact = inexactNumber(text);
     // The first reason is told; all fields are looked at, so that the plan knows them.
     let reason = inexact === null ? null : inexactReason(fieldHolding(value, inexact), inexact);

@@ -50,7 +50,11 @@ export class PlainItem implements RawItem {
   /** Bytes of the members that are placed, each with a comma before it, and of the constants. */
   #body = 0;
 
+  /** Items of a rejects file are looked at one by one. */
+  readonly #never: boolean;
+
   constructor(input: OpenedInput) {
+    this.#never = input.again !== undefined;
     const { constants } = input;
     const keys = new Keys(new Set(constants.map(([key]) => key)));
     const targets = targetsOfItems(input);
@@ -70,6 +74,7 @@ export class PlainItem implements RawItem {
 
   /** Reads the item from `start` to `end`. False when it is not plain: nothing is known of it then. */
   read(start: number, end: number): boolean {
+    if (this.#never) return false;
     const { bytes, flat, nested } = this;
     this.#item++;
     nested.count = 0;

@@ -22,6 +22,14 @@ export function mergeRules(file: SomeRules, flags: SomeRules): MappingRules {
   };
 }
 
+/** What either of them says, by the same precedence; the defaults are not among it. */
+export function statedRules(file: SomeRules, flags: SomeRules): SomeRules {
+  const said = (Object.entries(mergeRules(file, flags)) as [keyof MappingRules, unknown][]).filter(
+    ([rule]) => file[rule] !== undefined || flags[rule] !== undefined,
+  );
+  return Object.fromEntries(said);
+}
+
 function override<T>(
   below: readonly (readonly [string, T])[] = [],
   above: readonly (readonly [string, T])[] = [],

@@ -3,6 +3,7 @@ import { UsageError } from '../../errors.js';
 import { type ColumnType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import type { ColumnRule } from '../../problems.js';
+import { type Again, OWN_PREFIX } from '../again.js';
 import { jsonString } from '../json/text.js';
 import { list } from '../wording.js';
 import type { MappingRules } from './rules.js';
@@ -25,8 +26,6 @@ export interface Target {
   because: string | null;
 }
 
-/** Columns of an earlier rejects file: what was wrong with its rows. */
-const REJECTS_PREFIX = '_profiles_';
 export const METADATA = 'metadata';
 
 /** What decides of an input where its columns go. */
@@ -36,6 +35,7 @@ export interface Mapped {
   idColumn: string;
   companyIdColumn: string | null;
   rules: MappingRules;
+  again?: Again | undefined;
 }
 
 /** Decides a column at a time: the fields of JSON items are met one by one. */
@@ -54,7 +54,7 @@ export function targeting(input: Mapped): (column: string) => Target {
     if (column === input.companyIdColumn) {
       return { column, role: 'company', key: 'company_id', pinned: 'string', because: 'an identifier' };
     }
-    if (column.startsWith(REJECTS_PREFIX)) return left('a column of a rejects file');
+    if (column.startsWith(OWN_PREFIX)) return left('a column of a rejects file');
     if (exclude.has(column)) return left('excluded');
     if (include.size > 0 && !include.has(column)) return left('not included');
     const key = keys.get(column);
@@ -99,7 +99,10 @@ export function checkRules(input: Mapped, columns: readonly string[]): void {
   };
   for (const rule of ['map', 'include', 'exclude', 'types'] as const) {
     for (const column of named[rule]) {
-      if (!known.has(column)) throw unknownColumn(rule, column, columns, input.path);
+      if (!known.has(column)) {
+        if (input.again && !input.again.named.includes(column)) continue;
+        throw unknownColumn(rule, column, columns, input.path);
+      }
       if (column !== input.idColumn && column !== input.companyIdColumn) continue;
       if (rule === 'include') continue;
       const use = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
