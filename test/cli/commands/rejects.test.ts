@@ -208,10 +208,10 @@ describe('rows that nobody edited are rejected again', () => {
     expect(sandbox.show('companies', '3')?.metadata).toEqual({ name: 'C' });
   });
 
-  test('rows that the service refused are sent as they are', async ({ sandbox }) => {
+  test('rows that the service refused are sent as they are', async ({ start }) => {
+    const sandbox = await start({ faults: ['422:first=1'] });
     const cwd = place({ 'in.csv': 'company_id\n1\n2\n' });
     const run = importing(cwd, environmentOf(sandbox));
-    sandbox.inject('422:first=1');
     expect((await run('in.csv', '--continue-on-error')).summary.rows.rejected).toBe(2);
     expect((await run('in.rejects.csv')).summary.rows.submitted).toBe(2);
   });
