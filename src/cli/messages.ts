@@ -4,7 +4,7 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import type { ImportEvent, Summary } from '../engine/model.js';
+import type { RejectionCause, ImportEvent, Summary } from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
 import { shellWord } from './shell.js';
 
@@ -26,6 +26,8 @@ const STATE_FOLDER =
 const CHECK_SETTINGS = `${command('config', 'list')} shows each setting and where it comes from`;
 const RUNS = `${command('runs')} lists all runs`;
 const DOCTOR = `${command('doctor')} checks the rest`;
+
+const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
 
 /** The flag of each rule about columns. */
 const RULE_FLAGS: Record<ColumnRule, string> = {
@@ -87,6 +89,10 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   constant_of_other_type: ({ key, value, type }) => ({
     message: `--set ${key}: "${value}" is not of type ${type} (--type)`,
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
+  }),
+
+  cells_of_other_type: ({ column, type }) => ({
+    hint: `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
   }),
 
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
@@ -165,9 +171,18 @@ export function warningText({ message, problem }: Warning): string {
 }
 
 /** A result document as the command prints it: what to continue with is a command line. */
-export function summaryWords<T extends Pick<Summary, 'run' | 'resume'>>(summary: T): T {
-  const { run, resume } = summary;
-  return { ...summary, resume: run === null || resume === null ? null : resumeCommand(run) };
+export function summaryWords<T extends Pick<Summary, 'run' | 'resume' | 'causes'>>(summary: T): T {
+  const { run, resume, causes } = summary;
+  return {
+    ...summary,
+    causes: causes?.map(causeWords), // a summary that an earlier version recorded has none
+    resume: run === null || resume === null ? null : resumeCommand(run),
+  };
+}
+
+/** A cause with the flag that helps. */
+function causeWords({ problem, ...cause }: RejectionCause): RejectionCause {
+  return problem ? { ...cause, hint: wordsOf(problem).hint ?? cause.hint } : cause;
 }
 
 /** Events of one import as the command reports them: the words of this page in place of codes. */

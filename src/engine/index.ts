@@ -41,6 +41,7 @@ export type { ImportRequest, PlanRequest, ReadRequest } from './library/requests
 export { createClient, type ServiceOptions } from './library/service.js';
 export { type WatchRequest, watchJob } from './library/watch.js';
 export type {
+  RejectionCause,
   ColumnPlan,
   ColumnType,
   EmptyCell,

@@ -27,6 +27,8 @@ export type Problem =
   | { code: 'identifier_as_key'; key: string }
   | { code: 'same_key'; key: string; columns: [string, string] }
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
+  /** Cells of a column are not of its type, but all of them are of another. */
+  | { code: 'cells_of_other_type'; column: string; type: string }
   // Warnings
   | { code: 'digits_lost'; column: string }
   /** `column` is where the values come from; `before` is the type of the last import. */

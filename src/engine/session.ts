@@ -271,6 +271,7 @@ export class Session {
       service: deps.service,
       inputs: scanned.inputs.map((input, i) => ({ ...input, rejects_file: files[i] ?? null })),
       rejected: this.#rejecting!.first,
+      causes: this.#rejecting!.causes,
       warnings: this.#warnings,
       resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? this.#run.id : null,
       plan,

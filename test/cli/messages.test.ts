@@ -56,6 +56,10 @@ const CASES: {
     'change the value, or leave out --type n=integer',
     '--set n: "x" is not of type integer (--type)',
   ],
+  cells_of_other_type: [
+    { column: 'Annual Revenue', type: 'number' },
+    "--type 'Annual Revenue=number' reads them",
+  ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
   state_folder: [

@@ -31,6 +31,7 @@ export function aSummary(over: Partial<Summary> = {}): Summary {
       { path: 'companies.csv', kind: 'companies', rows: { read: 997, rejected: 0 }, rejects_file: null },
     ],
     rejected: [],
+    causes: [],
     jobs: [aJob()],
     maybe_sent_twice: [],
     warnings: [],

@@ -28,6 +28,7 @@ export { inexactNumber, writtenAgain } from './json/text.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
 export type { Mapping } from './mapping/mapping-file.js';
 export { type MappingRules, mergeRules, NO_RULES, type SomeRules, statedRules } from './mapping/rules.js';
+export { fits } from './mapping/stats.js';
 export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';
@@ -43,4 +44,5 @@ export type {
   Scan,
   Schema,
 } from './types.js';
+export { quoted } from './wording.js';
 export { Pool } from './workers/pool.js';

@@ -24,6 +24,7 @@ import {
 } from '../send/accounts.js';
 import { isShort } from '../service/names.js';
 import { type RequestRecord, rangesOf } from '../state/requests.js';
+import type { CauseTotals } from './causes.js';
 
 /** Whether a resume has nothing left to do for what is in its rows. */
 const isClosed = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'rejected';
@@ -117,6 +118,8 @@ export interface Facts {
   service: { account: string | null; region: string; base_url: string };
   inputs: { opened: OpenedInput; scan: Scan; rejects_file: string | null }[];
   rejected: Rejection[];
+  /** Of the rows that the plan rejected. */
+  causes: CauseTotals;
   warnings: string[];
   resume: string | null;
   plan: Plan | undefined;
@@ -127,6 +130,7 @@ export interface Facts {
 export function summarize(ending: Ending, facts: Facts): Summary {
   const { records } = ending;
   const paths = facts.inputs.map(({ opened }) => opened.path);
+  facts.causes.addRefused(records, paths);
   return {
     run: facts.run,
     status: statusOf(ending),
@@ -142,6 +146,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
       rejects_file,
     })),
     rejected: facts.rejected,
+    causes: facts.causes.list(),
     jobs: jobsOf(records, paths),
     maybe_sent_twice: maybeSentTwice(records, paths),
     warnings: facts.warnings,
