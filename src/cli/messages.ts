@@ -4,7 +4,7 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import type { RejectionCause, ImportEvent, Summary } from '../engine/model.js';
+import type { ImportEvent, RejectionCause, Summary } from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
 import { shellWord } from './shell.js';
 
@@ -171,11 +171,13 @@ export function warningText({ message, problem }: Warning): string {
 }
 
 /** A result document as the command prints it: what to continue with is a command line. */
-export function summaryWords<T extends Pick<Summary, 'run' | 'resume' | 'causes'>>(summary: T): T {
+export function summaryWords<T extends Pick<Summary, 'run' | 'resume'> & Partial<Pick<Summary, 'causes'>>>(
+  summary: T,
+): T {
   const { run, resume, causes } = summary;
   return {
     ...summary,
-    causes: causes?.map(causeWords), // a summary that an earlier version recorded has none
+    ...(causes && { causes: causes.map(causeWords) }), // one that an earlier version recorded has none
     resume: run === null || resume === null ? null : resumeCommand(run),
   };
 }

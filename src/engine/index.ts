@@ -41,7 +41,6 @@ export type { ImportRequest, PlanRequest, ReadRequest } from './library/requests
 export { createClient, type ServiceOptions } from './library/service.js';
 export { type WatchRequest, watchJob } from './library/watch.js';
 export type {
-  RejectionCause,
   ColumnPlan,
   ColumnType,
   EmptyCell,
@@ -55,6 +54,7 @@ export type {
   Plan,
   PropertyCheck,
   Rejection,
+  RejectionCause,
   RowCounts,
   RunJob,
   RunStatus,

@@ -153,11 +153,11 @@ test('a warning is one line, with its hint where it has one', () => {
 });
 
 test('what to continue with is a command line, also for a run that kept one of its own', () => {
-  expect(summaryWords({ run: 'run-1', resume: 'run-1' }).resume).toBe('profiles resume run-1');
-  expect(summaryWords({ run: 'run-1', resume: 'profiles resume run-1' }).resume).toBe(
+  expect(summaryWords({ run: 'run-1', resume: 'run-1', causes: [] }).resume).toBe('profiles resume run-1');
+  expect(summaryWords({ run: 'run-1', resume: 'profiles resume run-1', causes: [] }).resume).toBe(
     'profiles resume run-1',
   );
-  expect(summaryWords({ run: 'run-1', resume: null }).resume).toBeNull();
+  expect(summaryWords({ run: 'run-1', resume: null, causes: [] }).resume).toBeNull();
 });
 
 test('events carry the words, and the summary those of all warnings; nothing else of them changes', () => {

@@ -10,11 +10,11 @@ import type { Context } from '../context.js';
 import { engineValues, WAITING } from '../options/index.js';
 import { shellWord } from '../shell.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { type Form, formOf, runAndReport } from './import-run.js';
+import { type Report, reportOf, runAndReport } from './import-run.js';
 
 interface Options {
   run: string | undefined;
-  form: Form;
+  report: Report;
   waitTimeoutMs: number | null;
   intervalMs: number | null;
 }
@@ -28,11 +28,11 @@ export function define(command: Command, wire: Wire): void {
 }
 
 function options([run]: readonly string[], flags: Flags): Options {
-  return { run, form: formOf(flags), ...engineValues(TIMING, flags) };
+  return { run, report: reportOf(flags), ...engineValues(TIMING, flags) };
 }
 
 async function run(
-  { run: id, form, waitTimeoutMs, intervalMs }: Options,
+  { run: id, report, waitTimeoutMs, intervalMs }: Options,
   context: Context,
 ): Promise<ExitCode | Ending> {
   const state = await context.state();
@@ -50,7 +50,7 @@ async function run(
     full: false,
     dryRun: false,
   };
-  return runAndReport(options, stored, form, there, stored.scope);
+  return runAndReport(options, stored, report, there, stored.scope);
 }
 
 /** @throws UsageError for a run that is unknown or finished */

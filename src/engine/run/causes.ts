@@ -1,5 +1,5 @@
 /** Rejected rows grouped by file, column and cause (contract §3 "Rejects"), in bounded memory. */
-import type { RejectionCause, ColumnType, RejectedRow } from '../model.js';
+import type { CellType, ColumnType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
 import { fits, type OpenedInput, quoted } from '../read/index.js';
 import { type RequestRecord, rangesOf } from '../state/requests.js';
@@ -26,7 +26,7 @@ export class CauseTotals {
   #column: string | null = null;
 
   /** A row that the plan rejected. */
-  add(input: OpenedInput, row: Pick<RejectedRow, 'line' | 'reason' | 'original'>): void {
+  add(input: OpenedInput, row: Rejected & Pick<RejectedRow, 'line'>): void {
     const told = this.#tell(input, row);
     const at = `${input.format === 'json' ? 'item' : 'line'} ${row.line}`;
     this.#count(input.path, told, 1, row.line, at);
@@ -54,9 +54,8 @@ export class CauseTotals {
   }
 
   #count(file: string, told: Told, rows: number, line: number, at: string): void {
-    const { column, reason, cell, type } = told;
-    const characters = type === 'integer' || type === 'number' ? strange(cell ?? '') : null;
-    const key = JSON.stringify([file, column, characters ? 'characters' : reason]);
+    const { column, reason, cell, type, characters } = told;
+    const key = JSON.stringify([file, column, characters ? [type] : reason]);
     let group = this.#groups.get(key);
     if (!group) {
       const cause = {
@@ -76,8 +75,8 @@ export class CauseTotals {
       }
       group = {
         cause,
-        characters: characters && new Set(),
-        types: type === undefined ? [] : otherTypes(type),
+        characters: characters ? new Set() : null,
+        types: type === undefined || cell === undefined ? [] : otherTypes(type),
       };
       this.#groups.set(key, group);
     }
@@ -89,20 +88,22 @@ export class CauseTotals {
   }
 
   /** Column, cause and cell of a reason. */
-  #tell(input: OpenedInput, { reason, original }: Pick<RejectedRow, 'reason' | 'original'>): Told {
+  #tell(input: OpenedInput, { reason, original, cause }: Rejected): Told {
     const cells = 'cells' in original ? original.cells : null;
-    const column = this.#columnOf(
-      reason,
-      input,
-      cells === null ? String('item' in original && original.item) : null,
-    );
+    const item = cells === null ? String('item' in original && original.item) : null;
+    const column = cause?.column ?? this.#columnOf(reason, input, item);
     const index = column === null ? -1 : input.columns.indexOf(column);
     const cell = cells && index >= 0 ? cells[index] : undefined;
     let rest = column === null ? reason : reason.slice(column.length).replace(/^:? /, '');
     if (cell) rest = rest.replace(`${quoted(cell)} `, '');
     rest = withoutValues(rest).slice(0, LONGEST);
-    const type = /^is not of type (\w+)/.exec(rest)?.[1];
-    return { column, reason: rest, ...(cell && { cell }), ...(type !== undefined && { type }) };
+    const told = { column, reason: rest, ...(cell && { cell }), ...(cause && { type: cause.type }) };
+    if (cause?.code !== 'characters' || !cause.characters?.length) return told;
+    // Where letters are in the way it is a word, and its letters say nothing.
+    if (cause.characters.some((character) => /\p{L}/u.test(character))) {
+      return { ...told, reason: `is not of type ${cause.type}` };
+    }
+    return { ...told, characters: cause.characters };
   }
 
   /** The column that a reason begins with. Those of JSON are known by the item. */
@@ -129,13 +130,16 @@ export class CauseTotals {
   }
 }
 
+type Rejected = Pick<RejectedRow, 'reason' | 'original' | 'cause'>;
+
 interface Told {
   column: string | null;
   reason: string;
   /** What stands in the column, where that is known. */
   cell?: string;
-  /** The type that the cell is not of. */
-  type?: string;
+  /** The type that the cell is not of, and what of it is in the way. */
+  type?: CellType;
+  characters?: readonly string[];
 }
 
 function causeOf({ cause, characters, types }: Group): RejectionCause {
@@ -159,14 +163,9 @@ function alternatives(characters: readonly string[]): string {
   return named.length === 0 ? last : `${named.join(', ')} or ${last}`;
 }
 
-/** Characters that no plain number has; null for a cell with letters, which is no number at all. */
-function strange(cell: string): string[] | null {
-  const found = [...new Set(cell.replace(/[\d.-]/g, ''))];
-  return found.length > 0 && !found.some((character) => /\p{L}/u.test(character)) ? found : null;
-}
-
 /** What else cells may be that are not of a type, the likeliest first. */
-const otherTypes = (type: string): ColumnType[] => [...(type === 'integer' ? ['number'] : []), 'string'];
+const otherTypes = (type: CellType): ColumnType[] =>
+  type === 'string' ? [] : type === 'integer' ? ['number', 'string'] : ['string'];
 
 /** Values differ from row to row; a count of cells says what is wrong. */
 function withoutValues(text: string): string {
