@@ -35,7 +35,9 @@ function outcomeOf({ status, rows }: Summary): (typeof OUTCOME)[RunStatus] {
 }
 
 /** What exit code 5 means here. */
-export function partialWords({ rows, jobs }: Summary): string {
+export function partialWords({ rows, jobs, status }: Summary): string {
+  if (status === 'planned') return 'some rows would be rejected';
+  if (status === 'rejected') return 'some rows were rejected';
   if (rows.unsent) return 'some rows were not sent, since others sent their identifiers later';
   if (rows.rejected > 0) return 'some rows were rejected';
   const isUnknown = jobs.some((job) => job.status === 'unknown');
@@ -84,7 +86,7 @@ export function failureLines(summary: Summary, styles: Styles): string[] {
   const files = rejectsFiles(summary);
   const where = files.length > 0 ? `, see ${files.join(', ')}` : '';
   return [
-    `profiles: ${summary.status === 'partial' ? partialWords(summary) : words}: ${rowsLine(summary)}${where}`,
+    `profiles: ${['partial', 'planned'].includes(summary.status) ? partialWords(summary) : words}: ${rowsLine(summary)}${where}`,
     ...nextLines(summary, styles.bold),
   ];
 }

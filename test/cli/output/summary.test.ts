@@ -75,7 +75,7 @@ describe('summaryLines', () => {
     expect(first).toBe('✗ planned; nothing was sent');
     expect(rest).toContain('  2 rows would be rejected:');
     expect(failureLines(withRejections(2, { status: 'planned', rows }), plain)[0]).toMatch(
-      /^profiles: planned/,
+      /^profiles: some rows would be rejected: /,
     );
   });
 
