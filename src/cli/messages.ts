@@ -95,6 +95,23 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
     hint: `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
   }),
 
+  zone_missing: ({ column, type }) => ({
+    hint: `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
+  }),
+  unknown_zone: ({ column, type, zone }) => ({
+    message: `--type ${column}: "${zone}" is not a time zone`,
+    hint: `name one such as Europe/Berlin: ${typeFlag(column, type.replace(/@[^@]*$/, '@Europe/Berlin'))}`,
+  }),
+  no_pattern: ({ column, kind, zone }) => ({
+    hint: `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
+  }),
+  two_patterns: ({ column, readings }) => ({
+    hint: readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`).join('\n'),
+  }),
+  stray_date: ({ column, type }) => ({
+    hint: `reject the rows that do not fit: ${typeFlag(column, type)}`,
+  }),
+
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
   type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
 

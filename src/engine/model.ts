@@ -95,6 +95,8 @@ export interface ColumnPlan {
   key: string | null;
   /** `null` where JSON values keep their own, differing types. */
   type: ColumnType | 'mixed' | 'object' | null;
+  /** How its text is read, where that was asked for: `money`, `date:MM/dd/yyyy`. */
+  conversion?: Conversion | undefined;
   /** Why it has this type: `row 17: "007"`, `all 503 values are integers`, `pinned`. */
   reason: string;
   /** Rows whose cell is empty (CSV) or that lack the field (JSON). */

@@ -4,8 +4,7 @@
  */
 import { UsageError } from './errors.js';
 import {
-  COLUMN_TYPES,
-  type ColumnType,
+  type CellType,
   EMPTY_CELLS,
   type EmptyCell,
   FORMATS,
@@ -55,7 +54,6 @@ export const WORDS = {
   kind: KINDS,
   format: FORMATS,
   empty: EMPTY_CELLS,
-  type: [...COLUMN_TYPES, 'auto'],
   types: ['auto', 'strings'],
 } as const;
 
@@ -110,7 +108,7 @@ export interface MappingRules {
   /** The same metadata in every item, typed as a CSV cell is. */
   set: readonly (readonly [key: string, value: string])[];
   /** Types of single columns. */
-  types: readonly (readonly [column: string, type: ColumnType | 'auto'])[];
+  types: readonly (readonly [column: string, type: CellType | 'auto'])[];
   /** False: every column without a type of its own is text. */
   infer: boolean;
   /** What an empty cell of a CSV becomes. Default `omit`. */

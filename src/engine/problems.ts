@@ -29,6 +29,13 @@ export type Problem =
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   /** Cells of a column are not of its type, but all of them are of another. */
   | { code: 'cells_of_other_type'; column: string; type: string }
+  /** `type` has no zone yet. */
+  | { code: 'zone_missing'; column: string; type: string }
+  | { code: 'unknown_zone'; column: string; type: string; zone: string }
+  | { code: 'no_pattern'; column: string; kind: 'date' | 'datetime'; zone: string | null }
+  /** A date may be read in two ways. */
+  | { code: 'two_patterns'; column: string; readings: { type: string; reading: string }[] }
+  | { code: 'stray_date'; column: string; type: string }
   // Warnings
   | { code: 'digits_lost'; column: string }
   /** `column` is where the values come from; `before` is the type of the last import. */

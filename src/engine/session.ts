@@ -31,6 +31,7 @@ import {
   leftOutWarnings,
   summarize,
 } from './run/summary.js';
+import { submittedRows } from './send/accounts.js';
 import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
@@ -277,7 +278,12 @@ export class Session {
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
     });
-    if (recorded) this.#run.end(summary, finished, ending.failure);
+    if (recorded) {
+      const distinct = (kind: Kind): number =>
+        submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
+        scanned.duplicates.get(kind)!.count;
+      this.#run.end(summary, finished, ending.failure, distinct);
+    }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };
   }

@@ -60,6 +60,33 @@ const CASES: {
     { column: 'Annual Revenue', type: 'number' },
     "--type 'Annual Revenue=number' reads them",
   ],
+  zone_missing: [
+    { column: 'Create Date', type: 'datetime:M/d/yyyy H:mm' },
+    "name the zone of its times, such as --type 'Create Date=datetime:M/d/yyyy H:mm@Europe/Berlin' or --type 'Create Date=datetime:M/d/yyyy H:mm@UTC'",
+  ],
+  unknown_zone: [
+    { column: 'at', type: 'datetime@Berlin', zone: 'Berlin' },
+    'name one such as Europe/Berlin: --type at=datetime@Europe/Berlin',
+    '--type at: "Berlin" is not a time zone',
+  ],
+  no_pattern: [
+    { column: 'at', kind: 'date', zone: null },
+    'name the pattern of its values, such as --type at=date:dd.MM.yyyy',
+  ],
+  two_patterns: [
+    {
+      column: 'at',
+      readings: [
+        { type: 'date:M/d/yyyy', reading: '2024-03-04' },
+        { type: 'date:d/M/yyyy', reading: '2024-04-03' },
+      ],
+    },
+    'for 2024-03-04: --type at=date:M/d/yyyy\nfor 2024-04-03: --type at=date:d/M/yyyy',
+  ],
+  stray_date: [
+    { column: 'at', type: 'date:M/d/yyyy' },
+    'reject the rows that do not fit: --type at=date:M/d/yyyy',
+  ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
   state_folder: [

@@ -1,5 +1,6 @@
 /** Options that say how files are read, sent and followed. */
 import { NO_RULES, WORDS } from '../../engine/options.js';
+import { cellType, TYPE_NAMES } from '../../engine/read/conversion/type.js';
 import { engineNumber, type Table } from './option.js';
 import { BOUND_TYPE, FLAG, pair, path, text, word } from './types.js';
 
@@ -77,8 +78,8 @@ export const COLUMNS = {
     commands: ['import', 'inspect', 'identify company', 'identify user'],
   },
   type: {
-    type: pair('column=type', WORDS.type),
-    summary: 'set the type of a column: string, integer, number, boolean, or auto',
+    type: pair('column=type', { words: TYPE_NAMES, read: cellType }),
+    summary: 'set the type of a column, such as integer, money, or date:MM/dd/yyyy; see profiles help types',
     repeatable: true,
     complete: 'column=',
   },

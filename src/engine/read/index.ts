@@ -18,6 +18,7 @@ export {
   slice,
   startOf,
 } from './batch.js';
+export { type Converter, converterOf } from './conversion/converter.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
 /** Loaded on its own: most imports have no mapping file. */
@@ -28,7 +29,6 @@ export { inexactNumber, writtenAgain } from './json/text.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
 export type { Mapping } from './mapping/mapping-file.js';
 export { type MappingRules, mergeRules, NO_RULES, type SomeRules, statedRules } from './mapping/rules.js';
-export { fits } from './mapping/stats.js';
 export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';

@@ -1,8 +1,11 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
+import type { Conversion } from '../model.js';
 import { NO_RULES, NUMBERS } from '../options.js';
+import { loadConversions, PatternFinder, textOf, undecided } from './conversion/found.js';
 import { formatOf, readerOf } from './formats.js';
 import { constantsOf } from './mapping/targets.js';
+import { readRecords } from './records.js';
 import { rejectsHead } from './rejects-head.js';
 import { toUtf8 } from './text/encoding.js';
 import { readHead } from './text/head.js';
@@ -28,6 +31,7 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
   }
   const { encoding, compression, stamp } = head;
   const { path, maxCellBytes, rules, decidedTypes } = options;
+  await loadConversions(rules);
   const constants = constantsOf(rules);
   const format = formatOf(options, head.text);
   const file: InputFile = {
@@ -43,7 +47,47 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
     again,
     stamp,
   };
-  return readerOf(file).open(file, options, head, () => toUtf8(readBytes(file, signal), encoding));
+  const text = (): AsyncIterable<Buffer> => toUtf8(readBytes(file, signal), encoding);
+  return decidePatterns(await readerOf(file).open(file, options, head, text), signal);
+}
+
+/** Finds the patterns of dates that were asked for without one: by the first rows, or as many as it takes. @throws InputError */
+async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefined): Promise<OpenedInput> {
+  const { path, columns, rules, targets, decidedTypes } = input;
+  const isCell = targets.length > 0;
+  const wanted = undecided(rules.types, isCell ? columns : null);
+  if (wanted.length === 0) return input;
+  const decided = new Map<string, Conversion>();
+  const finders = wanted.flatMap((target) => {
+    const before = decidedTypes?.[columns.indexOf(target.column)];
+    if (before === undefined) return [{ column: target.column, finder: new PatternFinder(path, target) }];
+    decided.set(target.column, before as Conversion);
+    return [];
+  });
+  for await (const batch of finders.length > 0 ? readRecords(input, { signal }) : []) {
+    const originals = readerOf(input).original(batch, input);
+    for (const [number, original] of originals.entries()) {
+      for (const { column, finder } of finders) {
+        const text = textOf(original, column, columns);
+        if (text !== null) finder.add({ line: batch.lines[number]!, text });
+      }
+    }
+    if (finders.every(({ finder }) => finder.decided)) break;
+  }
+  for (const { column, finder } of finders) {
+    const type = finder.type();
+    if (type !== null) decided.set(column, type);
+  }
+  const typeOf = (column: string): Conversion | undefined => decided.get(column);
+  return {
+    ...input,
+    found: [...decided.keys()],
+    rules: { ...rules, types: rules.types.map(([column, type]) => [column, typeOf(column) ?? type]) },
+    targets: targets.map((target) => ({
+      ...target,
+      pinned: target.pinned && (typeOf(target.column) ?? target.pinned),
+    })),
+  };
 }
 
 /** The columns alone, before it is known what the rows are: a header, or the fields of the first JSON items. @throws InputError */

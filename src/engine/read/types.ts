@@ -1,6 +1,6 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 
-import type { ColumnPlan, ColumnType, Format, Kind, RejectedRow } from '../model.js';
+import type { CellType, ColumnPlan, Format, Kind, RejectedRow } from '../model.js';
 import type { MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
 import type { Again, RejectsHead } from './again.js';
@@ -13,7 +13,7 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   location: string;
   cwd: string;
   /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
-  decidedTypes?: readonly ColumnType[] | undefined;
+  decidedTypes?: readonly CellType[] | undefined;
   /** How an input is to be read that turns out to be a rejects file. Default: as any other. */
   rejects?: ((found: RejectsHead) => AgainOptions) | undefined;
 }
@@ -60,9 +60,11 @@ export interface OpenedInput {
   /** JSON: the array is a member of an object, as in the service's bodies. */
   body: Kind | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
-  decidedTypes?: readonly ColumnType[] | undefined;
+  decidedTypes?: readonly CellType[] | undefined;
   /** Of a rejects file whose run is known: what its rows are held against. */
   again?: Again | undefined;
+  /** Columns of dates whose pattern was found: a value of another is not a bad row, but a wrong guess. Default: none. */
+  found?: readonly string[] | undefined;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
 }
@@ -76,7 +78,7 @@ export type InputFile = Omit<
 /** What the plan decided and the build pass needs, beside the input. */
 export interface Schema {
   /** CSV: one type for each column, by position. JSON: empty, since its values have types. */
-  types: ColumnType[];
+  types: CellType[];
   /** An item of more bytes is a rejected row. */
   itemLimitBytes: number;
 }

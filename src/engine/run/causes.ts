@@ -1,7 +1,7 @@
 /** Rejected rows grouped by file, column and cause (contract §3 "Rejects"), in bounded memory. */
-import type { CellType, ColumnType, RejectedRow, RejectionCause } from '../model.js';
+import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
-import { fits, type OpenedInput, quoted } from '../read/index.js';
+import { type Converter, converterOf, type OpenedInput, quoted } from '../read/index.js';
 import { type RequestRecord, rangesOf } from '../state/requests.js';
 
 /** Different causes that are told apart; the rows of further ones are counted together. */
@@ -16,7 +16,12 @@ interface Group {
   /** Characters that are in the way of a number. */
   characters: Set<string> | null;
   /** Types that all cells of the group would fit. */
-  types: ColumnType[];
+  types: OtherType[];
+}
+
+interface OtherType {
+  type: CellType;
+  converter: Converter | null;
 }
 
 export class CauseTotals {
@@ -143,7 +148,7 @@ interface Told {
 }
 
 function causeOf({ cause, characters, types }: Group): RejectionCause {
-  const [type] = types;
+  const type = types[0]?.type;
   const problem: Problem | undefined =
     type === undefined || cause.column === null
       ? undefined
@@ -163,9 +168,27 @@ function alternatives(characters: readonly string[]): string {
   return named.length === 0 ? last : `${named.join(', ')} or ${last}`;
 }
 
-/** What else cells may be that are not of a type, the likeliest first. */
-const otherTypes = (type: CellType): ColumnType[] =>
-  type === 'string' ? [] : type === 'integer' ? ['number', 'string'] : ['string'];
+const STYLES = ['number:1,234.56', 'number:1.234,56', 'number:1 234,56', "number:1'234.56"] as const;
+const NUMBERS: readonly CellType[] = ['percent', ...STYLES, 'money', 'money:1.234,56'];
+
+/** What else cells may be that are not of a type, the likeliest first: what is plainest, and text if nothing else fits. */
+const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
+  integer: ['number', ...NUMBERS, 'string'],
+  number: [...NUMBERS, 'string'],
+  money: ['money:1.234,56', 'string'],
+  percent: ['percent:1.234,56', 'string'],
+  string: [],
+};
+
+const otherTypes = (type: CellType): OtherType[] =>
+  (OTHERS[type.split(':')[0]!] ?? ['string']).map((other) => ({
+    type: other,
+    converter: converterOf(other),
+  }));
+
+/** Text has no converter: anything is. */
+const fits = (text: string, { converter }: OtherType): boolean =>
+  converter === null || converter.json(text) !== null;
 
 /** Values differ from row to row; a count of cells says what is wrong. */
 function withoutValues(text: string): string {

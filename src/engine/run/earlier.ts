@@ -1,6 +1,6 @@
 /** Whether an earlier run may be continued (contract §4). */
 import { InputError, UsageError } from '../errors.js';
-import type { ColumnType } from '../model.js';
+import type { CellType } from '../model.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
@@ -55,7 +55,7 @@ export function checkItemFormat({ run, item_format }: StoredRun): void {
  * An import that finds its content in an unfinished run has inferred its types already; the run sends those that it
  * began with. @throws UsageError when they differ
  */
-export function checkTypes(run: StoredRun, found: readonly (readonly ColumnType[])[]): void {
+export function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): void {
   const differ = run.inputs.some(
     ({ types }, index) => types !== null && JSON.stringify(types) !== JSON.stringify(found[index]),
   );

@@ -1,7 +1,7 @@
 /** Opens the inputs of an import: companies before users, stdin spooled first. */
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import type { ColumnType } from '../model.js';
+import type { CellType } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { expandGlobs, type OpenedInput, openInput, type RejectsHead, spoolStdin } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
@@ -50,7 +50,7 @@ function openOne(
   options: ImportOptions,
   asked: ImportOptions,
   deps: ImportDeps,
-  decidedTypes?: readonly ColumnType[],
+  decidedTypes?: readonly CellType[],
 ): Promise<OpenedInput> {
   const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
   const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };

@@ -309,3 +309,101 @@ describe('an existing file', () => {
     expect(readdirSync(cwd).filter((name) => name.includes('rejects'))).toEqual([]);
   });
 });
+
+describe('causes', () => {
+  test('of a CRM export are two lines, with the flag that reads its money', async ({ sandbox }) => {
+    const money = Array.from({ length: 50 }, (_, i) => `${i},"$${i + 1},234.00"\n`);
+    const cwd = place({ 'crm.csv': `company_id,Annual Revenue\n${money.join('')}x,12\n,1\n` });
+    const env = environmentOf(sandbox);
+    const flags = ['--type', 'Annual Revenue=number'];
+    const { stderr } = await cli(['import', 'crm.csv', ...flags, '--dry-run'], { cwd, env });
+    expect(stderr.slice(stderr.indexOf('✗'))).toBe(
+      [
+        '✗ planned; nothing was sent',
+        `  to        region default, ${sandbox.url}`,
+        '  rows      52 read = 51 rejected + 1 unsent',
+        '  51 rows would be rejected:',
+        '    Annual Revenue: 50 rows contain "$" or ","; e.g. line 2 "$1,234.00"',
+        "      --type 'Annual Revenue=money' reads them",
+        '    company_id: 1 row is empty; line 53',
+        '    see crm.rejects.csv',
+        '',
+      ].join('\n'),
+    );
+    const { summary } = await importing(cwd, env)('crm.csv', ...flags);
+    expect(summary.causes).toEqual([
+      {
+        file: 'crm.csv',
+        column: 'Annual Revenue',
+        reason: 'contains "$" or ","',
+        rows: 50,
+        first_line: 2,
+        hint: "--type 'Annual Revenue=money' reads them",
+      },
+      { file: 'crm.csv', column: 'company_id', reason: 'is empty', rows: 1, first_line: 53, hint: null },
+    ]);
+    // The flag, given with the rejects file, does what it says, also for rows that nobody edited.
+    const fixed = await importing(cwd, env)(
+      'crm.rejects.csv',
+      '--type',
+      'Annual Revenue=money',
+      '--skip-invalid',
+    );
+    expect(fixed.summary.rows).toMatchObject({ rejected: 1, submitted: 50 });
+    expect(sandbox.show('companies', '0')?.metadata).toEqual({ 'Annual Revenue': 1234 });
+  });
+
+  test('a conversion of the run holds for its fixed rows, the pattern of a date too', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': 'company_id,since,fee\n1,13/01/2024,5%\n,03/04/2024,7%\n' });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv', '--type', 'since=date', '--type', 'fee=percent');
+    edit(join(cwd, 'in.rejects.csv'), ['\r\n,', '\r\n2,']);
+    expect((await run('in.rejects.csv')).code).toBe(0);
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({ since: '2024-04-03', fee: 7 });
+  });
+
+  test('what a request was refused for is one, also after a resume', async ({ start }) => {
+    const sandbox = await start({ faults: ['422:nth=1', '503:nth=2'] });
+    const cwd = place({ 'in.csv': 'company_id\n1\n2\n3\n' });
+    const env = environmentOf(sandbox);
+    const flags = ['--continue-on-error', '--chunk-size', '2', '--retries', '0'];
+    const first = await importing(cwd, env)('in.csv', ...flags);
+    expect(first.code).toBe(6);
+    const { stdout } = await cli(['resume', '--json', ...FAST], { cwd, env });
+    const { causes, rows } = JSON.parse(stdout) as Summary;
+    expect(causes).toEqual([
+      { file: 'in.csv', column: null, reason: expect.any(String), rows: 2, first_line: 2, hint: null },
+    ]);
+    expect(rows).toMatchObject({ rejected: 2, submitted: 1 });
+  });
+
+  test('without a terminal, --json ends its log with the totals; annotations come before', async ({
+    sandbox,
+  }) => {
+    const cwd = place({ 'in.csv': 'company_id\n1\n""\n' });
+    const env = { ...environmentOf(sandbox), GITHUB_ACTIONS: 'true' };
+    const words = ['import', 'in.csv', '--json', '--skip-invalid', ...FAST];
+    const lines = (await cli(words, { cwd, env })).stderr.trimEnd().split('\n');
+    expect(lines.slice(-3)).toEqual([
+      '::error file=in.csv,line=3::company_id: 1 row is empty; line 3',
+      'totals: 2 read = 1 rejected + 1 submitted (1 completed), 1 request, partial',
+      expect.stringMatching(/^\{"error":/),
+    ]);
+    expect((await cli([...words, '--quiet'], { cwd, env })).stderr).not.toContain('totals');
+    expect((await cli(words, { cwd, env, columns: 80 })).stderr).not.toContain('totals');
+  });
+
+  test.for([
+    [[], '; line 3'],
+    [['--report-values'], '; line 3 "1.2.3"'],
+  ] as const)('with %j an annotation ends in %s', async ([flags, end], { sandbox }) => {
+    const cwd = place({ 'in.csv': 'company_id,n\n1,2\n2,1.2.3\n' });
+    const env = { ...environmentOf(sandbox), GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(cwd, 's.md') };
+    const { stderr } = await cli(['import', 'in.csv', '--type', 'n=number', '--quiet', ...flags], {
+      cwd,
+      env,
+    });
+    expect(stderr).toContain(`::error file=in.csv,line=3::n: 1 row is not of type number${end}`);
+    expect(readFileSync(join(cwd, 's.md'), 'utf8').includes('1.2.3')).toBe(flags.length > 0);
+  });
+});

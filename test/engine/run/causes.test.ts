@@ -30,7 +30,7 @@ const misfit = (line: number, text: string, ...characters: string[]): RejectedRo
 
 describe('rows of one column and one cause are one', () => {
   it('with the characters that are in the way of all of them', () => {
-    expect(causesOf([misfit(2, '$1', '$'), misfit(3, '1,2', ','), misfit(9, '$1,2', '$', ',')])).toEqual([
+    expect(causesOf([misfit(2, '$1', '$'), misfit(3, '1,200', ','), misfit(9, '$1,200', '$', ',')])).toEqual([
       {
         file: CSV.path,
         column: 'size',
@@ -39,10 +39,23 @@ describe('rows of one column and one cause are one', () => {
         first_line: 2,
         at: 'line 2',
         example: '"$1"',
-        hint: 'the cells are of type string',
-        problem: { code: 'cells_of_other_type', column: 'size', type: 'string' },
+        hint: 'the cells are of type money',
+        problem: { code: 'cells_of_other_type', column: 'size', type: 'money' },
       },
     ]);
+  });
+
+  it.each([
+    [['1,200', '7,000.5'], 'number:1,234.56'],
+    [['1.200,5', '7,25'], 'number:1.234,56'],
+    [['12%', '7 %'], 'percent'],
+    [['$12', '7,000'], 'money'],
+    [['12 €', '7.000,5 EUR'], 'money:1.234,56'],
+    [['n/a', '7,000'], 'string'],
+  ])('and the type that all of %j are of', (texts, type) => {
+    const rows = texts.map((text, at) => misfit(at + 2, text, ...new Set(text.replace(/[\d.]/g, ''))));
+    const columns = rows.map((each) => ({ ...each, cause: { ...each.cause!, characters: [','] } }));
+    expect(causesOf(columns)[0]!.problem).toMatchObject({ type });
   });
 
   it('of which five are named', () => {
@@ -131,7 +144,7 @@ describe('rows of one column and one cause are one', () => {
         2,
         'item 1',
       ],
-      ['n', '"…" is not of type integer', 1, 'item 3'],
+      ['n', 'is not of type integer', 1, 'item 3'],
       ['n', '{…} is not of type integer', 1, 'item 4'],
       [null, 'is an array, not an object', 1, 'item 5'],
     ]);

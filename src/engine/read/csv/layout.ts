@@ -1,11 +1,12 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
 import { refusalAgain } from '../again.js';
+import { type Converter, converterOf } from '../conversion/converter.js';
+import { misfit } from '../conversion/type.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
-import { fits } from '../mapping/stats.js';
 import type { Role, Target } from '../mapping/targets.js';
+import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
-import { quoted } from '../wording.js';
 
 /** A column whose cells become metadata. */
 export interface MetadataColumn {
@@ -13,6 +14,8 @@ export interface MetadataColumn {
   target: Target;
   /** `,"key":` */
   key: string;
+  /** Where a type was asked for other than text. */
+  converter: Converter | null;
 }
 
 export interface CsvLayout {
@@ -23,6 +26,9 @@ export interface CsvLayout {
   metadata: readonly MetadataColumn[];
   /** `{"company_id":`, before the identifier. */
   head: string;
+  /** What a row is identified by, and its company: empty where there is none. */
+  idOf(row: readonly string[]): string;
+  companyOf(row: readonly string[]): string;
   /** What is set for every item: members, each with a comma before it. */
   constants: string;
   /** JSON text of an empty cell; null when its key is left out. */
@@ -30,7 +36,7 @@ export interface CsvLayout {
   /** Members of the row's `metadata` cell but for keys that the row has from elsewhere, each with a comma before it. */
   spread(row: readonly string[]): string;
   /** Why a row cannot be sent, whatever its columns' types; null when it can. */
-  refusal(row: readonly string[]): string | null;
+  refusal(row: readonly string[]): Refusal | null;
 }
 
 export function csvLayout(input: OpenedInput): CsvLayout {
@@ -38,9 +44,18 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const find = (role: Role): number => targets.findIndex((target) => target.role === role);
   const [id, company, spread] = [find('id'), find('company'), find('spread')];
   const metadata = targets.flatMap((target, index): MetadataColumn[] =>
-    target.role === 'metadata' ? [{ index, target, key: `,${jsonString(target.key!)}:` }] : [],
+    target.role === 'metadata'
+      ? [
+          {
+            index,
+            target,
+            key: `,${jsonString(target.key!)}:`,
+            converter: target.pinned && converterOf(target.pinned),
+          },
+        ]
+      : [],
   );
-  const checked = metadata.filter(({ target }) => target.pinned !== null && target.pinned !== 'string');
+  const checked = metadata.filter(({ converter }) => converter !== null);
   const empty = { omit: null, null: 'null', string: '""' }[rules.empty];
   const constantKeys = new Set(rules.set.map(([key]) => key));
 
@@ -55,6 +70,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     company,
     metadata,
     head: headOf(input.kind),
+    idOf: identifierAt(id, targets),
+    companyOf: identifierAt(company, targets),
     constants: membersText(input.constants),
     empty,
     spread: (row) => {
@@ -67,10 +84,10 @@ export function csvLayout(input: OpenedInput): CsvLayout {
         return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${targets.length}`;
       }
       if (row[id] === '') return `${input.idColumn} is empty`;
-      for (const { index, target } of checked) {
+      for (const { index, target, converter } of checked) {
         const cell = row[index]!;
-        if (cell !== '' && !fits(cell, target.pinned!)) {
-          return `${target.column}: ${quoted(cell)} is not of type ${target.pinned}`;
+        if (cell !== '' && converter!.json(cell) === null) {
+          return misfit(target.column, cell, target.pinned!, converter!);
         }
       }
       if (spread < 0 || row[spread] === '') return null;
@@ -80,4 +97,10 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   };
   if (!again) return layout;
   return { ...layout, refusal: (row) => again(row) ?? layout.refusal(row) };
+}
+
+/** Reads an identifier: byte for byte as written, unless lower case was asked for. */
+function identifierAt(index: number, targets: readonly Target[]): (row: readonly string[]) => string {
+  if (index < 0) return () => '';
+  return targets[index]!.pinned === 'lower' ? (row) => row[index]!.toLowerCase() : (row) => row[index]!;
 }

@@ -10,7 +10,7 @@ import type { InputFile, InputOptions, OpenedInput, RecordBatch } from '../types
 import { ArraySplitter, BODY } from './array-splitter.js';
 import { buildJson } from './build.js';
 import { NdjsonSplitter } from './items.js';
-import { isObject, jsonLayout } from './layout.js';
+import { isLaidOut, isObject, jsonLayout } from './layout.js';
 import { jsonRecords } from './parse.js';
 import { scanJson } from './scan.js';
 import { JsonTotals, placeOf } from './totals.js';
@@ -47,7 +47,7 @@ export const jsonReader: FormatReader = {
   item(input, _, original) {
     const text = textOf(original);
     const laid = jsonLayout(input)(JSON.parse(text), text);
-    return typeof laid === 'string' ? null : JSON.parse(laid.item);
+    return isLaidOut(laid) ? JSON.parse(laid.item) : null;
   },
   placeOf,
 };

@@ -2,14 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { ConfigError } from '../../errors.js';
+import { ConfigError, UsageError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import { type MappingRules, WORDS } from '../../options.js';
+import { cellType } from '../conversion/type.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');
-const columnType = z.enum(WORDS.type);
+const columnType = text;
 
 const mappingSchema = z.strictObject({
   $schema: text.describe('Address of this schema, for editors.').optional(),
@@ -28,7 +29,9 @@ const mappingSchema = z.strictObject({
     .optional(),
   type: z
     .record(z.string(), columnType)
-    .describe('Column to type. auto: decided over the whole column.')
+    .describe(
+      'Column to type, such as integer, money, or date:MM/dd/yyyy. auto: decided over the whole column.',
+    )
     .optional(),
   types: z.enum(WORDS.types).describe('strings: columns without a type of their own are text.').optional(),
   empty: z.enum(WORDS.empty).describe('What an empty cell becomes. Default omit.').optional(),
@@ -59,7 +62,7 @@ export async function readMapping(path: string, cwd: string): Promise<Mapping> {
   const rules = {
     ...(map && { map: pairs(path, 'map', map, name) }),
     ...(set && { set: pairs(path, 'set', set, text) }),
-    ...(type && { types: pairs(path, 'type', type, columnType) }),
+    ...(type && { types: typePairs(path, type) }),
     ...(types && { infer: types === 'auto' }),
     ...(include && { include }),
     ...(exclude && { exclude }),
@@ -71,6 +74,17 @@ export async function readMapping(path: string, cwd: string): Promise<Mapping> {
     ...(file.company_id !== undefined && { companyId: file.company_id }),
     rules,
   };
+}
+
+function typePairs(path: string, types: object): MappingRules['types'] {
+  return pairs(path, 'type', types, text).map(([column, type]) => {
+    try {
+      return [column, cellType(type, `type.${column}`)];
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      throw new ConfigError(`${path}: ${error.message}`, { hint: error.hint, cause: error });
+    }
+  });
 }
 
 /** The members of an object, one called `__proto__` included: zod leaves that out and does not look at it. */

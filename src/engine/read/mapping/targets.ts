@@ -1,13 +1,14 @@
 /** Where the values of each column go: the header, or the fields of JSON items, under the user's mapping rules. */
 import { UsageError } from '../../errors.js';
-import { type ColumnType, ID_FIELD, type Kind } from '../../model.js';
+import { type CellType, type ColumnType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import type { ColumnRule } from '../../problems.js';
 import { type Again, OWN_PREFIX } from '../again.js';
+import { converterOf } from '../conversion/converter.js';
 import { jsonString } from '../json/text.js';
 import { list } from '../wording.js';
 import type { MappingRules } from './rules.js';
-import { addCell, decide, emptyStats, fits } from './stats.js';
+import { addCell, decide, emptyStats } from './stats.js';
 
 /**
  * `id` and `company` become `user_id`, `company_id`; `spread` is a column of JSON objects whose members
@@ -21,7 +22,7 @@ export interface Target {
   /** Key in the item or its metadata; null when left out. */
   key: string | null;
   /** What the user pinned; null: decided over the column. */
-  pinned: ColumnType | null;
+  pinned: CellType | null;
   /** Why it is left out or has its type, where the values have no say. */
   because: string | null;
 }
@@ -48,11 +49,13 @@ export function targeting(input: Mapped): (column: string) => Target {
   const set = new Set(rules.set.map(([key]) => key));
   return (column) => {
     const left = (because: string): Target => ({ column, role: 'ignored', key: null, pinned: null, because });
+    const asked = types.get(column);
+    const text = asked === 'lower' ? asked : 'string';
     if (column === input.idColumn) {
-      return { column, role: 'id', key: ID_FIELD[kind], pinned: 'string', because: 'the identifier' };
+      return { column, role: 'id', key: ID_FIELD[kind], pinned: text, because: 'the identifier' };
     }
     if (column === input.companyIdColumn) {
-      return { column, role: 'company', key: 'company_id', pinned: 'string', because: 'an identifier' };
+      return { column, role: 'company', key: 'company_id', pinned: text, because: 'an identifier' };
     }
     if (column.startsWith(OWN_PREFIX)) return left('a column of a rejects file');
     if (exclude.has(column)) return left('excluded');
@@ -62,10 +65,9 @@ export function targeting(input: Mapped): (column: string) => Target {
       return { column, role: 'spread', key: METADATA, pinned: null, because: 'its members become metadata' };
     }
     if (set.has(key ?? column)) return left('set for every item');
-    const type = types.get(column);
-    const pinned = type === undefined || type === 'auto' ? null : type;
+    const pinned = asked === undefined || asked === 'auto' ? null : asked;
     if (pinned) return { column, role: 'metadata', key: key ?? column, pinned, because: 'pinned' };
-    if (!rules.infer && type === undefined) {
+    if (!rules.infer && asked === undefined) {
       return {
         column,
         role: 'metadata',
@@ -91,6 +93,8 @@ export function checkRules(input: Mapped, columns: readonly string[]): void {
   const { rules } = input;
   const known = new Set(columns);
   const set = new Set(rules.set.map(([key]) => key));
+  /** An identifier is text; only its case may be another. */
+  const spells = new Set(rules.types.filter(([, type]) => type !== 'lower').map(([column]) => column));
   const named: Record<'map' | 'include' | 'exclude' | 'types', readonly string[]> = {
     map: rules.map.map(([column]) => column),
     include: rules.include,
@@ -104,7 +108,7 @@ export function checkRules(input: Mapped, columns: readonly string[]): void {
         throw unknownColumn(rule, column, columns, input.path);
       }
       if (column !== input.idColumn && column !== input.companyIdColumn) continue;
-      if (rule === 'include') continue;
+      if (rule === 'include' || (rule === 'types' && !spells.has(column))) continue;
       const use = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
       throw new UsageError(`${rule}: ${column}: ${use}`, {
         hint: 'leave the rule out, or name another identifier',
@@ -178,13 +182,14 @@ export function constantsOf(rules: MappingRules): [key: string, json: string][] 
   return rules.set.map(([key, value]) => {
     const type = types.get(key) ?? (rules.infer ? 'auto' : 'string');
     if (type === 'auto') return [key, jsonOfCell(value)];
-    if (!fits(value, type)) {
+    if (type === 'string') return [key, jsonString(value)];
+    const json = converterOf(type)!.json(value);
+    if (json === null) {
       throw new UsageError(`${key}: the value "${value}" is not of type ${type}`, {
         hint: 'change the value, or leave the type out',
         problem: { code: 'constant_of_other_type', key, value, type },
       });
     }
-    if (type === 'string') return [key, jsonString(value)];
-    return [key, type === 'boolean' ? value.toLowerCase() : value];
+    return [key, json];
   });
 }

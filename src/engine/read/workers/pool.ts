@@ -141,7 +141,7 @@ async function orAborted<T>(value: Promise<T>, signal: AbortSignal | undefined):
 }
 
 async function* runHere(spec: TaskSpec, batches: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
-  const task = createTask(spec);
+  const task = await createTask(spec);
   for await (const batch of batches) yield task(batch);
 }
 
