@@ -38,6 +38,10 @@ export type CellType = ColumnType | Conversion;
 export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
 export type EmptyCell = (typeof EMPTY_CELLS)[number];
 
+/** How the name of a column becomes the key of its values. */
+export const KEY_STYLES = ['as-is', 'snake_case', 'camelCase'] as const;
+export type KeyStyle = (typeof KEY_STYLES)[number];
+
 /** A row that was refused, as it is reported. `line` counts from 1; in a JSON array it is the item's number. */
 export interface Rejection {
   file: string;

@@ -9,6 +9,8 @@ import {
   type EmptyCell,
   FORMATS,
   type Format,
+  KEY_STYLES,
+  type KeyStyle,
   KINDS,
   type Kind,
 } from './model.js';
@@ -55,6 +57,7 @@ export const WORDS = {
   format: FORMATS,
   empty: EMPTY_CELLS,
   types: ['auto', 'strings'],
+  keys: KEY_STYLES,
 } as const;
 
 type NumberName = keyof typeof NUMBERS;
@@ -113,6 +116,24 @@ export interface MappingRules {
   infer: boolean;
   /** What an empty cell of a CSV becomes. Default `omit`. */
   empty: EmptyCell;
+  // What came later is absent unless it was asked for: rules are compared with those of earlier runs.
+  /** How a column that `map` does not name becomes a key. Default `as-is`. */
+  keys?: KeyStyle | undefined;
+  /** Texts that count as an empty cell. Default none. */
+  nulls?: readonly string[] | undefined;
+  /** Take white space away from the ends of cells. Default false. */
+  trim?: boolean | undefined;
+  /** Null markers that are identifiers all the same. Default none. */
+  allowIds?: readonly string[] | undefined;
+}
+
+/** What holds for the inputs of one kind, in full: it takes the place of the rules for all. */
+export interface KindMapping {
+  /** Column of the identifier, where an input has it. */
+  id?: string | undefined;
+  /** Users: column of their company, where an input has it. */
+  companyId?: string | undefined;
+  rules: MappingRules;
 }
 
 /** No mapping: every column under its own name, types inferred, empty cells left out. */
@@ -132,9 +153,14 @@ export interface ReadOptions {
   paths: string[];
   /** Default: users where there is a `user_id`, else companies where there is a `company_id` (contract §3). */
   kind?: Kind | undefined;
-  /** Column or field of the identifier. Default: the kind's own, `company_id` or `user_id` (spec: Company, User). */
+  /**
+   * Column or field of the identifier, for inputs of one kind. Default: the kind's own, `company_id` or `user_id`
+   * (spec: Company, User), without regard to case, spaces, `_` and `-`.
+   */
   id?: string | undefined;
-  /** Column or field of a user's company. Default `company_id`, where there is one (spec: User). */
+  /** Column or field of the user's identifier, in the inputs that have it. Default `user_id`. */
+  userId?: string | undefined;
+  /** Column or field of the company, in the inputs that have it: a company's own, and a user's. Default `company_id`. */
   companyId?: string | undefined;
   /** Default: by the first bytes, else by the name. */
   format?: Format | undefined;
@@ -145,12 +171,15 @@ export interface ReadOptions {
   /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
+  /** Where inputs of a kind have rules of their own. */
+  byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
   /** What of the rules was asked for, apart from defaults; a rejects file's own run says the rest. */
   stated?: Stated | undefined;
 }
 
+/** No values that are set for every item are among it. */
 export interface Stated {
-  rules: { readonly [K in keyof MappingRules]?: MappingRules[K] | undefined };
+  rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
   /** Whether it says what the columns are, so that a rejects file of an unknown run can be read. */
   columns: boolean;
 }

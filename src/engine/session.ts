@@ -11,9 +11,16 @@ import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from '
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
-import { type Marks, type OpenedInput, Pool } from './read/index.js';
+import { checkScanned, type Marks, type OpenedInput, Pool } from './read/index.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
-import { checkItemFormat, checkTypes, checkUnchanged, stillUnfinished, unfinished } from './run/earlier.js';
+import {
+  checkItemFormat,
+  checkSameFormat,
+  checkTypes,
+  checkUnchanged,
+  stillUnfinished,
+  unfinished,
+} from './run/earlier.js';
 import { KnownProfiles } from './run/known.js';
 import { openInputs, reopenInputs } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
@@ -142,6 +149,7 @@ export class Session {
       reject: (input, row) => rejecting.planned(input, row),
     });
     rejecting.scanned(scanned);
+    checkScanned(scanned.inputs, options);
     for (const warning of scanned.warnings) yield this.#warn(warning);
     for (const kind of deps.scope ? this.#kinds() : []) {
       const last = deps.state.columnTypes(deps.scope!, kind);
@@ -168,6 +176,7 @@ export class Session {
     const found = unfinished(identity, here, service.account, state);
     if (!found) return;
     checkItemFormat(found);
+    checkSameFormat(found);
     checkTypes(
       found,
       scanned.inputs.map(({ scan }) => scan.schema.types),

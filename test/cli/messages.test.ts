@@ -28,10 +28,28 @@ const CASES: {
     '--kind users: b.json contains {"companies": […]}',
   ],
   kind_unknown: [
-    { column: 'Company Number' },
-    "say what the rows are and name their identifier: --kind companies --id 'Company Number'",
+    { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number' },
+    "if the rows are companies by Company Number: profiles import a.csv --kind companies --id 'Company Number'",
   ],
-  no_identifier: [{ column: 'Symbol' }, "name the identifier's column, such as --id Symbol"],
+  no_identifier: [
+    { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol' },
+    "say what each file holds in a mapping file: profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it: profiles import a.csv 'b c.csv' --mapping mapping.json",
+  ],
+  kind_ambiguous: [
+    { path: 'a.csv', user: 'owner id', company: 'company_id' },
+    "if its rows are companies: profiles import a.csv --kind companies --id company_id\nif they are users: profiles import a.csv --kind users --id 'owner id'",
+  ],
+  names_alike: [
+    { path: 'a.csv', kind: 'users', field: 'company_id', columns: ['Company ID', 'companyId'] },
+    "say which one it is: profiles import --company-id 'Company ID'",
+  ],
+  id_for_both: [
+    { column: 'Email', kinds: ['users'] },
+    'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
+    '--id Email: the inputs are companies and users, and --id is for inputs of one kind',
+  ],
+  odd_identifiers: [{ column: 'company_id', white: true }, '--trim removes it'],
+  null_marker: [{ column: 'n', text: 'n/a' }, '--null n/a makes it an empty cell'],
   unknown_column: [
     { path: 'a.csv', rule: 'types', column: 'sets' },
     undefined,

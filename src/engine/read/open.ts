@@ -1,16 +1,19 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
-import type { Conversion } from '../model.js';
+import { type Conversion, KINDS } from '../model.js';
 import { NO_RULES, NUMBERS } from '../options.js';
 import { loadConversions, PatternFinder, textOf, undecided } from './conversion/found.js';
+import { ITEM_FORMAT_VERSION } from './csv/build.js';
 import { formatOf, readerOf } from './formats.js';
-import { constantsOf } from './mapping/targets.js';
 import { readRecords } from './records.js';
 import { rejectsHead } from './rejects-head.js';
 import { toUtf8 } from './text/encoding.js';
 import { readHead } from './text/head.js';
 import { readBytes, type SourceFile } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from './types.js';
+
+/** The item format since which columns are known by tolerant names, and identifiers are checked. */
+const CHECKED_IDS = 2;
 
 /**
  * Looks at the beginning of an input.
@@ -30,9 +33,11 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
     if (found.delimiter === null) head = await readHead({ path: asked.path, location }, 'utf-8', signal);
   }
   const { encoding, compression, stamp } = head;
-  const { path, maxCellBytes, rules, decidedTypes } = options;
-  await loadConversions(rules);
-  const constants = constantsOf(rules);
+  const { path, maxCellBytes, rules, byKind, decidedTypes, itemFormat = ITEM_FORMAT_VERSION } = options;
+  const earlier = itemFormat < CHECKED_IDS;
+  for (const one of [rules, ...KINDS.flatMap((kind) => byKind?.[kind]?.rules ?? [])]) {
+    await loadConversions(one);
+  }
   const format = formatOf(options, head.text);
   const file: InputFile = {
     path,
@@ -41,14 +46,16 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
     encoding,
     compression,
     rules,
-    constants,
+    constants: [],
     maxCellBytes,
     decidedTypes,
     again,
     stamp,
+    ...(earlier && { anyId: true as const }),
   };
   const text = (): AsyncIterable<Buffer> => toUtf8(readBytes(file, signal), encoding);
-  return decidePatterns(await readerOf(file).open(file, options, head, text), signal);
+  const names = { ...options, exactNames: earlier };
+  return decidePatterns(await readerOf(file).open(file, names, head, text), signal);
 }
 
 /** Finds the patterns of dates that were asked for without one: by the first rows, or as many as it takes. @throws InputError */

@@ -29,6 +29,8 @@ export interface ScanOptions {
   collectIds?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
   /** Users only: the companies that accepted rows name, hashed as a company's identifier is. */
   collectCompanies?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
+  /** Where the columns say either kind: what tells which. */
+  collectKinds?: ((part: Pick<ScanPart, 'ids' | 'companies' | 'companyRepeats'>) => void) | undefined;
 }
 
 /** What need not be sent again, and what is told of it. */
@@ -59,6 +61,7 @@ export async function scanInput(
     changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);
     if (part.companies) options.collectCompanies?.(part.companies);
+    if (input.eitherKind) options.collectKinds?.(part);
     for (const row of part.rejected) {
       refuseStray(input, row);
       await options.onRejected?.(row);

@@ -14,13 +14,21 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   cwd: string;
   /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
   decidedTypes?: readonly CellType[] | undefined;
+  /** Of a run that is continued: the rules by which it began. Default: those of this version. */
+  itemFormat?: number | undefined;
+  /** Of such a run: columns are known by their exact names. */
+  exactNames?: boolean | undefined;
+  /** All inputs of the import, for advice. */
+  inputs?: readonly string[] | undefined;
+  /** Take the likeliest kind and identifier where the columns tell none. */
+  guess?: boolean | undefined;
   /** How an input is to be read that turns out to be a rejects file. Default: as any other. */
   rejects?: ((found: RejectsHead) => AgainOptions) | undefined;
 }
 
 /** What the run that a rejects file comes from says of it. */
 export interface AgainOptions
-  extends Pick<InputOptions, 'kind' | 'id' | 'companyId' | 'rules' | 'maxCellBytes'> {
+  extends Pick<InputOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'maxCellBytes'> {
   again: Again | undefined;
 }
 
@@ -53,6 +61,12 @@ export interface OpenedInput {
   idColumn: string;
   companyIdColumn: string | null;
   rules: MappingRules;
+  /** The columns say either kind, and nobody said which: read as users, unless their identifiers say otherwise. */
+  eitherKind?: true;
+  /** Nothing says what the rows are: kind and identifier are the likeliest. */
+  guessed?: true;
+  /** Of a run that began by earlier rules: identifiers are taken as they are. */
+  anyId?: true;
   /** Metadata that every item gets: keys and JSON texts. */
   constants: [key: string, json: string][];
   /** Bytes of UTF-8 that a cell may have. */

@@ -42,13 +42,27 @@ export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
   );
 }
 
-/** Refuses to continue a run whose rows became items by rules that this version does not have. @throws UsageError */
+/**
+ * Refuses to continue a run whose rows became items by rules that this version does not have. It has those of all earlier
+ * versions (`openInput`). @throws UsageError
+ */
 export function checkItemFormat({ run, item_format }: StoredRun): void {
-  if (item_format === ITEM_FORMAT_VERSION) return;
+  if (item_format <= ITEM_FORMAT_VERSION) return;
   throw new UsageError(
     `run ${run} was planned by another version of profiles (item format ${item_format}; this version uses ${ITEM_FORMAT_VERSION})`,
     { hint: 'resume it with the version that began it, or start a new import of its files' },
   );
+}
+
+/**
+ * An import that finds its content in an unfinished run has read it by the rules of this version already.
+ * @throws UsageError when the run began by earlier ones
+ */
+export function checkSameFormat({ run, item_format }: StoredRun): void {
+  if (item_format === ITEM_FORMAT_VERSION) return;
+  throw new UsageError(`run ${run} of the same content was started by an earlier version of profiles`, {
+    problem: { code: 'resumable', run },
+  });
 }
 
 /**

@@ -1,9 +1,16 @@
 /** Opens the inputs of an import: companies before users, stdin spooled first. */
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import type { CellType } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { expandGlobs, type OpenedInput, openInput, type RejectsHead, spoolStdin } from '../read/index.js';
+import {
+  checkOpened,
+  expandGlobs,
+  type InputOptions,
+  type OpenedInput,
+  openInput,
+  type RejectsHead,
+  spoolStdin,
+} from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 import { readAgain } from './origin.js';
@@ -28,6 +35,7 @@ export async function openInputs(
         : resolve(deps.cwd, path);
     opened.push(await openOne(path, location, options, options, deps));
   }
+  checkOpened(opened, options);
   return inOrder(opened);
 }
 
@@ -39,7 +47,8 @@ export async function reopenInputs(
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
   for (const { path, location, kind, types } of run.inputs) {
-    opened.push(await openOne(path, location, { ...options, kind }, options, deps, types ?? undefined));
+    const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
+    opened.push(await openOne(path, location, { ...options, kind }, options, deps, began));
   }
   return opened;
 }
@@ -50,12 +59,13 @@ function openOne(
   options: ImportOptions,
   asked: ImportOptions,
   deps: ImportDeps,
-  decidedTypes?: readonly CellType[],
+  began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
-  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };
+  const { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind } = options;
+  const reading = { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind };
   const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
-  return openInput({ path, location, cwd: deps.cwd, ...reading, rejects }, deps.stop);
+  const inputs = options.paths;
+  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs, rejects }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

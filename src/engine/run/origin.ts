@@ -7,13 +7,7 @@ import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
 import type { ImportOptions, MappingRules } from '../options.js';
-import {
-  type Again,
-  type AgainOptions,
-  mergeRules,
-  type OpenedInput,
-  type RejectsHead,
-} from '../read/index.js';
+import { type AgainOptions, mergeRules, type OpenedInput, type RejectsHead } from '../read/index.js';
 import type { RejectsRecord } from '../state/rejects.js';
 import type { State } from '../state/state.js';
 
@@ -69,12 +63,13 @@ export function readAgain(
   state: State,
 ): AgainOptions {
   const { path } = input;
-  const { kind, id, companyId, rules, maxCellBytes, stated } = options;
+  const { rules, byKind, maxCellBytes, stated } = options;
   const all = found.run === null ? [] : state.rejects.ofRun(found.run);
   const record = chooseInput(all, found, resolve(input.cwd, path));
-  const asked = { kind, id, companyId, rules, maxCellBytes };
   if (record === null) {
-    if (stated?.columns) return { ...asked, again: undefined };
+    const { kind, id, userId, companyId } = options;
+    if (stated?.columns)
+      return { kind, id, userId, companyId, rules, byKind, maxCellBytes, again: undefined };
     const sentence =
       all.length > 0 ? `may hold rows of ${all.length} files of run ${found.run}` : unknown(found);
     throw new UsageError(`${path}: is a rejects file that ${sentence}`, {
@@ -83,23 +78,46 @@ export function readAgain(
     });
   }
   const reading = record.reading as Reading;
-  checkSet(path, record, rules);
-  const own = stated?.rules ?? {};
-  const same = kind === undefined || kind === reading.kind;
-  const again: Again = {
-    runs: all.filter((one) => one.input === record.input).map((one) => one.run),
-    key: rowKey(state.secret),
-    unedited: joined(all.filter((one) => one.input === record.input).map((one) => one.unedited)),
-    named: [own.map ?? [], own.types ?? []].flat().map(([column]) => column),
-  };
-  again.named.push(...(own.include ?? []), ...(own.exclude ?? []));
+  const kind = options.kind ?? reading.kind;
+  const own = stated?.rules[kind] ?? {};
+  const set = (byKind?.[kind]?.rules ?? rules).set;
+  checkSet(path, record, { set, exclude: own.exclude ?? [] });
+  const parts = all.filter((one) => one.input === record.input);
   return {
-    kind: kind ?? reading.kind,
-    id: id ?? (same ? reading.id : undefined),
-    companyId: companyId ?? (same ? (reading.companyId ?? undefined) : undefined),
-    rules: { ...mergeRules(reading.rules, own), set: rules.set },
+    ...identifiersOf(kind, reading, found, options),
+    userId: undefined,
+    byKind: undefined,
+    rules: { ...mergeRules(reading.rules, own), set },
     maxCellBytes: Math.max(maxCellBytes, reading.maxCellBytes),
-    again,
+    again: {
+      runs: parts.map(({ run }) => run),
+      key: rowKey(state.secret),
+      unedited: joined(parts.map(({ unedited }) => unedited)),
+      named: [
+        ...[...(own.map ?? []), ...(own.types ?? [])].map(([column]) => column),
+        ...(own.include ?? []),
+        ...(own.exclude ?? []),
+      ],
+    },
+  };
+}
+
+/** Names that were asked for, where the file has such a column; else those of the run, for the same kind. */
+function identifiersOf(
+  kind: Kind,
+  reading: Reading,
+  { columns }: RejectsHead,
+  { id, userId, companyId, byKind }: ImportOptions,
+): Pick<AgainOptions, 'kind' | 'id' | 'companyId'> {
+  const here = (names: readonly (string | undefined)[]): string | undefined =>
+    names.find((name) => name !== undefined && (columns.length === 0 || columns.includes(name)));
+  const same = kind === reading.kind;
+  const asked = here([id, kind === 'users' ? userId : companyId, byKind?.[kind]?.id]);
+  const company = kind === 'users' ? here([companyId, byKind?.users?.companyId]) : undefined;
+  return {
+    kind,
+    id: asked ?? (same ? reading.id : undefined),
+    companyId: company ?? (same && kind === 'users' ? (reading.companyId ?? undefined) : undefined),
   };
 }
 
@@ -129,8 +147,12 @@ function chooseInput(
 }
 
 /** @throws UsageError where values are missing that every item of the run had */
-function checkSet(path: string, { run, reading }: RejectsRecord, rules: MappingRules): void {
-  const given = new Set([...rules.set.map(([key]) => key), ...rules.exclude]);
+function checkSet(
+  path: string,
+  { run, reading }: RejectsRecord,
+  { set, exclude }: Pick<MappingRules, 'set' | 'exclude'>,
+): void {
+  const given = new Set([...set.map(([key]) => key), ...exclude]);
   const missing = (reading as Reading).set.filter((key) => !given.has(key));
   if (missing.length === 0) return;
   throw new UsageError(

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError } from '../errors.js';
-import type { Kind } from '../model.js';
-import type { ImportOptions } from '../options.js';
+import { KINDS, type Kind } from '../model.js';
+import type { ImportOptions, MappingRules } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
@@ -24,8 +24,11 @@ export function identityOf(
   options: ImportOptions,
 ): string {
   const { kind, id, companyId, format, delimiter, encoding, rules, maxCellBytes, chunkBytes } = options;
+  const { userId, byKind } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
-  const mapping = [kind, id, companyId, format, delimiter, encoding, rules];
+  const mapping: unknown[] = [kind, id, companyId, format, delimiter, encoding, rules];
+  // Of what came later, only what was asked for: runs of earlier versions must be found again.
+  if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
   // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
   const bounds = [maxCellBytes, chunkBytes];
   return createHash('sha256')
@@ -36,13 +39,36 @@ export function identityOf(
 /** Values that are set for every item are metadata, and the state holds none: they are with the run's spooled input. */
 const SET_FILE = 'set.json';
 
+type SetValues = MappingRules['set'];
+
+/** The constant values of all rules: those for all inputs, and those of each kind. */
+const setsOf = ({ rules, byKind }: Pick<ImportOptions, 'rules' | 'byKind'>): SetValues[] => [
+  rules.set,
+  ...KINDS.map((kind) => byKind?.[kind]?.rules.set ?? []),
+];
+
+/** The options with other constant values, in the order of `setsOf`. */
+function withSets<T extends Pick<ImportOptions, 'rules' | 'byKind'>>(options: T, sets: SetValues[]): T {
+  const { rules, byKind } = options;
+  const kinds = KINDS.flatMap((kind, index) => {
+    const own = byKind?.[kind];
+    return own ? [[kind, { ...own, rules: { ...own.rules, set: sets[index + 1] ?? [] } }]] : [];
+  });
+  return {
+    ...options,
+    rules: { ...rules, set: sets[0] ?? [] },
+    ...(byKind && { byKind: Object.fromEntries(kinds) }),
+  };
+}
+
 /** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
 export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
-  const { set } = options.rules;
-  if (set.length > 0) {
+  const sets = setsOf(options);
+  const hasSet = sets.some((set) => set.length > 0);
+  if (hasSet) {
     const file = join(state.spoolFolder(run), SET_FILE);
     try {
-      writeFileSync(file, JSON.stringify(set), { mode: 0o600 });
+      writeFileSync(file, JSON.stringify(options.byKind ? { sets } : sets[0]), { mode: 0o600 });
     } catch (error) {
       throw new StateError(`cannot save the constant values to ${file}: ${(error as Error).message}`, {
         hint: 'free some disk space, and check the permissions of the folder',
@@ -51,13 +77,7 @@ export function storeOptions(state: State, run: string, options: ImportOptions):
       });
     }
   }
-  const { rules, stated } = options;
-  return {
-    ...options,
-    rules: { ...rules, set: [] },
-    ...(stated && { stated: { ...stated, rules: { ...stated.rules, set: [] } } }),
-    hasSet: set.length > 0,
-  };
+  return { ...withSets(options, []), hasSet };
 }
 
 /** The options of an earlier session. @throws StateError when their private part is gone */
@@ -70,6 +90,6 @@ export function restoreOptions(state: State, run: StoredRun): ImportOptions {
       hint: 'import the file again',
     });
   }
-  const set = JSON.parse(readFileSync(file, 'utf8')) as ImportOptions['rules']['set'];
-  return { ...options, rules: { ...options.rules, set } };
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as SetValues | { sets: SetValues[] };
+  return withSets(options, 'sets' in kept ? kept.sets : [kept]);
 }

@@ -73,7 +73,7 @@ export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly s
  * The version of the rules by which a record becomes an item, its inferred types included. Raised when one becomes
  * another item: what was hashed before must not match, and a run that began by other rules is not continued.
  */
-export const ITEM_FORMAT_VERSION = 1;
+export const ITEM_FORMAT_VERSION = 2;
 
 /**
  * Hashes of records that stand for their items: equal ones make equal items, which need not be made to know it. Under

@@ -4,9 +4,11 @@ import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
+import { keyStyle } from '../mapping/key-style.js';
 import type { Role, Target } from '../mapping/targets.js';
 import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
+import { quoted } from '../wording.js';
 
 /** A column whose cells become metadata. */
 export interface MetadataColumn {
@@ -59,6 +61,16 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const empty = { omit: null, null: 'null', string: '""' }[rules.empty];
   const constantKeys = new Set(rules.set.map(([key]) => key));
 
+  const styled = keyStyle(rules.keys);
+  /** Members of a `metadata` cell under their keys, or why it has none. */
+  const spreadOf = (cell: string): [key: string, json: string][] | string => {
+    const members = membersOf(cell);
+    if (!rules.keys || typeof members === 'string') return members;
+    const keyed = members.map(([name, json]): [string, string] => [styled(name), json]);
+    const [twice] = keyed.find(([key], index) => keyed.findIndex((other) => other[0] === key) < index) ?? [];
+    return twice === undefined ? keyed : `two members of metadata both map to the key ${quoted(twice)}`;
+  };
+
   const hasKey = (row: readonly string[], key: string): boolean =>
     constantKeys.has(key) ||
     metadata.some(({ index, target }) => target.key === key && (row[index] !== '' || empty !== null));
@@ -76,7 +88,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     empty,
     spread: (row) => {
       if (spread < 0 || row[spread] === '') return '';
-      const members = membersOf(row[spread]!);
+      const members = spreadOf(row[spread]!);
       return typeof members === 'string' ? '' : membersText(members.filter(([key]) => !hasKey(row, key)));
     },
     refusal: (row) => {
@@ -91,7 +103,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
         }
       }
       if (spread < 0 || row[spread] === '') return null;
-      const members = membersOf(row[spread]!);
+      const members = spreadOf(row[spread]!);
       return typeof members === 'string' ? members : null;
     },
   };

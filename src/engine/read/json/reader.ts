@@ -83,7 +83,8 @@ async function open(
     return { ...opened, columns, ...identify([...flat], { ...options, kind }) };
   }
   // An array without items may be anything.
-  const identity = identify(['user_id', 'company_id'], { path: options.path, kind: kind ?? 'companies' });
+  const { path, rules, byKind } = options;
+  const identity = identify(['user_id', 'company_id'], { path, rules, byKind, kind: kind ?? 'companies' });
   return { ...opened, ...identity };
 }
 

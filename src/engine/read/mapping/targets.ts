@@ -7,6 +7,7 @@ import { type Again, OWN_PREFIX } from '../again.js';
 import { converterOf } from '../conversion/converter.js';
 import { jsonString } from '../json/text.js';
 import { list } from '../wording.js';
+import { keyStyle } from './key-style.js';
 import type { MappingRules } from './rules.js';
 import { addCell, decide, emptyStats } from './stats.js';
 
@@ -43,6 +44,7 @@ export interface Mapped {
 export function targeting(input: Mapped): (column: string) => Target {
   const { rules, kind } = input;
   const keys = new Map(rules.map);
+  const styled = keyStyle(rules.keys);
   const types = new Map(rules.types);
   const include = new Set(rules.include);
   const exclude = new Set(rules.exclude);
@@ -60,70 +62,26 @@ export function targeting(input: Mapped): (column: string) => Target {
     if (column.startsWith(OWN_PREFIX)) return left('a column of a rejects file');
     if (exclude.has(column)) return left('excluded');
     if (include.size > 0 && !include.has(column)) return left('not included');
-    const key = keys.get(column);
-    if (column === METADATA && key === undefined) {
+    const named = keys.get(column);
+    if (column === METADATA && named === undefined) {
       return { column, role: 'spread', key: METADATA, pinned: null, because: 'its members become metadata' };
     }
-    if (set.has(key ?? column)) return left('set for every item');
+    const key = named ?? styled(column);
+    if (set.has(key)) return left('set for every item');
     const pinned = asked === undefined || asked === 'auto' ? null : asked;
-    if (pinned) return { column, role: 'metadata', key: key ?? column, pinned, because: 'pinned' };
+    if (pinned) return { column, role: 'metadata', key, pinned, because: 'pinned' };
     if (!rules.infer && asked === undefined) {
-      return {
-        column,
-        role: 'metadata',
-        key: key ?? column,
-        pinned: 'string',
-        because: 'all columns are text',
-      };
+      return { column, role: 'metadata', key, pinned: 'string', because: 'all columns are text' };
     }
-    return { column, role: 'metadata', key: key ?? column, pinned: null, because: null };
+    return { column, role: 'metadata', key, pinned: null, because: null };
   };
 }
 
-/** Targets of all columns of a header. @throws UsageError InputError as `checkRules` and `checkKeys` do */
+/** Targets of all columns of a header. @throws UsageError as `checkKeys` does */
 export function targetsOf(input: Mapped & { columns: readonly string[] }): Target[] {
-  checkRules(input, input.columns);
   const targets = input.columns.map(targeting(input));
   checkKeys(targets);
   return targets;
-}
-
-/** @throws UsageError when a rule names a column that the input lacks, or gives the identifier another use */
-export function checkRules(input: Mapped, columns: readonly string[]): void {
-  const { rules } = input;
-  const known = new Set(columns);
-  const set = new Set(rules.set.map(([key]) => key));
-  /** An identifier is text; only its case may be another. */
-  const spells = new Set(rules.types.filter(([, type]) => type !== 'lower').map(([column]) => column));
-  const named: Record<'map' | 'include' | 'exclude' | 'types', readonly string[]> = {
-    map: rules.map.map(([column]) => column),
-    include: rules.include,
-    exclude: rules.exclude,
-    types: rules.types.map(([column]) => column).filter((column) => !set.has(column)),
-  };
-  for (const rule of ['map', 'include', 'exclude', 'types'] as const) {
-    for (const column of named[rule]) {
-      if (!known.has(column)) {
-        if (input.again && !input.again.named.includes(column)) continue;
-        throw unknownColumn(rule, column, columns, input.path);
-      }
-      if (column !== input.idColumn && column !== input.companyIdColumn) continue;
-      if (rule === 'include' || (rule === 'types' && !spells.has(column))) continue;
-      const use = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
-      throw new UsageError(`${rule}: ${column}: ${use}`, {
-        hint: 'leave the rule out, or name another identifier',
-        problem: { code: 'rule_for_identifier', rule, column },
-      });
-    }
-  }
-  for (const [, key] of rules.map) {
-    if (key === ID_FIELD[input.kind]) {
-      throw new UsageError(`map: "${key}" is the identifier, not metadata`, {
-        hint: "name the identifier's column instead",
-        problem: { code: 'identifier_as_key', key },
-      });
-    }
-  }
 }
 
 /** The error for a column that is not there: what the rule said, and what it may have meant. */
