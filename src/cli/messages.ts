@@ -163,6 +163,10 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
   type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
 
+  isolation_not_started: () => ({
+    hint: 'check the mapping; if it is single rows after all, import the file again with a smaller --chunk-size',
+  }),
+
   state_folder: () => ({ hint: STATE_FOLDER }),
   state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
   state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),

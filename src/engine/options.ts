@@ -42,6 +42,7 @@ const IMPORT_NUMBERS = {
   waitTimeoutMs: { unit: 'ms', least: 0, default: null },
   intervalMs: { unit: 'ms', least: 1, default: null },
   refreshAfterMs: { unit: 'ms', least: 1, default: null },
+  isolateJobs: { unit: 'count', least: 1, default: 128 },
 } as const satisfies Record<string, NumberOption>;
 
 /** All options that are whole numbers. */
@@ -228,6 +229,13 @@ export interface SendOptions {
   refreshAfterMs: number | null;
   /** Where the service refuses a request (400, 415, 422): reject its rows and go on. Default false: the run ends. */
   continueOnError: boolean;
+  /**
+   * Send the rows of a failed job, or of a request refused with 400 or 422, again in smaller and smaller requests, until
+   * the rows at fault are found: these are rejected (contract §4 "The rows at fault"). Default false.
+   */
+  isolate: boolean;
+  /** With `isolate`: further requests for each one that failed. Default 128. */
+  isolateJobs: number;
 }
 
 export interface ImportOptions extends ReadOptions, SendOptions {
@@ -239,4 +247,6 @@ export interface ImportOptions extends ReadOptions, SendOptions {
   full: boolean;
   /** Continue the unfinished run of the same content, if there is one (contract §4). Default false. */
   resume: boolean;
+  /** Of a finished run that goes on: send the rows of its failed requests again (contract §4). Default false. */
+  failed: boolean;
 }

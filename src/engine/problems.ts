@@ -56,6 +56,7 @@ export type Problem =
   | { code: 'odd_identifiers'; column: string; white: boolean }
   /** A text that stands for no value keeps a column from being a number. */
   | { code: 'null_marker'; column: string; text: string }
+  | { code: 'isolation_not_started' }
   // Files that the engine writes
   | { code: 'state_folder' }
   | { code: 'state_folder_shared'; folder: string }

@@ -107,6 +107,10 @@ const CASES: {
   ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
+  isolation_not_started: [
+    {},
+    'check the mapping; if it is single rows after all, import the file again with a smaller --chunk-size',
+  ],
   state_folder: [
     {},
     'free some disk space and check the folder’s permissions, or choose another folder with --state-dir',

@@ -225,6 +225,8 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
     checkProperties: false,
     full: false,
     resume: false,
+    failed: false,
+    isolate: false,
   };
 }
 

@@ -75,12 +75,22 @@ export async function importOptions(
       hint: 'add --changed-only, or leave --refresh-after out',
     });
   }
+  if (flags.isolate && !options.wait) {
+    throw new UsageError('--isolate and --no-wait cannot be combined: it has to see how jobs end', {
+      hint: 'leave one out',
+    });
+  }
+  if (flags.isolateJobs !== undefined && !options.isolate) {
+    throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
+  }
   return {
     ...reading,
     ...options,
+    isolate: options.isolate && options.wait,
     changedOnly,
     invalid: invalidBound(rejecting, flags),
     rejects: rejectsPath(rejecting.rejects, paths),
+    failed: false,
   };
 }
 

@@ -259,6 +259,20 @@ export const REJECTING = {
     config: 'import.continue_on_error',
     sets: 'continueOnError',
   },
+  isolate: {
+    type: FLAG,
+    default: false,
+    summary: 'find the rows at fault when a job fails or a request is refused, and reject only those',
+    config: 'import.isolate',
+    commands: ['import', 'resume'],
+    sets: 'isolate',
+  },
+  isolateJobs: {
+    ...engineNumber('isolateJobs'),
+    summary: 'with --isolate: further requests for each one that failed',
+    config: 'import.isolate_jobs',
+    commands: ['import', 'resume'],
+  },
   rejects: {
     type: path('path'),
     summary: 'write rejected rows here',

@@ -175,6 +175,13 @@ const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
 export function nextLines(summary: Summary, style: Style): string[] {
+  if (summary.resume === null && summary.status === 'failed' && summary.run !== null) {
+    // Of many that all failed, no rows at fault would be looked for.
+    const how = summary.rows.completed > 0 || summary.jobs.length < 3 ? ' --isolate' : '';
+    return [
+      `  send the failed rows again: ${style(`profiles resume ${safeLine(summary.run)} --failed${how}`)}`,
+    ];
+  }
   if (summary.resume !== null) return [`  continue with: ${style(safeLine(summary.resume))}`];
   if (summary.status === 'rejected') {
     const files = rejectsFiles(summary);

@@ -103,9 +103,11 @@ export async function optionsOf(
     rejects: request.rejects ?? null,
     changedOnly: request.changedOnly ?? false,
     continueOnError: request.continueOnError ?? false,
+    isolate: request.isolate ?? false,
     checkProperties: request.checkProperties ?? false,
     full: request.full ?? false,
     resume: request.resume ?? false,
+    failed: false,
     dryRun,
   };
 }

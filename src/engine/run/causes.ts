@@ -2,7 +2,7 @@
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
 import { type Converter, converterOf, type OpenedInput, quoted } from '../read/index.js';
-import { type RequestRecord, rangesOf } from '../state/requests.js';
+import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
 /** Different causes that are told apart; the rows of further ones are counted together. */
 const MOST_CAUSES = 200;
@@ -39,7 +39,7 @@ export class CauseTotals {
 
   /** Rows that the service refused for good. @param paths of the run's inputs */
   addRefused(records: readonly RequestRecord[], paths: readonly string[]): void {
-    for (const record of records) {
+    for (const record of standing(records)) {
       if (record.state !== 'rejected') continue;
       const reason = record.reason ?? 'refused by the service';
       for (const { input, rows, first_line } of rangesOf(record)) {

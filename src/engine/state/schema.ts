@@ -169,6 +169,12 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE requests ADD COLUMN more TEXT;
   `,
+  // A request may send rows of another one again, all of them or a part; how it failed is kept to compare the two.
+  `
+  ALTER TABLE requests ADD COLUMN parent INTEGER;
+  ALTER TABLE requests ADD COLUMN failure TEXT;
+  CREATE INDEX requests_by_parent ON requests (run, parent) WHERE parent IS NOT NULL;
+  `,
   // Rejects files: how their rows were read, and by what a file is known again.
   `
   CREATE TABLE rejects (
@@ -184,7 +190,5 @@ export const MIGRATIONS: readonly string[] = [
     written_at TEXT NOT NULL,
     PRIMARY KEY (run, input)
   ) WITHOUT ROWID;
-  CREATE INDEX rejects_by_owner ON rejects (owner);
-  CREATE INDEX rejects_by_location ON rejects (location);
   `,
 ];

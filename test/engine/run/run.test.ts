@@ -39,6 +39,8 @@ const OPTIONS: ImportOptions = {
   checkProperties: false,
   full: false,
   resume: false,
+  failed: false,
+  isolate: false,
 };
 const withRules = (over: Partial<ImportOptions['rules']>): ImportOptions => ({
   ...OPTIONS,
