@@ -68,7 +68,7 @@ function smallDisk(kib: number): {
 }
 
 test('a disk that fills up in the middle of an import', async () => {
-  const disk = smallDisk(240);
+  const disk = smallDisk(200);
   const full = await disk.run(SEND);
   expect(full.code, full.stderr).toBe(1);
   const error = JSON.parse(full.stderr.trimEnd().split('\n').at(-1)!) as { error: Record<string, string> };
@@ -99,7 +99,7 @@ test('a disk that fills up in the middle of an import', async () => {
 });
 
 test('a disk on which stdin has no room: nothing is sent, and nothing of it is left', async () => {
-  const disk = smallDisk(240);
+  const disk = smallDisk(200);
   const ended = await disk.run(['import', '-', '--json'], file.text.repeat(20));
   const { error } = JSON.parse(ended.stderr.trimEnd().split('\n').at(-1)!);
   expect([ended.code, error.code], ended.stderr).toEqual([1, 'state']);
