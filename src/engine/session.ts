@@ -88,7 +88,7 @@ export class Session {
     if (earlier) checkItemFormat(earlier);
     this.#opened = earlier
       ? await reopenInputs(earlier, options, deps)
-      : await openInputs(options, this.#run.id, deps);
+      : yield* this.#heard(openInputs(options, this.#run.id, deps));
     this.#prepare();
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
     if (earlier) {
@@ -271,9 +271,7 @@ export class Session {
           for (const [input, file] of files) this.#run.nameRejects(input, file);
         },
       });
-      const failure = yield* tap(sending, (event) => {
-        if (event.type === 'warning') this.#warnings.push(event.message);
-      });
+      const failure = yield* this.#heard(sending);
       if (failure) return failure;
       if (stop.aborted && !this.#isDone(scanned)) {
         return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
@@ -325,6 +323,13 @@ export class Session {
     }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };
+  }
+
+  /** Passes events on, and keeps their warnings for the summary. */
+  #heard<R>(events: AsyncGenerator<ImportEvent, R>): AsyncGenerator<ImportEvent, R> {
+    return tap(events, (event) => {
+      if (event.type === 'warning') this.#warnings.push(event.message);
+    });
   }
 
   #warn(warning: Warning): ImportEvent {

@@ -99,6 +99,7 @@ class Machine {
       cwd: this.folder,
       platform: 'linux',
       stdin: Readable.from([]),
+      download: { timeoutMs: 1_000, proxy: {} },
       threads: 0,
       stop: stop.signal,
       abort: abort.signal,

@@ -89,7 +89,7 @@ export async function importOptions(
     isolate: options.isolate && options.wait,
     changedOnly,
     invalid: invalidBound(rejecting, flags),
-    rejects: rejectsPath(rejecting.rejects, paths),
+    rejects: rejecting.rejects ?? null,
     failed: false,
   };
 }
@@ -100,15 +100,6 @@ function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, fla
   if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
     return flags.skipInvalid ? 'any' : 'none';
   return maxInvalid ?? (skipInvalid ? 'any' : 'none');
-}
-
-function rejectsPath(path: string | undefined, paths: readonly string[]): string | null {
-  if (path !== undefined && paths.length > 1) {
-    throw new UsageError('--rejects takes one file, but there are several inputs', {
-      hint: 'leave it out: each input then gets its own rejects file',
-    });
-  }
-  return path ?? null;
 }
 
 /** @throws ProfilesError what ended the import early, after its summary was reported */
@@ -178,6 +169,7 @@ async function importDeps(
     scope: scope ?? (known ? await context.scope() : null),
     service: { account: settings.account, region: settings.region, base_url },
     random: Math.random,
+    download: { timeoutMs: settings.timeoutMs, proxy: context.env },
     threads: Math.min(2, context.cores),
   };
 }

@@ -1,4 +1,4 @@
-/** `profiles import <file...>`: plan, then send (contract §3). */
+/** `profiles import <input...>`: plan, then send (contract §3). */
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
@@ -12,7 +12,7 @@ interface Options {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<file...>', 'CSV, TSV, JSON, or JSON Lines; - is stdin');
+  command.argument('<input...>', 'files, folders, patterns in quotes, https:// URLs; - is stdin');
   examples(command, [
     'profiles import companies.csv --region sandbox',
     'profiles import companies.csv users.csv --dry-run --region sandbox',

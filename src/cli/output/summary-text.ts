@@ -6,7 +6,7 @@ import { isFinal } from '../../engine/service/names.js';
 import { shellWord } from '../shell.js';
 import { causeText } from './cause-text.js';
 import { statusStyle } from './job-board.js';
-import { safeLine } from './safe.js';
+import { safeLine, safeMessage } from './safe.js';
 import type { Style, Styles } from './style.js';
 
 /** More would push the rest of the summary off the screen. */
@@ -144,7 +144,7 @@ function resentLines({ maybe_sent_twice: all, files }: Summary, style: Style): s
   if (all.length === 0) return [];
   const lines = all.slice(0, SHOWN_RESENT).map((entry) => {
     const job = entry.job_id === null ? '' : `, job ${safeLine(entry.job_id)}`;
-    return `    ${linesOf(entry, files)} (${count(entry.rows, 'row')}${job}): ${safeLine(entry.reason)}`;
+    return `    ${linesOf(entry, files)} (${count(entry.rows, 'row')}${job}): ${safeMessage(entry.reason)}`;
   });
   if (all.length > SHOWN_RESENT) lines.push(`    and ${count(all.length - SHOWN_RESENT, 'more request')}`);
   return [
@@ -161,7 +161,7 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
   const lines = shown.flatMap((cause) => {
     const file = files.length > 1 ? `${safeLine(cause.file)}: ` : '';
     const hint = cause.hint === null ? [] : [`      ${styles.dim(safeLine(cause.hint))}`];
-    return [`    ${file}${safeLine(causeText(cause, true))}`, ...hint];
+    return [`    ${file}${safeMessage(causeText(cause, true))}`, ...hint];
   });
   const rejected = rejectsFiles(summary);
   const see = rejected.length > 0 ? `see ${rejected.join(', ')}` : '';

@@ -1,6 +1,8 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { UsageError } from '../errors.js';
+import { wholeNumber } from '../numbers.js';
 import {
+  dialectOptions,
   type ImportOptions,
   importNumbers,
   type MappingRules,
@@ -9,12 +11,12 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { readMapping, statedBy, withMappings } from '../read/index.js';
+import { cellType, readMapping, statedBy, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
 export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind'>> {
-  /** Paths, relative to `cwd`. `-` is `stdin`. Patterns are not expanded. */
+  /** Paths, relative to `cwd`. `-` is `stdin`. Also folders, patterns, zip members, `https://` URLs. What exists is taken as it is named. */
   files: readonly string[];
   /** Read where `files` names `-`: a stream, or anything that yields its bytes. */
   stdin?: AsyncIterable<Uint8Array | string>;
@@ -70,15 +72,15 @@ export async function optionsOf(
   cwd: string,
   dryRun: boolean,
 ): Promise<ImportOptions> {
-  const { id, userId, companyId, format, delimiter, encoding } = request;
+  const { id, userId, companyId, format, encoding } = request;
   const { mapping = [] } = request;
   const names = typeof mapping === 'string' ? [mapping] : mapping;
   const files = (await Promise.all(names.map((name) => readMapping(name, cwd)))).flat();
   const rules = request.rules ?? {};
   const asked = { kind: request.kind, id, userId, companyId, rules };
   const named = {
+    ...dialectOptions(request),
     format,
-    delimiter,
     encoding,
     ...withMappings(files, asked, {}, request.files.length === 1),
   };
@@ -86,9 +88,11 @@ export async function optionsOf(
   if (request.rejects !== undefined && request.files.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');
   }
-  for (const name of ['kind', 'format'] as const) {
+  if (request.skipLines !== undefined) wholeNumber(request.skipLines, 'skipLines', { least: 0 });
+  for (const name of ['kind', 'format', 'shortRows'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
+  for (const [column, type] of rules.types ?? []) cellType(type, `rules.types: ${column}`);
   for (const name of ['empty', 'keys'] as const) {
     if (rules[name] !== undefined) wordOption<string>(`rules.${name}`, rules[name], WORDS[name]);
   }

@@ -53,8 +53,15 @@ export class RowHashes {
   }
 }
 
+/** What is said of a row of too few cells, or of too many. */
+const COUNTS = /^has (\d+) cells?, the header has (\d+)$/;
+const isShort = (reason: string): boolean => {
+  const [, cells, header] = COUNTS.exec(reason) ?? [];
+  return Number(cells) < Number(header);
+};
+
 /** Why a row of a rejects file is rejected, before anything else is looked at; null where nothing speaks against it. */
-export function refusalAgain({ runs, key, unedited }: Again, columns: readonly string[]) {
+export function refusalAgain({ runs, key, unedited }: Again, columns: readonly string[], pads: boolean) {
   const kept = keptColumns(columns);
   const [error, run, extra] = [ERROR, RUN, EXTRA].map((name) => columns.indexOf(name)) as [
     number,
@@ -69,6 +76,8 @@ export function refusalAgain({ runs, key, unedited }: Again, columns: readonly s
     // Whoever empties the cell says that the row is fine as it is.
     const reason = row[error] ?? '';
     if (reason === '' || unedited.length === 0) return null;
+    // Whoever asks for short rows to be filled up takes them as they are here.
+    if (pads && isShort(reason)) return null;
     hashes.add(
       kept.map((index) => row[index]!),
       row[extra] ?? '',

@@ -19,6 +19,7 @@ export {
   startOf,
 } from './batch.js';
 export { type Converter, converterOf } from './conversion/converter.js';
+export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
 /** Loaded on its own: most imports have no mapping file. */
@@ -42,8 +43,10 @@ export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';
 export { scanInput } from './scan.js';
+export { isArchive, memberOf, unpackMember } from './sources/archive.js';
+export { expandInput, type Source } from './sources/expand.js';
+export { notSpooled, spoolStdin } from './sources/spool.js';
 export { refuseChanged } from './text/source.js';
-export { expandGlobs, spoolStdin } from './text/spool.js';
 export type {
   AgainOptions,
   InputOptions,

@@ -1,9 +1,10 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 
-import type { CellType, ColumnPlan, Format, Kind, RejectedRow } from '../model.js';
+import type { CellType, ColumnPlan, Format, Kind, RejectedRow, ShortRows } from '../model.js';
 import type { MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
 import type { Again, RejectsHead } from './again.js';
+import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
@@ -28,7 +29,10 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
 
 /** What the run that a rejects file comes from says of it. */
 export interface AgainOptions
-  extends Pick<InputOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'maxCellBytes'> {
+  extends Pick<
+    InputOptions,
+    'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'maxCellBytes' | 'excelText'
+  > {
   again: Again | undefined;
 }
 
@@ -53,6 +57,15 @@ export interface OpenedInput {
   compression: Compression | null;
   /** CSV and TSV only. */
   delimiter: string | null;
+  /** CSV and TSV only: absent for the others. */
+  dialect?: Dialect;
+  /** CSV: the cells of the header as they are written. `columns` has their names. */
+  header?: readonly string[];
+  /** CSV: what becomes of rows with fewer cells than the header, and of cells like `="0012"`. */
+  shortRows?: ShortRows | undefined;
+  excelText?: boolean | undefined;
+  /** What was odd when it was opened. */
+  warnings?: readonly Warning[];
   /** CSV: the header, trimmed. JSON: fields of the first items, those of `metadata` included. */
   columns: string[];
   /** Where each column goes, by position. JSON: empty, since fields are met one by one. */
@@ -86,7 +99,7 @@ export interface OpenedInput {
 /** What is known of an input before its format looks at the text. */
 export type InputFile = Omit<
   OpenedInput,
-  'kind' | 'delimiter' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn' | 'body'
+  'kind' | 'delimiter' | 'dialect' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn' | 'body'
 >;
 
 /** What the plan decided and the build pass needs, beside the input. */
@@ -109,6 +122,17 @@ export interface RecordBatch {
   fileLines: Uint32Array<ArrayBuffer> | null;
   /** How many records of the input come before this batch. */
   first: number;
+  /** CSV: records that are not to be read, by their places in the batch; absent where there are none. */
+  broken?: BrokenRecord[];
+}
+
+/** A record in which text follows a closing quote. In the batch's bytes stands one meaningless cell in its place. */
+export interface BrokenRecord {
+  number: number;
+  /** Of the file, on which that text stands. */
+  line: number;
+  /** The record as it is in the file. */
+  text: string;
 }
 
 /** A rejected row and its number among all records of the file, from 0. */

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js';
 import type { ExitCode } from '../errors.js';
 import type { Summary } from '../model.js';
 import type { ServiceClient } from '../service/client.js';
+import type { DownloadOptions } from '../service/download.js';
 import type { Scope, State } from '../state/state.js';
 
 export interface ImportDeps {
@@ -19,6 +20,8 @@ export interface ImportDeps {
   cwd: string;
   platform: NodeJS.Platform;
   stdin: Readable;
+  /** How inputs that are addresses are fetched. The token is no part of it. */
+  download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
   /** First Ctrl-C: intake and waiting end. Its reason names the signal, or is the error that ends the import. */

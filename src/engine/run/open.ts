@@ -1,39 +1,42 @@
-/** Opens the inputs of an import: companies before users, stdin spooled first. */
-import { resolve } from 'node:path';
+/** Opens the inputs of an import: companies before users. */
 import { UsageError } from '../errors.js';
-import type { ImportOptions } from '../options.js';
+import type { ImportEvent } from '../model.js';
+import { dialectOptions, type ImportOptions } from '../options.js';
 import {
   checkOpened,
-  expandGlobs,
   type InputOptions,
   type OpenedInput,
   openInput,
   type RejectsHead,
-  spoolStdin,
 } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 import { readAgain } from './origin.js';
+import { expandInputs, fetchSource, shownInputs } from './sources.js';
 
-/** @throws InputError UsageError */
-export async function openInputs(
+/** @throws InputError UsageError NetworkError */
+export async function* openInputs(
   options: ImportOptions,
   run: string,
   deps: ImportDeps,
-): Promise<OpenedInput[]> {
-  const paths = deps.platform === 'win32' ? await expandGlobs(options.paths, deps.cwd) : options.paths;
-  if (paths.filter((path) => path === '-').length > 1) {
+): AsyncGenerator<ImportEvent, OpenedInput[]> {
+  const sources = await expandInputs(options.paths, deps);
+  if (sources.filter(({ from }) => from === 'stdin').length > 1) {
     throw new UsageError('stdin (-) can be read only once', {
       hint: 'use - only once, and pass file names for the other inputs',
     });
   }
+  if (options.rejects !== null && sources.length > 1) {
+    throw new UsageError('one rejects file cannot take the rows of several inputs', {
+      problem: { code: 'one_rejects_file' },
+    });
+  }
+  const folder = () => deps.state.spoolFolder(run);
+  const inputs = shownInputs(options.paths);
   const opened: OpenedInput[] = [];
-  for (const path of paths) {
-    const location =
-      path === '-'
-        ? await spoolStdin(deps.stdin, deps.state.spoolFolder(run), deps.stop)
-        : resolve(deps.cwd, path);
-    opened.push(await openOne(path, location, options, options, deps));
+  for (const [index, source] of sources.entries()) {
+    const { path, location } = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
+    opened.push(await openOne(path, location, { ...options, paths: inputs }, options, deps));
   }
   checkOpened(opened, options);
   return inOrder(opened);
@@ -61,8 +64,9 @@ function openOne(
   deps: ImportDeps,
   began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind } = options;
-  const reading = { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind };
+  const { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind } = options;
+  const how = { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind };
+  const reading = { ...how, ...dialectOptions(options) };
   const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
   const inputs = options.paths;
   return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs, rejects }, deps.stop);

@@ -25,11 +25,12 @@ export interface Reading {
   /** Keys of what was set for every item. */
   set: string[];
   maxCellBytes: number;
+  excelText?: boolean | undefined;
 }
 
 /** @param types of a CSV's columns, as the plan decided them */
 export function readingOf(input: OpenedInput, types: readonly MappingRules['types'][number][1][]): Reading {
-  const { path, kind, idColumn, companyIdColumn, rules, targets, maxCellBytes } = input;
+  const { path, kind, idColumn, companyIdColumn, rules, targets, maxCellBytes, excelText } = input;
   const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
     role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
   );
@@ -44,6 +45,7 @@ export function readingOf(input: OpenedInput, types: readonly MappingRules['type
     rules: { ...rules, set: [], types: [...new Map([...decided, ...pinned])] },
     set: rules.set.map(([key]) => key),
     maxCellBytes,
+    excelText,
   };
 }
 
@@ -63,13 +65,13 @@ export function readAgain(
   state: State,
 ): AgainOptions {
   const { path } = input;
-  const { rules, byKind, maxCellBytes, stated } = options;
+  const { rules, byKind, maxCellBytes, excelText, stated } = options;
   const all = found.run === null ? [] : state.rejects.ofRun(found.run);
   const record = chooseInput(all, found, resolve(input.cwd, path));
   if (record === null) {
     const { kind, id, userId, companyId } = options;
     if (stated?.columns)
-      return { kind, id, userId, companyId, rules, byKind, maxCellBytes, again: undefined };
+      return { kind, id, userId, companyId, rules, byKind, maxCellBytes, excelText, again: undefined };
     const sentence =
       all.length > 0 ? `may hold rows of ${all.length} files of run ${found.run}` : unknown(found);
     throw new UsageError(`${path}: is a rejects file that ${sentence}`, {
@@ -89,6 +91,7 @@ export function readAgain(
     byKind: undefined,
     rules: { ...mergeRules(reading.rules, own), set },
     maxCellBytes: Math.max(maxCellBytes, reading.maxCellBytes),
+    excelText: excelText || reading.excelText,
     again: {
       runs: parts.map(({ run }) => run),
       key: rowKey(state.secret),

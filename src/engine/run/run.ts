@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError } from '../errors.js';
 import { KINDS, type Kind } from '../model.js';
-import type { ImportOptions, MappingRules } from '../options.js';
+import { dialectOptions, type ImportOptions, type MappingRules } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
@@ -31,8 +31,11 @@ export function identityOf(
   if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
   // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
   const bounds = [maxCellBytes, chunkBytes];
+  // Only where there is one: runs that began before there were dialects are found again.
+  const { delimiter: _, ...dialect } = dialectOptions(options);
+  const read = Object.keys(dialect).length > 0 ? [dialect] : [];
   return createHash('sha256')
-    .update(JSON.stringify([content, mapping, bounds]))
+    .update(JSON.stringify([content, mapping, bounds, ...read]))
     .digest('hex');
 }
 

@@ -132,7 +132,7 @@ describe('fixed rows go in without flags', () => {
   });
 
   test('what was set for every item has to be said again', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': 'company_id\n1\n""\n' });
+    const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
     const run = importing(cwd, environmentOf(sandbox));
     await run('in.csv', '--set', 'tier=secret');
     const { code, error } = await run('in.rejects.csv');
@@ -168,7 +168,7 @@ describe('a run that this state does not know', () => {
   });
 
   test('a forgotten run is one', async ({ sandbox }) => {
-    const cwd = place({ 'in.csv': 'company_id\n1\n""\n' });
+    const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
     const env = environmentOf(sandbox);
     const run = importing(cwd, env);
     const { summary } = await run('in.csv');
@@ -196,6 +196,21 @@ describe('rows that nobody edited are rejected again', () => {
     const fixed = await run('in.rejects-2.csv', '--skip-invalid');
     expect(fixed.summary.rows).toMatchObject({ rejected: 1, submitted: 2 });
     expect(sandbox.show('companies', '3')?.metadata).toEqual({ name: 'Cc' });
+  });
+
+  test('a header that is repeated, and a row whose quotes make no sense; a flag for short rows wins', async ({
+    sandbox,
+  }) => {
+    const cwd = place({ 'in.csv': 'company_id,name\ncompany_id,name\n1,"a"b\n2\n3,ok' });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv');
+    const text = readFileSync(join(cwd, 'in.rejects.csv'), 'utf8');
+    writeFileSync(join(cwd, 'in.rejects.csv'), text.trimEnd());
+    const again = await run('in.rejects.csv', '--dry-run');
+    expect(again.summary.rows).toMatchObject({ read: 3, rejected: 3 });
+    const padded = await run('in.rejects.csv', '--short-rows', 'pad', '--skip-invalid');
+    expect(padded.summary.rows).toMatchObject({ rejected: 2, submitted: 1 });
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({});
   });
 
   test('unless their error is emptied: they are fine as they are', async ({ sandbox }) => {
@@ -380,7 +395,7 @@ describe('causes', () => {
   test('without a terminal, --json ends its log with the totals; annotations come before', async ({
     sandbox,
   }) => {
-    const cwd = place({ 'in.csv': 'company_id\n1\n""\n' });
+    const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
     const env = { ...environmentOf(sandbox), GITHUB_ACTIONS: 'true' };
     const words = ['import', 'in.csv', '--json', '--skip-invalid', ...FAST];
     const lines = (await cli(words, { cwd, env })).stderr.trimEnd().split('\n');

@@ -40,7 +40,8 @@ export class ShapeRejections {
   }
 
   #noting(input: OpenedInput, delimiter: string): (row: Pick<RejectedRow, 'original' | 'reason'>) => void {
-    const { refusal } = csvLayout({ ...input, again: undefined });
+    // With its own columns, a rejects file has another header than the one that a row repeats.
+    const { refusal } = csvLayout({ ...input, again: undefined, header: [] });
     const cellsOf = rejectedCells(input.columns, delimiter);
     return ({ original, reason }) => {
       if (!('cells' in original) || reason === TOO_LARGE) return;
