@@ -220,6 +220,15 @@ export interface ReadOptions extends DialectOptions {
   rules: MappingRules;
   /** Where inputs of a kind have rules of their own. */
   byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
+  /** What of the rules was asked for, apart from defaults; a rejects file's own run says the rest. */
+  stated?: Stated | undefined;
+}
+
+/** No values that are set for every item are among it. */
+export interface Stated {
+  rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
+  /** Whether it says what the columns are, so that a rejects file of an unknown run can be read. */
+  columns: boolean;
 }
 
 /**

@@ -56,6 +56,8 @@ export type Problem =
   | { code: 'identifier_as_key'; key: string }
   | { code: 'same_key'; key: string; columns: [string, string] }
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
+  /** Cells of a column are not of its type, but all of them are of another. */
+  | { code: 'cells_of_other_type'; column: string; type: string }
   /** `type` has no zone yet. */
   | { code: 'zone_missing'; column: string; type: string }
   | { code: 'unknown_zone'; column: string; type: string; zone: string }
@@ -87,6 +89,10 @@ export type Problem =
   | { code: 'state_newer' }
   | { code: 'lock_lost' }
   | { code: 'rejects_file' }
+  /** A rejects file whose run is not known, or that may come from several of its inputs. */
+  | { code: 'rejects_of_unknown_run'; path: string }
+  /** Keys that a rejects file's run set for every item. */
+  | { code: 'constants_missing'; keys: string[] }
   // Runs
   | { code: 'run_not_unfinished' }
   /** A run that can be continued, with its own settings. */

@@ -284,6 +284,16 @@ export const RETRYING = {
   },
 } as const satisfies Table;
 
+/** What is said of an import where others read it, too. */
+export const REPORTING = {
+  reportValues: {
+    type: FLAG,
+    default: false,
+    summary: 'show example cells in annotations and in the step summary of GitHub Actions',
+    commands: ['import', 'resume'],
+  },
+} as const satisfies Table;
+
 /** What to do with rows that are invalid or refused. */
 export const REJECTING = {
   skipInvalid: {

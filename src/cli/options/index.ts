@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander';
 import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
-import { COLUMNS, READING, REJECTING, RETRYING, SENDING, WAITING } from './importing.js';
+import { COLUMNS, READING, REJECTING, REPORTING, RETRYING, SENDING, WAITING } from './importing.js';
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
 import {
   COMPLETION,
@@ -36,6 +36,7 @@ const GROUPS: readonly Group[] = [
   { heading: 'Waiting:', commands: ['import'], options: WAITING },
   { heading: WRONG, commands: ['import'], options: RETRYING },
   { heading: WRONG, commands: ['import'], options: REJECTING },
+  { heading: null, commands: ['import'], options: REPORTING },
   {
     heading: null,
     commands: [],

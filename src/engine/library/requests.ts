@@ -11,7 +11,7 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { cellType, readMapping, withMappings } from '../read/index.js';
+import { cellType, readMapping, statedBy, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
@@ -101,6 +101,7 @@ export async function optionsOf(
     ...given(named),
     paths: [...request.files],
     rules: named.rules,
+    stated: statedBy(files, rules, rules.infer !== undefined),
     ...importNumbers(request),
     wait: request.wait ?? true,
     invalid: request.invalid ?? 'none',

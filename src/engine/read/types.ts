@@ -3,6 +3,7 @@
 import type { CellType, ColumnPlan, Format, Kind, RejectedRow, ShortRows } from '../model.js';
 import type { MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
+import type { Again, RejectsHead } from './again.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 import type { CellNotes, SheetChoice } from './xlsx/notes.js';
@@ -23,6 +24,17 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   inputs?: readonly string[] | undefined;
   /** Take the likeliest kind and identifier where the columns tell none. */
   guess?: boolean | undefined;
+  /** How an input is to be read that turns out to be a rejects file. Default: as any other. */
+  rejects?: ((found: RejectsHead) => AgainOptions) | undefined;
+}
+
+/** What the run that a rejects file comes from says of it. */
+export interface AgainOptions
+  extends Pick<
+    InputOptions,
+    'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'maxCellBytes' | 'excelText'
+  > {
+  again: Again | undefined;
 }
 
 export type Compression = 'gzip' | 'zstd';
@@ -79,6 +91,8 @@ export interface OpenedInput {
   body: Kind | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
   decidedTypes?: readonly CellType[] | undefined;
+  /** Of a rejects file whose run is known: what its rows are held against. */
+  again?: Again | undefined;
   /** Columns of dates whose pattern was found: a value of another is not a bad row, but a wrong guess. Default: none. */
   found?: readonly string[] | undefined;
   /** Of the file when it was opened: a pass that finds others refuses to read. */

@@ -2,9 +2,16 @@
 import { UsageError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import { dialectOptions, type ImportOptions } from '../options.js';
-import { checkOpened, type InputOptions, type OpenedInput, openInput } from '../read/index.js';
+import {
+  checkOpened,
+  type InputOptions,
+  type OpenedInput,
+  openInput,
+  type RejectsHead,
+} from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
+import { readAgain } from './origin.js';
 import { expandInputs, fetchSource, shownInputs } from './sources.js';
 
 /** @throws InputError UsageError NetworkError */
@@ -29,7 +36,7 @@ export async function* openInputs(
   const opened: OpenedInput[] = [];
   for (const [index, source] of sources.entries()) {
     const { path, location } = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
-    opened.push(await openOne(path, location, { ...options, paths: inputs }, deps));
+    opened.push(await openOne(path, location, { ...options, paths: inputs }, options, deps));
   }
   checkOpened(opened, options);
   return inOrder(opened);
@@ -44,7 +51,7 @@ export async function reopenInputs(
   const opened: OpenedInput[] = [];
   for (const { path, location, kind, types } of run.inputs) {
     const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
-    opened.push(await openOne(path, location, { ...options, kind }, deps, began));
+    opened.push(await openOne(path, location, { ...options, kind }, options, deps, began));
   }
   return opened;
 }
@@ -53,13 +60,16 @@ function openOne(
   path: string,
   location: string,
   options: ImportOptions,
+  asked: ImportOptions,
   deps: ImportDeps,
   began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
   const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;
   const how = { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind };
   const reading = { ...how, ...dialectOptions(options) };
-  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs: options.paths }, deps.stop);
+  const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
+  const inputs = options.paths;
+  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs, rejects }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

@@ -29,6 +29,7 @@ import { Jobs } from './jobs.js';
 import { Locks } from './lock.js';
 import type { LaterSends } from './open-jobs.js';
 import { overviewOf, type StateOverview } from './overview.js';
+import { RejectsFiles } from './rejects.js';
 import { type RequestRecord, Requests } from './requests.js';
 import { Runs, type StoredRun } from './runs.js';
 import { readSecret, Scopes, scopeOf } from './scopes.js';
@@ -52,6 +53,7 @@ export function openState(folder: string, now: () => number): State {
 
 class SqliteState implements State {
   readonly secret: Buffer;
+  readonly rejects: RejectsFiles;
   readonly #db: DatabaseSyncInstance;
   readonly #inUse: FilesInUse;
   readonly #locks: Locks;
@@ -75,6 +77,7 @@ class SqliteState implements State {
     this.#commits = new Commits(this.#db, folder);
     this.#scopes = new Scopes(this.#db);
     this.#runs = new Runs(this.#db);
+    this.rejects = new RejectsFiles(this.#db, (put) => this.#write(() => put(this.#time())));
     this.#requests = new Requests(this.#db);
     this.#jobs = new Jobs(this.#db);
     this.#sends = new Sends(this.#db, now);
@@ -136,6 +139,7 @@ class SqliteState implements State {
       // Row ids are given out again, so nothing may go on naming requests that are gone.
       this.#sends.letGo('IN (SELECT request FROM requests WHERE run = ?)', run);
       this.#jobs.forget(run);
+      this.rejects.forget(run);
       this.#runs.delete(run);
     });
     this.removeSpool(run);
