@@ -43,6 +43,9 @@ export function define(command: Command, wire: Wire): void {
 function options([run]: readonly string[], flags: Flags): Options {
   const { isolate, isolateJobs } = given(ISOLATING, flags);
   const { failed = false } = given(RESUME, flags);
+  if (isolateJobs !== undefined && !isolate) {
+    throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
+  }
   return { run, form: formOf(flags), ...engineValues(TIMING, flags), failed, isolate, isolateJobs };
 }
 

@@ -63,6 +63,8 @@ export interface State {
     prints: FingerprintColumns | null,
     shared?: ReadonlySet<bigint>,
   ): Promise<void>;
+  /** Commits several requests, none of which goes out now: all of them, or none. @throws StateError */
+  recordAll(run: string, scope: Scope, kind: Kind, requests: readonly RequestRecord[]): Promise<void>;
   /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
   written(): Promise<void>;
   /** Ids of a recorded request, as hashed for its fingerprints. */

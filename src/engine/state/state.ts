@@ -165,17 +165,27 @@ class SqliteState implements State {
     if (current.state === 'intent' || current.state === 'unknown') this.#inUse.check();
     // As it stands now: the caller goes on with it.
     const request = { ...current };
+    return this.#commits.commit(() => this.#put(run, scope, kind, request, prints, shared));
+  }
+
+  recordAll(...[run, scope, kind, requests]: Parameters<State['recordAll']>): Promise<void> {
+    const all = requests.map((request) => ({ ...request }));
     return this.#commits.commit(() => {
-      const known = this.#requests.idOf(run, request.seq);
-      if (known !== null) this.#requests.update(run, request);
-      const id = known ?? this.#requests.insert(run, request);
-      if (prints) this.#sent.add({ run, scope: this.#scopes.idOf(scope), kind, request: id }, prints, shared);
-      if (request.job) {
-        const from = { kind, rows: request.rows, request: id, run };
-        this.#jobs.add(this.#scopes.idOf(scope), request.job, from, this.#time());
-      }
-      this.#sends.stand(id, request);
+      for (const request of all) this.#put(run, scope, kind, request, null, new Set());
     });
+  }
+
+  /** Within a transaction. */
+  #put(...[run, scope, kind, request, prints, shared]: Required<Parameters<State['record']>>): void {
+    const known = this.#requests.idOf(run, request.seq);
+    if (known !== null) this.#requests.update(run, request);
+    const id = known ?? this.#requests.insert(run, request);
+    if (prints) this.#sent.add({ run, scope: this.#scopes.idOf(scope), kind, request: id }, prints, shared);
+    if (request.job) {
+      const from = { kind, rows: request.rows, request: id, run };
+      this.#jobs.add(this.#scopes.idOf(scope), request.job, from, this.#time());
+    }
+    this.#sends.stand(id, request);
   }
 
   written(): Promise<void> {
