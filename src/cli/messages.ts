@@ -35,6 +35,7 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
   types: '--type',
   id: '--id',
   company_id: '--company-id',
+  where: '--where',
 };
 
 const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {

@@ -128,6 +128,9 @@ export const NO_RULES: MappingRules = {
   empty: 'omit',
 };
 
+/** Keeps the rows whose cell or field equals a text, or differs from it. */
+export type Condition = readonly [column: string, is: '=' | '!=', value: string];
+
 /** How the inputs are read and what becomes of their columns. A run keeps these for its resume. */
 export interface ReadOptions {
   /** As the user wrote them; `-` is stdin. */
@@ -147,6 +150,14 @@ export interface ReadOptions {
   /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
+  /**
+   * Conditions that all must hold of a row, on its cells as they are in the file; in JSON a text without its quotes, any
+   * other value as it is written, and a field that is missing or null as the empty text. A condition applies to every
+   * input that has the column. Rows left out count as `filtered`. Default: all rows are taken.
+   */
+  where?: readonly Condition[] | undefined;
+  /** Rows of each kind that are taken, of those for which the conditions hold, at least 1. Default: all. */
+  limit?: number | undefined;
 }
 
 /**

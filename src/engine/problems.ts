@@ -4,7 +4,7 @@
  */
 
 /** A rule about columns, by its name in a mapping file. */
-export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'company_id';
+export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'company_id' | 'where';
 
 export type Problem =
   // How an input is read

@@ -12,6 +12,7 @@ import {
   engineValues,
   REJECTING,
   RETRYING,
+  SELECTING,
   SENDING,
   type Values,
   valuesOf,
@@ -43,7 +44,7 @@ export async function importOptions(
   const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
   const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
   const options = engineValues(
-    { ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
+    { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
     { ...importDefaults, ...flags },
   );
   if (options.full && flags.resume) {

@@ -1,7 +1,7 @@
 /** Options that say how files are read, sent and followed. */
 import { NO_RULES, WORDS } from '../../engine/options.js';
 import { engineNumber, type Table } from './option.js';
-import { BOUND_TYPE, FLAG, pair, path, text, word } from './types.js';
+import { BOUND_TYPE, condition, countType, FLAG, pair, path, text, word } from './types.js';
 
 const COLUMN = text('column');
 
@@ -52,6 +52,22 @@ export const READING = {
     ...engineNumber('maxCellBytes'),
     summary: 'longest cell to accept; a CSV header may be up to 4MiB',
     config: 'import.max_cell',
+  },
+} as const satisfies Table;
+
+/** Which rows are taken. */
+export const SELECTING = {
+  where: {
+    type: condition('column', 'value'),
+    summary: 'take only rows whose cell is, or with != is not, this text; all conditions must hold',
+    repeatable: true,
+    complete: 'column=',
+    sets: 'where',
+  },
+  limit: {
+    type: countType(1),
+    summary: 'take at most this many rows of each kind',
+    sets: 'limit',
   },
 } as const satisfies Table;
 

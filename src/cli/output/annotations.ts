@@ -59,7 +59,7 @@ const property = (text: string): string => data(text).replaceAll(':', '%3A').rep
 export function stepSummary(summary: Summary): string {
   const { rows } = summary;
   const counts = (
-    ['read', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
+    ['read', 'filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
   ).filter((name) => rows[name] !== undefined);
   const lines = [
     `### Import ${summary.kinds.join(' and ')}: ${summary.status}`,

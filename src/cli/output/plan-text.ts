@@ -41,6 +41,7 @@ const sampleSections = (files: readonly FilePlan[], form: TableForm): string[] =
     );
 
 function filesTable(files: readonly FilePlan[], form: TableForm): string {
+  const filters = files.some(({ rows }) => rows.filtered > 0);
   return renderTable(
     [
       { header: 'file' },
@@ -48,6 +49,7 @@ function filesTable(files: readonly FilePlan[], form: TableForm): string {
       { header: 'format' },
       { header: 'encoding' },
       { header: 'rows', align: 'right' },
+      ...(filters ? [{ header: 'filtered', align: 'right' as const }] : []),
       { header: 'rejected', align: 'right', style: (text) => (text === '0' ? undefined : 'red') },
     ],
     files.map((file) => [
@@ -58,6 +60,7 @@ function filesTable(files: readonly FilePlan[], form: TableForm): string {
         : `${file.format} (${delimiterName(file.delimiter)})`,
       file.encoding,
       grouped(file.rows.read),
+      ...(filters ? [grouped(file.rows.filtered)] : []),
       grouped(file.rows.rejected),
     ]),
     form,

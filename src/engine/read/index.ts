@@ -25,6 +25,7 @@ export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';
 export { scanInput } from './scan.js';
+export { selectIn } from './selection.js';
 export { refuseChanged } from './text/source.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
 export type { InputOptions, Marks, OpenedInput, RejectedRecord, Scan, Schema } from './types.js';

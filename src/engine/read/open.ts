@@ -16,7 +16,7 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
   const location = resolve(options.cwd, options.location);
   const head = await readHead({ path: options.path, location }, options.encoding, signal);
   const { encoding, compression, stamp } = head;
-  const { path, maxCellBytes, rules, decidedTypes } = options;
+  const { path, maxCellBytes, rules, decidedTypes, where = [], limit = null } = options;
   const constants = constantsOf(rules);
   const format = formatOf(options, head.text);
   const file: InputFile = {
@@ -29,6 +29,7 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
     constants,
     maxCellBytes,
     decidedTypes,
+    selection: where.length > 0 || limit !== null ? { where, absent: [], limit } : null,
     stamp,
   };
   return readerOf(file).open(file, options, head, () => toUtf8(readBytes(file, signal), encoding));
@@ -41,7 +42,7 @@ export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promi
   const format = formatOf(source, head.text);
   const maxCellBytes = NUMBERS.maxCellBytes.default;
   const { path, location } = source;
-  const file = { path, location, format, encoding, compression, stamp, maxCellBytes };
+  const file = { path, location, format, encoding, compression, stamp, maxCellBytes, selection: null };
   const text = () => toUtf8(readBytes(file, signal), encoding);
   return readerOf(file).columns({ ...file, rules: NO_RULES, constants: [] }, head, text);
 }

@@ -3,6 +3,7 @@ import type { RejectedRow } from '../model.js';
 import { type ItemBatch, rangesOf, select } from './batch.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
+import { selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes } from './text/source.js';
 import { splitText } from './text/splitter.js';
@@ -43,7 +44,8 @@ export async function* buildItems(
   const { hashKey, records, signal } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  yield* options.pool.run(spec, readRecords(input, { signal, byteTotals }), signal);
+  const records_ = selectRecords(input, readRecords(input, { signal, byteTotals }), { toEnd: false });
+  yield* options.pool.run(spec, records_, signal);
 }
 
 /** Items of some rows, by their numbers in ascending order, and their rejections. */

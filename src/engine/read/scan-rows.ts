@@ -4,7 +4,7 @@ import type { ChangeDetector, ChangedPart, KnownItems } from './change-detector.
 import { Hashes } from './hashes.js';
 import type { ItemWriter, RawItem } from './item-writer.js';
 import type { Evidence } from './mapping/stats.js';
-import { Numbers } from './text/splitter.js';
+import { Numbers, rowOf } from './text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 
 /** What a batch contributes to the scan. Plain data: it is made on any thread and added up on one. */
@@ -91,7 +91,7 @@ export class ScanRows {
 
   /** A row whose size is only known at the end. */
   leaveOpen(number: number): void {
-    this.#unsettled.push(this.#batch!.first + number);
+    this.#unsettled.push(rowOf(this.#batch!, number));
   }
 
   /** `company` is empty where a row names none. */
@@ -135,7 +135,6 @@ export class ScanRows {
     append: (writer: ItemWriter, number: number) => void,
   ): ScanPart {
     const batch = this.#batch!;
-    const { first } = batch;
     const found = this.#detecting ? this.#detector!.detect(batch, this.#accepted.take(), append) : null;
     return {
       read: batch.lines.length,
@@ -143,7 +142,8 @@ export class ScanRows {
       bytes: this.#bytes,
       largest: this.#largest,
       ids: found?.ids ?? this.#ids.take(),
-      sample: this.#sample < 0 ? null : { row: first + this.#sample, original: originalOf(this.#sample) },
+      sample:
+        this.#sample < 0 ? null : { row: rowOf(batch, this.#sample), original: originalOf(this.#sample) },
       unsettled: this.#unsettled,
       companies: this.#companies?.take() ?? null,
       rounded: this.#rounded,

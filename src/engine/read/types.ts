@@ -1,7 +1,7 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 
-import type { ColumnPlan, ColumnType, Format, Kind, RejectedRow } from '../model.js';
-import type { MappingRules, ReadOptions } from '../options.js';
+import type { ColumnPlan, ColumnType, FileRows, Format, Kind, RejectedRow } from '../model.js';
+import type { Condition, MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
 import type { Target } from './mapping/targets.js';
 
@@ -52,8 +52,20 @@ export interface OpenedInput {
   body: Kind | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
   decidedTypes?: readonly ColumnType[] | undefined;
+  /** Which rows are taken; null where all are. */
+  selection: Selection | null;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
+}
+
+/** Which rows of one input are taken (contract §3 "Inputs"). The others are filtered: nothing else looks at them. */
+export interface Selection {
+  /** Conditions on columns that the input has. */
+  where: readonly Condition[];
+  /** Columns that other inputs have: this one must not turn out to have them. */
+  absent: readonly string[];
+  /** So many rows at most; null for any number. */
+  limit: number | null;
 }
 
 /** What is known of an input before its format looks at the text. */
@@ -82,6 +94,8 @@ export interface RecordBatch {
   fileLines: Uint32Array<ArrayBuffer> | null;
   /** How many records of the input come before this batch. */
   first: number;
+  /** Number of each record in the input, where some were filtered out. Absent: they count up from `first`. */
+  rows?: Float64Array<ArrayBuffer>;
 }
 
 /** A rejected row and its number among all records of the file, from 0. */
@@ -96,7 +110,7 @@ export interface Scan {
   /** Of its beginnings: a later pass is compared with them. */
   marks: Marks;
   size: number;
-  rows: { read: number; rejected: number };
+  rows: FileRows;
   /** UTF-8 bytes of all items, without separators. */
   bytes: number;
   /** No item has more bytes; numbers count as text here, two bytes more than they take. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { ColumnType } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { expandGlobs, type OpenedInput, openInput, spoolStdin } from '../read/index.js';
+import { expandGlobs, type OpenedInput, openInput, selectIn, spoolStdin } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 
@@ -27,7 +27,7 @@ export async function openInputs(
         : resolve(deps.cwd, path);
     opened.push(await openOne(path, location, options, deps));
   }
-  return inOrder(opened);
+  return inOrder(selectIn(opened, options.where));
 }
 
 /** The inputs of an earlier session, from where they lay. */
@@ -40,7 +40,7 @@ export async function reopenInputs(
   for (const { path, location, kind, types } of run.inputs) {
     opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
   }
-  return opened;
+  return selectIn(opened, options.where);
 }
 
 function openOne(
@@ -50,9 +50,9 @@ function openOne(
   deps: ImportDeps,
   decidedTypes?: readonly ColumnType[],
 ): Promise<OpenedInput> {
-  const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules } = options;
-  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, decidedTypes };
-  return openInput({ path, location, cwd: deps.cwd, ...reading }, deps.stop);
+  const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, where, limit } = options;
+  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, where, limit };
+  return openInput({ path, location, cwd: deps.cwd, ...reading, decidedTypes }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError } from '../errors.js';
 import type { Kind } from '../model.js';
-import type { ImportOptions } from '../options.js';
+import type { Condition, ImportOptions } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
@@ -24,46 +24,67 @@ export function identityOf(
   options: ImportOptions,
 ): string {
   const { kind, id, companyId, format, delimiter, encoding, rules, maxCellBytes, chunkBytes } = options;
+  const { where = [], limit } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
   const mapping = [kind, id, companyId, format, delimiter, encoding, rules];
   // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
   const bounds = [maxCellBytes, chunkBytes];
+  // Left out where all rows are taken: runs of earlier versions are found by the rest.
+  const selection = where.length > 0 || limit !== undefined ? [where, limit ?? null] : [];
   return createHash('sha256')
-    .update(JSON.stringify([content, mapping, bounds]))
+    .update(JSON.stringify([content, mapping, bounds, ...selection]))
     .digest('hex');
 }
 
-/** Values that are set for every item are metadata, and the state holds none: they are with the run's spooled input. */
+/** Values of the user's own may be of persons, and the state holds none: they are with the run's spooled input. */
 const SET_FILE = 'set.json';
+const WHERE_FILE = 'where.json';
+const NAMES = { [SET_FILE]: 'constant values', [WHERE_FILE]: 'conditions' } as const;
 
 /** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
 export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
-  const { set } = options.rules;
-  if (set.length > 0) {
-    const file = join(state.spoolFolder(run), SET_FILE);
-    try {
-      writeFileSync(file, JSON.stringify(set), { mode: 0o600 });
-    } catch (error) {
-      throw new StateError(`cannot save the constant values to ${file}: ${(error as Error).message}`, {
-        hint: 'free some disk space, and check the permissions of the folder',
-        problem: { code: 'state_folder' },
-        cause: error,
-      });
-    }
+  const { rules, where = [], ...others } = options;
+  const hasSet = rules.set.length > 0;
+  const hasWhere = where.length > 0;
+  if (hasSet) keepPrivate(state, run, SET_FILE, rules.set);
+  if (hasWhere) keepPrivate(state, run, WHERE_FILE, where);
+  return { ...others, rules: { ...rules, set: [] }, hasSet, hasWhere };
+}
+
+function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value: unknown): void {
+  const file = join(state.spoolFolder(run), name);
+  try {
+    writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
+  } catch (error) {
+    throw new StateError(`cannot save the ${NAMES[name]} to ${file}: ${(error as Error).message}`, {
+      hint: 'free some disk space, and check the permissions of the folder',
+      problem: { code: 'state_folder' },
+      cause: error,
+    });
   }
-  return { ...options, rules: { ...options.rules, set: [] }, hasSet: set.length > 0 };
 }
 
 /** The options of an earlier session. @throws StateError when their private part is gone */
 export function restoreOptions(state: State, run: StoredRun): ImportOptions {
-  const { hasSet, ...options } = run.options as ImportOptions & { hasSet: boolean };
-  if (!hasSet) return options;
-  const file = join(state.spoolFolder(run.run), SET_FILE);
+  const { hasSet, hasWhere, ...options } = run.options as ImportOptions & {
+    hasSet: boolean;
+    /** Runs of earlier versions do not have it. */
+    hasWhere?: boolean;
+  };
+  const set = hasSet ? (readPrivate(state, run.run, SET_FILE) as ImportOptions['rules']['set']) : [];
+  return {
+    ...options,
+    rules: { ...options.rules, set },
+    ...(hasWhere && { where: readPrivate(state, run.run, WHERE_FILE) as Condition[] }),
+  };
+}
+
+function readPrivate(state: State, run: string, name: keyof typeof NAMES): unknown {
+  const file = join(state.spoolFolder(run), name);
   if (!existsSync(file)) {
-    throw new StateError(`the constant values of run ${run.run} are missing: ${file} not found`, {
+    throw new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found`, {
       hint: 'import the file again',
     });
   }
-  const set = JSON.parse(readFileSync(file, 'utf8')) as ImportOptions['rules']['set'];
-  return { ...options, rules: { ...options.rules, set } };
+  return JSON.parse(readFileSync(file, 'utf8'));
 }

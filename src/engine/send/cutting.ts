@@ -5,7 +5,7 @@ import type { SendOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
 import type { Duplicates } from '../plan/duplicates.js';
 import { measure, type RequestTotals } from '../plan/estimate.js';
-import type { PlannedInput, Scanned } from '../plan/plan.js';
+import { acceptedOf, type PlannedInput, type Scanned } from '../plan/plan.js';
 import { buildItems, type ItemBatch, type Pool, refuseChanged } from '../read/index.js';
 import { serialize } from './body.js';
 import { type Chunk, type CutRules, cutChunks } from './chunk.js';
@@ -73,7 +73,7 @@ export async function countRequests(
   const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
   for (const [index, input] of scanned.inputs.entries()) {
     const { scan, opened } = input;
-    const rows = scan.rows.read - scan.rows.rejected;
+    const rows = acceptedOf(scan.rows);
     const volume = {
       kind: opened.kind,
       rows,

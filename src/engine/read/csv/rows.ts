@@ -1,6 +1,7 @@
 /** The cells of a batch, as the parser sees them. */
 import { dsvFormat } from 'd3-dsv';
 import type { RejectedRow } from '../../model.js';
+import { rowOf } from '../text/splitter.js';
 import type { RecordBatch, RejectedRecord } from '../types.js';
 
 /**
@@ -35,7 +36,7 @@ export function rejectedRow(
   reason: string,
   cells: string[],
 ): RejectedRecord {
-  return { file, line: batch.lines[number]!, row: batch.first + number, reason, original: { cells } };
+  return { file, line: batch.lines[number]!, row: rowOf(batch, number), reason, original: { cells } };
 }
 
 /** The cells of a row that this format gave as the original. */

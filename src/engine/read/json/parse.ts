@@ -1,5 +1,6 @@
 /** Items of a batch of JSON: parsed, or refused with a reason. */
 import { InputError } from '../../errors.js';
+import { rowOf } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
 
 export interface JsonRecord {
@@ -71,7 +72,7 @@ export function rejectedItem(
   return {
     file,
     line: batch.lines[number]!,
-    row: batch.first + number,
+    row: rowOf(batch, number),
     reason,
     original: { item: text },
   };

@@ -1,5 +1,7 @@
 /** JSON as text: strings that need no escape are the common case, and numbers keep the digits they came with. */
 
+import { isSpace } from './bytes.js';
+
 /** A JSON string literal. */
 export function jsonString(text: string): string {
   for (let at = 0; at < text.length; at++) {
@@ -84,6 +86,45 @@ function stringEnd(json: string, start: number): number {
     at += code === BACKSLASH ? 2 : 1;
   }
   return at + 1;
+}
+
+/** The members of an object, its valid JSON text given: decoded names and the texts of values. None of another value. */
+export function objectMembers(json: string): [name: string, value: string][] {
+  const members: [string, string][] = [];
+  let at = spaceEnd(json, 0);
+  if (json[at] !== '{') return members;
+  for (at = spaceEnd(json, at + 1); json.charCodeAt(at) === QUOTE; at = spaceEnd(json, at + 1)) {
+    const nameEnd = stringEnd(json, at);
+    const name = JSON.parse(json.slice(at, nameEnd)) as string;
+    const start = spaceEnd(json, spaceEnd(json, nameEnd) + 1);
+    at = valueEnd(json, start);
+    members.push([name, json.slice(start, at)]);
+    at = spaceEnd(json, at);
+  }
+  return members;
+}
+
+function spaceEnd(json: string, start: number): number {
+  let at = start;
+  while (isSpace(json.charCodeAt(at))) at++;
+  return at;
+}
+
+/** After the value, which has no white space after it. */
+function valueEnd(json: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      at = stringEnd(json, at) - 1;
+      if (depth === 0) return at + 1;
+    } else if (code === 0x5b || code === 0x7b) depth++;
+    else if (code === 0x5d || code === 0x7d) {
+      if (depth === 0) return at; // of what the value is in
+      if (--depth === 0) return at + 1;
+    } else if (depth === 0 && (code === 0x2c || isSpace(code))) return at;
+  }
+  return json.length;
 }
 
 /**

@@ -23,6 +23,7 @@ const COMPANIES: OpenedInput = {
   constants: [],
   maxCellBytes: 1024,
   body: null,
+  selection: null,
   stamp: { size: 0, mtimeMs: 0 },
 };
 const USERS: OpenedInput = { ...COMPANIES, kind: 'users', idColumn: 'id', companyIdColumn: 'company_id' };
