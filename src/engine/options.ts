@@ -57,6 +57,7 @@ export const WORDS = {
   empty: EMPTY_CELLS,
   type: [...COLUMN_TYPES, 'auto'],
   types: ['auto', 'strings'],
+  is: ['=', '!='],
 } as const;
 
 type NumberName = keyof typeof NUMBERS;

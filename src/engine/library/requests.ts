@@ -1,5 +1,6 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { UsageError } from '../errors.js';
+import { wholeNumber } from '../numbers.js';
 import {
   type ImportOptions,
   importNumbers,
@@ -83,7 +84,10 @@ export async function optionsOf(
     format: request.format,
     delimiter: request.delimiter,
     encoding: request.encoding,
+    where: request.where,
+    limit: request.limit === undefined ? undefined : wholeNumber(request.limit, 'limit', { least: 1 }),
   };
+  for (const [column, is] of request.where ?? []) wordOption(`where ${column}`, is, WORDS.is);
   if (request.files.length === 0) throw new UsageError('files must name at least one file');
   if (request.rejects !== undefined && request.files.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');

@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Condition } from '../../../src/engine/options.js';
+import { scanInput } from '../../../src/engine/read/index.js';
 import { selectIn } from '../../../src/engine/read/selection.js';
-import { file, open, read, readText } from './reading.js';
+import { file, HERE, KEY, open, read, readText } from './reading.js';
 
 const CSV = `company_id,plan,seats
 a,pro,1
@@ -160,7 +161,9 @@ describe('selectIn', () => {
     const path = file('u.ndjson', text);
     const inputs = [await input('c.csv', CSV, where), await open(path, { where })];
     const [, users] = selectIn(inputs, where);
-    expect(users!.selection).toEqual({ where: [], absent: ['plan'], limit: null });
+    await expect(scanInput(users!, { hashKey: KEY, itemLimitBytes: 1_000, pool: HERE })).rejects.toThrow(
+      `${path}:5001: has "plan", which the first items lack`,
+    );
   });
 });
 
