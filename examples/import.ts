@@ -37,7 +37,7 @@ function say(event: ImportEvent): string | undefined {
     case 'rejected':
       return `${event.file}:${event.line}: ${event.reason}`;
     case 'submitted':
-      return `lines ${event.first_line} to ${event.last_line} are job ${event.job_id}`;
+      return `request ${event.request} (${event.rows} rows) is job ${event.job_id}`;
     case 'job':
       return `job ${event.job.job_id} is ${event.job.status}`;
     case 'retry':

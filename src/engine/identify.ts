@@ -166,6 +166,7 @@ function unrecorded(bytes: number): RequestRecord {
     input: 0,
     first_row: 0,
     end_row: 1,
+    more: [],
     first_line: 1,
     last_line: 1,
     rows: 1,

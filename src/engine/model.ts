@@ -139,18 +139,27 @@ export type RunStatus =
   /** By a signal: Ctrl-C, or the one that a program gave. */
   | 'interrupted';
 
-/** A job of this run: the service's record, every field kept, with the file and the lines its request came from. */
-export type RunJob = Job & { file: string; first_line: number; last_line: number };
-
-export interface MaybeSentTwice {
+/** The lines on which the first and the last row of a request begin (in a JSON array: item numbers from 1). */
+export interface FileRange {
   file: string;
   first_line: number;
   last_line: number;
+}
+
+/** Where the rows of a request are. One that was packed from several inputs has `ranges` in place of the three. */
+export type Place = FileRange | { ranges: FileRange[] };
+
+export const rangesIn = (place: Place): FileRange[] => ('first_line' in place ? [place] : place.ranges);
+
+/** A job of this run: the service's record, every field kept, with the files and the lines its request came from. */
+export type RunJob = Job & Place;
+
+export type MaybeSentTwice = Place & {
   rows: number;
   reason: string;
   /** Of the sending that was acknowledged in the end; null when none was, or it named no job. */
   job_id: string | null;
-}
+};
 
 /** The result document of an import (contract §3 "Result"), in the order it is printed. */
 export interface Summary {
@@ -190,18 +199,15 @@ export interface Summary {
 export type ImportEvent =
   | { type: 'plan'; plan: Plan }
   | ({ type: 'rejected' } & Rejection)
-  | {
+  | ({
       type: 'submitted';
-      /** Ordinal of the request in the run, from 1. */
+      /** Number of the request in the run, from 1. */
       request: number;
       kind: Kind;
-      file: string;
-      first_line: number;
-      last_line: number;
       rows: number;
       /** null: accepted, but the reply named no job. */
       job_id: string | null;
-    }
+    } & Place)
   | {
       /** A job whose status or `completed_rows` changed. */
       type: 'job';

@@ -11,7 +11,7 @@ import { acceptedOf, contentOf, plannedRows, planOf, type Scanned, scanAll, scan
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
-import { type OpenedInput, Pool } from './read/index.js';
+import { type Marks, type OpenedInput, Pool } from './read/index.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import { checkItemFormat, checkTypes, checkUnchanged, stillUnfinished, unfinished } from './run/earlier.js';
 import { KnownProfiles } from './run/known.js';
@@ -82,7 +82,7 @@ export class Session {
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
     else if (options.resume && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
-    const cut = this.#cutDeps(scanned);
+    const cut = this.#cutDeps();
     const requestTotals = await countRequests(scanned, cut, options.dryRun);
     const plan = await this.#plan(scanned, requestTotals);
     yield { type: 'plan', plan };
@@ -174,7 +174,7 @@ export class Session {
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }
 
-  #cutDeps(scanned: Scanned): CutDeps {
+  #cutDeps(): CutDeps {
     const { deps, options } = this;
     return {
       options,
@@ -182,10 +182,10 @@ export class Session {
       hashKey: deps.state.secret,
       pool: this.#pool,
       signal: deps.stop,
-      duplicates: scanned.duplicates,
       known: (kind) => this.#known.of(kind),
       sentLater: (kind) => this.#sentLater(kind),
-      recorded: (input) => this.#run.records.filter((r) => r.input === input && r.state !== 'withdrawn'),
+      recorded: (kind) =>
+        this.#run.records.filter((r) => this.#opened[r.input]!.kind === kind && r.state !== 'withdrawn'),
     };
   }
 
@@ -226,8 +226,9 @@ export class Session {
         totalRows: acceptedOf(rows),
         stop,
         reject: async (chunk, reason, emit) => {
-          const pass = { planned: scanned.inputs[chunk.input]!.scan.marks, signal: deps.abort };
-          this.#run.nameRejects(chunk.input, await rejecting.refused(chunk, reason, emit, pass));
+          const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
+          const files = await rejecting.refused(chunk, reason, emit, { marks, signal: deps.abort });
+          for (const [input, file] of files) this.#run.nameRejects(input, file);
         },
       });
       const failure = yield* tap(sending, (event) => {

@@ -99,7 +99,7 @@ const CASES: Case[] = [
     exit: 5,
     status: 'partial',
     completed: 10,
-    warns: /job job-2 completed 3 of 4 rows \(lines 6 to 9\)/,
+    warns: /job job-2 completed 3 of 4 rows \(companies.csv, lines 6 to 9\)/,
   },
   { fault: 'a status that nobody knows', trouble: second('unknown status'), ...DONE },
   { fault: 'a record that calls itself another job', trouble: second('another id'), ...DONE },

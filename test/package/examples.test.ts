@@ -45,7 +45,7 @@ describe('import.js', () => {
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split('\n');
     expect(lines[0]).toMatch(/^1 requests, \d+ bytes$/);
-    expect(lines[1]).toMatch(/^lines 2 to 3 are job \S+$/);
+    expect(lines[1]).toMatch(/^request 1 \(2 rows\) is job \S+$/);
     expect(lines.at(-2)).toMatch(/^job \S+ is completed$/);
     expect(lines.at(-1)).toBe('completed: 2 of 2 rows');
     expect(sandbox.show('companies', '1')?.metadata).toEqual({ name: 'Ada', employees: 12, zip: '02139' });

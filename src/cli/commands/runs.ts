@@ -1,8 +1,10 @@
 /** `profiles runs [run]`: imports known to this machine, and `--forget` (contract §1). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, LockedError, UsageError } from '../../engine/errors.js';
+import { rangesIn } from '../../engine/model.js';
 import { nearest } from '../../engine/nearest.js';
 import { jobsOf } from '../../engine/run/summary.js';
+import { placeOf } from '../../engine/send/accounts.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
@@ -104,6 +106,7 @@ async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: C
 
 async function show(run: StoredRun, state: State, { stdout, env, flags }: Context): Promise<void> {
   const requests = state.requests(run.run);
+  const paths = run.inputs.map(({ path }) => path);
   if (flags.json) {
     const { run: id, status, kinds, scope, started_at, ended_at, inputs, summary } = run;
     const detail = {
@@ -116,10 +119,7 @@ async function show(run: StoredRun, state: State, { stdout, env, flags }: Contex
       resume: resumeOf(run),
       inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
       requests: requests.map(({ job: _job, ...request }) => request),
-      jobs: jobsOf(
-        requests,
-        inputs.map(({ path }) => path),
-      ),
+      jobs: jobsOf(requests, paths),
       summary: summary && summaryWords(summary),
     };
     await writeJson(stdout, JSON.stringify(detail, null, 2));
@@ -128,11 +128,11 @@ async function show(run: StoredRun, state: State, { stdout, env, flags }: Contex
   const styles = stylesFor(usesColor(stdout, env, flags));
   await writeOut(stdout, fieldsText(recordOf(run), styles));
   for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {
-    const { path } = run.inputs[request.input]!;
+    const ranges = rangesIn(placeOf(request, paths));
     const record = {
       request: request.seq,
-      file: path,
-      lines: `${request.first_line} to ${request.last_line}`,
+      file: ranges.map(({ file }) => file).join(','),
+      lines: ranges.map(({ first_line, last_line }) => `${first_line} to ${last_line}`).join(', '),
       rows: request.rows,
       ...(request.left_out > 0 ? { left_out: request.left_out } : {}),
       state: request.state,

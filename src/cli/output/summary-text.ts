@@ -1,6 +1,6 @@
 /** The result of an import in words. */
 import { formatDuration } from '../../engine/duration.js';
-import type { RunStatus, Summary } from '../../engine/model.js';
+import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { isFinal } from '../../engine/service/names.js';
 import { shellWord } from '../shell.js';
@@ -12,6 +12,8 @@ import type { Style, Styles } from './style.js';
 const SHOWN_REJECTIONS = 10;
 const SHOWN_JOBS = 10;
 const SHOWN_RESENT = 10;
+/** Of one request. */
+const SHOWN_RANGES = 3;
 
 const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Styles }> = {
   completed: { mark: '✓', words: 'completed', style: 'green' },
@@ -95,11 +97,16 @@ function requestsLine(summary: Summary): string {
 }
 
 /** Lines are those of a file: of several, which one. */
-function linesOf(
-  { file, first_line, last_line }: { file: string; first_line: number; last_line: number },
-  files: Summary['files'],
-): string {
-  return `${files.length > 1 ? `${safeLine(file)} ` : ''}${lineRange(first_line, last_line, '-')}`;
+function linesOf(place: Place, files: Summary['files']): string {
+  const ranges = rangesIn(place);
+  const texts = ranges
+    .slice(0, SHOWN_RANGES)
+    .map(
+      ({ file, first_line, last_line }) =>
+        `${files.length > 1 ? `${safeLine(file)} ` : ''}${lineRange(first_line, last_line, '-')}`,
+    );
+  const more = ranges.length - texts.length;
+  return `${texts.join(', ')}${more > 0 ? ` and of ${count(more, 'more file')}` : ''}`;
 }
 
 /** Jobs that did not complete come first and are all named: they need attention. */

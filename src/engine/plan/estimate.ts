@@ -1,7 +1,7 @@
 /** Numbers of the plan that need no second look at the rows. Pure. */
 import { envelopeBytes, type Kind } from '../model.js';
 
-/** What a scan knows of the rows of one input that would be sent. */
+/** What the scans of all inputs of a kind know of the rows that would be sent. */
 export interface Volume {
   kind: Kind;
   rows: number;
@@ -20,7 +20,7 @@ export interface RequestTotals {
 }
 
 /**
- * Requests and bytes of one input when every row is sent by itself. `exact` is false where the byte limit may
+ * Requests and bytes of a kind when every row is sent by itself. `exact` is false where the byte limit may
  * cut a request short: then the number of requests is the least it can be, and only chunking tells.
  */
 export function measure(

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ImportEvent, RejectedRow, Rejection } from '../model.js';
 import { type Marks, type OpenedInput, readRows } from '../read/index.js';
-import type { Chunk } from '../send/chunk.js';
+import { type Chunk, rowsIn } from '../send/chunk.js';
 import { createRejects, type Rejects } from './rejects.js';
 import { keepFirst } from './summary.js';
 
@@ -55,22 +55,28 @@ export class Rejecting {
 
   /**
    * The rows of a request that the service refused for good: read again, since only their items were kept.
-   * @returns the input's rejects file; the rows are on disk
+   * @param marks of what was planned of each input
+   * @returns the rejects file of each input that the request is of; the rows are on disk
    */
   async refused(
     chunk: Chunk,
     reason: string,
     emit: (event: ImportEvent) => void,
-    pass: { planned: Marks; signal: AbortSignal },
-  ): Promise<string | null> {
-    const input = this.inputs[chunk.input]!;
-    for await (const { line, original } of readRows(input, [...chunk.rows], pass)) {
-      const rejection = { file: input.path, line, reason };
-      this.#files[chunk.input]!.add({ ...rejection, original });
-      keepFirst(this.first, rejection);
-      emit({ type: 'rejected', ...rejection });
+    pass: { marks: (input: number) => Marks; signal: AbortSignal },
+  ): Promise<Map<number, string | null>> {
+    const files = new Map<number, string | null>();
+    for (const [part, { input }] of chunk.parts.entries()) {
+      const opened = this.inputs[input]!;
+      const reading = { planned: pass.marks(input), signal: pass.signal };
+      for await (const { line, original } of readRows(opened, [...rowsIn(chunk, part)], reading)) {
+        const rejection = { file: opened.path, line, reason };
+        this.#files[input]!.add({ ...rejection, original });
+        keepFirst(this.first, rejection);
+        emit({ type: 'rejected', ...rejection });
+      }
+      files.set(input, await this.#files[input]!.flush());
     }
-    return this.#files[chunk.input]!.flush();
+    return files;
   }
 
   /** What was rejected so far is in the files when this resolves. @returns for each input its rejects file, or null */

@@ -11,12 +11,20 @@ import type {
   RunStatus,
   Summary,
 } from '../model.js';
-import { count, lineRange } from '../numbers.js';
+import { count } from '../numbers.js';
 import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
-import { completedRows, isAccepted, runJob, submittedRows, sum } from '../send/accounts.js';
+import {
+  completedRows,
+  isAccepted,
+  placeOf,
+  placeText,
+  runJob,
+  submittedRows,
+  sum,
+} from '../send/accounts.js';
 import { isShort } from '../service/names.js';
-import type { RequestRecord } from '../state/requests.js';
+import { type RequestRecord, rangesOf } from '../state/requests.js';
 
 /** Whether a resume has nothing left to do for what is in its rows. */
 const isClosed = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'rejected';
@@ -30,20 +38,25 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
   const groups = new Map<string, RequestRecord[]>();
   for (const r of records) {
     if (r.left_out === 0 || !isClosed(r)) continue;
-    const key = JSON.stringify([paths[r.input], r.left_out_by]);
+    const key = JSON.stringify([rangesOf(r).map(({ input }) => input), r.left_out_by]);
     groups.set(key, [...(groups.get(key) ?? []), r]);
   }
   return [...groups.values()].map((group) => {
-    const [{ input, left_out_by }] = group as [RequestRecord];
-    const lines = lineRange(
-      Math.min(...group.map((r) => r.first_line)),
-      Math.max(...group.map((r) => r.last_line)),
-    );
+    const [first] = group as [RequestRecord];
+    const place = placeOf(first, paths);
+    const merged =
+      'first_line' in place
+        ? {
+            ...place,
+            first_line: Math.min(...group.map((r) => r.first_line)),
+            last_line: Math.max(...group.map((r) => r.last_line)),
+          }
+        : place;
     const rows = count(
       sum(group, (r) => r.left_out),
       'row',
     );
-    return `${paths[input]}, ${lines}: ${rows} not sent; sent later by ${left_out_by}`;
+    return `${placeText(merged)}: ${rows} not sent; sent later by ${first.left_out_by}`;
   });
 }
 
@@ -78,8 +91,11 @@ export function countPlanned(planned: FileRows, tallied: { merged: number; uncha
 /** Rows of one input that the service refused for good, so that they are in its rejects file. */
 const refusedRows = (records: readonly RequestRecord[], input: number): number =>
   sum(
-    records.filter((r) => r.state === 'rejected' && r.input === input),
-    (r) => r.rows + r.merged,
+    records
+      .filter((r) => r.state === 'rejected')
+      .flatMap(rangesOf)
+      .filter((range) => range.input === input),
+    ({ rows }) => rows,
   );
 
 /** Whether an import goes on with so many invalid rows. */
@@ -134,7 +150,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
 
 /** @param paths of the run's inputs */
 export function jobsOf(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
-  return records.flatMap((r) => (r.job ? [runJob(r.job, r, paths[r.input]!)] : []));
+  return records.flatMap((r) => (r.job ? [runJob(r.job, r, paths)] : []));
 }
 
 export function maybeSentTwice(
@@ -146,9 +162,7 @@ export function maybeSentTwice(
       ? []
       : [
           {
-            file: paths[r.input]!,
-            first_line: r.first_line,
-            last_line: r.last_line,
+            ...placeOf(r, paths),
             rows: r.rows,
             reason: r.possibleDuplicate,
             job_id: r.job_id,

@@ -1,7 +1,8 @@
 /** What became of requests, counted from their records. Pure. */
-import type { RunJob } from '../model.js';
+import { type FileRange, type Place, type RunJob, rangesIn } from '../model.js';
+import { lineRange } from '../numbers.js';
 import type { Job } from '../service/contract.js';
-import type { RequestRecord } from '../state/requests.js';
+import { type RequestRecord, rangesOf } from '../state/requests.js';
 
 /** A complete 2xx reply was read for it. */
 export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
@@ -18,9 +19,30 @@ function completedOf(r: RequestRecord): number {
   return Math.min(r.rows, r.job.completed_rows ?? all);
 }
 
-/** A job with where its rows stand. A field `file` of the service's own stays as it is. */
-export function runJob(job: Job, { first_line, last_line }: RequestRecord, file: string): RunJob {
-  return { file, ...job, first_line, last_line };
+/** Where the rows of a request are. @param paths of the run's inputs */
+export function placeOf(r: RequestRecord, paths: readonly string[]): Place {
+  const ranges = rangesOf(r)
+    .filter(({ first_line }, index) => index === 0 || first_line > 0)
+    .map(({ input, first_line, last_line }) => ({ file: paths[input]!, first_line, last_line }));
+  if (ranges.length > 1 && ranges[0]!.first_line === 0) ranges.shift();
+  return ranges.length === 1 ? ranges[0]! : { ranges };
+}
+
+/** `a.csv, lines 2 to 16`, and of several files the first and the last. */
+export function placeText(place: Place): string {
+  const text = ({ file, first_line, last_line }: FileRange): string =>
+    `${file}, ${lineRange(first_line, last_line)}`;
+  const ranges = rangesIn(place);
+  const ends = ranges.length > 1 ? [ranges[0]!, ranges.at(-1)!] : ranges;
+  return ends.map(text).join(ranges.length > 2 ? ' … ' : ' and ');
+}
+
+/** A job with where its rows are. A field `file` of the service's own stays as it is. */
+export function runJob(job: Job, r: RequestRecord, paths: readonly string[]): RunJob {
+  const place = placeOf(r, paths);
+  return 'first_line' in place
+    ? { file: place.file, ...job, first_line: place.first_line, last_line: place.last_line }
+    : { ...job, ...place };
 }
 
 export function sum<T>(values: readonly T[], of: (value: T) => number): number {

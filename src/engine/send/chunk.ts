@@ -13,39 +13,48 @@ import {
   type Range,
   type RowColumns,
   select,
-  slice,
   startOf,
 } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
-import { type Body, BodyWriter, bodyOf, itemsOf } from './body.js';
+import { type Body, BodyWriter } from './body.js';
+
+/** Rows of one input within a chunk. */
+export interface ChunkPart {
+  /** Index of the input in the run. */
+  input: number;
+  first_row: number;
+  /** Exclusive. Rows that were rejected or unchanged are within, so the parts of an input leave no gap. */
+  end_row: number;
+  /** Its first item in the chunk; its last is before the first of the part that follows. */
+  from: number;
+}
 
 /**
- * Rows of one input that go out together, an item for each row to send: duplicates are not merged yet, and where every
+ * Rows that go out together, of one input or of several that follow each other, an item for each row to send: duplicates are not merged yet, and where every
  * row is unchanged there is none. Plain memory, without an object for each row: eight chunks of some thousands of rows
  * are under way at once.
  */
 export interface Chunk extends Body {
-  input: number;
-  first_row: number;
-  /** Exclusive. Rows that were rejected or unchanged are within, so the chunks of an input leave no gap. */
-  end_row: number;
+  /** At least one, in order. */
+  parts: ChunkPart[];
   unchanged: number;
   /** Rows whose id others have sent later, in order. They are not sent, and not among the items. */
   leftOut: LeftOut[];
   /** For each item: the line its row begins on. */
   lines: RowColumns['lines'];
-  /** For each item: its row, counted in the input from 0. */
+  /** For each item: its row, counted in its input from 0. */
   rows: RowColumns['rows'];
   /** For each item: rows of this chunk before it that are unchanged. */
   skipped: Uint32Array;
   prints: Pick<RowColumns, 'ids' | 'contents' | 'records'>;
-  /** Ids that stand more than once in the input: requests that share one must not overtake each other. */
+  /** Ids that appear more than once in the inputs of the kind: requests that share one must not overtake each other. */
   shared: Set<bigint>;
   /** The request of an earlier session that this one repeats. */
   recorded: RequestRecord | null;
 }
 
 export interface LeftOut {
+  input: number;
   row: number;
   line: number;
   /** Who sent its id later. */
@@ -54,7 +63,6 @@ export interface LeftOut {
 
 export interface CutRules {
   kind: Kind;
-  input: number;
   /** Read for each row: a 413 lowers them on the way. */
   limits: { items: number; bytes: number };
   /** Ids that stand more than once. */
@@ -63,37 +71,48 @@ export interface CutRules {
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
   /** Who sent this id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
   sentLater?: ((id: bigint, repeats: RequestRecord | null) => string | null) | null | undefined;
-  /** Requests of earlier sessions for this input, by first row; withdrawn ones left out. */
+  /** Requests of earlier sessions for these inputs; withdrawn ones left out. */
   recorded: readonly RequestRecord[];
 }
 
-/** Cuts the batches of one input into chunks. Stops reading when its consumer stops. */
+/** A batch of the input with this index in the run. */
+export interface InputBatch {
+  input: number;
+  batch: ItemBatch;
+}
+
+/**
+ * Cuts the batches of inputs of one kind into chunks. A request of an earlier session may reach over several inputs: it
+ * takes all rows from the start of its first range to the end of its last. Stops reading when its consumer stops.
+ */
 export async function* cutChunks(
-  batches: AsyncIterable<ItemBatch> | Iterable<ItemBatch>,
+  batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
   rules: CutRules,
 ): AsyncGenerator<Chunk> {
-  const recorded = [...rules.recorded].sort((a, b) => a.first_row - b.first_row);
+  const recorded = [...rules.recorded].sort((a, b) => a.input - b.input || a.first_row - b.first_row);
   let draft = null as Draft | null;
   let range = 0;
-  for await (const batch of batches) {
+  for await (const { input, batch } of batches) {
     for (let i = 0; i < batch.ends.length; i++) {
       const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
       for (let row = batch.rows[i]!, next = end; row < end; row = next, next = end) {
-        while (recorded[range] && row >= recorded[range]!.end_row) range++;
-        const here = recorded[range] && row >= recorded[range]!.first_row ? recorded[range]! : null;
+        while (recorded[range] && row >= endIn(recorded[range]!, input)) range++;
+        const near = recorded[range];
+        const here = near && row >= startIn(near, input) ? near : null;
         // A run of unchanged rows may reach into a range and out of it again.
-        if (recorded[range]) next = Math.min(end, here ? here.end_row : recorded[range]!.first_row);
+        if (near) next = Math.min(end, here ? endIn(near, input) : startIn(near, input));
         if (draft && draft.recorded !== here) {
           yield draft.cut();
           draft = null;
         }
         if (here && here.state !== 'intent' && here.state !== 'unknown') continue;
 
-        draft ??= new Draft(rules, row, here);
+        draft ??= new Draft(rules, here);
         if (!here && !draft.fits(bytesOf(batch, i))) {
           yield draft.cut();
-          draft = new Draft(rules, row, here);
+          draft = new Draft(rules, here);
         }
+        draft.enter(input, row);
         if (batch.unchanged?.[i]) draft.skip(row, next);
         else draft.add(batch, i);
       }
@@ -101,6 +120,16 @@ export async function* cutChunks(
     draft?.leave(batch);
   }
   if (draft) yield draft.cut();
+}
+
+/** The row of an input at which a request begins: none of those after its first input. */
+const startIn = (r: RequestRecord, input: number): number =>
+  input === r.input ? r.first_row : input < r.input ? Number.POSITIVE_INFINITY : 0;
+
+/** The row of an input before which it ends: none of those before its last input. */
+function endIn(r: RequestRecord, input: number): number {
+  const last = r.more.at(-1) ?? r;
+  return input === last.input ? last.end_row : input < last.input ? Number.POSITIVE_INFINITY : 0;
 }
 
 /** Items `from` to `to` of a batch, all of them in the chunk, with so many unchanged rows of it before them. */
@@ -120,15 +149,22 @@ class Draft {
   /** Of the body, the envelope included. */
   #bytes: number;
   #unchanged = 0;
-  #end: number;
+  readonly #parts: ChunkPart[] = [];
+  /** The last of them. */
+  #part!: ChunkPart;
 
   constructor(
     private readonly rules: CutRules,
-    private readonly first: number,
     readonly recorded: RequestRecord | null,
   ) {
     this.#bytes = envelopeBytes(rules.kind);
-    this.#end = first;
+  }
+
+  /** What is taken next is of this input, from this row on. */
+  enter(input: number, row: number): void {
+    if (this.#part?.input === input) return;
+    this.#part = { input, first_row: row, end_row: row, from: this.#items };
+    this.#parts.push(this.#part);
   }
 
   /** Whether a further item keeps within both limits. The first always fits: too large a one was rejected by the plan. */
@@ -142,7 +178,7 @@ class Draft {
   /** Takes rows that the service is known to have. */
   skip(from: number, to: number): void {
     this.#unchanged += to - from;
-    this.#end = to;
+    this.#part.end_row = to;
   }
 
   /** Takes a row: to be sent, or as unchanged. An id that stands more than once is always sent. */
@@ -150,14 +186,14 @@ class Draft {
     const { duplicates, isUnchanged, sentLater } = this.rules;
     const id = batch.ids[at]!;
     const repeated = duplicates.count > 0 && duplicates.repeated.has(id);
-    this.#end = batch.rows[at]! + 1;
+    this.#part.end_row = batch.rows[at]! + 1;
     if (!repeated && isUnchanged?.(batch, at)) {
       this.#unchanged++;
       return;
     }
     const by = sentLater?.(id, this.recorded) ?? null;
     if (by !== null) {
-      this.#leftOut.push({ row: batch.rows[at]!, line: batch.lines[at]!, by });
+      this.#leftOut.push({ input: this.#part.input, row: batch.rows[at]!, line: batch.lines[at]!, by });
       return;
     }
     if (repeated) this.#shared.add(id);
@@ -188,7 +224,16 @@ class Draft {
     }
   }
 
+  /** A request that is repeated has the bounds that it had, even where rows at its edges were rejected. */
+  #keepBounds(): void {
+    if (!this.recorded) return;
+    const last = this.recorded.more.at(-1) ?? this.recorded;
+    if (this.#parts[0]!.input === this.recorded.input) this.#parts[0]!.first_row = this.recorded.first_row;
+    if (this.#part.input === last.input) this.#part.end_row = last.end_row;
+  }
+
   cut(): Chunk {
+    this.#keepBounds();
     const columns = emptyColumns(this.#items);
     const skippedBefore = new Uint32Array(this.#items);
     const body = new BodyWriter(this.rules.kind, this.#items, this.#bytes);
@@ -205,9 +250,7 @@ class Draft {
       rows,
       skipped: skippedBefore,
       prints,
-      input: this.rules.input,
-      first_row: this.recorded?.first_row ?? this.first,
-      end_row: this.recorded?.end_row ?? this.#end,
+      parts: this.#parts,
       unchanged: this.#unchanged,
       leftOut: this.#leftOut,
       shared: this.#shared,
@@ -216,29 +259,21 @@ class Draft {
   }
 }
 
-/** The two halves of a chunk that the service found too large. @param chunk of at least two items */
-export function halve(chunk: Chunk): [Chunk, Chunk] {
-  const middle = Math.ceil(chunk.ends.length / 2);
-  const boundary = chunk.rows[middle]!;
-  // Each half counts the unchanged rows of its own range: the other one may be sent in another session.
-  const before = chunk.skipped[middle]!;
-  const items = itemsOf(chunk);
-  const part = (from: number, to: number | undefined, over: Partial<Chunk>): Chunk => {
-    const { lines, rows, ...prints } = slice({ ...chunk, ...chunk.prints }, from, to);
-    const skipped = chunk.skipped.slice(from, to).map((rows) => (from === 0 ? rows : rows - before));
-    const body = bodyOf(chunk.kind, items.slice(from, to));
-    return { ...chunk, ...body, lines, rows, skipped, prints, recorded: null, ...over };
-  };
-  return [
-    part(0, middle, {
-      end_row: boundary,
-      unchanged: before,
-      leftOut: chunk.leftOut.filter(({ row }) => row < boundary),
-    }),
-    part(middle, undefined, {
-      first_row: boundary,
-      unchanged: chunk.unchanged - before,
-      leftOut: chunk.leftOut.filter(({ row }) => row >= boundary),
-    }),
-  ];
+/** The ranges of a chunk, as they are recorded. */
+export function rangesOf({ parts, lines, leftOut }: Chunk): RequestRecord['more'] {
+  return parts.map(({ input, first_row, end_row, from }, index) => {
+    const to = parts[index + 1]?.from ?? lines.length;
+    const [first, last] =
+      to > from ? [lines[from], lines[to - 1]] : ends(leftOut.filter((row) => row.input === input));
+    return { input, first_row, end_row, first_line: first ?? 0, last_line: last ?? 0, rows: to - from };
+  });
 }
+
+const ends = (rows: readonly LeftOut[]): [number | undefined, number | undefined] => [
+  rows[0]?.line,
+  rows.at(-1)?.line,
+];
+
+/** The rows of a chunk that are of one input. */
+export const rowsIn = (chunk: Chunk, part: number): Float64Array =>
+  chunk.rows.subarray(chunk.parts[part]!.from, chunk.parts[part + 1]?.from);

@@ -3,12 +3,11 @@
 import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
-import type { Duplicates } from '../plan/duplicates.js';
-import { measure, type RequestTotals } from '../plan/estimate.js';
-import { acceptedOf, type PlannedInput, type Scanned } from '../plan/plan.js';
-import { buildItems, type ItemBatch, type Pool, refuseChanged } from '../read/index.js';
+import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
+import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
+import { buildItems, type ItemBatch, type Pool, refuseChanged, type Scan } from '../read/index.js';
 import { serialize } from './body.js';
-import { type Chunk, type CutRules, cutChunks } from './chunk.js';
+import { type Chunk, type CutRules, cutChunks, type InputBatch } from './chunk.js';
 
 export interface CutDeps {
   options: Pick<SendOptions, 'changedOnly' | 'wait'>;
@@ -16,36 +15,45 @@ export interface CutDeps {
   hashKey: Buffer;
   pool: Pool;
   signal: AbortSignal;
-  duplicates: ReadonlyMap<Kind, Duplicates>;
   /** What the service holds of a kind; undefined when everything is sent. */
   known(kind: Kind): Known | undefined;
-  recorded(input: number): CutRules['recorded'];
+  recorded(kind: Kind): CutRules['recorded'];
   /** What others have sent later: of a run that goes on. */
   sentLater(kind: Kind): CutRules['sentLater'];
 }
 
 /**
- * The chunks of one planned input, in order: what is sent, and what a dry run counts.
- * @throws InputError when the file was written to since it was planned
+ * The chunks of all inputs of a kind, in order: what is sent, and what a dry run counts. What the end of one input leaves
+ * of a request is filled from the next one.
+ * @throws InputError when a file was written to since it was planned
  */
-async function* chunksOf(planned: PlannedInput, input: number, deps: CutDeps): AsyncGenerator<Chunk> {
-  const { opened } = planned;
-  const { kind } = opened;
+async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): AsyncGenerator<Chunk> {
   const known = deps.known(kind);
-  const chunks = cutChunks(itemsOf(planned, known, deps), {
+  const chunks = cutChunks(batchesOf(inputs, kind, known, deps), {
     kind,
-    input,
     limits: deps.limits,
-    duplicates: deps.duplicates.get(kind)!,
+    duplicates: duplicates.get(kind)!,
     isUnchanged: known ? (rows, at) => known.index.matches(rows, at) : null,
     sentLater: deps.sentLater(kind),
-    recorded: deps.recorded(input),
+    recorded: deps.recorded(kind),
   });
   for await (const chunk of chunks) {
-    await refuseChanged(opened);
+    for (const { input } of chunk.parts) await refuseChanged(inputs[input]!.opened);
     yield chunk;
   }
-  await refuseChanged(opened); // what it has not any more is in no chunk
+}
+
+async function* batchesOf(
+  inputs: readonly PlannedInput[],
+  kind: Kind,
+  known: Known | undefined,
+  deps: CutDeps,
+): AsyncGenerator<InputBatch> {
+  for (const [input, planned] of inputs.entries()) {
+    if (planned.opened.kind !== kind) continue;
+    for await (const batch of itemsOf(planned, known, deps)) yield { input, batch };
+    await refuseChanged(planned.opened); // what it has not any more is in no chunk
+  }
 }
 
 /** The items to cut: as the scan kept them, where what was known then still holds; otherwise built from the file. */
@@ -71,24 +79,15 @@ export async function countRequests(
   exactly: boolean,
 ): Promise<RequestTotals> {
   const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
-  for (const [index, input] of scanned.inputs.entries()) {
-    const { scan, opened } = input;
-    const rows = acceptedOf(scan.rows);
-    const volume = {
-      kind: opened.kind,
-      rows,
-      bytes: scan.bytes,
-      largestItemBytes: scan.largestItemBytes,
-    };
-    const measured = measure(volume, deps.limits);
-    const plain =
-      measured.exact && !deps.options.changedOnly && scanned.duplicates.get(opened.kind)!.count === 0;
+  for (const kind of scanned.duplicates.keys()) {
+    const measured = measure(volumeOf(scansOf(scanned, kind), kind), deps.limits);
+    const plain = measured.exact && !deps.options.changedOnly && scanned.duplicates.get(kind)!.count === 0;
     if (plain || !exactly) {
       total.requests += measured.requests;
       total.bytes += measured.bytes;
       continue;
     }
-    for await (const chunk of chunksOf(input, index, deps)) {
+    for await (const chunk of chunksOf(scanned, kind, deps)) {
       total.unchanged += chunk.unchanged;
       if (chunk.ends.length === 0) continue;
       const { body, merged } = serialize(chunk);
@@ -100,11 +99,20 @@ export async function countRequests(
   return total;
 }
 
-/** Those of all inputs of a kind. */
-export async function* chunksOfKind(scanned: Scanned, kind: Kind, cut: CutDeps): AsyncGenerator<Chunk> {
-  for (const [index, input] of scanned.inputs.entries()) {
-    if (input.opened.kind === kind) yield* chunksOf(input, index, cut);
+/** What the scans of all inputs of a kind come to. */
+function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
+  const volume: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
+  for (const { rows, bytes, largestItemBytes } of scans) {
+    volume.rows += acceptedOf(rows);
+    volume.bytes += bytes;
+    volume.largestItemBytes = Math.max(volume.largestItemBytes, largestItemBytes);
   }
+  return volume;
+}
+
+/** The chunks of a kind, to be sent. */
+export async function* chunksOfKind(scanned: Scanned, kind: Kind, cut: CutDeps): AsyncGenerator<Chunk> {
+  yield* chunksOf(scanned, kind, cut);
   // The last jobs may take hours, and nothing is read any more.
   if (scanned.inputs.at(-1)?.opened.kind === kind) await cut.pool.close();
 }

@@ -6,16 +6,17 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import { InputError, ServiceError } from '../errors.js';
 import type { ImportEvent, Kind } from '../model.js';
-import { count, lineRange } from '../numbers.js';
+import { count } from '../numbers.js';
 import type { SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
-import { completedRows, isAccepted, runJob, submittedRows } from './accounts.js';
+import { completedRows, isAccepted, placeOf, placeText, runJob, submittedRows } from './accounts.js';
 import { serialize } from './body.js';
-import { type Chunk, halve } from './chunk.js';
+import { type Chunk, rangesOf } from './chunk.js';
+import { halve } from './halve.js';
 import { MISSING_GRACE_MS } from './other-jobs.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
 import { watchJobs } from './watch.js';
@@ -170,14 +171,12 @@ function recordOf(
     records[records.findIndex((r) => r.seq === again.seq)] = again;
     return again;
   }
+  const [first, ...more] = rangesOf(chunk);
   const record: RequestRecord = {
+    ...first!,
     ...content,
     seq: (records.at(-1)?.seq ?? 0) + 1,
-    input: chunk.input,
-    first_row: chunk.first_row,
-    end_row: chunk.end_row,
-    first_line: chunk.lines[0] ?? chunk.leftOut[0]?.line ?? 0,
-    last_line: chunk.lines.at(-1) ?? chunk.leftOut.at(-1)?.line ?? 0,
+    more,
     ...UNSENT,
   };
   records.push(record);
@@ -195,24 +194,22 @@ function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, dep
   const { ids } = chunk.prints;
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;
-  const where = lineRange(recorded.first_line, recorded.last_line);
   throw new InputError(
-    `the content of ${where} differs from what was sent the first time, so nothing was sent`,
+    `${placeText(placeOf(recorded, pathsOf(deps)))}: the content differs from what was sent the first time, so nothing was sent`,
     {
-      file: deps.inputs[recorded.input]!.path,
       hint: 'resume with the version of profiles that began the run, or start a new import of the file',
     },
   );
 }
+
+const pathsOf = ({ inputs }: DeliverDeps): string[] => inputs.map(({ path }) => path);
 
 function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
   deps.emit({
     type: 'submitted',
     request: record.seq,
     kind,
-    file: deps.inputs[record.input]!.path,
-    first_line: record.first_line,
-    last_line: record.last_line,
+    ...placeOf(record, pathsOf(deps)),
     rows: record.rows,
     job_id: record.job_id,
   });
@@ -227,9 +224,7 @@ function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): 
 
 function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
   const job = record.job!;
-  const { path } = deps.inputs[record.input]!;
-  const { first_line, last_line } = record;
-  deps.emit({ type: 'job', kind, rows: record.rows, job: runJob(job, record, path) });
+  deps.emit({ type: 'job', kind, rows: record.rows, job: runJob(job, record, pathsOf(deps)) });
   deps.emit({
     type: 'progress',
     phase: 'following',
@@ -240,15 +235,14 @@ function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
   if (isShort(job, record.rows)) {
     deps.emit({
       type: 'warning',
-      message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (${lineRange(first_line, last_line)})`,
+      message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (${placeText(placeOf(record, pathsOf(deps)))})`,
     });
   }
 }
 
 /** A refused request names its lines, and both ways on (contract §4). */
 function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
-  const { path } = deps.inputs[record.input]!;
-  return new ServiceError(`${path}, ${lineRange(record.first_line, record.last_line)}: ${error.message}`, {
+  return new ServiceError(`${placeText(placeOf(record, pathsOf(deps)))}: ${error.message}`, {
     status: error.status,
     requestId: error.requestId,
     cause: error,

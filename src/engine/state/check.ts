@@ -45,7 +45,10 @@ const RECORDS: readonly { check: string; sql: string }[] = [
     sql: `SELECT 'request ' || seq || ' of run ' || run || ' holds rows that another one holds too' AS message
           FROM (SELECT run, seq, first_row, max(end_row) OVER (PARTITION BY run, input ORDER BY first_row, seq
                   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS taken
-                FROM requests WHERE state <> 'withdrawn')
+                FROM (SELECT run, seq, input, first_row, end_row FROM requests WHERE state <> 'withdrawn'
+                      UNION ALL
+                      SELECT run, seq, value ->> 'input', value ->> 'first_row', value ->> 'end_row'
+                      FROM requests, json_each(more) WHERE state <> 'withdrawn'))
           WHERE first_row < taken`,
   },
   {

@@ -12,16 +12,23 @@ import type { Job } from '../service/contract.js';
  */
 export type RequestState = 'intent' | 'unknown' | 'acknowledged' | 'settled' | 'rejected' | 'withdrawn';
 
-/** One bulk request: the rows `first_row` to `end_row` (exclusive; rejected ones count) of one input. */
-export interface RequestRecord {
-  /** Ordinal in the run, from 1. */
-  seq: number;
+/** Rows `first_row` to `end_row` (exclusive; rejected ones count) of one input, and the lines of those that are sent. */
+export interface RequestRange {
   /** Index of the input in the run. */
   input: number;
   first_row: number;
   end_row: number;
+  /** 0 where no row of the range is sent. */
   first_line: number;
   last_line: number;
+}
+
+/** One bulk request: a range of one input, and where it was packed from several inputs of a kind, those of the others. */
+export interface RequestRecord extends RequestRange {
+  /** Number of the request in the run, from 1. */
+  seq: number;
+  /** Ranges of the inputs that follow, in order; `rows` counts those that are sent of each, merged ones included. */
+  more: (RequestRange & { rows: number })[];
   /** Items sent. 0: nothing was left to send in this range. */
   rows: number;
   merged: number;
@@ -59,6 +66,14 @@ const stateOf = (r: RequestRecord) => [
   r.job_id,
 ];
 
+/** All ranges of a request, with the rows that are sent of each, merged ones included. */
+export function rangesOf(r: RequestRecord): RequestRecord['more'] {
+  const { input, first_row, end_row, first_line, last_line } = r;
+  const elsewhere = r.more.reduce((sum, { rows }) => sum + rows, 0);
+  const first = { input, first_row, end_row, first_line, last_line, rows: r.rows + r.merged - elsewhere };
+  return [first, ...r.more];
+}
+
 export class Requests {
   constructor(private readonly db: DatabaseSyncInstance) {}
 
@@ -66,11 +81,21 @@ export class Requests {
   insert(run: string, r: RequestRecord): number {
     const { lastInsertRowid } = this.db
       .prepare(
-        `INSERT INTO requests (run, seq, input, first_row, end_row, first_line, last_line, rows, merged, unchanged,
+        `INSERT INTO requests (run, seq, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
            left_out, left_out_by, bytes, digest, state, reason, retries, twice, job_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .run(run, r.seq, r.input, r.first_row, r.end_row, r.first_line, r.last_line, ...stateOf(r));
+      .run(
+        run,
+        r.seq,
+        r.input,
+        r.first_row,
+        r.end_row,
+        r.first_line,
+        r.last_line,
+        r.more.length > 0 ? JSON.stringify(r.more) : null,
+        ...stateOf(r),
+      );
     return Number(lastInsertRowid);
   }
 
@@ -97,14 +122,16 @@ export class Requests {
          LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
          WHERE requests.run = ? ORDER BY seq`,
       )
-      .all(run) as unknown as (Omit<RequestRecord, 'job' | 'possibleDuplicate'> & {
+      .all(run) as unknown as (Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
+      more: string | null;
       twice: string | null;
       request: number;
       run: string;
       record: string | null;
     })[];
-    return rows.map(({ record, twice, request: _id, run: _run, ...rest }) => ({
+    return rows.map(({ record, more, twice, request: _id, run: _run, ...rest }) => ({
       ...rest,
+      more: more === null ? [] : (JSON.parse(more) as RequestRecord['more']),
       possibleDuplicate: twice,
       job: record === null ? null : (JSON.parse(record) as Job),
     }));

@@ -165,4 +165,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE requests ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE requests ADD COLUMN left_out_by TEXT;
   `,
+  // A request may be packed from several inputs of a kind: the ranges of those after the first, as JSON.
+  `
+  ALTER TABLE requests ADD COLUMN more TEXT;
+  `,
 ];

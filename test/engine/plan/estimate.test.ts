@@ -3,14 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { estimateSeconds, measure } from '../../../src/engine/plan/estimate.js';
 import { serialize } from '../../../src/engine/send/body.js';
 import { cutChunks } from '../../../src/engine/send/chunk.js';
+import { ofInput } from '../support/cut.js';
 import { batchesOf, itemOf, type Row } from '../support/rows.js';
 
 /** Requests and bytes of what is really cut. */
 async function reality(rows: readonly Row[], limits: { items: number; bytes: number }) {
   const found = { requests: 0, bytes: 0 };
   const duplicates = { count: 0, repeated: new Set<bigint>() };
-  const rules = { kind: 'companies', input: 0, duplicates, isUnchanged: null, recorded: [] } as const;
-  for await (const chunk of cutChunks(batchesOf(rows), { ...rules, limits })) {
+  const rules = { kind: 'companies', duplicates, isUnchanged: null, recorded: [] } as const;
+  for await (const chunk of cutChunks(ofInput(0, batchesOf(rows)), { ...rules, limits })) {
     found.requests++;
     found.bytes += serialize(chunk).body.length;
   }

@@ -4,13 +4,14 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { FileRows } from '../../../src/engine/model.js';
+import { type FileRows, rangesIn } from '../../../src/engine/model.js';
 import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
 import { cutChunks } from '../../../src/engine/send/chunk.js';
 import { type DeliverDeps, deliver } from '../../../src/engine/send/deliver.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { IdleClock } from '../../support/clock.js';
+import { ofInput } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, type Row } from '../support/rows.js';
 
 /** What happens to one attempt. */
@@ -87,9 +88,8 @@ class Import {
     const stop = new AbortController();
     const limits = { items: world.items, bytes: 1_000_000 };
     const deps = this.#deps(records, stop, limits);
-    const chunks = cutChunks(batchesOf(world.rows, 4), {
+    const chunks = cutChunks(ofInput(0, batchesOf(world.rows, 4)), {
       kind: 'companies',
-      input: 0,
       limits,
       duplicates: duplicatesOf(world.rows),
       isUnchanged: (prints, at) => world.unchanged.has(prints.ids[at]!),
@@ -229,10 +229,9 @@ test('every row ends as one thing, nothing acknowledged is sent again, and what 
       expect(submitted + merged + refused).toBe(rows.length - run.planned.rejected - skipped.length);
 
       // What the service has: all that was to be sent, and beyond once only what the report names.
-      const named = maybeSentTwice(run.records, ['a.csv']).map(({ first_line, last_line }) => [
-        first_line,
-        last_line,
-      ]);
+      const named = maybeSentTwice(run.records, ['a.csv'])
+        .flatMap(rangesIn)
+        .map(({ first_line, last_line }) => [first_line, last_line]);
       for (const [i, row] of rows.entries()) {
         const got = run.got.get(i) ?? 0;
         if (row.rejected || skipped.includes(row)) expect([i, got]).toEqual([i, 0]);

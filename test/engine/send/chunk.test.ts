@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { envelopeBytes } from '../../../src/engine/model.js';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, type CutRules, cutChunks, halve } from '../../../src/engine/send/chunk.js';
-import { cut, type Item, mergedOf, numbered, rowsOf } from '../support/cut.js';
+import { type Chunk, type CutRules, cutChunks } from '../../../src/engine/send/chunk.js';
+import { halve } from '../../../src/engine/send/halve.js';
+import { cut, type Item, mergedOf, numbered, ofInput, rangeOf, rowsOf } from '../support/cut.js';
 import {
   batchesOf,
   duplicatesOf,
@@ -16,7 +17,7 @@ import {
 } from '../support/rows.js';
 
 const ranges = (chunks: readonly Chunk[]) =>
-  chunks.map(({ first_row, end_row, ends }) => [first_row, end_row, ends.length]);
+  chunks.map((chunk) => [rangeOf(chunk).first_row, rangeOf(chunk).end_row, chunk.ends.length]);
 const text = (chunk: Chunk): string[] => itemsOf(chunk).map((item) => Buffer.from(item).toString());
 
 describe('cutChunks', () => {
@@ -33,7 +34,7 @@ describe('cutChunks', () => {
     ]);
     expect(chunks[1]).toMatchObject({
       kind: 'companies',
-      input: 0,
+      parts: [{ input: 0, first_row: 2, end_row: 4, from: 0 }],
       rows: Float64Array.of(2, 3),
       lines: Uint32Array.of(4, 5),
       unchanged: 0,
@@ -61,8 +62,8 @@ describe('cutChunks', () => {
       const chunks = await cut(numbered(5), { sentLater: later });
       expect(ranges(chunks)).toEqual([[0, 5, 3]]);
       expect(chunks[0]!.leftOut).toEqual([
-        { row: 1, line: 3, by: 'tuesday' },
-        { row: 4, line: 6, by: 'tuesday' },
+        { input: 0, row: 1, line: 3, by: 'tuesday' },
+        { input: 0, row: 4, line: 6, by: 'tuesday' },
       ]);
       expect(text(chunks[0]!).join()).not.toMatch(/c1|c4/);
       expect(halve(chunks[0]!).map(left)).toEqual([[1], [4]]);
@@ -93,8 +94,11 @@ describe('cutChunks', () => {
     const limits = { items: 4, bytes: 1_000 };
     const rows = numbered(10);
     const sizes: number[] = [];
-    const rules = { kind: 'companies', input: 0, limits, isUnchanged: null, recorded: [] } as const;
-    for await (const chunk of cutChunks(batchesOf(rows), { ...rules, duplicates: duplicatesOf(rows) })) {
+    const rules = { kind: 'companies', limits, isUnchanged: null, recorded: [] } as const;
+    for await (const chunk of cutChunks(ofInput(0, batchesOf(rows)), {
+      ...rules,
+      duplicates: duplicatesOf(rows),
+    })) {
       sizes.push(chunk.ends.length);
       limits.items = 2;
     }
@@ -114,9 +118,13 @@ describe('cutChunks', () => {
     const same = new Set(['c1', 'c2', 'c3'].map(idHash));
     const isUnchanged: CutRules['isUnchanged'] = (prints, at) => same.has(prints.ids[at]!);
     const some = await cut(numbered(5), { isUnchanged });
-    expect(some).toMatchObject([{ first_row: 0, end_row: 5, unchanged: 3, rows: Float64Array.of(0, 4) }]);
+    expect(some).toMatchObject([
+      { parts: [{ first_row: 0, end_row: 5 }], unchanged: 3, rows: Float64Array.of(0, 4) },
+    ]);
     const all = await cut(rowsOf('c1', 'c2', 'c3'), { isUnchanged });
-    expect(all).toMatchObject([{ first_row: 0, end_row: 3, unchanged: 3, ends: new Uint32Array() }]);
+    expect(all).toMatchObject([
+      { parts: [{ first_row: 0, end_row: 3 }], unchanged: 3, ends: new Uint32Array() },
+    ]);
   });
 
   test('an id that stands more than once is sent, even where it is unchanged', async () => {
@@ -146,9 +154,14 @@ describe('cutChunks', () => {
         closed = true;
       }
     }
-    const rules = { kind: 'companies', input: 0, isUnchanged: null, recorded: [] } as const;
+    const rules = { kind: 'companies', isUnchanged: null, recorded: [] } as const;
     const limits = { items: 5, bytes: 1_000 };
-    for await (const _ of cutChunks(batches(), { ...rules, limits, duplicates: duplicatesOf([]) })) break;
+    for await (const _ of cutChunks(ofInput(0, batches()), {
+      ...rules,
+      limits,
+      duplicates: duplicatesOf([]),
+    }))
+      break;
     expect([read, closed]).toEqual([1, true]);
   });
 });
@@ -227,6 +240,7 @@ describe('ranges of an earlier session', () => {
         const first = await cut(rows, { limits: { items, bytes: 10_000 } }, batch);
         const all = first
           .slice(0, states.length)
+          .map(rangeOf)
           .map(({ first_row, end_row }, i) => recordedRange(first_row, end_row, { state: states[i]! }));
         const recorded = all.filter(({ state }) => state !== 'withdrawn');
         const again = await cut(rows, { limits: { items: later, bytes: 10_000 }, recorded }, batch + 1);
@@ -242,17 +256,16 @@ describe('ranges of an earlier session', () => {
         expect(again.flatMap((chunk) => [...chunk.rows])).toEqual(open);
         for (const chunk of again) {
           if (chunk.recorded) {
-            const before = first.find(({ first_row }) => first_row === chunk.recorded!.first_row)!;
-            expect([chunk.first_row, chunk.end_row, chunk.rows]).toEqual([
-              before.first_row,
-              before.end_row,
-              before.rows,
-            ]);
+            const before = first.find((other) => rangeOf(other).first_row === chunk.recorded!.first_row)!;
+            expect([chunk.parts, chunk.rows]).toEqual([before.parts, before.rows]);
             expect(serialize(chunk).body.equals(serialize(before).body)).toBe(true);
           } else expect(chunk.ends.length).toBeLessThanOrEqual(later);
         }
         // Ranges never overlap, so that the next session can tell them apart.
-        const taken = [...again, ...recorded.filter((r) => !again.some((c) => c.recorded === r))];
+        const taken = [
+          ...again.map(rangeOf),
+          ...recorded.filter((r) => !again.some((c) => c.recorded === r)),
+        ];
         taken.sort((a, b) => a.first_row - b.first_row);
         for (const [i, range] of taken.entries()) {
           if (i > 0) expect(range.first_row).toBeGreaterThanOrEqual(taken[i - 1]!.end_row);
@@ -291,9 +304,9 @@ describe('rows that the plan found to be held', () => {
         const over = { limits: { items, bytes: 1_000_000 }, recorded };
         const isUnchanged: CutRules['isUnchanged'] = (rows, at) => isHeld(rows.rows[at]!);
         const apart = await cut(rows, { ...over, isUnchanged }, batch);
-        const rules = { kind: 'companies', input: 0, isUnchanged: null, ...over } as const;
+        const rules = { kind: 'companies', isUnchanged: null, ...over } as const;
         const together: Chunk[] = [];
-        for await (const chunk of cutChunks(unchangedBatchesOf(rows, isHeld, batch), {
+        for await (const chunk of cutChunks(ofInput(0, unchangedBatchesOf(rows, isHeld, batch)), {
           ...rules,
           duplicates: duplicatesOf([]),
         })) {
@@ -351,7 +364,7 @@ describe('any rows', () => {
         for (const [i, chunk] of chunks.entries()) {
           expect(chunk.ends.length).toBeLessThanOrEqual(items);
           expect(serialize(chunk).body.length).toBeLessThanOrEqual(limits.bytes);
-          expect(chunk.first_row).toBe(i === 0 ? 0 : chunks[i - 1]!.end_row);
+          expect(rangeOf(chunk).first_row).toBe(i === 0 ? 0 : rangeOf(chunks[i - 1]!).end_row);
         }
       }),
     );
@@ -409,13 +422,14 @@ describe('any rows', () => {
           expect(parts.flatMap((part) => [...part.prints.ids])).toEqual([...whole.prints.ids]);
           expect(parts.flatMap((part) => [...part.prints.contents])).toEqual([...whole.prints.contents]);
           expect(parts.flatMap((part) => [...part.prints.records])).toEqual([...whole.prints.records]);
-          expect(parts[0]!.first_row).toBe(whole.first_row);
-          expect(parts.at(-1)!.end_row).toBe(whole.end_row);
+          expect(rangeOf(parts[0]!).first_row).toBe(rangeOf(whole).first_row);
+          expect(rangeOf(parts.at(-1)!).end_row).toBe(rangeOf(whole).end_row);
           for (const [i, part] of parts.entries()) {
-            if (i > 0) expect(part.first_row).toBe(parts[i - 1]!.end_row);
+            const { first_row, end_row } = rangeOf(part);
+            if (i > 0) expect(first_row).toBe(rangeOf(parts[i - 1]!).end_row);
             // Its rows are its own: those it sends, and those it left out as unchanged.
-            expect(part.ends.length + part.unchanged).toBe(part.end_row - part.first_row);
-            for (const row of part.rows) expect(row >= part.first_row && row < part.end_row).toBe(true);
+            expect(part.ends.length + part.unchanged).toBe(end_row - first_row);
+            for (const row of part.rows) expect(row >= first_row && row < end_row).toBe(true);
           }
         }
       }),
@@ -463,7 +477,7 @@ describe('halve', () => {
     const same = new Set(['c1', 'c2', 'c5'].map(idHash));
     const [chunk] = await cut(numbered(6), { isUnchanged: (prints, at) => same.has(prints.ids[at]!) });
     const [first, second] = halve(chunk!);
-    expect([first.first_row, first.end_row, first.unchanged]).toEqual([0, 4, 2]);
-    expect([second.first_row, second.end_row, second.unchanged]).toEqual([4, 6, 1]);
+    expect([...ranges([first])[0]!.slice(0, 2), first.unchanged]).toEqual([0, 4, 2]);
+    expect([...ranges([second])[0]!.slice(0, 2), second.unchanged]).toEqual([4, 6, 1]);
   });
 });

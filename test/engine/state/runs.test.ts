@@ -118,6 +118,7 @@ describe('requests', () => {
     end_row: 20,
     first_line: 12,
     last_line: 25,
+    more: [],
     rows: 7,
     merged: 2,
     unchanged: 1,

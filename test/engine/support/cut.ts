@@ -1,9 +1,28 @@
 /** Chunks of rows that are made by hand. */
+
+import type { ItemBatch } from '../../../src/engine/read/index.js';
 import { serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, type CutRules, cutChunks } from '../../../src/engine/send/chunk.js';
+import {
+  type Chunk,
+  type ChunkPart,
+  type CutRules,
+  cutChunks,
+  type InputBatch,
+} from '../../../src/engine/send/chunk.js';
 import { batchesOf, duplicatesOf, type Row } from './rows.js';
 
 const NO_LIMITS = { items: 1_000, bytes: 1_000_000 };
+
+/** Batches as those of one input. */
+export async function* ofInput(input: number, batches: AsyncIterable<ItemBatch>): AsyncGenerator<InputBatch> {
+  for await (const batch of batches) yield { input, batch };
+}
+
+/** The only part of a chunk of one input. */
+export function rangeOf({ parts }: Chunk): ChunkPart {
+  if (parts.length !== 1) throw new Error(`${parts.length} parts`);
+  return parts[0]!;
+}
 
 /** All chunks of these rows, read in batches of `batch`. */
 export async function cut(
@@ -13,7 +32,6 @@ export async function cut(
 ): Promise<Chunk[]> {
   const rules: CutRules = {
     kind: 'companies',
-    input: 0,
     limits: NO_LIMITS,
     duplicates: duplicatesOf(rows),
     isUnchanged: null,
@@ -21,7 +39,7 @@ export async function cut(
     ...over,
   };
   const chunks: Chunk[] = [];
-  for await (const chunk of cutChunks(batchesOf(rows, batch), rules)) chunks.push(chunk);
+  for await (const chunk of cutChunks(ofInput(0, batchesOf(rows, batch)), rules)) chunks.push(chunk);
   return chunks;
 }
 

@@ -113,6 +113,7 @@ export function recordedRange(
     end_row,
     first_line: first_row + 2,
     last_line: end_row + 1,
+    more: [],
     rows: end_row - first_row,
     merged: 0,
     unchanged: 0,

@@ -112,6 +112,7 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
     end_row: 3,
     first_line: 2,
     last_line: 4,
+    more: [],
     rows: 3,
     merged: 0,
     unchanged: 0,

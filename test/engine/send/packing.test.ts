@@ -1,0 +1,136 @@
+/** Requests packed from several inputs of a kind: the same bodies as of one input, and each row's place is kept. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { itemsOf, serialize } from '../../../src/engine/send/body.js';
+import {
+  type Chunk,
+  type CutRules,
+  cutChunks,
+  type InputBatch,
+  rangesOf,
+  rowsIn,
+} from '../../../src/engine/send/chunk.js';
+import { halve } from '../../../src/engine/send/halve.js';
+import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { cut, numbered, ofInput } from '../support/cut.js';
+import { batchesOf, duplicatesOf, idHash, type Row, recordedRange } from '../support/rows.js';
+
+/** Chunks of inputs 1, 2, …, so that no place is the number of an input by accident. */
+async function packed(
+  inputs: readonly Row[][],
+  over: Partial<CutRules> = {},
+  batch?: number,
+): Promise<Chunk[]> {
+  async function* all(): AsyncGenerator<InputBatch> {
+    for (const [index, rows] of inputs.entries()) yield* ofInput(index + 1, batchesOf(rows, batch));
+  }
+  const rules: CutRules = {
+    kind: 'companies',
+    limits: { items: 1_000, bytes: 1_000_000 },
+    duplicates: duplicatesOf(inputs.flat()),
+    isUnchanged: null,
+    recorded: [],
+    ...over,
+  };
+  const chunks: Chunk[] = [];
+  for await (const chunk of cutChunks(all(), rules)) chunks.push(chunk);
+  return chunks;
+}
+
+/** Input and row of each item. */
+const placesOf = (chunk: Chunk): [number, number][] =>
+  chunk.parts.flatMap(({ input }, part) =>
+    [...rowsIn(chunk, part)].map((row): [number, number] => [input, row]),
+  );
+
+const bodies = (chunks: readonly Chunk[]): string[] =>
+  chunks.map((chunk) => serialize(chunk).body.toString());
+
+function recorded(chunk: Chunk, seq: number, state: RequestRecord['state']): RequestRecord {
+  const [first, ...more] = rangesOf(chunk);
+  return { ...recordedRange(0, 1, { state }), ...first!, seq, rows: chunk.ends.length, more };
+}
+
+test('a request takes what the end of one input leaves of it from the next', async () => {
+  const rows = numbered(7);
+  const chunks = await packed([rows.slice(0, 3), [], rows.slice(3, 4), rows.slice(4)], {
+    limits: { items: 5, bytes: 1_000_000 },
+  });
+  expect(chunks.map(({ parts }) => parts)).toEqual([
+    [
+      { input: 1, first_row: 0, end_row: 3, from: 0 },
+      { input: 3, first_row: 0, end_row: 1, from: 3 },
+      { input: 4, first_row: 0, end_row: 1, from: 4 },
+    ],
+    [{ input: 4, first_row: 1, end_row: 3, from: 0 }],
+  ]);
+  expect(rangesOf(chunks[0]!)).toEqual([
+    { input: 1, first_row: 0, end_row: 3, first_line: 2, last_line: 4, rows: 3 },
+    { input: 3, first_row: 0, end_row: 1, first_line: 2, last_line: 2, rows: 1 },
+    { input: 4, first_row: 0, end_row: 1, first_line: 2, last_line: 2, rows: 1 },
+  ]);
+});
+
+describe('any rows in any inputs', () => {
+  const aWorld = fc.record({
+    rows: fc.array(fc.constantFrom('plain', 'again', 'unchanged', 'rejected'), { maxLength: 40 }),
+    breaks: fc.array(fc.nat({ max: 40 }), { maxLength: 6 }),
+    items: fc.integer({ min: 1, max: 9 }),
+    batch: fc.integer({ min: 1, max: 9 }),
+    states: fc.array(
+      fc.constantFrom('intent', 'unknown', 'acknowledged', 'settled', 'rejected', 'withdrawn' as const),
+      { maxLength: 12 },
+    ),
+    later: fc.integer({ min: 1, max: 9 }),
+  });
+
+  test('are packed as those of one input, halved, and repeated as they were', async () => {
+    await fc.assert(
+      fc.asyncProperty(aWorld, async ({ rows: are, breaks, items, batch, states, later }) => {
+        const rows = are.map(
+          (what, i): Row => ({ id: what === 'again' ? 'same' : `c${i}`, rejected: what === 'rejected' }),
+        );
+        const unchanged = new Set(are.flatMap((what, i) => (what === 'unchanged' ? [idHash(`c${i}`)] : [])));
+        const isUnchanged: CutRules['isUnchanged'] = (prints, at) => unchanged.has(prints.ids[at]!);
+        const edges = [0, ...breaks.filter((at) => at < rows.length).sort((a, b) => a - b), rows.length];
+        const inputs = edges.slice(1).map((to, i) => rows.slice(edges[i], to));
+        const rules = { limits: { items, bytes: 1_000_000 }, isUnchanged };
+
+        const whole = await cut(rows, rules, batch);
+        const chunks = await packed(inputs, rules, batch);
+        expect(bodies(chunks)).toEqual(bodies(whole));
+        expect(chunks.map((chunk) => chunk.unchanged)).toEqual(whole.map((chunk) => chunk.unchanged));
+        const position = ([input, row]: [number, number]): number => edges[input - 1]! + row;
+        expect(chunks.map((chunk) => placesOf(chunk).map(position))).toEqual(whole.map((c) => [...c.rows]));
+
+        // Halves keep every row's place, down to single rows.
+        const split = (chunk: Chunk): Chunk[] =>
+          chunk.ends.length < 2 ? [chunk] : halve(chunk).flatMap(split);
+        for (const chunk of chunks) {
+          const parts = split(chunk);
+          expect(parts.flatMap(placesOf)).toEqual(placesOf(chunk));
+          expect(parts.flatMap((part) => itemsOf(part))).toEqual(itemsOf(chunk));
+          expect(parts.reduce((sum, part) => sum + part.unchanged, 0)).toBe(chunk.unchanged);
+        }
+
+        // A later session repeats what is unknown, leaves out what was answered, and cuts the rest.
+        const earlier = chunks.slice(0, states.length).map((c, i) => recorded(c, i + 1, states[i]!));
+        const kept = earlier.filter(({ state }) => state !== 'withdrawn');
+        const again = await packed(inputs, {
+          ...rules,
+          limits: { items: later, bytes: 1_000_000 },
+          recorded: kept,
+        });
+        const open = chunks.filter(
+          (_, i) => !['acknowledged', 'settled', 'rejected'].includes(states[i] ?? ''),
+        );
+        expect(again.flatMap(placesOf)).toEqual(open.flatMap(placesOf));
+        for (const chunk of again) {
+          if (!chunk.recorded) continue;
+          const before = chunks[chunk.recorded.seq - 1]!;
+          expect([chunk.parts, bodies([chunk])]).toEqual([before.parts, bodies([before])]);
+        }
+      }),
+    );
+  });
+});
