@@ -148,6 +148,13 @@ export interface ReadOptions {
   delimiter?: string | undefined;
   /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
   encoding?: string | undefined;
+  /**
+   * JSON: members that lead to the array of items, such as `data.items`. Default: the array itself, or the member
+   * `companies` or `users`.
+   */
+  jsonPath?: string | undefined;
+  /** JSON: round numbers that a double does not hold exactly. Default: their rows are rejected. */
+  roundNumbers?: boolean | undefined;
   /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;

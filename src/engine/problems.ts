@@ -13,6 +13,13 @@ export type Problem =
   | { code: 'wrong_encoding'; likely: string | null }
   | { code: 'bad_delimiter'; delimiter: string }
   | { code: 'wrong_format'; likely: string | null }
+  /** What was named as the path to the items leads to none. */
+  | { code: 'wrong_path' }
+  | { code: 'bad_path'; path: string }
+  /** A path is of no use where there is one item a line, or cells. */
+  | { code: 'path_of_lines'; format: string }
+  /** A body holds companies and users. */
+  | { code: 'both_kinds' }
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }

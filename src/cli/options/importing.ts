@@ -48,6 +48,18 @@ export const READING = {
     config: 'import.encoding',
     sets: 'encoding',
   },
+  jsonPath: {
+    type: text('key.key'),
+    summary: 'where the items of a JSON file are, if not in the array itself, companies, or users',
+    sets: 'jsonPath',
+  },
+  roundNumbers: {
+    type: FLAG,
+    default: false,
+    summary: 'round JSON numbers that a double cannot hold exactly, instead of rejecting their rows',
+    config: 'import.round_numbers',
+    sets: 'roundNumbers',
+  },
   maxCell: {
     ...engineNumber('maxCellBytes'),
     summary: 'longest cell to accept; a CSV header may be up to 4MiB',

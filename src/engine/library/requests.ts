@@ -84,6 +84,8 @@ export async function optionsOf(
     format: request.format,
     delimiter: request.delimiter,
     encoding: request.encoding,
+    jsonPath: request.jsonPath,
+    roundNumbers: request.roundNumbers,
     where: request.where,
     limit: request.limit === undefined ? undefined : wholeNumber(request.limit, 'limit', { least: 1 }),
   };

@@ -29,6 +29,7 @@ export async function openInput(options: InputOptions, signal?: AbortSignal): Pr
     constants,
     maxCellBytes,
     decidedTypes,
+    roundNumbers: options.roundNumbers ?? false,
     selection: where.length > 0 || limit !== null ? { where, absent: [], limit } : null,
     stamp,
   };
@@ -42,7 +43,17 @@ export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promi
   const format = formatOf(source, head.text);
   const maxCellBytes = NUMBERS.maxCellBytes.default;
   const { path, location } = source;
-  const file = { path, location, format, encoding, compression, stamp, maxCellBytes, selection: null };
+  const file = {
+    path,
+    location,
+    format,
+    encoding,
+    compression,
+    stamp,
+    maxCellBytes,
+    roundNumbers: false,
+    selection: null,
+  };
   const text = () => toUtf8(readBytes(file, signal), encoding);
   return readerOf(file).columns({ ...file, rules: NO_RULES, constants: [] }, head, text);
 }

@@ -48,14 +48,26 @@ export interface OpenedInput {
   constants: [key: string, json: string][];
   /** Bytes of UTF-8 that a cell may have. */
   maxCellBytes: number;
-  /** JSON: the array is a member of an object, as in the service's bodies. */
-  body: Kind | null;
+  /** JSON: a number that a double does not hold exactly is rounded instead of refused. */
+  roundNumbers: boolean;
+  /** JSON: where the items are; null for one on each line. */
+  body: JsonBody | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
   decidedTypes?: readonly ColumnType[] | undefined;
   /** Which rows are taken; null where all are. */
   selection: Selection | null;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
+}
+
+/** Where the items of a JSON text are that does not have one on each line. */
+export interface JsonBody {
+  /** In an array, or one after another. */
+  items: 'array' | 'values';
+  /** Names of the members that lead to the array. */
+  path: readonly string[];
+  /** Members beside the first of these that would also be rows: no array may be there. */
+  others: readonly string[];
 }
 
 /** Which rows of one input are taken (contract §3 "Inputs"). The others are filtered: nothing else looks at them. */

@@ -51,7 +51,21 @@ function openOne(
   decidedTypes?: readonly ColumnType[],
 ): Promise<OpenedInput> {
   const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, where, limit } = options;
-  const reading = { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, where, limit };
+  const { jsonPath, roundNumbers } = options;
+  const reading = {
+    kind,
+    id,
+    companyId,
+    format,
+    delimiter,
+    encoding,
+    maxCellBytes,
+    rules,
+    where,
+    limit,
+    jsonPath,
+    roundNumbers,
+  };
   return openInput({ path, location, cwd: deps.cwd, ...reading, decidedTypes }, deps.stop);
 }
 

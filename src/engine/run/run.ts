@@ -24,13 +24,19 @@ export function identityOf(
   options: ImportOptions,
 ): string {
   const { kind, id, companyId, format, delimiter, encoding, rules, maxCellBytes, chunkBytes } = options;
-  const { where = [], limit } = options;
+  const { where = [], limit, jsonPath, roundNumbers = false } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
   const mapping = [kind, id, companyId, format, delimiter, encoding, rules];
   // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
   const bounds = [maxCellBytes, chunkBytes];
-  // Left out where all rows are taken: runs of earlier versions are found by the rest.
-  const selection = where.length > 0 || limit !== undefined ? [where, limit ?? null] : [];
+  const chosen = {
+    ...(where.length > 0 && { where }),
+    limit,
+    jsonPath,
+    ...(roundNumbers && { roundNumbers }),
+  };
+  // Left out where nothing is chosen: runs of earlier versions are found by the rest.
+  const selection = JSON.stringify(chosen) === '{}' ? [] : [chosen];
   return createHash('sha256')
     .update(JSON.stringify([content, mapping, bounds, ...selection]))
     .digest('hex');

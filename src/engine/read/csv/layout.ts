@@ -57,7 +57,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     empty,
     spread: (row) => {
       if (spread < 0 || row[spread] === '') return '';
-      const members = membersOf(row[spread]!);
+      const members = membersOf(row[spread]!, input.roundNumbers);
       return typeof members === 'string' ? '' : membersText(members.filter(([key]) => !hasKey(row, key)));
     },
     refusal: (row) => {
@@ -72,7 +72,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
         }
       }
       if (spread < 0 || row[spread] === '') return null;
-      const members = membersOf(row[spread]!);
+      const members = membersOf(row[spread]!, input.roundNumbers);
       return typeof members === 'string' ? members : null;
     },
   };

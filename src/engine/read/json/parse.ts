@@ -39,14 +39,13 @@ function notJson(
 ): InputError {
   const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0);
   const line = batch.fileLines![number]! + text.slice(0, position).split('\n').length - 1;
-  const item = input.format === 'json' ? `item ${batch.lines[number]}` : 'the line';
+  const item = input.body ? `item ${batch.first + number + 1}` : 'the line';
   return new InputError(`${item} is not valid JSON: ${faultOf(message)}`, {
     file: input.path,
     line,
-    hint:
-      input.format === 'json'
-        ? 'fix the item, or export the file again'
-        : 'each line holds one whole item; items over several lines belong in an array, [ … ]',
+    hint: input.body
+      ? 'fix the item, or export the file again'
+      : 'each line holds one whole item; items over several lines belong in an array, [ … ]',
   });
 }
 

@@ -96,7 +96,7 @@ export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan
 }
 
 /** What the records of a file are called in messages: lines, but items of an array. */
-export const placeOf = ({ format }: OpenedInput): string => (format === 'json' ? 'item' : 'line');
+export const placeOf = ({ body }: OpenedInput): string => (body?.items === 'array' ? 'item' : 'line');
 
 /** What a batch tells of one field. */
 export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because'> {

@@ -24,6 +24,7 @@ const COMPANIES: OpenedInput = {
   maxCellBytes: 1024,
   body: null,
   selection: null,
+  roundNumbers: false,
   stamp: { size: 0, mtimeMs: 0 },
 };
 const USERS: OpenedInput = { ...COMPANIES, kind: 'users', idColumn: 'id', companyIdColumn: 'company_id' };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ArraySplitter } from '../../../../src/engine/read/json/array-splitter.js';
 import { NdjsonSplitter } from '../../../../src/engine/read/json/items.js';
 import type { Splitter } from '../../../../src/engine/read/text/splitter.js';
-import type { RecordBatch } from '../../../../src/engine/read/types.js';
+import type { JsonBody, RecordBatch } from '../../../../src/engine/read/types.js';
 
 interface Cut {
   items: unknown[];
@@ -36,6 +36,9 @@ function cut(splitter: Splitter, text: string, sizes: readonly number[]): Cut {
   return result;
 }
 
+const ARRAY: JsonBody = { items: 'array', path: [], others: [] };
+const inside = (...path: string[]): JsonBody => ({ items: 'array', path, others: ['users'] });
+
 const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 });
 const indent = fc.constantFrom(0, 1, 2);
 const spelled = fc.string({
@@ -48,7 +51,7 @@ describe('an array', () => {
     fc.assert(
       fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
         const text = JSON.stringify(items, null, spaces);
-        const read = cut(new ArraySplitter('f.json', { body: false }), `\n ${text}\r\n`, chunks);
+        const read = cut(new ArraySplitter('f.json', ARRAY), `\n ${text}\r\n`, chunks);
         expect(read.items).toEqual(JSON.parse(text));
         expect(read.lines).toEqual(items.map((_, index) => index + 1));
       }),
@@ -60,7 +63,7 @@ describe('an array', () => {
     fc.assert(
       fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
         const text = JSON.stringify({ companies: items }, null, spaces);
-        const read = cut(new ArraySplitter('f.json', { body: true }), `${text}\n`, chunks);
+        const read = cut(new ArraySplitter('f.json', inside('companies')), `${text}\n`, chunks);
         expect(read.items).toEqual(JSON.parse(text).companies);
       }),
     );
@@ -68,13 +71,13 @@ describe('an array', () => {
 
   it('knows the line on which each item begins', () => {
     const text = '[\n  {"a":\n 1},\n\n  2, "x",\n {}\n]';
-    expect(cut(new ArraySplitter('f.json', { body: false }), text, [5]).fileLines).toEqual([2, 5, 5, 6]);
+    expect(cut(new ArraySplitter('f.json', ARRAY), text, [5]).fileLines).toEqual([2, 5, 5, 6]);
   });
 
-  const refused = (text: string, body = false): string => {
+  const refused = (text: string, body = ARRAY): string => {
     const messages = [[1], [4], [1000]].map((chunks) => {
       try {
-        cut(new ArraySplitter('f.json', { body }), text, chunks);
+        cut(new ArraySplitter('f.json', body), text, chunks);
         return 'read';
       } catch (error) {
         return (error as Error).message;
@@ -106,10 +109,12 @@ describe('an array', () => {
     ['{"companies":[1]}}', 'f.json:1: text follows the end of the array'],
     ['{"companies":[1],"more":2}', 'f.json:1: text follows the end of the array'],
     ['{"users":[1]}\n{"users":[2]}', 'f.json:2: text follows the end of the array'],
-  ])('the body %j is refused: %s', (text, message) => expect(refused(text, true)).toBe(message));
+  ])('the body %j is refused: %s', (text, message) =>
+    expect(refused(text, inside('companies'))).toBe(message),
+  );
 
   it('an item without end is refused, not collected', () => {
-    const splitter = new ArraySplitter('f.json', { body: false });
+    const splitter = new ArraySplitter('f.json', ARRAY);
     const chunk = Buffer.from('x'.repeat(1 << 20));
     splitter.push(Buffer.from('[{"a":"'));
     expect(() => {
