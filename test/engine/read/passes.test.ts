@@ -134,6 +134,7 @@ describe('for any rows, rules and limits', () => {
     }
     expect(scan.rows).toEqual({
       read: all((b) => b.rejected).length + texts.length,
+      filtered: 0,
       rejected: rejected.length,
     });
     expect(rejected.sort((a, b) => a - b)).toEqual(all((b) => b.rejected.map(({ line }) => line)));

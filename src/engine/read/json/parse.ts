@@ -45,7 +45,7 @@ function notJson(
     line,
     hint: input.body
       ? 'fix the item, or export the file again'
-      : 'each line holds one whole item; items over several lines belong in an array, [ … ]',
+      : 'each line holds one whole item; read objects over several lines as JSON, not as JSON Lines',
   });
 }
 
