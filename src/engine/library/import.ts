@@ -91,7 +91,7 @@ function begin(request: Request, dryRun: boolean): ImportRun {
 
 /** Opens what the flow needs, and closes it however the flow ends. */
 async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEvent, ImportResult> {
-  const { service, signal, abort, stdin = [] } = request;
+  const { service, signal, abort, stdin = [], records } = request;
   const cwd = resolve(request.cwd ?? '');
   const options = await optionsOf(request, cwd, dryRun);
   const threads = numberOption('threads', request.threads);
@@ -115,6 +115,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
       random: Math.random,
       cwd,
       platform: 'linux', // no patterns in paths, on Windows neither: a program knows its files
+      records,
       stdin: stdin instanceof Readable ? stdin : Readable.from(stdin),
       threads,
       stop: signal ? AbortSignal.any([signal, abortSignal]) : abortSignal,

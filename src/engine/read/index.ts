@@ -28,5 +28,6 @@ export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';
 export { refuseChanged } from './text/source.js';
 export { expandGlobs, spoolStdin } from './text/spool.js';
+export { type Records, spoolRecords } from './text/spool-records.js';
 export type { InputOptions, Marks, OpenedInput, RejectedRecord, Scan, Schema } from './types.js';
 export { Pool } from './workers/pool.js';

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
 import type { ExitCode } from '../errors.js';
 import type { Summary } from '../model.js';
+import type { Records } from '../read/index.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Scope, State } from '../state/state.js';
 
@@ -19,6 +20,8 @@ export interface ImportDeps {
   cwd: string;
   platform: NodeJS.Platform;
   stdin: Readable;
+  /** Read in place of files, as one input that goes by this name. */
+  records?: Records | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
   /** First Ctrl-C: intake and waiting end. Its reason names the signal, or is the error that ends the import. */

@@ -3,7 +3,14 @@ import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { ColumnType } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { expandGlobs, type OpenedInput, openInput, selectIn, spoolStdin } from '../read/index.js';
+import {
+  expandGlobs,
+  type OpenedInput,
+  openInput,
+  selectIn,
+  spoolRecords,
+  spoolStdin,
+} from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 
@@ -21,12 +28,14 @@ export async function openInputs(
   }
   const opened: OpenedInput[] = [];
   for (const path of paths) {
-    const location =
-      path === '-'
+    const location = deps.records
+      ? await spoolRecords(deps.records, deps.state.spoolFolder(run), deps.stop)
+      : path === '-'
         ? await spoolStdin(deps.stdin, deps.state.spoolFolder(run), deps.stop)
         : resolve(deps.cwd, path);
     opened.push(await openOne(path, location, options, deps));
   }
+  checkPath(opened, options);
   return inOrder(selectIn(opened, options.where));
 }
 
@@ -41,6 +50,16 @@ export async function reopenInputs(
     opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
   }
   return selectIn(opened, options.where);
+}
+
+/** @throws UsageError for a path into JSON where there is none */
+function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions): void {
+  const [first] = opened;
+  if (jsonPath === undefined || !first || opened.some(({ body }) => body !== null)) return;
+  throw new UsageError(`jsonPath leads into a JSON text, and ${first.path} is ${first.format}`, {
+    hint: 'leave the path out',
+    problem: { code: 'path_of_lines', format: first.format },
+  });
 }
 
 function openOne(

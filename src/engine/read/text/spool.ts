@@ -25,7 +25,7 @@ export async function spoolStdin(
   }
   const path = join(folder, 'stdin');
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw notKept(path, error);
+    throw notKept('stdin', path, error);
   });
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
   // Whichever fails ends the other one with the same error, so the first to fail tells whose fault it is.
@@ -41,7 +41,7 @@ export async function spoolStdin(
   } catch (error) {
     await rm(path, { force: true });
     if (signal?.aborted) throw signal.reason;
-    if (first === 'file') throw notKept(path, error);
+    if (first === 'file') throw notKept('stdin', path, error);
     throw new InputError(`stdin cannot be read: ${(error as Error).message}`, {
       file: '-',
       hint: 'pipe it in again, or name a file',
@@ -52,8 +52,8 @@ export async function spoolStdin(
 }
 
 /** A disk that is full, or may not be written to: nothing of the input is wrong. */
-function notKept(path: string, error: unknown): StateError {
-  return new StateError(`cannot keep stdin in ${path}: ${(error as Error).message}`, {
+export function notKept(what: string, path: string, error: unknown): StateError {
+  return new StateError(`cannot keep ${what} in ${path}: ${(error as Error).message}`, {
     hint: 'free some disk space, and check the permissions of the folder',
     problem: { code: 'state_folder' },
     cause: error,
