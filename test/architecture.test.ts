@@ -44,6 +44,7 @@ const imports: Import[] = files.flatMap((file) => {
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
 const BASE = [
+  'abort',
   'channel',
   'clock',
   'duration',
@@ -87,7 +88,8 @@ const ALLOWED: Record<string, string[]> = {
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
   // What is said about the engine's problems.
-  'cli/messages': [...BASE, 'cli/shell'],
+  'cli/again': ['cli/options', 'cli/shell'],
+  'cli/messages': [...BASE, 'cli/again', 'cli/shell'],
   'cli/settings': [...BASE, 'contract', 'engine/service', 'cli/options', 'cli/shell'],
   'cli/output': [...BASE, 'contract', 'cli/messages', 'cli/shell'],
   'cli/context': [

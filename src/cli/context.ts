@@ -42,6 +42,8 @@ export interface World {
 export type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
 
 export interface Context extends World {
+  /** The command line, for hints that repeat it. */
+  argv: readonly string[];
   flags: GlobalFlags;
   /** Resolved once; throws `ConfigError` or `UsageError`. */
   settings(): Promise<Settings>;

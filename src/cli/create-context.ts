@@ -10,7 +10,12 @@ import { requireBaseUrl, requireToken, resolveSettings, type Settings } from './
 /** The embedded service has a port of its own in every process; its state goes by this name. */
 const EMBEDDED = { account: 'sandbox', region: 'sandbox', base_url: 'embedded' } as const satisfies Scope;
 
-export function createContext(world: World, flags: GlobalFlags, parent?: Context): Context {
+export function createContext(
+  world: World,
+  flags: GlobalFlags,
+  argv: readonly string[],
+  parent?: Context,
+): Context {
   const closers: (() => void | Promise<void>)[] = [];
   const warn = (message: string): void => {
     if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
@@ -72,6 +77,7 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
 
   const context: Context = {
     ...world,
+    argv,
     flags,
     settings,
     client,
@@ -79,7 +85,7 @@ export function createContext(world: World, flags: GlobalFlags, parent?: Context
     scope,
     warn,
     withFlags: (changed) => {
-      const child = createContext(world, { ...flags, ...changed }, context);
+      const child = createContext(world, { ...flags, ...changed }, argv, context);
       closers.push(() => child.close());
       return child;
     },

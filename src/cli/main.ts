@@ -38,7 +38,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       const { createContext } = await import('./create-context.js');
       const command = all.at(-1) as Command;
       const flags = command.optsWithGlobals<Flags>();
-      context = createContext(world, flags as GlobalFlags);
+      context = createContext(world, flags as GlobalFlags, argv);
       const ended = await run(await options(command.args, flags, context), context);
       const { exit, message } = typeof ended === 'object' ? ended : { exit: ended, message: undefined };
       code = exit;
@@ -54,13 +54,13 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       await program.parseAsync([...argv], { from: 'user' });
     }
   } catch (error) {
-    code = await report(error, world, context?.flags ?? early);
+    code = await report(error, world, context?.flags ?? early, argv);
     failed = code !== Exit.done;
   } finally {
     await context?.close();
   }
   const lost = failed ? null : await outputLost(world);
-  return lost ? report(lost, world, context?.flags ?? early) : code;
+  return lost ? report(lost, world, context?.flags ?? early, argv) : code;
 }
 
 /** The error of output that was not awaited, such as help and warnings; else null. */
@@ -144,11 +144,16 @@ function commandWord(argv: readonly string[], { options }: Command): string | un
 }
 
 /** FingerprintColumns an error and returns its exit code. */
-async function report(error: unknown, world: World, flags: GlobalFlags): Promise<ExitCode> {
+async function report(
+  error: unknown,
+  world: World,
+  flags: GlobalFlags,
+  argv: readonly string[],
+): Promise<ExitCode> {
   const { CommanderError } = await import('commander');
   if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version
   const { errorLines } = await import('./output/error.js');
-  const { text, exit } = errorLines(error, flags);
+  const { text, exit } = errorLines(error, flags, argv);
   await writeOut(world.stderr, text).catch(() => {}); // there is nowhere left to say it
   return exit;
 }

@@ -4,8 +4,9 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import type { ImportEvent, Summary } from '../engine/model.js';
+import type { ImportEvent, Kind, Summary } from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
+import { again, wasTyped } from './again.js';
 import { shellWord } from './shell.js';
 
 export interface Words {
@@ -34,11 +35,32 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
   exclude: '--exclude',
   types: '--type',
   id: '--id',
+  user_id: '--user-id',
   company_id: '--company-id',
   where: '--where',
 };
 
-const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
+/** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
+function readAs(
+  argv: readonly string[],
+  { path, paths }: { path: string; paths: readonly string[] },
+  kind: Kind,
+  column: string,
+): string {
+  const without = ['--kind', '--id'];
+  if (paths.length <= 1) {
+    return `if the rows are ${kind} by ${column}: ${again(argv, { command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] })}`;
+  }
+  const file = 'mapping.json';
+  return [
+    `say what each file holds in a mapping file: ${again(argv, { command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
+    `check it, then import with it: ${again(argv, { command: 'import', paths, without, plus: ['--mapping', file] })}`,
+  ].join('\n');
+}
+
+const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
+
+const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly string[]) => Words } = {
   unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
   wrong_encoding: ({ likely }) => ({
     hint: likely
@@ -74,12 +96,36 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
     message: `--kind ${kind}: ${path} contains {"${found}": […]}`,
     hint: 'leave --kind out',
   }),
-  kind_unknown: ({ column }) => ({
-    hint: `say what the rows are and name their identifier: --kind companies --id ${shellWord(column)}`,
+  kind_unknown: ({ path, paths, kind, column }, argv) => ({
+    hint: readAs(argv, { path, paths }, kind, column),
   }),
-  no_identifier: ({ column }) => ({
-    hint: `name the identifier's column, such as --id ${shellWord(column)}`,
+  no_identifier: ({ path, paths, kind, column }, argv) => ({
+    hint: readAs(argv, { path, paths }, kind, column),
   }),
+  kind_ambiguous: ({ path, user, company }, argv) => {
+    const as = (kind: Kind, column: string, without: readonly string[]): string =>
+      again(argv, { command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
+    return {
+      hint: [
+        `if its rows are companies: ${as('companies', company, ['--id', '--user-id', '--company-id'])}`,
+        `if they are users: ${as('users', user, ['--id', '--user-id'])}`,
+      ].join('\n'),
+    };
+  },
+  names_alike: ({ field, columns: [column] }, argv) => {
+    const flag = field === 'user_id' ? '--user-id' : '--company-id';
+    return { hint: `say which one it is: ${again(argv, { without: [flag], plus: [flag, column] })}` };
+  },
+  id_for_both: ({ column, kinds }, argv) => {
+    const plus = kinds.flatMap((kind) => [kind === 'users' ? '--user-id' : '--company-id', column]);
+    return {
+      message: `--id ${column}: the inputs are companies and users, and --id is for inputs of one kind`,
+      // It may stand in a mapping file.
+      hint: wasTyped(argv, '--id')
+        ? `name the columns with --user-id and --company-id: ${again(argv, { without: ['--id'], plus })}`
+        : 'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
+    };
+  },
   unknown_column: ({ path, rule, column }) => ({
     message: `${RULE_FLAGS[rule]}: ${path} has no column "${column}"`,
   }),
@@ -95,6 +141,27 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   constant_of_other_type: ({ key, value, type }) => ({
     message: `--set ${key}: "${value}" is not of type ${type} (--type)`,
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
+  }),
+
+  odd_identifiers: ({ white }) => ({
+    hint: white ? '--trim removes it' : 'remove them where the file comes from',
+  }),
+  null_marker: ({ text }) => ({ hint: `--null ${shellWord(text)} makes it an empty cell` }),
+  zone_missing: ({ column, type }) => ({
+    hint: `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
+  }),
+  unknown_zone: ({ column, type, zone }) => ({
+    message: `--type ${column}: "${zone}" is not a time zone`,
+    hint: `name one such as Europe/Berlin: ${typeFlag(column, type.replace(/@[^@]*$/, '@Europe/Berlin'))}`,
+  }),
+  no_pattern: ({ column, kind, zone }) => ({
+    hint: `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
+  }),
+  two_patterns: ({ column, readings }) => ({
+    hint: readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`).join('\n'),
+  }),
+  stray_date: ({ column, type }) => ({
+    hint: `reject the rows that do not fit: ${typeFlag(column, type)}`,
   }),
 
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
@@ -149,20 +216,23 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>) => Words } = {
   }),
 };
 
-/** What is said about a problem. */
-export function wordsOf(problem: Problem): Words {
-  return (WORDS[problem.code] as (problem: Problem) => Words)(problem);
+/** What is said about a problem. @param argv the command line that met it */
+export function wordsOf(problem: Problem, argv: readonly string[] = []): Words {
+  return (WORDS[problem.code] as (problem: Problem, argv: readonly string[]) => Words)(problem, argv);
 }
 
-/** An error as a person reads it. */
-export function errorWords(error: ProfilesError): { message: string; hint: string | undefined } {
-  const words: Words = error.problem ? wordsOf(error.problem) : {};
+/** An error as a person reads it. @param argv the command line that met it */
+export function errorWords(
+  error: ProfilesError,
+  argv?: readonly string[],
+): { message: string; hint: string | undefined } {
+  const words: Words = error.problem ? wordsOf(error.problem, argv) : {};
   return { message: words.message ?? error.message, hint: words.hint ?? error.hint };
 }
 
 /** A warning as a person reads it, in one line. */
-export function warningText({ message, problem }: Warning): string {
-  const { hint } = problem ? wordsOf(problem) : {};
+export function warningText({ message, problem }: Warning, argv?: readonly string[]): string {
+  const { hint } = problem ? wordsOf(problem, argv) : {};
   return hint === undefined ? message : `${message}; ${hint}`;
 }
 

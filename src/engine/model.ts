@@ -25,15 +25,46 @@ export type Format = (typeof FORMATS)[number];
 export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
+/** A way to read the text of a column that was asked for, such as `money` or `date:MM/dd/yyyy` (contract §3 "Types"). */
+export type Conversion =
+  | 'lower'
+  | `${'number' | 'boolean'}:${string}`
+  | `${'money' | 'percent' | 'date' | 'datetime'}${'' | `:${string}`}`
+  | `datetime@${string}`;
+/** What a column's cells are read as. */
+export type CellType = ColumnType | Conversion;
+
 /** What an empty cell becomes: no key at all, `null` (which removes the stored value), or `""`. */
 export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
 export type EmptyCell = (typeof EMPTY_CELLS)[number];
+
+/** How the name of a column becomes the key of its values. */
+export const KEY_STYLES = ['as-is', 'snake_case', 'camelCase'] as const;
+export type KeyStyle = (typeof KEY_STYLES)[number];
 
 /** A row that was refused, as it is reported. `line` counts from 1; in a JSON array it is the item's number. */
 export interface Rejection {
   file: string;
   line: number;
   reason: string;
+  /** Where a column is at fault: equal but for `characters` in all rows that are refused for the same cause. */
+  cause?: Cause | undefined;
+}
+
+/** What is wrong with a value, without the value. */
+export interface Cause {
+  /** Column, or field of a JSON item. */
+  column: string;
+  /**
+   * `type`: a JSON value of another type. `characters`: some that the type does not have. `form`: the right ones in the
+   * wrong order. `range`: no such day or time. `zone`: a time that the clocks of the zone skip. `digits`: a number that
+   * no double holds.
+   */
+  code: 'type' | 'characters' | 'form' | 'range' | 'zone' | 'digits';
+  /** What the column is read as. */
+  type: CellType;
+  /** Those in this value that are in the way. */
+  characters?: string[];
 }
 
 /** A row that was refused, with what the rejects file needs to give it back unaltered. */
@@ -58,6 +89,8 @@ export interface ColumnPlan {
   key: string | null;
   /** `null` where JSON values keep their own, differing types. */
   type: ColumnType | 'mixed' | 'object' | null;
+  /** How its text is read, where that was asked for: `money`, `date:MM/dd/yyyy`. */
+  conversion?: Conversion | undefined;
   /** Why it has this type: `row 17: "007"`, `all 503 values are integers`, `pinned`. */
   reason: string;
   /** Rows whose cell is empty (CSV) or that lack the field (JSON). */

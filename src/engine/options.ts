@@ -4,12 +4,13 @@
  */
 import { UsageError } from './errors.js';
 import {
-  COLUMN_TYPES,
-  type ColumnType,
+  type CellType,
   EMPTY_CELLS,
   type EmptyCell,
   FORMATS,
   type Format,
+  KEY_STYLES,
+  type KeyStyle,
   KINDS,
   type Kind,
 } from './model.js';
@@ -55,9 +56,9 @@ export const WORDS = {
   kind: KINDS,
   format: FORMATS,
   empty: EMPTY_CELLS,
-  type: [...COLUMN_TYPES, 'auto'],
   types: ['auto', 'strings'],
   is: ['=', '!='],
+  keys: KEY_STYLES,
 } as const;
 
 type NumberName = keyof typeof NUMBERS;
@@ -111,11 +112,29 @@ export interface MappingRules {
   /** The same metadata in every item, typed as a CSV cell is. */
   set: readonly (readonly [key: string, value: string])[];
   /** Types of single columns. */
-  types: readonly (readonly [column: string, type: ColumnType | 'auto'])[];
+  types: readonly (readonly [column: string, type: CellType | 'auto'])[];
   /** False: every column without a type of its own is text. */
   infer: boolean;
   /** What an empty cell of a CSV becomes. Default `omit`. */
   empty: EmptyCell;
+  // What came later is absent unless it was asked for: rules are compared with those of earlier runs.
+  /** How a column that `map` does not name becomes a key. Default `as-is`. */
+  keys?: KeyStyle | undefined;
+  /** Texts that count as an empty cell. Default none. */
+  nulls?: readonly string[] | undefined;
+  /** Take white space away from the ends of cells. Default false. */
+  trim?: boolean | undefined;
+  /** Null markers that are identifiers all the same. Default none. */
+  allowIds?: readonly string[] | undefined;
+}
+
+/** What holds for the inputs of one kind, in full: it takes the place of the rules for all. */
+export interface KindMapping {
+  /** Column of the identifier, where an input has it. */
+  id?: string | undefined;
+  /** Users: column of their company, where an input has it. */
+  companyId?: string | undefined;
+  rules: MappingRules;
 }
 
 /** No mapping: every column under its own name, types inferred, empty cells left out. */
@@ -138,9 +157,14 @@ export interface ReadOptions {
   paths: string[];
   /** Default: users where there is a `user_id`, else companies where there is a `company_id` (contract §3). */
   kind?: Kind | undefined;
-  /** Column or field of the identifier. Default: the kind's own, `company_id` or `user_id` (spec: Company, User). */
+  /**
+   * Column or field of the identifier, for inputs of one kind. Default: the kind's own, `company_id` or `user_id`
+   * (spec: Company, User), without regard to case, spaces, `_` and `-`.
+   */
   id?: string | undefined;
-  /** Column or field of a user's company. Default `company_id`, where there is one (spec: User). */
+  /** Column or field of the user's identifier, in the inputs that have it. Default `user_id`. */
+  userId?: string | undefined;
+  /** Column or field of the company, in the inputs that have it: a company's own, and a user's. Default `company_id`. */
   companyId?: string | undefined;
   /** Default: by the first bytes, else by the name. */
   format?: Format | undefined;
@@ -166,6 +190,8 @@ export interface ReadOptions {
   where?: readonly Condition[] | undefined;
   /** Rows of each kind that are taken, of those for which the conditions hold, at least 1. Default: all. */
   limit?: number | undefined;
+  /** Where inputs of a kind have rules of their own. */
+  byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
 }
 
 /**

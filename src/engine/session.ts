@@ -11,9 +11,16 @@ import { acceptedOf, contentOf, plannedRows, planOf, type Scanned, scanAll, scan
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
-import { type Marks, type OpenedInput, Pool } from './read/index.js';
+import { checkScanned, type Marks, type OpenedInput, Pool } from './read/index.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
-import { checkItemFormat, checkTypes, checkUnchanged, stillUnfinished, unfinished } from './run/earlier.js';
+import {
+  checkItemFormat,
+  checkSameFormat,
+  checkTypes,
+  checkUnchanged,
+  stillUnfinished,
+  unfinished,
+} from './run/earlier.js';
 import { KnownProfiles } from './run/known.js';
 import { openInputs, reopenInputs } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
@@ -31,6 +38,7 @@ import {
   leftOutWarnings,
   summarize,
 } from './run/summary.js';
+import { submittedRows } from './send/accounts.js';
 import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
@@ -135,6 +143,7 @@ export class Session {
       known: (kind) => this.#known.of(kind),
       reject: (input, row) => rejecting.planned(input, row),
     });
+    checkScanned(scanned.inputs, options);
     for (const warning of scanned.warnings) yield this.#warn(warning);
     for (const kind of deps.scope ? this.#kinds() : []) {
       const last = deps.state.columnTypes(deps.scope!, kind);
@@ -161,6 +170,7 @@ export class Session {
     const found = unfinished(identity, here, service.account, state);
     if (!found) return;
     checkItemFormat(found);
+    checkSameFormat(found);
     checkTypes(
       found,
       scanned.inputs.map(({ scan }) => scan.schema.types),
@@ -270,7 +280,12 @@ export class Session {
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
     });
-    if (recorded) this.#run.end(summary, finished, ending.failure);
+    if (recorded) {
+      const distinct = (kind: Kind): number =>
+        submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
+        scanned.duplicates.get(kind)!.count;
+      this.#run.end(summary, finished, ending.failure, distinct);
+    }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };
   }

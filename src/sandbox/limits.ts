@@ -1,5 +1,12 @@
 /** What the sandbox allows and how fast it is; can be changed while it runs. */
 
+/** The job fails, or ends short of these rows, or the request is refused with 422. */
+export const FAIL_ROWS_WITH = ['failed', 'short', '422'] as const;
+export type FailRowsWith = (typeof FAIL_ROWS_WITH)[number];
+
+/** An identifier, or a metadata key at the top level, and its value as text. */
+export type FailRow = readonly [key: string, value: string];
+
 export interface Limits {
   /** Added before each answer, milliseconds. Default 0. */
   latencyMs: number;
@@ -15,6 +22,10 @@ export interface Limits {
   rateLimit: number | null;
   /** Share of jobs that fail, 0 to 1. */
   failJobs: number;
+  /** What holds an item with one of these identifiers or metadata values fails, each as text. */
+  failRows: readonly FailRow[];
+  /** How it fails. Default `failed`: its job does. */
+  failRowsWith: FailRowsWith;
 }
 
 export const DEFAULT_LIMITS: Readonly<Limits> = {
@@ -26,6 +37,8 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   maxBytes: 256 * 1024 * 1024,
   rateLimit: null,
   failJobs: 0,
+  failRows: [],
+  failRowsWith: 'failed',
 };
 
 /** Requests counted in the running second. */

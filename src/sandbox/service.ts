@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Answer, json, refuse } from './answer.js';
 import { type Reading, readBulk, readCompany } from './body.js';
+import { inOrder, sortOut } from './fail-rows.js';
 import type { Accepted } from './ledger.js';
 import type { Limits } from './limits.js';
 import type { Route } from './routes.js';
@@ -48,11 +49,21 @@ export function createService(parts: ServiceParts): Service {
       const message = `${items.length} items; at most ${limits.maxItems} are accepted`;
       return answered(refuse(413, { where: route.kind, message }));
     }
+    const sorted = sortOut(route.kind, items, limits.failRows);
+    const atFault = sorted[1].length;
+    if (atFault > 0 && limits.failRowsWith === '422') {
+      // Which item it is, the body does not say: a client must find out.
+      return answered(refuse(422, { where: route.kind, message: 'an item cannot be accepted' }));
+    }
     const arrival = arrivalOf(route.region, body, baseUrl);
-    const job = world.submit(arrival, route.kind, reading.value, {
+    const job = world.submit(arrival, route.kind, inOrder(reading.value, sorted), {
       rowsPerSecond: limits.rowsPerSecond,
       oneAtATime: limits.oneJobAtATime,
-      outcome: () => parts.outcome(items.length),
+      outcome: () => {
+        const outcome = parts.outcome(items.length);
+        if (atFault === 0 || outcome.type !== 'completed') return outcome;
+        return limits.failRowsWith === 'short' ? { type: 'short', rows: atFault } : { type: 'failed' };
+      },
     });
     if (job === 'busy')
       return answered(refuse(409, { message: 'another job is still running; only one may run at a time' }));

@@ -1,6 +1,6 @@
 /** The limits as the control route and the page write them. */
 import * as z from 'zod';
-import type { Limits } from './limits.js';
+import { FAIL_ROWS_WITH, type Limits } from './limits.js';
 import type { Settings } from './page/wire.js';
 
 export const settingsSchema = z
@@ -12,6 +12,8 @@ export const settingsSchema = z
     max_bytes: z.int().positive(),
     rate_limit: z.number().positive().nullable(),
     fail_jobs: z.number().min(0).max(1),
+    fail_rows: z.array(z.string().regex(/^[^=]+=/, 'must be key=value')),
+    fail_rows_with: z.enum(FAIL_ROWS_WITH),
   })
   .partial();
 
@@ -24,6 +26,8 @@ export function settingsOf(limits: Readonly<Limits>): Settings {
     max_bytes: limits.maxBytes,
     rate_limit: limits.rateLimit,
     fail_jobs: limits.failJobs,
+    fail_rows: limits.failRows.map(([key, value]) => `${key}=${value}`),
+    fail_rows_with: limits.failRowsWith,
   };
 }
 
@@ -36,6 +40,11 @@ export function limitsOf(change: z.infer<typeof settingsSchema>): Partial<Limits
     maxBytes: change.max_bytes,
     rateLimit: change.rate_limit,
     failJobs: change.fail_jobs,
+    failRows: change.fail_rows?.map((rule) => {
+      const at = rule.indexOf('=');
+      return [rule.slice(0, at), rule.slice(at + 1)] as const;
+    }),
+    failRowsWith: change.fail_rows_with,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

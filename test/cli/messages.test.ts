@@ -36,10 +36,28 @@ const CASES: {
     '--kind users: b.json contains {"companies": […]}',
   ],
   kind_unknown: [
-    { column: 'Company Number' },
-    "say what the rows are and name their identifier: --kind companies --id 'Company Number'",
+    { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number' },
+    "if the rows are companies by Company Number: profiles import a.csv --kind companies --id 'Company Number'",
   ],
-  no_identifier: [{ column: 'Symbol' }, "name the identifier's column, such as --id Symbol"],
+  no_identifier: [
+    { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol' },
+    "say what each file holds in a mapping file: profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it: profiles import a.csv 'b c.csv' --mapping mapping.json",
+  ],
+  kind_ambiguous: [
+    { path: 'a.csv', user: 'owner id', company: 'company_id' },
+    "if its rows are companies: profiles import a.csv --kind companies --id company_id\nif they are users: profiles import a.csv --kind users --id 'owner id'",
+  ],
+  names_alike: [
+    { path: 'a.csv', kind: 'users', field: 'company_id', columns: ['Company ID', 'companyId'] },
+    "say which one it is: profiles import --company-id 'Company ID'",
+  ],
+  id_for_both: [
+    { column: 'Email', kinds: ['users'] },
+    'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
+    '--id Email: the inputs are companies and users, and --id is for inputs of one kind',
+  ],
+  odd_identifiers: [{ column: 'company_id', white: true }, '--trim removes it'],
+  null_marker: [{ column: 'n', text: 'n/a' }, '--null n/a makes it an empty cell'],
   unknown_column: [
     { path: 'a.csv', rule: 'types', column: 'sets' },
     undefined,
@@ -63,6 +81,33 @@ const CASES: {
     { key: 'n', value: 'x', type: 'integer' },
     'change the value, or leave out --type n=integer',
     '--set n: "x" is not of type integer (--type)',
+  ],
+  zone_missing: [
+    { column: 'Create Date', type: 'datetime:M/d/yyyy H:mm' },
+    "name the zone of its times, such as --type 'Create Date=datetime:M/d/yyyy H:mm@Europe/Berlin' or --type 'Create Date=datetime:M/d/yyyy H:mm@UTC'",
+  ],
+  unknown_zone: [
+    { column: 'at', type: 'datetime@Berlin', zone: 'Berlin' },
+    'name one such as Europe/Berlin: --type at=datetime@Europe/Berlin',
+    '--type at: "Berlin" is not a time zone',
+  ],
+  no_pattern: [
+    { column: 'at', kind: 'date', zone: null },
+    'name the pattern of its values, such as --type at=date:dd.MM.yyyy',
+  ],
+  two_patterns: [
+    {
+      column: 'at',
+      readings: [
+        { type: 'date:M/d/yyyy', reading: '2024-03-04' },
+        { type: 'date:d/M/yyyy', reading: '2024-04-03' },
+      ],
+    },
+    'for 2024-03-04: --type at=date:M/d/yyyy\nfor 2024-04-03: --type at=date:d/M/yyyy',
+  ],
+  stray_date: [
+    { column: 'at', type: 'date:M/d/yyyy' },
+    'reject the rows that do not fit: --type at=date:M/d/yyyy',
   ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],

@@ -129,7 +129,7 @@ describe('a run of this version', () => {
     const state = openState(join(machine.folder, '.state'), Date.now);
     const [run] = state.knownRuns();
     state.close();
-    expect(run).toMatchObject({ item_format: 1, inputs: [{ types: ['string', 'integer'] }] });
+    expect(run).toMatchObject({ item_format: 2, inputs: [{ types: ['string', 'integer'] }] });
   });
 
   test('is resumed with the types that it began with, whatever would be inferred now', async () => {
@@ -181,9 +181,21 @@ describe('a run of this version', () => {
     await balance(last.summary!, machine, service, file);
   });
 
+  test('of an earlier version is resumed by its rules, and not continued by an import', async () => {
+    await machine.run(SEND);
+    service.trouble = {};
+    change('UPDATE runs SET item_format = 1');
+    const { code, error } = await machine.run([...SEND, '--resume']);
+    expect([code, error!.hint]).toEqual([2, expect.stringMatching(/^continue with: profiles resume \S+$/)]);
+    expect(error!.message).toMatch(
+      /^run \S+ of the same content was started by an earlier version of profiles$/,
+    );
+    expect((await machine.run(['resume'])).code).toBe(0);
+  });
+
   test('of other rules than this version has is not resumed: exit 2', async () => {
     await machine.run(SEND);
-    change('UPDATE runs SET item_format = 2');
+    change('UPDATE runs SET item_format = 99');
     const { submit } = service.seen;
     for (const argv of [['resume'], [...SEND, '--resume']]) {
       const { code, error } = await machine.run(argv);

@@ -8,10 +8,15 @@ import { envelopeBytes, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
 import type { ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
+import { EitherKind } from '../../engine/plan/either-kind.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
+import type { Warning } from '../../engine/problems.js';
 import {
+  checkOpened,
+  checkScanned,
   expandGlobs,
   mappingDraft,
+  type OpenedInput,
   openInput,
   Pool,
   scanInput,
@@ -45,6 +50,7 @@ interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
   duplicates: number;
   /** The first 20. */
   rejected: Rejection[];
+  warnings: Warning[];
 }
 
 export function define(command: Command, wire: Wire): void {
@@ -61,11 +67,6 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
   const { importDefaults } = await context.settings();
   const files = context.platform === 'win32' ? await expandGlobs(paths, context.cwd) : paths;
   const writeMapping = given(INSPECT, flags).writeMapping ?? null;
-  if (writeMapping !== null && files.length > 1) {
-    throw new UsageError('--write-mapping takes one input, but there are several', {
-      hint: 'inspect one file at a time',
-    });
-  }
   return {
     reading: await readingOptions(files, flags, importDefaults, context.cwd),
     chunkBytes: valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults).chunkBytes,
@@ -75,46 +76,69 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
 
 async function run({ writeMapping, ...how }: Options, context: Context): Promise<ExitCode> {
   const { stdout, stderr, env, flags } = context;
-  const inspected: Inspected[] = [];
-  for (const path of how.reading.paths) {
-    inspected.push(
-      await whileWaiting(`reading ${safeLine(path)}`, context, () =>
-        stopOnSignal(context, (signal) => inspect(path, how, context, signal)),
-      ),
-    );
-  }
-  if (flags.json) {
-    await writeJson(stdout, JSON.stringify({ files: inspected.map(documentOf) }, null, 2));
-  } else {
-    const { filesText } = await import('../output/plan-text.js');
-    const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
-    await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
-  }
-  for (const { opened, scan, duplicates, rejected } of inspected) {
-    for (const warning of scan.warnings) context.warn(safeLine(`${opened.path}: ${warningText(warning)}`));
-    if (duplicates > 0) {
-      const rows = duplicates === 1 ? '1 row repeats' : `${grouped(duplicates)} rows repeat`;
-      context.warn(safeLine(`${opened.path}: ${rows} an earlier identifier`));
+  const { paths } = how.reading;
+  const folder = paths.includes('-') ? await spoolFolder(context) : null;
+  try {
+    const opened: OpenedInput[] = [];
+    const inspected: Inspected[] = [];
+    const reading = <T>(path: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+      whileWaiting(`reading ${safeLine(path)}`, context, () => stopOnSignal(context, work));
+    for (const path of paths) {
+      opened.push(await reading(path, (signal) => open(path, how.reading, folder, context, signal)));
     }
-    if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
+    checkOpened(opened, how.reading);
+    for (const input of opened) {
+      inspected.push(await reading(input.path, (signal) => inspect(input, how, context, signal)));
+    }
+    checkScanned(inspected, how.reading);
+    if (flags.json) {
+      await writeJson(
+        stdout,
+        JSON.stringify({ files: inspected.map((one) => documentOf(one, context.argv)) }, null, 2),
+      );
+    } else {
+      const { filesText } = await import('../output/plan-text.js');
+      const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
+      await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
+    }
+    for (const { opened, scan, warnings, rejected } of inspected) {
+      for (const warning of warnings) warn(`${opened.path}: ${warningText(warning, context.argv)}`, context);
+      if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
+    }
+    if (writeMapping !== null) await save(writeMapping, inspected, context);
+    return Exit.done;
+  } finally {
+    if (folder !== null) await rm(folder, { recursive: true, force: true });
   }
-  if (writeMapping !== null) await save(writeMapping, inspected[0]!, context);
-  return Exit.done;
+}
+
+/** What follows the first line is for pasting: it has lines of its own. */
+function warn(text: string, { warn: say }: Context): void {
+  say(text.split('\n').map(safeLine).join('\n  '));
+}
+
+async function open(
+  path: string,
+  reading: ReadOptions,
+  folder: string | null,
+  { stdin, cwd }: Context,
+  signal: AbortSignal,
+): Promise<OpenedInput> {
+  const location = path === '-' ? await spoolStdin(stdin, folder!, signal) : path;
+  return openInput({ ...reading, path, location, cwd, inputs: reading.paths, guess: true }, signal);
 }
 
 async function inspect(
-  path: string,
+  opened: OpenedInput,
   { reading, chunkBytes }: Pick<Options, 'reading' | 'chunkBytes'>,
-  context: Context,
+  { cores }: Context,
   signal: AbortSignal,
 ): Promise<Inspected> {
-  const folder = path === '-' ? await spoolFolder(context) : null;
-  const pool = new Pool({ threads: Math.min(2, context.cores) });
+  const pool = new Pool({ threads: Math.min(2, cores) });
   try {
-    const location = folder === null ? path : await spoolStdin(context.stdin, folder, signal);
-    const opened = await openInput({ ...reading, path, location, cwd: context.cwd }, signal);
     const rejected: Rejection[] = [];
     const finder = new DuplicateFinder();
+    const kinds = new EitherKind();
     const scan = await scanInput(opened, {
       hashKey: new Uint8Array(0), // hashes are compared within this file, and then forgotten
       itemLimitBytes: chunkBytes - envelopeBytes(opened.kind),
@@ -122,12 +146,40 @@ async function inspect(
       signal,
       onRejected: ({ file, line, reason }) => keepFirst(rejected, { file, line, reason }),
       collectIds: (ids) => finder.add(ids),
+      collectKinds: (part) => kinds.add(part),
     });
-    return { opened, scan, duplicates: finder.count, rejected };
+    const found = { opened, scan, duplicates: finder.count };
+    return { ...found, rejected, warnings: warningsOf(found, kinds.unclear, reading.paths) };
   } finally {
     await pool.close();
-    if (folder !== null) await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** What an import would warn of, and what it would ask. */
+function warningsOf(
+  { opened, scan, duplicates }: Pick<Inspected, 'opened' | 'scan' | 'duplicates'>,
+  unclear: boolean,
+  paths: readonly string[],
+): Warning[] {
+  const { path, kind, idColumn, companyIdColumn } = opened;
+  const warnings = [...scan.warnings];
+  if (opened.guessed) {
+    warnings.unshift({
+      message: `nothing says what its rows are; this shows them as ${kind} by ${idColumn}`,
+      problem: { code: 'kind_unknown', path, paths, kind, column: idColumn },
+    });
+  }
+  if (unclear) {
+    warnings.unshift({
+      message: `it may hold users or companies: ${idColumn} repeats and ${companyIdColumn} does not`,
+      problem: { code: 'kind_ambiguous', path, user: idColumn, company: companyIdColumn! },
+    });
+  }
+  if (duplicates > 0) {
+    const rows = duplicates === 1 ? '1 row repeats' : `${grouped(duplicates)} rows repeat`;
+    warnings.push({ message: `${rows} an earlier identifier` });
+  }
+  return warnings;
 }
 
 async function spoolFolder(context: Context): Promise<string> {
@@ -135,8 +187,8 @@ async function spoolFolder(context: Context): Promise<string> {
   return join(stateDir, 'spool', `inspect-${randomUUID()}`);
 }
 
-function documentOf(inspected: Inspected): Record<string, unknown> {
-  const { opened, scan, duplicates, rejected } = inspected;
+function documentOf(inspected: Inspected, argv: readonly string[]): Record<string, unknown> {
+  const { opened, scan, duplicates, rejected, warnings } = inspected;
   const { compression, idColumn, companyIdColumn } = opened;
   return {
     ...filePlanOf(inspected),
@@ -146,7 +198,7 @@ function documentOf(inspected: Inspected): Record<string, unknown> {
     duplicates,
     bytes: scan.bytes,
     rejected,
-    warnings: scan.warnings.map(warningText),
+    warnings: warnings.map((warning) => warningText(warning, argv)),
   };
 }
 
@@ -157,9 +209,9 @@ function rejections(rejected: readonly Rejection[], total: number): string {
 }
 
 /** Never overwrites a file: it may hold somebody's work. */
-async function save(path: string, { opened, scan }: Inspected, context: Context): Promise<void> {
+async function save(path: string, inspected: readonly Inspected[], context: Context): Promise<void> {
   try {
-    await writeFile(resolve(context.cwd, path), mappingDraft(opened, scan), { flag: 'wx' });
+    await writeFile(resolve(context.cwd, path), mappingDraft(inspected), { flag: 'wx' });
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     throw new UsageError(

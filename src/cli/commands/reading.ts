@@ -1,6 +1,6 @@
 /** How files are read and mapped: `import` and `inspect` share it. */
 import type { ReadOptions } from '../../engine/options.js';
-import { type Mapping, mergeRules, readMapping, type SomeRules } from '../../engine/read/index.js';
+import { readMapping, type SomeRules, withMappings } from '../../engine/read/index.js';
 import { COLUMNS, engineValues, given, READING } from '../options/index.js';
 import type { Flags } from './command.js';
 
@@ -16,20 +16,19 @@ export async function readingOptions(
   cwd: string,
 ): Promise<ReadOptions> {
   const read = engineValues(READING, { ...defaults, ...flags });
-  const { mapping: file } = given({ mapping: COLUMNS.mapping }, flags);
-  const mapping: Mapping = file === undefined ? { rules: {} } : await readMapping(file, cwd);
+  const { mapping: names = [] } = given({ mapping: COLUMNS.mapping }, flags);
+  const files = (await Promise.all(names.map((name) => readMapping(name, cwd)))).flat();
+  const asked = { ...read, rules: rulesOf(flags) };
   return {
     paths: [...paths],
     ...read,
-    kind: read.kind ?? mapping.kind,
-    id: read.id ?? mapping.id,
-    companyId: read.companyId ?? mapping.companyId,
-    rules: mergeRules(mergeRules(rulesOf(defaults), mapping.rules), rulesOf(flags)),
+    ...withMappings(files, asked, rulesOf(defaults), paths.length === 1),
   };
 }
 
 function rulesOf(flags: Flags): SomeRules {
-  const { type, types, map, include, exclude, set, empty } = given(COLUMNS, flags);
+  const { type, types, map, include, exclude, set, empty, keys, trim, ...more } = given(COLUMNS, flags);
   const infer = types === undefined ? undefined : types === 'auto';
-  return { map, include, exclude, set, types: type, infer, empty };
+  const { null: nulls, allowId: allowIds } = more;
+  return { map, include, exclude, set, types: type, infer, empty, keys, trim, nulls, allowIds };
 }

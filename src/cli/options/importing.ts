@@ -1,5 +1,6 @@
 /** Options that say how files are read, sent and followed. */
 import { NO_RULES, WORDS } from '../../engine/options.js';
+import { cellType, TYPE_NAMES } from '../../engine/read/conversion/type.js';
 import { engineNumber, type Table } from './option.js';
 import { BOUND_TYPE, condition, countType, FLAG, pair, path, text, word } from './types.js';
 
@@ -15,14 +16,21 @@ export const READING = {
   },
   id: {
     type: COLUMN,
-    summary: 'column of the identifier',
+    summary: 'column of the identifier, for files of one kind',
     otherwise: 'user_id or company_id',
     complete: 'columns',
     sets: 'id',
   },
+  userId: {
+    type: COLUMN,
+    summary: "column of a user's identifier, in the files that have it",
+    otherwise: 'user_id',
+    complete: 'columns',
+    sets: 'userId',
+  },
   companyId: {
     type: COLUMN,
-    summary: "column of a user's company",
+    summary: "column of the company: a company's identifier, and a user's company, in the files that have it",
     otherwise: 'company_id',
     complete: 'columns',
     sets: 'companyId',
@@ -105,8 +113,8 @@ export const COLUMNS = {
     commands: ['import', 'inspect', 'identify company', 'identify user'],
   },
   type: {
-    type: pair('column=type', WORDS.type),
-    summary: 'set the type of a column: string, integer, number, boolean, or auto',
+    type: pair('column=type', { words: TYPE_NAMES, read: cellType }),
+    summary: 'set the type of a column, such as integer, money, or date:MM/dd/yyyy; see profiles help types',
     repeatable: true,
     complete: 'column=',
   },
@@ -122,7 +130,33 @@ export const COLUMNS = {
     otherwise: NO_RULES.empty,
     config: 'import.empty',
   },
-  mapping: { type: path('file'), summary: 'read these options from a JSON file' },
+  keys: {
+    type: word('style', WORDS.keys),
+    summary: 'how columns without --map become keys: as-is, snake_case, or camelCase',
+    otherwise: 'as-is',
+    config: 'import.keys',
+  },
+  null: {
+    type: text('text'),
+    summary: 'a text that counts as an empty cell, such as NULL or n/a',
+    repeatable: true,
+  },
+  trim: {
+    type: FLAG,
+    default: false,
+    summary: 'remove white space and invisible characters around cells',
+    config: 'import.trim',
+  },
+  allowId: {
+    type: text('text'),
+    summary: 'accept an identifier that looks like a missing value, such as NULL',
+    repeatable: true,
+  },
+  mapping: {
+    type: path('file'),
+    summary: 'read these options from a JSON file: one for all inputs, or one for each kind',
+    repeatable: true,
+  },
 } as const satisfies Table;
 
 /** What is sent, and how it is split into requests. */

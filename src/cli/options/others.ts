@@ -1,5 +1,5 @@
 /** Options of single commands, and of those that list records. */
-import { DEFAULT_LIMITS } from '../../sandbox/limits.js';
+import { DEFAULT_LIMITS, FAIL_ROWS_WITH } from '../../sandbox/limits.js';
 import type { Table } from './option.js';
 import {
   countType,
@@ -102,6 +102,16 @@ export const SANDBOX = {
   maxBytes: { type: SIZE_TYPE, summary: 'refuse larger bodies with 413' },
   rateLimit: { type: NUMBER, summary: 'requests per second; more are refused with 429' },
   failJobs: { type: RATE_TYPE, summary: 'share of jobs that fail, such as 0.1' },
+  failRows: {
+    type: pair('key=value'),
+    summary: 'fail every job that holds an item with this identifier or metadata value',
+    repeatable: true,
+  },
+  failRowsWith: {
+    type: word('how', FAIL_ROWS_WITH),
+    summary: 'what --fail-rows does: fail the job, complete it short of these rows, or refuse the request',
+    otherwise: 'failed',
+  },
   fault: {
     type: text('spec'),
     summary: 'simulate a fault, such as 503:first=3 or reset-after:p=0.1',

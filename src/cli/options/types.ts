@@ -121,14 +121,14 @@ export const RATE_TYPE: Type<number> = {
   write: String,
 };
 
-/** `left=right`, cut at the first `=`. @param rights the words that are allowed on the right; default: any text */
+/** `left=right`, cut at the first `=`. @param rights what is allowed on the right; default: any text */
 export const pair = <R extends string = string>(
   placeholder: string,
-  rights?: readonly R[],
+  rights?: { words: readonly string[]; read: (text: string, name: string) => R },
 ): Type<readonly [left: string, right: R]> => ({
   kind: 'text',
   placeholder,
-  description: rights ? `${placeholder}: ${rights.join(', ')}` : placeholder,
+  description: rights ? `${placeholder}: ${rights.words.join(', ')}` : placeholder,
   read: (given, setting) => {
     const at = given.indexOf('=');
     if (at < 1) {
@@ -137,7 +137,7 @@ export const pair = <R extends string = string>(
       });
     }
     const [left, right] = [given.slice(0, at), given.slice(at + 1)];
-    return [left, rights ? wordOption(`${setting} ${left}`, right, rights) : (right as R)];
+    return [left, rights ? rights.read(right, `${setting} ${left}`) : (right as R)];
   },
   write: (value) => value.join('='),
 });

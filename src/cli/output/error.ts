@@ -10,9 +10,12 @@ import { safeJson, safeLine } from './safe.js';
 export function errorLines(
   error: unknown,
   flags: { json?: boolean; debug?: boolean },
+  argv?: readonly string[],
 ): { text: string; exit: ExitCode } {
   const known = error instanceof ProfilesError ? error : undefined;
-  const said = known ? errorWords(known) : { message: plainMessage(error), hint: unexpectedHint(error) };
+  const said = known
+    ? errorWords(known, argv)
+    : { message: plainMessage(error), hint: unexpectedHint(error) };
   const message = safeLine(said.message);
   const { hint } = said;
   const lines = [`profiles: ${message}`];

@@ -10,11 +10,11 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { mergeRules, readMapping } from '../read/index.js';
+import { readMapping, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
-export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'>> {
+export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind'>> {
   /** Paths, relative to `cwd`. `-` is `stdin`. Patterns are not expanded. Either these or `records`. */
   files?: readonly string[];
   /**
@@ -30,8 +30,8 @@ export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'
   stdin?: AsyncIterable<Uint8Array | string>;
   /** What becomes of columns and of their values. */
   rules?: Partial<MappingRules>;
-  /** A mapping file, relative to `cwd`. `rules` and the fields of this request win over it. */
-  mapping?: string;
+  /** Mapping files, relative to `cwd`: one, or one for each kind. `rules` and the fields of this request win over them. */
+  mapping?: string | readonly string[];
   /** Where relative paths begin, and where rejects files are written. Default: the working directory. */
   cwd?: string;
   /** Path of the rejects file, for one input. Default: `<name>.rejects.csv`; an existing file is never overwritten. */
@@ -80,39 +80,38 @@ export async function optionsOf(
   cwd: string,
   dryRun: boolean,
 ): Promise<ImportOptions> {
-  const {
-    kind,
-    id,
-    companyId,
-    rules: fileRules,
-  } = request.mapping ? await readMapping(request.mapping, cwd) : { rules: {} };
+  const paths = inputsOf(request);
+  const { id, userId, companyId, format, delimiter, encoding } = request;
+  const { mapping = [] } = request;
+  const names = typeof mapping === 'string' ? [mapping] : mapping;
+  const files = (await Promise.all(names.map((name) => readMapping(name, cwd)))).flat();
+  const rules = request.rules ?? {};
+  const asked = { kind: request.kind, id, userId, companyId, rules };
   const named = {
-    kind: request.kind ?? kind,
-    id: request.id ?? id,
-    companyId: request.companyId ?? companyId,
-    format: request.format,
-    delimiter: request.delimiter,
-    encoding: request.encoding,
+    format,
+    delimiter,
+    encoding,
     jsonPath: request.jsonPath,
     roundNumbers: request.roundNumbers,
     where: request.where,
     limit: request.limit === undefined ? undefined : wholeNumber(request.limit, 'limit', { least: 1 }),
+    ...withMappings(files, asked, {}, paths.length === 1),
   };
   for (const [column, is] of request.where ?? []) wordOption(`where ${column}`, is, WORDS.is);
-  const paths = inputsOf(request);
   if (request.rejects !== undefined && paths.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');
   }
   for (const name of ['kind', 'format'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
-  const { empty } = request.rules ?? {};
-  if (empty !== undefined) wordOption('rules.empty', empty, WORDS.empty);
+  for (const name of ['empty', 'keys'] as const) {
+    if (rules[name] !== undefined) wordOption<string>(`rules.${name}`, rules[name], WORDS[name]);
+  }
   return {
     ...given(named),
     paths,
     ...(request.records && { format: 'ndjson' as const }),
-    rules: mergeRules(fileRules, request.rules ?? {}),
+    rules: named.rules,
     ...importNumbers(request),
     wait: request.wait ?? true,
     invalid: request.invalid ?? 'none',

@@ -1,6 +1,6 @@
 /** Which rows of an input are left to send, kept from the scan of it (contract §3 "Only what changed"). */
 import type { FingerprintIndex } from '../fingerprint-index.js';
-import { COLUMN_TYPES, type ColumnType } from '../model.js';
+import { type CellType, COLUMN_TYPES } from '../model.js';
 import type { ItemBatch } from '../read/batch.js';
 import { type ChangedPart, type KnownItems, withUnchanged } from '../read/change-detector.js';
 import { metadataTypes } from '../read/mapping/targets.js';
@@ -74,7 +74,7 @@ export async function scanChanges(
   return { scan, kept: parts && same ? new KeptRows(parts, known, bytes) : null };
 }
 
-const knownItems = ({ index }: Known, types: ColumnType[]): KnownItems => ({
+const knownItems = ({ index }: Known, types: CellType[]): KnownItems => ({
   tables: index.tables,
   schema: { types, itemLimitBytes: Number.POSITIVE_INFINITY },
 });
@@ -83,13 +83,14 @@ const knownItems = ({ index }: Known, types: ColumnType[]): KnownItems => ({
  * The types that columns had last time; null where one had none, or one of JSON's. Where the decided types differ from
  * them, any item of a cell may differ.
  */
-function typesOfLastTime(input: OpenedInput, last: Known['types']): ColumnType[] | null {
-  const types = metadataTypes(input.targets, ({ key, pinned }) => pinned ?? last.get(key!));
-  return types.every(isColumnType) ? types : null;
+function typesOfLastTime(input: OpenedInput, last: Known['types']): CellType[] | null {
+  const types = metadataTypes(input.targets, ({ key, pinned }) => pinned ?? inferred(last.get(key!)));
+  return types.every((type) => type !== undefined) ? (types as CellType[]) : null;
 }
 
-const isColumnType = (type: string | undefined): type is ColumnType =>
-  COLUMN_TYPES.some((known) => known === type);
+/** A type that a column can have without being told. */
+const inferred = (type: string | undefined): CellType | undefined =>
+  COLUMN_TYPES.find((known) => known === type);
 
 function sizeOf({ changed, runs }: ChangedPart): number {
   const arrays = [...Object.values(changed), runs];

@@ -17,6 +17,7 @@ import type { Warning } from '../problems.js';
 import type { OpenedInput, Pool, Scan } from '../read/index.js';
 import { type KeptRows, type Known, MAX_KEPT_BYTES, scanChanges } from './changes.js';
 import { DuplicateFinder, type Duplicates } from './duplicates.js';
+import { EitherKind } from './either-kind.js';
 import { estimateSeconds, type RequestTotals } from './estimate.js';
 
 /** An input that was read to its end once. */
@@ -64,6 +65,7 @@ export async function* scanAll(
     finders.set(input.kind, finder);
     const companies = input.kind === 'users' ? finders.get('companies') : undefined;
     let absentHere = 0;
+    const kinds = new EitherKind();
     const events = new Channel<ImportEvent>();
     /** Ends the reading when its events are no longer taken. */
     const left = new AbortController();
@@ -92,6 +94,7 @@ export async function* scanAll(
         });
       },
       collectIds: (ids) => finder.add(ids),
+      collectKinds: (part) => kinds.add(part),
       collectCompanies:
         companies &&
         ((ids) => {
@@ -105,6 +108,7 @@ export async function* scanAll(
       await scan.catch(() => {}); // it is thrown below, to a consumer that is still there
     }
     const found = await scan;
+    kinds.check(input);
     taken[input.kind] += found.scan.rows.read - found.scan.rows.filtered;
     room[input.kind] -= found.kept?.bytes ?? 0;
     scanned.push({ opened: input, ...found });

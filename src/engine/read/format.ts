@@ -1,6 +1,6 @@
 /** What a format of input files is: one object for each, registered in `formats.ts`. */
 
-import type { ColumnPlan, ColumnType, Format, RejectedRow } from '../model.js';
+import type { CellType, ColumnPlan, Format, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { HashOptions } from './item-writer.js';
@@ -62,7 +62,7 @@ export interface FormatReader {
 export interface ColumnTotals {
   add(columns: ScanPart['columns']): void;
   /** Decides the types, once all parts are in. @throws UsageError for a rule that names an unknown field */
-  decide(): { types: ColumnType[] /** Bytes counted too many. */; surplus: number };
+  decide(): { types: CellType[] /** Bytes counted too many. */; surplus: number };
   /** After `decide`. `rows` is the number of rows that were read. */
   plans(rows: number): ColumnPlan[];
   /** After `decide`: type of each metadata key. */

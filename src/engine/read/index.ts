@@ -1,5 +1,5 @@
 /** The door of `read/`: files in, items out. Nothing else in this folder is imported from outside, except by the plan. */
-import type { Mapping } from './mapping/mapping-file.js';
+import type { Mapping } from './mapping/rules.js';
 
 export {
   append,
@@ -14,13 +14,21 @@ export {
 } from './batch.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 /** Loaded on its own: most imports have no mapping file. */
-export const readMapping = async (path: string, cwd: string): Promise<Mapping> =>
+export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
 export { idHashes } from './hashes.js';
 export { inexactNumber, writtenAgain } from './json/text.js';
+export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
-export type { Mapping } from './mapping/mapping-file.js';
-export { type MappingRules, mergeRules, NO_RULES, type SomeRules } from './mapping/rules.js';
+export {
+  type MappedOptions,
+  type Mapping,
+  type MappingRules,
+  mergeRules,
+  NO_RULES,
+  type SomeRules,
+  withMappings,
+} from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';

@@ -55,7 +55,7 @@ export async function* buildRows(
   rows: readonly number[],
   options: Pick<BuildOptions, 'hashKey' | 'planned' | 'signal'>,
 ): AsyncGenerator<ItemBatch> {
-  const task = createTask({ pass: 'build', input, schema, hashKey: options.hashKey, records: false });
+  const task = await createTask({ pass: 'build', input, schema, hashKey: options.hashKey, records: false });
   for await (const { batch, wanted } of batchesWith(input, rows, options)) {
     const built = task(batch);
     const numbers = new Set(wanted);

@@ -22,6 +22,8 @@ export interface ScanPart {
   unsettled: number[];
   /** Users, where they are wanted: the companies that the accepted rows name, hashed as a company row's identifier is. */
   companies: BigUint64Array<ArrayBuffer> | null;
+  /** A company was named twice; where that decides the kind. */
+  companyRepeats: boolean;
   /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
   rounded: { first: Evidence | null; count: number };
   /** What the columns or fields hold, for the totals of the format. */
@@ -54,10 +56,13 @@ export interface RowOptions {
 /** One batch after the other. */
 export class ScanRows {
   readonly #ids: Hashes;
-  readonly #companies: Hashes | null;
+  #companies: Hashes | null;
+  /** Companies are wanted until one is named twice. */
+  #untilRepeated: boolean;
   readonly #detector: ChangeDetector | null;
   /** Numbers of the accepted rows, where changes are detected. */
   readonly #accepted = new Numbers();
+  readonly #keepsCompanies: boolean;
   #detecting = false;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
@@ -69,7 +74,10 @@ export class ScanRows {
 
   constructor(input: OpenedInput, { hashKey, companies }: RowOptions, detector: ChangeDetector | null) {
     this.#ids = new Hashes(hashKey, 'id');
-    this.#companies = companies && input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
+    const wanted = companies || input.eitherKind === true;
+    this.#companies = wanted && input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
+    this.#untilRepeated = input.eitherKind === true;
+    this.#keepsCompanies = companies;
     this.#detector = detector;
   }
 
@@ -135,6 +143,12 @@ export class ScanRows {
     append: (writer: ItemWriter, number: number) => void,
   ): ScanPart {
     const batch = this.#batch!;
+    const companies = this.#companies?.take() ?? null;
+    const repeats = this.#untilRepeated && companies !== null && new Set(companies).size < companies.length;
+    if (repeats) {
+      this.#untilRepeated = false;
+      if (!this.#keepsCompanies) this.#companies = null;
+    }
     const found = this.#detecting ? this.#detector!.detect(batch, this.#accepted.take(), append) : null;
     return {
       read: batch.lines.length,
@@ -145,7 +159,8 @@ export class ScanRows {
       sample:
         this.#sample < 0 ? null : { row: rowOf(batch, this.#sample), original: originalOf(this.#sample) },
       unsettled: this.#unsettled,
-      companies: this.#companies?.take() ?? null,
+      companies,
+      companyRepeats: repeats,
       rounded: this.#rounded,
       columns,
       // What is left open until the end is in no part.

@@ -4,6 +4,7 @@ import type { FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { ChangedPart, KnownItems } from './change-detector.js';
+import { strayDate, textOf } from './conversion/found.js';
 import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
 import { buildRows, readRecords } from './records.js';
@@ -29,6 +30,8 @@ export interface ScanOptions {
   collectIds?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
   /** Users only: the companies that accepted rows name, hashed as a company's identifier is. */
   collectCompanies?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
+  /** Where the columns say either kind: what tells which. */
+  collectKinds?: ((part: Pick<ScanPart, 'ids' | 'companies' | 'companyRepeats'>) => void) | undefined;
 }
 
 /** What need not be sent again, and what is told of it. */
@@ -61,7 +64,11 @@ export async function scanInput(
     changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);
     if (part.companies) options.collectCompanies?.(part.companies);
-    for (const row of part.rejected) await options.onRejected?.(row);
+    if (input.eitherKind) options.collectKinds?.(part);
+    for (const row of part.rejected) {
+      refuseStray(input, row);
+      await options.onRejected?.(row);
+    }
     options.onProgress?.(totals.rows.read + selected.filtered, byteTotals.size);
   }
   totals.leaveOut(selected.filtered);
@@ -77,6 +84,14 @@ export async function scanInput(
     }
   }
   return totals.finish(byteTotals);
+}
+
+/** A pattern that was found holds for every value. @throws InputError */
+function refuseStray({ found, columns, path }: OpenedInput, { cause, line, original }: RejectedRow): void {
+  // A time that the clocks skip fits the pattern.
+  if (!cause || cause.code === 'zone' || !found?.includes(cause.column)) return;
+  const text = textOf(original, cause.column, columns) ?? '';
+  throw strayDate(path, { line, text }, cause.column, cause.type);
 }
 
 /** Adds up what the batches of a scan found. */

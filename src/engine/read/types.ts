@@ -1,6 +1,6 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 
-import type { ColumnPlan, ColumnType, FileRows, Format, Kind, RejectedRow } from '../model.js';
+import type { CellType, ColumnPlan, FileRows, Format, Kind, RejectedRow } from '../model.js';
 import type { Condition, MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
 import type { Target } from './mapping/targets.js';
@@ -12,7 +12,15 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   location: string;
   cwd: string;
   /** CSV: types that an earlier session of the run decided, by position. Default: inferred. */
-  decidedTypes?: readonly ColumnType[] | undefined;
+  decidedTypes?: readonly CellType[] | undefined;
+  /** Of a run that is continued: the rules by which it began. Default: those of this version. */
+  itemFormat?: number | undefined;
+  /** Of such a run: columns are known by their exact names. */
+  exactNames?: boolean | undefined;
+  /** All inputs of the import, for advice. */
+  inputs?: readonly string[] | undefined;
+  /** Take the likeliest kind and identifier where the columns tell none. */
+  guess?: boolean | undefined;
 }
 
 export type Compression = 'gzip' | 'zstd';
@@ -44,6 +52,12 @@ export interface OpenedInput {
   idColumn: string;
   companyIdColumn: string | null;
   rules: MappingRules;
+  /** The columns say either kind, and nobody said which: read as users, unless their identifiers say otherwise. */
+  eitherKind?: true;
+  /** Nothing says what the rows are: kind and identifier are the likeliest. */
+  guessed?: true;
+  /** Of a run that began by earlier rules: identifiers are taken as they are. */
+  anyId?: true;
   /** Metadata that every item gets: keys and JSON texts. */
   constants: [key: string, json: string][];
   /** Bytes of UTF-8 that a cell may have. */
@@ -53,7 +67,9 @@ export interface OpenedInput {
   /** JSON: where the items are; null for one on each line. */
   body: JsonBody | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
-  decidedTypes?: readonly ColumnType[] | undefined;
+  decidedTypes?: readonly CellType[] | undefined;
+  /** Columns of dates whose pattern was found: a value of another is not a bad row, but a wrong guess. Default: none. */
+  found?: readonly string[] | undefined;
   /** Which rows are taken; null where all are. */
   selection: Selection | null;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
@@ -89,7 +105,7 @@ export type InputFile = Omit<
 /** What the plan decided and the build pass needs, beside the input. */
 export interface Schema {
   /** CSV: one type for each column, by position. JSON: empty, since its values have types. */
-  types: ColumnType[];
+  types: CellType[];
   /** An item of more bytes is a rejected row. */
   itemLimitBytes: number;
 }

@@ -1,6 +1,6 @@
 /** Whether an earlier run may be continued (contract §4). */
 import { InputError, UsageError } from '../errors.js';
-import type { ColumnType } from '../model.js';
+import type { CellType } from '../model.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
@@ -42,9 +42,12 @@ export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
   );
 }
 
-/** Refuses to continue a run whose rows became items by rules that this version does not have. @throws UsageError */
+/**
+ * Refuses to continue a run whose rows became items by rules that this version does not have. It has those of all earlier
+ * versions (`openInput`). @throws UsageError
+ */
 export function checkItemFormat({ run, item_format }: StoredRun): void {
-  if (item_format === ITEM_FORMAT_VERSION) return;
+  if (item_format <= ITEM_FORMAT_VERSION) return;
   throw new UsageError(
     `run ${run} was planned by another version of profiles (item format ${item_format}; this version uses ${ITEM_FORMAT_VERSION})`,
     { hint: 'resume it with the version that began it, or start a new import of its files' },
@@ -52,10 +55,21 @@ export function checkItemFormat({ run, item_format }: StoredRun): void {
 }
 
 /**
+ * An import that finds its content in an unfinished run has read it by the rules of this version already.
+ * @throws UsageError when the run began by earlier ones
+ */
+export function checkSameFormat({ run, item_format }: StoredRun): void {
+  if (item_format === ITEM_FORMAT_VERSION) return;
+  throw new UsageError(`run ${run} of the same content was started by an earlier version of profiles`, {
+    problem: { code: 'resumable', run },
+  });
+}
+
+/**
  * An import that finds its content in an unfinished run has inferred its types already; the run sends those that it
  * began with. @throws UsageError when they differ
  */
-export function checkTypes(run: StoredRun, found: readonly (readonly ColumnType[])[]): void {
+export function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): void {
   const differ = run.inputs.some(
     ({ types }, index) => types !== null && JSON.stringify(types) !== JSON.stringify(found[index]),
   );

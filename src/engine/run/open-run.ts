@@ -90,15 +90,18 @@ export class OpenRun {
     if (file !== null) this.deps.state.setRejectsFile(this.#id, input, file);
   }
 
-  /** Writes the end of the session. A state that fails now has failed before, and that is what is reported. */
-  end(summary: Summary, finished: boolean, failure: unknown): void {
+  /**
+   * Writes the end of the session. A state that fails now has failed before, and that is what is reported.
+   * @param distinct identifiers of a kind that the run has sent, at least
+   */
+  end(summary: Summary, finished: boolean, failure: unknown, distinct: (kind: Kind) => number): void {
     const { state } = this.deps;
     try {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return;
       state.removeSpool(this.#id);
-      for (const kind of summary.kinds) state.compactFingerprints(this.scope, kind);
+      for (const kind of summary.kinds) state.compactFingerprints(this.scope, kind, distinct(kind));
     } catch (error) {
       if (!(failure instanceof StateError)) throw error;
     }

@@ -1,10 +1,11 @@
 /** Opens the inputs of an import: companies before users, stdin spooled first. */
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import type { ColumnType } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import {
+  checkOpened,
   expandGlobs,
+  type InputOptions,
   type OpenedInput,
   openInput,
   selectIn,
@@ -35,6 +36,7 @@ export async function openInputs(
         : resolve(deps.cwd, path);
     opened.push(await openOne(path, location, options, deps));
   }
+  checkOpened(opened, options);
   checkPath(opened, options);
   return inOrder(selectIn(opened, options.where));
 }
@@ -47,7 +49,8 @@ export async function reopenInputs(
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
   for (const { path, location, kind, types } of run.inputs) {
-    opened.push(await openOne(path, location, { ...options, kind }, deps, types ?? undefined));
+    const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
+    opened.push(await openOne(path, location, { ...options, kind }, deps, began));
   }
   return selectIn(opened, options.where);
 }
@@ -67,25 +70,14 @@ function openOne(
   location: string,
   options: ImportOptions,
   deps: ImportDeps,
-  decidedTypes?: readonly ColumnType[],
+  began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, companyId, format, delimiter, encoding, maxCellBytes, rules, where, limit } = options;
-  const { jsonPath, roundNumbers } = options;
-  const reading = {
-    kind,
-    id,
-    companyId,
-    format,
-    delimiter,
-    encoding,
-    maxCellBytes,
-    rules,
-    where,
-    limit,
-    jsonPath,
-    roundNumbers,
-  };
-  return openInput({ path, location, cwd: deps.cwd, ...reading, decidedTypes }, deps.stop);
+  const { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind } = options;
+  const { where, limit, jsonPath, roundNumbers } = options;
+  const reading = { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind };
+  const selecting = { where, limit, jsonPath, roundNumbers };
+  const given = { ...reading, ...selecting, ...began };
+  return openInput({ path, location, cwd: deps.cwd, ...given, inputs: options.paths }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

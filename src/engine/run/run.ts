@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError } from '../errors.js';
-import type { Kind } from '../model.js';
-import type { Condition, ImportOptions } from '../options.js';
+import { KINDS, type Kind } from '../model.js';
+import type { Condition, ImportOptions, MappingRules } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
@@ -25,8 +25,11 @@ export function identityOf(
 ): string {
   const { kind, id, companyId, format, delimiter, encoding, rules, maxCellBytes, chunkBytes } = options;
   const { where = [], limit, jsonPath, roundNumbers = false } = options;
+  const { userId, byKind } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
-  const mapping = [kind, id, companyId, format, delimiter, encoding, rules];
+  const mapping: unknown[] = [kind, id, companyId, format, delimiter, encoding, rules];
+  // Of what came later, only what was asked for: runs of earlier versions must be found again.
+  if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
   // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
   const bounds = [maxCellBytes, chunkBytes];
   const chosen = {
@@ -47,14 +50,37 @@ const SET_FILE = 'set.json';
 const WHERE_FILE = 'where.json';
 const NAMES = { [SET_FILE]: 'constant values', [WHERE_FILE]: 'conditions' } as const;
 
+type SetValues = MappingRules['set'];
+
+/** The constant values of all rules: those for all inputs, and those of each kind. */
+const setsOf = ({ rules, byKind }: Pick<ImportOptions, 'rules' | 'byKind'>): SetValues[] => [
+  rules.set,
+  ...KINDS.map((kind) => byKind?.[kind]?.rules.set ?? []),
+];
+
+/** The options with other constant values, in the order of `setsOf`. */
+function withSets<T extends Pick<ImportOptions, 'rules' | 'byKind'>>(options: T, sets: SetValues[]): T {
+  const { rules, byKind } = options;
+  const kinds = KINDS.flatMap((kind, index) => {
+    const own = byKind?.[kind];
+    return own ? [[kind, { ...own, rules: { ...own.rules, set: sets[index + 1] ?? [] } }]] : [];
+  });
+  return {
+    ...options,
+    rules: { ...rules, set: sets[0] ?? [] },
+    ...(byKind && { byKind: Object.fromEntries(kinds) }),
+  };
+}
+
 /** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
 export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
-  const { rules, where = [], ...others } = options;
-  const hasSet = rules.set.length > 0;
+  const { where = [], ...others } = options;
+  const sets = setsOf(options);
+  const hasSet = sets.some((set) => set.length > 0);
   const hasWhere = where.length > 0;
-  if (hasSet) keepPrivate(state, run, SET_FILE, rules.set);
+  if (hasSet) keepPrivate(state, run, SET_FILE, options.byKind ? { sets } : sets[0]);
   if (hasWhere) keepPrivate(state, run, WHERE_FILE, where);
-  return { ...others, rules: { ...rules, set: [] }, hasSet, hasWhere };
+  return { ...withSets(others, []), hasSet, hasWhere };
 }
 
 function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value: unknown): void {
@@ -77,12 +103,10 @@ export function restoreOptions(state: State, run: StoredRun): ImportOptions {
     /** Runs of earlier versions do not have it. */
     hasWhere?: boolean;
   };
-  const set = hasSet ? (readPrivate(state, run.run, SET_FILE) as ImportOptions['rules']['set']) : [];
-  return {
-    ...options,
-    rules: { ...options.rules, set },
-    ...(hasWhere && { where: readPrivate(state, run.run, WHERE_FILE) as Condition[] }),
-  };
+  const where = hasWhere ? { where: readPrivate(state, run.run, WHERE_FILE) as Condition[] } : {};
+  if (!hasSet) return { ...options, ...where };
+  const kept = readPrivate(state, run.run, SET_FILE) as SetValues | { sets: SetValues[] };
+  return { ...withSets(options, 'sets' in kept ? kept.sets : [kept]), ...where };
 }
 
 function readPrivate(state: State, run: string, name: keyof typeof NAMES): unknown {

@@ -106,13 +106,14 @@ export class Fingerprints {
 
   /**
    * Drops rows whose id was sent again later, once they are more than a third. Open sends stay as they are.
+   * @param ids how many there are, at least
    * @returns whether it did
    */
-  compact(scope: number, kind: Kind): boolean {
+  compact(scope: number, kind: Kind, ids: number): boolean {
     const stored = this.#stored(scope, kind);
-    const known = this.#loaded?.scope === scope && this.#loaded.kind === kind ? this.#loaded.ids : 0;
+    const loaded = this.#loaded?.scope === scope && this.#loaded.kind === kind ? this.#loaded.ids : 0;
     // Often that tells enough without reading them all.
-    if (stored < FEW_ROWS || stored <= 1.5 * known) return false;
+    if (stored < FEW_ROWS || stored <= 1.5 * Math.max(loaded, ids)) return false;
     let kept = 0;
     for (const { last } of this.#newestFirst(scope, kind)) kept += last.length;
     if (stored <= 1.5 * kept) return false;

@@ -101,7 +101,8 @@ export interface State {
   newestFingerprints(scope: Scope, kind: Kind): number;
   /** Clears those of the whole kind. */
   clearFingerprints(scope: Scope, kind: Kind): void;
-  compactFingerprints(scope: Scope, kind: Kind): void;
+  /** @param ids how many of the kind are remembered, at least: it need not count what is not worth dropping */
+  compactFingerprints(scope: Scope, kind: Kind, ids?: number): void;
 
   /** Types of the last import's columns, by key, for the warning when one changes. */
   columnTypes(scope: Scope, kind: Kind): Map<string, string>;

@@ -1,6 +1,6 @@
 /** Imports known to this machine, with what a resume needs to go on with them. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { ColumnType, Kind, Summary } from '../model.js';
+import type { CellType, Kind, Summary } from '../model.js';
 import type { KnownRun, Scope } from './types.js';
 
 /** An input of a run. `location` is where its bytes are: the file, or the spooled stdin. */
@@ -12,7 +12,7 @@ export interface RunInput {
   digest: string;
   rejects_file: string | null;
   /** Of its columns, by position, as the run's plan decided them. Null in runs of version 0.1.0. */
-  types: ColumnType[] | null;
+  types: CellType[] | null;
 }
 
 export interface StoredRun extends KnownRun {
@@ -163,7 +163,7 @@ export class Runs {
       options: JSON.parse(row.options),
       inputs: inputs.map(({ types, ...input }) => ({
         ...input,
-        types: types === null ? null : (JSON.parse(types) as ColumnType[]),
+        types: types === null ? null : (JSON.parse(types) as CellType[]),
       })),
     };
   }

@@ -237,8 +237,8 @@ class SqliteState implements State {
     this.#write(() => this.#sends.clear(this.#scopes.idOf(scope), kind));
   }
 
-  compactFingerprints(scope: Scope, kind: Kind): void {
-    const compacted = this.#write(() => this.#fingerprints.compact(this.#scopes.idOf(scope), kind));
+  compactFingerprints(scope: Scope, kind: Kind, ids = 0): void {
+    const compacted = this.#write(() => this.#fingerprints.compact(this.#scopes.idOf(scope), kind, ids));
     if (compacted) this.#db.exec('PRAGMA incremental_vacuum');
   }
 

@@ -11,6 +11,9 @@ export interface Settings {
   max_bytes: number;
   rate_limit: number | null;
   fail_jobs: number;
+  /** `key=value`. */
+  fail_rows: string[];
+  fail_rows_with: 'failed' | 'short' | '422';
 }
 
 /** Times are ISO 8601. */

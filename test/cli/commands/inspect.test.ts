@@ -140,7 +140,6 @@ describe('inspect', () => {
       'profiles: --map: companies.csv has no column "nmae"\n  did you mean "name"?',
     ],
     ['companies.csv --type name=text', 'profiles: --type name: "text" is not one of'],
-    ['companies.csv users.csv --write-mapping m.json', 'profiles: --write-mapping takes one input'],
   ])('%s is exit 2 and says: %s', async (words, message) => {
     const { code, stdout, stderr } = await inspect(words);
     expect([code, stdout]).toEqual([2, '']);

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { NUMBERS } from '../../../src/engine/options.js';
 import {
   buildItems,
+  checkOpened,
+  checkScanned,
   type InputOptions,
   NO_RULES,
   type OpenedInput,
@@ -38,8 +40,8 @@ export interface Reading {
   reasons: string[];
 }
 
-export function open(path: string, options: ReadOptions = {}): Promise<OpenedInput> {
-  return openInput({
+export async function open(path: string, options: ReadOptions = {}): Promise<OpenedInput> {
+  const input = await openInput({
     path,
     location: path,
     cwd: FIXTURES,
@@ -47,6 +49,8 @@ export function open(path: string, options: ReadOptions = {}): Promise<OpenedInp
     rules: NO_RULES,
     ...options,
   });
+  checkOpened([input], options);
+  return input;
 }
 
 /** Reads a file, by its path in `fixtures/` or its full path. */
@@ -58,6 +62,7 @@ export async function read(path: string, options: ReadOptions = {}): Promise<Rea
     reasons.push(`${line}: ${reason}`);
   };
   const scan = await scanInput(input, { hashKey: KEY, itemLimitBytes, pool: HERE, onRejected });
+  checkScanned([{ opened: input, scan }], options);
   const texts: string[] = [];
   const lines: number[] = [];
   const rejected: RejectedRecord[] = [];

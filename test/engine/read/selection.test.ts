@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Condition } from '../../../src/engine/options.js';
-import { scanInput } from '../../../src/engine/read/index.js';
+import { type MappingRules, NO_RULES, scanInput } from '../../../src/engine/read/index.js';
 import { selectIn } from '../../../src/engine/read/selection.js';
 import { file, HERE, KEY, open, read, readText } from './reading.js';
 
@@ -88,6 +88,15 @@ describe('CSV', () => {
     });
     expect(idsOf(items)).toEqual(['a', 'c', 'd']);
     expect(lines).toEqual([2, 4, 5]);
+  });
+
+  test('rows left out have no say in the pattern of dates', async () => {
+    const text = 'company_id,on,old\na,13/02/2024,no\nb,02/14/2024,yes\n';
+    const types: MappingRules['types'] = [['on', 'date']];
+    const rules = { ...NO_RULES, types };
+    await expect(readText('a.csv', text, { rules })).rejects.toThrow();
+    const { items } = await readText('a.csv', text, { rules, where: [['old', '=', 'no']] });
+    expect(items).toEqual([{ company_id: 'a', metadata: { on: '2024-02-13', old: 'no' } }]);
   });
 
   test('no row is left', async () => {

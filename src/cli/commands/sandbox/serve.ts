@@ -42,6 +42,11 @@ export function serveOptions(words: readonly string[], flags: Flags, context: Co
       hint: 'an API key is one word of ASCII characters',
     });
   }
+  if (limits.failRowsWith !== undefined && limits.failRows === undefined) {
+    throw new UsageError('--fail-rows-with has no effect without --fail-rows', {
+      hint: 'add --fail-rows <key>=<value>, or leave it out',
+    });
+  }
   const asked = { ...limits, latencyMs: latency };
   return {
     ...(memory ? {} : { dataDir: dataFolder(flags, context) }),

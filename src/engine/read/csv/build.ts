@@ -31,7 +31,7 @@ export function buildCsv(
       const row = rows[number]!;
       let reason = layout.refusal(row);
       if (reason === null) {
-        if (writer.add(number, itemOf(row), row[layout.id]!)) continue;
+        if (writer.add(number, itemOf(row), layout.idOf(row))) continue;
         reason = TOO_LARGE;
       }
       writer.reject(rejectedRow(input.path, batch, number, reason, row));
@@ -42,22 +42,28 @@ export function buildCsv(
 
 /** The item of an accepted row, as JSON text. */
 export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly string[]) => string {
-  const { id, company, metadata, head, constants, empty } = layout;
-  const columns = metadata.map(({ index, key }) => ({ index, key, type: types[index]! }));
+  const { metadata, head, constants, empty } = layout;
+  const columns = metadata.map(({ index, key, converter }) => ({
+    index,
+    key,
+    converter,
+    type: types[index]!,
+  }));
   return (row) => {
     let members = '';
-    for (const { index, key, type } of columns) {
+    for (const { index, key, converter, type } of columns) {
       const cell = row[index]!;
       if (cell === '') {
         if (empty !== null) members += key + empty;
-      } else if (type === 'string') members += key + jsonString(cell);
-      else if (type === 'boolean') members += key + cell.toLowerCase();
+      } else if (converter !== null) members += key + converter.json(cell);
+      else if (type === 'string') members += key + jsonString(cell);
       else members += key + cell;
     }
     members += layout.spread(row);
     members += constants;
-    let item = head + jsonString(row[id]!);
-    if (company >= 0 && row[company] !== '') item += COMPANY + jsonString(row[company]!);
+    const company = layout.companyOf(row);
+    let item = head + jsonString(layout.idOf(row));
+    if (company !== '') item += COMPANY + jsonString(company);
     if (members !== '') item += METADATA_OPEN + members.slice(1) + METADATA_CLOSE;
     return `${item}}`;
   };
@@ -67,7 +73,7 @@ export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly s
  * The version of the rules by which a record becomes an item, its inferred types included. Raised when one becomes
  * another item: what was hashed before must not match, and a run that began by other rules is not continued.
  */
-export const ITEM_FORMAT_VERSION = 1;
+export const ITEM_FORMAT_VERSION = 2;
 
 /**
  * Hashes of records that stand for their items: equal ones make equal items, which need not be made to know it. Under

@@ -1,8 +1,11 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
+import { type Converter, converterOf } from '../conversion/converter.js';
+import { misfit } from '../conversion/type.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
-import { fits } from '../mapping/stats.js';
+import { keyStyle } from '../mapping/key-style.js';
 import type { Role, Target } from '../mapping/targets.js';
+import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
 import { quoted } from '../wording.js';
 
@@ -12,6 +15,8 @@ export interface MetadataColumn {
   target: Target;
   /** `,"key":` */
   key: string;
+  /** Where a type was asked for other than text. */
+  converter: Converter | null;
 }
 
 export interface CsvLayout {
@@ -22,6 +27,9 @@ export interface CsvLayout {
   metadata: readonly MetadataColumn[];
   /** `{"company_id":`, before the identifier. */
   head: string;
+  /** What a row is identified by, and its company: empty where there is none. */
+  idOf(row: readonly string[]): string;
+  companyOf(row: readonly string[]): string;
   /** What is set for every item: members, each with a comma before it. */
   constants: string;
   /** JSON text of an empty cell; null when its key is left out. */
@@ -29,7 +37,7 @@ export interface CsvLayout {
   /** Members of the row's `metadata` cell but for keys that the row has from elsewhere, each with a comma before it. */
   spread(row: readonly string[]): string;
   /** Why a row cannot be sent, whatever its columns' types; null when it can. */
-  refusal(row: readonly string[]): string | null;
+  refusal(row: readonly string[]): Refusal | null;
 }
 
 export function csvLayout(input: OpenedInput): CsvLayout {
@@ -37,11 +45,30 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const find = (role: Role): number => targets.findIndex((target) => target.role === role);
   const [id, company, spread] = [find('id'), find('company'), find('spread')];
   const metadata = targets.flatMap((target, index): MetadataColumn[] =>
-    target.role === 'metadata' ? [{ index, target, key: `,${jsonString(target.key!)}:` }] : [],
+    target.role === 'metadata'
+      ? [
+          {
+            index,
+            target,
+            key: `,${jsonString(target.key!)}:`,
+            converter: target.pinned && converterOf(target.pinned),
+          },
+        ]
+      : [],
   );
-  const checked = metadata.filter(({ target }) => target.pinned !== null && target.pinned !== 'string');
+  const checked = metadata.filter(({ converter }) => converter !== null);
   const empty = { omit: null, null: 'null', string: '""' }[rules.empty];
   const constantKeys = new Set(rules.set.map(([key]) => key));
+
+  const styled = keyStyle(rules.keys);
+  /** Members of a `metadata` cell under their keys, or why it has none. */
+  const spreadOf = (cell: string): [key: string, json: string][] | string => {
+    const members = membersOf(cell, input.roundNumbers);
+    if (!rules.keys || typeof members === 'string') return members;
+    const keyed = members.map(([name, json]): [string, string] => [styled(name), json]);
+    const [twice] = keyed.find(([key], index) => keyed.findIndex((other) => other[0] === key) < index) ?? [];
+    return twice === undefined ? keyed : `two members of metadata both map to the key ${quoted(twice)}`;
+  };
 
   const hasKey = (row: readonly string[], key: string): boolean =>
     constantKeys.has(key) ||
@@ -53,11 +80,13 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     company,
     metadata,
     head: headOf(input.kind),
+    idOf: identifierAt(id, targets),
+    companyOf: identifierAt(company, targets),
     constants: membersText(input.constants),
     empty,
     spread: (row) => {
       if (spread < 0 || row[spread] === '') return '';
-      const members = membersOf(row[spread]!, input.roundNumbers);
+      const members = spreadOf(row[spread]!);
       return typeof members === 'string' ? '' : membersText(members.filter(([key]) => !hasKey(row, key)));
     },
     refusal: (row) => {
@@ -65,15 +94,21 @@ export function csvLayout(input: OpenedInput): CsvLayout {
         return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${targets.length}`;
       }
       if (row[id] === '') return `${input.idColumn} is empty`;
-      for (const { index, target } of checked) {
+      for (const { index, target, converter } of checked) {
         const cell = row[index]!;
-        if (cell !== '' && !fits(cell, target.pinned!)) {
-          return `${target.column}: ${quoted(cell)} is not of type ${target.pinned}`;
+        if (cell !== '' && converter!.json(cell) === null) {
+          return misfit(target.column, cell, target.pinned!, converter!);
         }
       }
       if (spread < 0 || row[spread] === '') return null;
-      const members = membersOf(row[spread]!, input.roundNumbers);
+      const members = spreadOf(row[spread]!);
       return typeof members === 'string' ? members : null;
     },
   };
+}
+
+/** Reads an identifier: byte for byte as written, unless lower case was asked for. */
+function identifierAt(index: number, targets: readonly Target[]): (row: readonly string[]) => string {
+  if (index < 0) return () => '';
+  return targets[index]!.pinned === 'lower' ? (row) => row[index]!.toLowerCase() : (row) => row[index]!;
 }

@@ -1,9 +1,9 @@
 /** CSV and TSV: delimiter, header, kind and identifier are told by the beginning. */
 import { InputError, UsageError } from '../../errors.js';
-import type { Format } from '../../model.js';
+import { type Format, KINDS } from '../../model.js';
 import { formatSize } from '../../size.js';
 import type { FormatReader } from '../format.js';
-import { identify } from '../mapping/id-column.js';
+import { identify, namesOf } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
@@ -36,7 +36,8 @@ async function open(file: InputFile, options: InputOptions, head: Head): Promise
   return { ...form, targets: targetsOf(form) };
 }
 
-type HeaderOptions = Pick<InputOptions, 'path' | 'id' | 'companyId' | 'delimiter' | 'maxCellBytes'>;
+type HeaderOptions = Pick<InputOptions, 'path' | 'delimiter' | 'maxCellBytes'> &
+  Partial<Pick<InputOptions, 'id' | 'userId' | 'companyId' | 'byKind'>>;
 
 /** Delimiter and columns, before it is known what the rows are. @throws InputError UsageError */
 async function headerOf(
@@ -59,7 +60,8 @@ interface Header {
 
 /** Null where the text ends before the header does. @throws InputError for a whole text without a header */
 function headerIn(head: Pick<Head, 'text' | 'whole'>, options: HeaderOptions, format: Format): Header | null {
-  const names = [options.id ?? 'user_id', options.companyId ?? 'company_id'];
+  const given = KINDS.flatMap((kind) => namesOf(kind, options).map(({ column }) => column));
+  const names = ['user_id', 'company_id', ...given];
   // The last line of a whole file counts even without a line end.
   const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
   const delimiter =

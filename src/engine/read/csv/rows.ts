@@ -1,6 +1,7 @@
 /** The cells of a batch, as the parser sees them. */
 import { dsvFormat } from 'd3-dsv';
 import type { RejectedRow } from '../../model.js';
+import { type Refusal, whyOf } from '../refusal.js';
 import { rowOf } from '../text/splitter.js';
 import type { RecordBatch, RejectedRecord } from '../types.js';
 
@@ -33,10 +34,16 @@ export function rejectedRow(
   file: string,
   batch: RecordBatch,
   number: number,
-  reason: string,
+  refusal: Refusal,
   cells: string[],
 ): RejectedRecord {
-  return { file, line: batch.lines[number]!, row: rowOf(batch, number), reason, original: { cells } };
+  return {
+    file,
+    line: batch.lines[number]!,
+    row: rowOf(batch, number),
+    ...whyOf(refusal),
+    original: { cells },
+  };
 }
 
 /** The cells of a row that this format gave as the original. */

@@ -1,5 +1,6 @@
 /** The plan's look at a batch of CSV: types, sizes and identifiers of its rows. */
 import { ChangeDetector } from '../change-detector.js';
+import type { Converter } from '../conversion/converter.js';
 import { COMPANY, METADATA_CLOSE, METADATA_OPEN, TOO_LARGE } from '../item-writer.js';
 import { jsonStringBytes } from '../json/text.js';
 import { addCell, type ColumnStats, emptyStats } from '../mapping/stats.js';
@@ -42,8 +43,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       }
       const bytes = columns.measure(row, line);
       if (bytes <= itemLimitBytes) {
-        const company = layout.company >= 0 ? row[layout.company]! : '';
-        accepted.accept(number, row[layout.id]!, company, bytes);
+        accepted.accept(number, layout.idOf(row), layout.companyOf(row), bytes);
         continue;
       }
       columns.leaveOut(row);
@@ -55,7 +55,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       columns.parts,
       (number) => ({ cells: rows[number]! }),
       // With numbers as numbers it has no more bytes than were measured, which is within the limit.
-      (writer, number) => writer.add(number, itemOf(rows[number]!), rows[number]![layout.id]!),
+      (writer, number) => writer.add(number, itemOf(rows[number]!), layout.idOf(rows[number]!)),
     );
   };
 }
@@ -73,7 +73,7 @@ class Columns {
     stats: ColumnStats;
     keyBytes: number;
     inferred: boolean;
-    text: boolean;
+    converter: Converter | null;
   }[];
   readonly #emptyBytes: number;
   readonly #constantBytes: number;
@@ -82,12 +82,12 @@ class Columns {
     this.#layout = layout;
     this.parts = layout.targets.map(() => ({ stats: emptyStats(), outside: 0 }));
     const stats = this.parts.map((part) => part.stats);
-    this.#metadata = layout.metadata.map(({ index, key, target: { pinned } }) => ({
+    this.#metadata = layout.metadata.map(({ index, key, converter, target: { pinned } }) => ({
       index,
       stats: stats[index]!,
       keyBytes: Buffer.byteLength(key),
       inferred: pinned === null,
-      text: pinned === null || pinned === 'string',
+      converter,
     }));
     this.#others = layout.targets.flatMap(({ role }, index) =>
       role === 'metadata' ? [] : [{ index, stats: stats[index]! }],
@@ -98,10 +98,10 @@ class Columns {
 
   /** Counts the cells of a row, and the bytes of its item when every inferred column is text. */
   measure(row: readonly string[], line: number): number {
-    const { head, id, company } = this.#layout;
+    const { head } = this.#layout;
     this.perhapsNumbers = 0;
     let members = this.#constantBytes;
-    for (const { index, stats, keyBytes, inferred, text } of this.#metadata) {
+    for (const { index, stats, keyBytes, inferred, converter } of this.#metadata) {
       const cell = row[index]!;
       if (cell === '') {
         stats.empty++;
@@ -114,7 +114,9 @@ class Columns {
       } else {
         stats.cells++;
       }
-      members += keyBytes + (text ? jsonStringBytes(cell) : cell.length);
+      if (converter === null) members += keyBytes + jsonStringBytes(cell);
+      // A cell that does not fit is of a row that is not sent.
+      else members += keyBytes + Buffer.byteLength(converter.json(cell) ?? '');
     }
     for (const { index, stats } of this.#others) {
       if (row[index] === '') stats.empty++;
@@ -122,8 +124,9 @@ class Columns {
     }
     const spread = this.#layout.spread(row);
     if (spread !== '') members += Buffer.byteLength(spread);
-    let bytes = head.length + jsonStringBytes(row[id]!) + '}'.length;
-    if (company >= 0 && row[company] !== '') bytes += COMPANY.length + jsonStringBytes(row[company]!);
+    const company = this.#layout.companyOf(row);
+    let bytes = head.length + jsonStringBytes(this.#layout.idOf(row)) + '}'.length;
+    if (company !== '') bytes += COMPANY.length + jsonStringBytes(company);
     // There is a comma before each member but the first.
     if (members > 0) bytes += METADATA_OPEN.length + members - 1 + METADATA_CLOSE.length;
     return bytes;

@@ -1,6 +1,7 @@
 /** What the columns of a CSV turned out to be over all batches. */
-import type { ColumnPlan, ColumnType } from '../../model.js';
+import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
+import { sentAs, sentType } from '../conversion/converter.js';
 import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
 import type { Target } from '../mapping/targets.js';
@@ -11,7 +12,7 @@ export class CsvTotals implements ColumnTotals {
   readonly #targets: Target[];
   readonly #before: OpenedInput['decidedTypes'];
   #columns: ColumnPart[];
-  #decisions: Decision[] = [];
+  #decisions: (Omit<Decision, 'type'> & { type: CellType })[] = [];
 
   constructor(input: OpenedInput) {
     this.#targets = input.targets;
@@ -27,7 +28,7 @@ export class CsvTotals implements ColumnTotals {
     }));
   }
 
-  decide(): { types: ColumnType[]; surplus: number } {
+  decide(): { types: CellType[]; surplus: number } {
     this.#decisions = this.#targets.map(({ pinned, because }, index) => {
       if (pinned) return { type: pinned, reason: because!, warning: null };
       const { stats } = this.#columns[index]!;
@@ -48,13 +49,13 @@ export class CsvTotals implements ColumnTotals {
       const { empty } = this.#columns[index]!.stats;
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'spread') return { column, key, type: 'object', reason: because!, empty };
-      return { column, key, type, reason, empty };
+      return { column, key, ...sentType(type), reason, empty };
     });
   }
 
   types(): Scan['types'] {
     return this.#targets.flatMap(({ role, key }, index): Scan['types'] =>
-      role === 'metadata' ? [[key!, this.#decisions[index]!.type]] : [],
+      role === 'metadata' ? [[key!, sentAs(this.#decisions[index]!.type)]] : [],
     );
   }
 

@@ -1,8 +1,9 @@
 /** Items of a batch of JSON, as the service wants them. */
 import type { ItemBatch } from '../batch.js';
 import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
+import type { Refusal } from '../refusal.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
-import { jsonLayout } from './layout.js';
+import { isLaidOut, jsonLayout } from './layout.js';
 import { jsonRecord, rejectedItem } from './parse.js';
 import { PlainItem } from './plain-item.js';
 
@@ -31,7 +32,7 @@ export function buildJson(
 export function itemAppender(
   input: OpenedInput,
   plain: PlainItem,
-): (writer: ItemWriter, batch: RecordBatch, number: number) => string | null {
+): (writer: ItemWriter, batch: RecordBatch, number: number) => Refusal | null {
   const layout = jsonLayout(input);
   return (writer, batch, number) => {
     if (
@@ -42,7 +43,7 @@ export function itemAppender(
     }
     const { value, text } = jsonRecord(batch, number, input);
     const laid = layout(value, text);
-    if (typeof laid === 'string') return laid;
+    if (!isLaidOut(laid)) return laid;
     return writer.add(number, laid.item, laid.id) ? null : TOO_LARGE;
   };
 }

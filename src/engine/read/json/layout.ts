@@ -1,7 +1,10 @@
 /** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
-import type { ColumnType } from '../../model.js';
+import type { CellType } from '../../model.js';
+import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
+import { misfit } from '../conversion/type.js';
 import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-writer.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
+import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
 import { quoted, shown } from '../wording.js';
 import { jsonString, lossIn, membersText, objectMembers, writtenAgain } from './text.js';
@@ -17,7 +20,10 @@ export interface LaidOut {
 }
 
 /** Lays out items one after another. Gives a reason instead where an item cannot be sent. */
-export type Layout = (value: unknown, text: string, see?: SeeField) => LaidOut | string;
+export type Layout = (value: unknown, text: string, see?: SeeField) => LaidOut | Refusal;
+
+export const isLaidOut = (laid: LaidOut | Refusal): laid is LaidOut =>
+  typeof laid === 'object' && 'item' in laid;
 
 /** Targets of fields, met one by one: those of the items themselves, and those of their `metadata`. */
 export interface ItemTargets {
@@ -59,12 +65,15 @@ export function jsonLayout(input: OpenedInput): Layout {
   const constants = membersText(input.constants);
   const constantKeys = new Set(input.rules.set.map(([key]) => key));
   const idKey = headOf(input.kind);
+  const empty = { omit: null, null: 'null', string: '""' }[input.rules.empty];
+  const converters = new Map<CellType, Converter | null>();
 
   return (value, text, see) => {
     if (!isObject(value)) return `is ${article(jsonTypeOf(value), value)}, not an object`;
     const loss = lossIn(text, value, input.roundNumbers);
     // The first reason is told; all fields are looked at, so that the plan knows them.
-    let reason = loss === null ? null : `${fieldAtFault(text, loss, input.roundNumbers)}${loss}`;
+    let reason: Refusal | null =
+      loss === null ? null : `${fieldAtFault(text, loss, input.roundNumbers)}${loss}`;
     let id = '';
     let company = '';
     let spread: Record<string, unknown> | null = null;
@@ -84,8 +93,8 @@ export function jsonLayout(input: OpenedInput): Layout {
       else if (target.role === 'id' || target.role === 'company') {
         if (member === null && target.role === 'company') continue;
         if (typeof member !== 'string') reason ??= notText(field, member);
-        else if (target.role === 'id') id = member;
-        else company = member;
+        else if (target.role === 'id') id = spelled(target, member);
+        else company = spelled(target, member);
       }
     }
     if (id === '') {
@@ -111,22 +120,58 @@ export function jsonLayout(input: OpenedInput): Layout {
 
     function place({ column, key, pinned }: Target, member: unknown): void {
       if (members.has(key!)) reason ??= `two fields both map to the key ${quoted(key!)}`;
-      if (pinned !== null && !isOfType(jsonTypeOf(member), pinned)) {
-        reason ??= `${column}: ${shown(member)} is not of type ${pinned}`;
+      let json: string | null;
+      if (pinned !== null && isText(member, pinned)) {
+        // As an empty cell.
+        if (member === '' && empty === null) return;
+        json = converted(column, member, pinned);
+      } else {
+        if (pinned !== null && !isOfType(jsonTypeOf(member), pinned)) {
+          reason ??= {
+            reason: `${column}: ${shown(member)} is not of type ${pinned}`,
+            cause: { column, code: 'type', type: pinned },
+          };
+        }
+        json = typeof member === 'string' ? jsonString(member) : writtenAgain(member);
+        if (json === null) reason ??= `${column} is nested too deeply`;
       }
-      const json = typeof member === 'string' ? jsonString(member) : writtenAgain(member);
-      if (json === null) reason ??= `${column} is nested too deeply`;
       members.set(key!, `,${jsonString(key!)}:${json}`);
+    }
+
+    function converted(column: string, member: string | number, type: CellType): string | null {
+      if (member === '') return empty;
+      let converter = converters.get(type);
+      if (converter === undefined) {
+        converter = converterOf(type);
+        converters.set(type, converter);
+      }
+      const text = String(member);
+      const json = converter!.json(text);
+      if (json === null) reason ??= misfit(column, text, type, converter!);
+      return json;
     }
   };
 }
 
+/** Whether a value is read as the text of a cell would be. */
+const isText = (member: unknown, type: CellType): member is string | number =>
+  (typeof member === 'string' && type !== 'string') ||
+  (typeof member === 'number' && type === 'datetime:epoch');
+
+/** An identifier is sent as it is, unless lower case was asked for. */
+const spelled = ({ pinned }: Target, id: string): string => (pinned === 'lower' ? id.toLowerCase() : id);
+
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON values keep their types; a pinned type only checks them. `null` removes a key, whatever its type. */
-export function isOfType(actual: JsonType, type: ColumnType): boolean {
-  return actual === 'null' || actual === type || (type === 'number' && actual === 'integer');
+/** JSON values keep their types; a pinned type only checks those that are no text. `null` removes a key, whatever its type. */
+export function isOfType(actual: JsonType, type: CellType): boolean {
+  const sent = sentAs(type);
+  if (actual === 'null') return true;
+  // Text that is to be converted is none yet.
+  if (actual === 'string') return type === 'string';
+  if (type === 'datetime:epoch') return false;
+  return actual === sent || (sent === 'number' && actual === 'integer');
 }
 
 function notText(field: string, value: unknown): string {

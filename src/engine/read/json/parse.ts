@@ -1,5 +1,6 @@
 /** Items of a batch of JSON: parsed, or refused with a reason. */
 import { InputError } from '../../errors.js';
+import { type Refusal, whyOf } from '../refusal.js';
 import { rowOf } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
 
@@ -66,13 +67,13 @@ export function rejectedItem(
   file: string,
   batch: RecordBatch,
   { number, text }: JsonRecord,
-  reason: string,
+  refusal: Refusal,
 ): RejectedRecord {
   return {
     file,
     line: batch.lines[number]!,
     row: rowOf(batch, number),
-    reason,
+    ...whyOf(refusal),
     original: { item: text },
   };
 }

@@ -118,13 +118,13 @@ export class PlainItem implements RawItem {
       case 'metadata':
         return this.#place(flat, index);
       case 'id':
-        if (flat.kinds[index] !== Is.text) return false;
+        if (flat.kinds[index] !== Is.text || target.pinned === 'lower') return false;
         this.id = flat.starts[index]! + 1;
         this.idEnd = flat.ends[index]! - 1;
         return true;
       case 'company':
         if (flat.kinds[index] === Is.null) return true;
-        if (flat.kinds[index] !== Is.text) return false;
+        if (flat.kinds[index] !== Is.text || target.pinned === 'lower') return false;
         this.company = flat.starts[index]! + 1;
         this.companyEnd = flat.ends[index]! - 1;
         return true;

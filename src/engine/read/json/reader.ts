@@ -10,7 +10,7 @@ import type { InputFile, InputOptions, OpenedInput, RecordBatch } from '../types
 import { ArraySplitter } from './array-splitter.js';
 import { buildJson } from './build.js';
 import { NdjsonSplitter } from './items.js';
-import { isObject, jsonLayout } from './layout.js';
+import { isLaidOut, isObject, jsonLayout } from './layout.js';
 import { jsonRecords } from './parse.js';
 import { scanJson } from './scan.js';
 import { shapeOf } from './shape.js';
@@ -47,7 +47,7 @@ export const jsonReader: FormatReader = {
   item(input, _, original) {
     const text = textOf(original);
     const laid = jsonLayout(input)(JSON.parse(text), text);
-    return typeof laid === 'string' ? null : JSON.parse(laid.item);
+    return isLaidOut(laid) ? JSON.parse(laid.item) : null;
   },
   placeOf,
 };
@@ -83,7 +83,8 @@ async function open(
     return { ...opened, columns, ...identify([...flat], { ...options, kind }) };
   }
   // An array without items may be anything.
-  const identity = identify(['user_id', 'company_id'], { path: options.path, kind: kind ?? 'companies' });
+  const { path, rules, byKind } = options;
+  const identity = identify(['user_id', 'company_id'], { path, rules, byKind, kind: kind ?? 'companies' });
   return { ...opened, ...identity };
 }
 

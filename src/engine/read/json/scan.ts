@@ -5,7 +5,7 @@ import type { Target } from '../mapping/targets.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { itemAppender } from './build.js';
-import { jsonLayout } from './layout.js';
+import { isLaidOut, jsonLayout } from './layout.js';
 import type { Members } from './members.js';
 import { jsonRecord, recordText, rejectedItem } from './parse.js';
 import { PlainItem, typeOf } from './plain-item.js';
@@ -32,7 +32,7 @@ export function scanJson(input: OpenedInput, options: RowOptions): (batch: Recor
       }
       const record = jsonRecord(batch, number, input);
       const laid = layout(record.value, record.text, (target, value) => seen.add(target, value, line));
-      if (typeof laid === 'string') {
+      if (!isLaidOut(laid)) {
         rows.reject(rejectedItem(input.path, batch, record, laid));
         continue;
       }
@@ -75,10 +75,10 @@ class FieldParts {
     }
   }
 
-  #of({ column, role, key, because }: Target): FieldPart | null {
+  #of({ column, role, key, because, pinned }: Target): FieldPart | null {
     let part = this.#parts.get(column) ?? null;
     if (part === null && this.#parts.size < MAX_FIELDS) {
-      part = { column, role, key, because, stats: emptyFieldStats() };
+      part = { column, role, key, because, pinned, stats: emptyFieldStats() };
       this.#parts.set(column, part);
     }
     return part;

@@ -1,9 +1,10 @@
 /** What the fields of JSON items hold over the whole input. JSON values keep their types; this only reports them. */
-import type { ColumnPlan, ColumnType } from '../../model.js';
+import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
+import { sentType } from '../conversion/converter.js';
 import type { ColumnTotals } from '../format.js';
 import type { Evidence } from '../mapping/stats.js';
-import { checkRules, type Target } from '../mapping/targets.js';
+import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { shown } from '../wording.js';
 
@@ -99,7 +100,7 @@ export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan
 export const placeOf = ({ body }: OpenedInput): string => (body?.items === 'array' ? 'item' : 'line');
 
 /** What a batch tells of one field. */
-export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because'> {
+export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because' | 'pinned'> {
   stats: FieldStats;
 }
 
@@ -120,24 +121,33 @@ export class JsonTotals implements ColumnTotals {
     }
   }
 
-  decide(): { types: ColumnType[]; surplus: number } {
-    if (this.#fields.size > 0) checkRules(this.#input, [...this.#fields.keys()]);
+  decide(): { types: CellType[]; surplus: number } {
     return { types: [], surplus: 0 };
   }
 
   plans(rows: number): ColumnPlan[] {
-    return [...this.#fields.values()].map(({ column, key, role, because, stats }) => {
+    return [...this.#fields.values()].map(({ column, key, role, because, pinned, stats }) => {
       const empty = rows - Object.values(stats.counts).reduce((sum, count) => sum + count, 0);
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'id') return { column, key, type: 'string', reason: because!, empty };
-      return { column, key, ...describeField(stats, placeOf(this.#input)), empty };
+      return { column, key, ...this.#describe({ pinned, stats }), empty };
     });
   }
 
   types(): Scan['types'] {
-    return [...this.#fields.values()].flatMap(({ role, key, stats }): Scan['types'] =>
-      role === 'metadata' ? [[key!, describeField(stats, placeOf(this.#input)).type]] : [],
+    return [...this.#fields.values()].flatMap(({ role, key, pinned, stats }): Scan['types'] =>
+      role === 'metadata' ? [[key!, this.#describe({ pinned, stats }).type]] : [],
     );
+  }
+
+  #describe({
+    pinned,
+    stats,
+  }: Pick<FieldPart, 'pinned' | 'stats'>): Pick<ColumnPlan, 'type' | 'conversion' | 'reason'> {
+    if (pinned !== null && (stats.counts.string > 0 || sentType(pinned).conversion) && pinned !== 'string') {
+      return { ...sentType(pinned), reason: 'pinned' };
+    }
+    return describeField(stats, placeOf(this.#input));
   }
 
   warnings(): Warning[] {

@@ -1,60 +1,175 @@
 /** Which kind an input is, and where its identifiers are (contract §3 "Kind and identifier"). */
-import { InputError } from '../../errors.js';
+import { InputError, UsageError } from '../../errors.js';
 import { ID_FIELD, type Kind } from '../../model.js';
-import { nearest } from '../../nearest.js';
+import type { KindMapping, MappingRules, ReadOptions } from '../../options.js';
+import type { ColumnRule, IdField } from '../../problems.js';
 import { list } from '../wording.js';
-import { unknownColumn } from './targets.js';
+import { likeliest, likeliestId } from './likeliest.js';
+import { constantsOf, unknownColumn } from './targets.js';
 
 export interface Identity {
   kind: Kind;
   idColumn: string;
   companyIdColumn: string | null;
+  /** Those of the kind. */
+  rules: MappingRules;
+  constants: [key: string, json: string][];
+  /** The columns say either kind, and nobody said which: what they hold decides. */
+  eitherKind?: true;
+  /** Nothing says what the rows are; this is the likeliest. */
+  guessed?: true;
 }
 
+export interface Asked
+  extends Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'> {
+  path: string;
+  /** All inputs, this one among them. */
+  inputs?: readonly string[] | undefined;
+  /** Take the likeliest reading where the columns tell none. */
+  guess?: boolean | undefined;
+  /** Of a run that began by earlier rules: columns are known by their exact names. */
+  exactNames?: boolean | undefined;
+}
+
+/** What a column is asked for by: the rule that named it. */
+interface Name {
+  column: string;
+  rule: ColumnRule;
+}
+
+/** The names that were given for the identifier of a kind, the first one first. */
+export function namesOf(kind: Kind, asked: Omit<Asked, 'path' | 'rules'>): Name[] {
+  const { id, userId, companyId, byKind } = asked;
+  const own = kind === 'users' ? userId : asked.exactNames ? undefined : companyId;
+  return named([
+    ['id', id],
+    [kind === 'users' ? 'user_id' : 'company_id', own],
+    ['id', byKind?.[kind]?.id],
+  ]);
+}
+
+const companyNames = ({ companyId, byKind }: Pick<Asked, 'companyId' | 'byKind'>): Name[] =>
+  named([
+    ['company_id', companyId],
+    ['company_id', byKind?.users?.companyId],
+  ]);
+
+const named = (names: readonly (readonly [ColumnRule, string | undefined])[]): Name[] =>
+  names.flatMap(([rule, column]) => (column === undefined ? [] : [{ rule, column }]));
+
+/** A user's row names its company too, so a user's identifier says more. */
+const DETECTED = ['users', 'companies'] as const;
+
 /**
- * The kind that was asked for; without one a `user_id` column means users, and otherwise `company_id` companies. `id`
- * and `companyId` name other columns.
- * @throws InputError when the columns tell no kind or hold no identifier; UsageError for a name that no column has
+ * The kind that was asked for; without one a column of user ids means users, and otherwise one of company ids companies.
+ * @throws InputError when the columns tell no kind or hold no identifier; UsageError for a name that no column has, and
+ * for two columns that may be meant
  */
-export function identify(
-  columns: readonly string[],
-  asked: { path: string; kind?: Kind | undefined; id?: string | undefined; companyId?: string | undefined },
-): Identity {
-  const { path, id, companyId } = asked;
+export function identify(columns: readonly string[], asked: Asked): Identity {
+  const { path } = asked;
   if (columns.length === 0) {
     throw new InputError('the first items have no fields', {
       file: path,
       hint: 'an item is an object, such as {"company_id": "c1", "name": "Acme"}',
     });
   }
-  const kind = asked.kind ?? kindOf(columns);
-  if (kind === undefined) {
-    throw new InputError(`no column user_id or company_id among ${list(columns)}`, {
-      file: path,
-      hint: 'say what the rows are, and name the column of their identifier',
-      problem: { code: 'kind_unknown', column: id ?? columns[0] ?? '' },
-    });
-  }
-  if (id !== undefined && !columns.includes(id)) throw unknownColumn('id', id, columns, path);
-  const idColumn = id ?? ID_FIELD[kind];
-  if (!columns.includes(idColumn)) {
-    const column = nearest(idColumn, columns) ?? columns[0] ?? '';
-    throw new InputError(`no column ${idColumn} among ${list(columns)}`, {
-      file: path,
-      hint: `name the identifier's column, such as ${JSON.stringify(column)}`,
-      problem: { code: 'no_identifier', column },
-    });
-  }
-  if (kind === 'companies') return { kind, idColumn, companyIdColumn: null };
-  if (companyId !== undefined && !columns.includes(companyId)) {
-    throw unknownColumn('company_id', companyId, columns, path);
-  }
-  const company = companyId ?? 'company_id';
-  const present = columns.includes(company) && company !== idColumn;
-  return { kind, idColumn, companyIdColumn: present ? company : null };
+  const ids: { [K in Kind]?: string | undefined } = {};
+  const idOf = (kind: Kind): string | undefined => {
+    ids[kind] ??= find(columns, namesOf(kind, { ...asked, id: undefined }), kind, ID_FIELD[kind], asked);
+    return ids[kind];
+  };
+  const detected = DETECTED.filter((one) => idOf(one) !== undefined);
+  const mapped = detected.length > 1 ? kindOfMapping(columns, asked) : undefined;
+  const kind = asked.kind ?? mapped ?? detected[0];
+  if (kind === undefined) return unknown(columns, asked);
+  const { id } = asked;
+  const idColumn = id !== undefined && columns.includes(id) ? id : idOf(kind);
+  if (idColumn === undefined) return withoutId(kind, columns, asked);
+  const identity = identityOf(kind, idColumn, columns, asked);
+  const company =
+    asked.kind === undefined && id === undefined && kind === 'users' ? idOf('companies') : undefined;
+  return company !== undefined && company !== idColumn && company === identity.companyIdColumn
+    ? { ...identity, eitherKind: true }
+    : identity;
 }
 
-function kindOf(columns: readonly string[]): Kind | undefined {
-  if (columns.includes(ID_FIELD.users)) return 'users';
-  return columns.includes(ID_FIELD.companies) ? 'companies' : undefined;
+/** Of an input that has the identifiers of both mappings: the kind whose mapping names more of its own columns. */
+function kindOfMapping(columns: readonly string[], { byKind }: Asked): Kind | undefined {
+  const share = ({ id, companyId, rules }: KindMapping): number => {
+    const { map, include, exclude, types } = rules;
+    const pairs = [...map, ...types].map(([column]) => column);
+    const names = new Set([...pairs, ...include, ...exclude, id ?? '', companyId ?? '']);
+    names.delete('');
+    return names.size === 0 ? 0 : [...names].filter((name) => columns.includes(name)).length / names.size;
+  };
+  const { companies, users } = byKind ?? {};
+  if (!companies || !users) return undefined;
+  return share(companies) > share(users) ? 'companies' : 'users';
+}
+
+function identityOf(kind: Kind, idColumn: string, columns: readonly string[], asked: Asked): Identity {
+  const rules = rulesOf(kind, asked);
+  const own = { kind, idColumn, rules, constants: constantsOf(rules) };
+  if (kind === 'companies') return { ...own, companyIdColumn: null };
+  const others = columns.filter((column) => column !== idColumn);
+  return { ...own, companyIdColumn: find(others, companyNames(asked), kind, 'company_id', asked) ?? null };
+}
+
+const rulesOf = (kind: Kind, { rules, byKind }: Pick<Asked, 'rules' | 'byKind'>): MappingRules =>
+  byKind?.[kind]?.rules ?? rules;
+
+/** The column that was named, else the field's own. */
+function find(
+  columns: readonly string[],
+  names: readonly Name[],
+  kind: Kind,
+  field: IdField,
+  asked: Asked,
+): string | undefined {
+  const given = names.find(({ column }) => columns.includes(column));
+  if (given) return given.column;
+  if (columns.includes(field)) return field;
+  if (asked.exactNames) return undefined;
+  const { map, include, exclude } = rulesOf(kind, asked);
+  const used = new Set([...map.map(([column]) => column), ...include, ...exclude]);
+  const alike = columns.filter((column) => folded(column) === folded(field) && !used.has(column));
+  const [column, other] = alike;
+  if (other === undefined) return column;
+  throw new UsageError(`${asked.path}: "${column}" and "${other}" may both be the ${field}`, {
+    hint: 'say which one it is, or exclude the other',
+    problem: { code: 'names_alike', path: asked.path, kind, field, columns: [column!, other] },
+  });
+}
+
+/** `Company ID`, `companyId` and `company-id` are all `company_id`. */
+export const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
+
+/** The columns tell no kind. */
+function unknown(columns: readonly string[], asked: Asked): Identity {
+  const names = [...namesOf('users', asked), ...namesOf('companies', asked)];
+  const missing = names.find(({ column }) => !columns.includes(column));
+  const { path, id } = asked;
+  const likely = likeliest(columns);
+  const { kind, column } = id === undefined ? likely : { ...likely, column: id };
+  if (missing) throw unknownColumn(missing.rule, missing.column, columns, path);
+  if (asked.guess) return { ...identityOf(kind, column, columns, asked), guessed: true };
+  throw new InputError(`no column user_id or company_id among ${list(columns)}`, {
+    file: path,
+    hint: 'say what the rows are, and name the column of their identifier',
+    problem: { code: 'kind_unknown', path, paths: asked.inputs ?? [path], kind, column },
+  });
+}
+
+/** The kind is known, its identifier is not. */
+function withoutId(kind: Kind, columns: readonly string[], asked: Asked): Identity {
+  const { path } = asked;
+  const [missing] = namesOf(kind, asked);
+  if (missing) throw unknownColumn(missing.rule, missing.column, columns, path);
+  const column = likeliestId(kind, columns);
+  if (asked.guess) return { ...identityOf(kind, column, columns, asked), guessed: true };
+  throw new InputError(`no column ${ID_FIELD[kind]} among ${list(columns)}`, {
+    file: path,
+    hint: `name the identifier's column, such as ${JSON.stringify(column)}`,
+    problem: { code: 'no_identifier', path, paths: asked.inputs ?? [path], kind, column },
+  });
 }

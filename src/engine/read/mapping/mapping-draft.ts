@@ -1,20 +1,38 @@
 /** A mapping file written from what was found: every column with its key, every type pinned. */
 
+import { UsageError } from '../../errors.js';
+import { KINDS, type Kind } from '../../model.js';
 import type { OpenedInput, Scan } from '../types.js';
-import type { MappingFile } from './mapping-file.js';
+import type { MappingFile, MappingSection } from './mapping-file.js';
 
 const TYPES = ['string', 'integer', 'number', 'boolean'] as const;
 
+type Found = Readonly<{ opened: OpenedInput; scan: Pick<Scan, 'columns'> }>;
+
 /**
- * The mapping under which an input is read, in full, as the text of a file. A later import with it gives the
- * same keys and the same types, whatever its rows.
+ * The mapping under which inputs are read, in full, as the text of a file: with a section for each kind where there are
+ * several inputs. A later import with it gives the same keys and the same types, whatever its rows.
+ * @throws UsageError where two inputs of a kind cannot share a mapping
  */
-export function mappingDraft(input: OpenedInput, scan: Scan): string {
-  const { rules, kind, idColumn, companyIdColumn } = input;
+export function mappingDraft(inputs: readonly Found[]): string {
+  const [only, other] = inputs;
+  const draft: MappingFile =
+    only && !other
+      ? { kind: only.opened.kind, ...sectionOf(only) }
+      : Object.fromEntries(
+          KINDS.flatMap((kind) => {
+            const [first, ...more] = inputs.filter(({ opened }) => opened.kind === kind);
+            return first ? [[kind, more.reduce(merged(kind), sectionOf(first))]] : [];
+          }),
+        );
+  return `${JSON.stringify(draft, null, 2)}\n`;
+}
+
+function sectionOf({ opened, scan }: Found): MappingSection {
+  const { rules, idColumn, companyIdColumn } = opened;
   const isIdentifier = (column: string): boolean => column === idColumn || column === companyIdColumn;
   const metadata = scan.columns.filter(({ column, key }) => key !== null && !isIdentifier(column));
-  const draft: MappingFile = {
-    kind,
+  return {
     id: idColumn,
     ...(companyIdColumn !== null && { company_id: companyIdColumn }),
     // A column of JSON objects is spread only under its own name.
@@ -31,6 +49,37 @@ export function mappingDraft(input: OpenedInput, scan: Scan): string {
       }),
     ),
     empty: rules.empty,
+    ...(rules.nulls && { null: [...rules.nulls] }),
+    ...(rules.trim && { trim: true }),
+    ...(rules.allowIds && { allow_id: [...rules.allowIds] }),
   };
-  return `${JSON.stringify(draft, null, 2)}\n`;
+}
+
+/** One section for two inputs of a kind: a column of both has a type that holds for both. */
+const merged =
+  (kind: Kind) =>
+  (section: MappingSection, input: Found): MappingSection => {
+    const next = sectionOf(input);
+    const company = section.company_id ?? next.company_id;
+    if (next.id !== section.id || (next.company_id ?? company) !== company) {
+      throw new UsageError(`the identifiers of ${kind} have different names, which one mapping cannot say`, {
+        hint: 'write a mapping for each of these files by itself',
+      });
+    }
+    const before = new Map(Object.entries(section.type ?? {}));
+    const types = Object.entries(next.type ?? {}).map(
+      ([column, type]) => [column, shared(before.get(column) ?? type, type)] as const,
+    );
+    return {
+      ...section,
+      ...(company !== undefined && { company_id: company }),
+      map: { ...section.map, ...next.map },
+      type: { ...section.type, ...Object.fromEntries(types) },
+    };
+  };
+
+function shared(a: string, b: string): string {
+  if (a === b) return a;
+  const numbers = [a, b].every((type) => type === 'integer' || type === 'number');
+  return numbers ? 'number' : 'string';
 }

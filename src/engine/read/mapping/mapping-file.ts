@@ -2,18 +2,19 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { ConfigError } from '../../errors.js';
-import type { Kind } from '../../model.js';
+import { ConfigError, UsageError } from '../../errors.js';
+import { KINDS } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import { type MappingRules, WORDS } from '../../options.js';
+import { cellType } from '../conversion/type.js';
+import type { Mapping } from './rules.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');
-const columnType = z.enum(WORDS.type);
+const columnType = text;
 
-const mappingSchema = z.strictObject({
-  $schema: text.describe('Address of this schema, for editors.').optional(),
-  kind: z.enum(WORDS.kind).describe('What the rows are.').optional(),
+/** What can be said of all inputs, or of those of one kind. */
+const sectionShape = {
   id: name.describe("The identifier's column.").optional(),
   company_id: name.describe("The column of a user's company.").optional(),
   map: z
@@ -26,15 +27,41 @@ const mappingSchema = z.strictObject({
     .record(text, text)
     .describe('Key and value for every item. A value is typed as a CSV cell is.')
     .optional(),
+  keys: z
+    .enum(WORDS.keys)
+    .describe('How a column that is not in map becomes a key. Default as-is.')
+    .optional(),
   type: z
     .record(z.string(), columnType)
-    .describe('Column to type. auto: decided over the whole column.')
+    .describe(
+      'Column to type, such as integer, money, or date:MM/dd/yyyy. auto: decided over the whole column.',
+    )
     .optional(),
   types: z.enum(WORDS.types).describe('strings: columns without a type of their own are text.').optional(),
   empty: z.enum(WORDS.empty).describe('What an empty cell becomes. Default omit.').optional(),
+  null: z.array(name).describe('Texts that count as an empty cell, such as NULL or n/a.').optional(),
+  trim: z.boolean().describe('true: white space around cells is taken away.').optional(),
+  allow_id: z
+    .array(name)
+    .describe('Identifiers to accept that look like a missing value, such as NULL.')
+    .optional(),
+};
+
+const section = z.strictObject(sectionShape);
+
+const mappingSchema = z.strictObject({
+  $schema: text.describe('Address of this schema, for editors.').optional(),
+  kind: z.enum(WORDS.kind).describe('What the rows are.').optional(),
+  ...sectionShape,
+  user_id: name
+    .describe("The column of a user's identifier, where companies and users are imported together.")
+    .optional(),
+  companies: section.describe('What holds for companies alone.').optional(),
+  users: section.describe('What holds for users alone.').optional(),
 });
 
 export type MappingFile = z.infer<typeof mappingSchema>;
+export type MappingSection = z.infer<typeof section>;
 
 /** JSON Schema of the file: `schemas/mapping.schema.json`. */
 export function mappingJsonSchema(): Record<string, unknown> {
@@ -42,35 +69,63 @@ export function mappingJsonSchema(): Record<string, unknown> {
   return { $schema, title: 'Mapping file of an import', ...schema };
 }
 
-export interface Mapping {
-  kind?: Kind;
-  id?: string;
-  companyId?: string;
-  rules: Partial<MappingRules>;
-}
-
 /**
- * Reads a mapping file.
+ * Reads a mapping file: what it says of all inputs, and of each kind that has a section.
  * @throws ConfigError when it is missing, not JSON, or says something that no flag can say
  */
-export async function readMapping(path: string, cwd: string): Promise<Mapping> {
+export async function readMapping(path: string, cwd: string): Promise<Mapping[]> {
   const file = checked(path, await jsonOf(path, cwd));
-  const { map, set, type, types, include, exclude, empty } = file;
+  const { $schema, kind, companies, users, ...all } = file;
+  const sections = KINDS.flatMap((name): Mapping[] => {
+    const found = { companies, users }[name];
+    return found ? [{ kind: name, ...mappingOf(found, path, `${name}.`) }] : [];
+  });
+  if (sections.length > 0 && kind !== undefined) {
+    throw new ConfigError(`${path}: kind: the file has a section for each kind`, {
+      hint: 'leave "kind" out, or move what it holds into one section',
+    });
+  }
+  const own = Object.keys(all).length > 0 || sections.length === 0;
+  return [...(own ? [{ kind, ...mappingOf(all, path, '') }] : []), ...sections];
+}
+
+/** @param where the section, for messages */
+function mappingOf(
+  from: MappingSection & { user_id?: string | undefined },
+  path: string,
+  where: string,
+): Mapping {
+  const { map, set, type, types, include, exclude, empty, keys, trim } = from;
   const rules = {
-    ...(map && { map: pairs(path, 'map', map, name) }),
-    ...(set && { set: pairs(path, 'set', set, text) }),
-    ...(type && { types: pairs(path, 'type', type, columnType) }),
+    ...(map && { map: pairs(path, `${where}map`, map, name) }),
+    ...(set && { set: pairs(path, `${where}set`, set, text) }),
+    ...(type && { types: typePairs(path, `${where}type`, type) }),
     ...(types && { infer: types === 'auto' }),
     ...(include && { include }),
     ...(exclude && { exclude }),
     ...(empty && { empty }),
+    ...(keys && { keys }),
+    ...(from.null && { nulls: from.null }),
+    ...(trim !== undefined && { trim }),
+    ...(from.allow_id && { allowIds: from.allow_id }),
   };
   return {
-    ...(file.kind && { kind: file.kind }),
-    ...(file.id !== undefined && { id: file.id }),
-    ...(file.company_id !== undefined && { companyId: file.company_id }),
+    ...(from.id !== undefined && { id: from.id }),
+    ...(from.user_id !== undefined && { userId: from.user_id }),
+    ...(from.company_id !== undefined && { companyId: from.company_id }),
     rules,
   };
+}
+
+function typePairs(path: string, key: string, types: object): MappingRules['types'] {
+  return pairs(path, key, types, text).map(([column, type]) => {
+    try {
+      return [column, cellType(type, `${key}.${column}`)];
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      throw new ConfigError(`${path}: ${error.message}`, { hint: error.hint, cause: error });
+    }
+  });
 }
 
 /** The members of an object, one called `__proto__` included: zod leaves that out and does not look at it. */
@@ -108,9 +163,13 @@ function checked(path: string, value: unknown): MappingFile {
   const [issue] = result.error.issues;
   if (issue?.code === 'unrecognized_keys') {
     const key = issue.keys[0]!;
-    const like = nearest(key, Object.keys(mappingSchema.shape));
-    throw new ConfigError(`${path}: the mapping file has an unknown key "${key}"`, {
-      hint: like ? `did you mean "${like}"?` : `its keys are ${Object.keys(mappingSchema.shape).join(', ')}`,
+    const [part] = issue.path;
+    const known = Object.keys(part === undefined ? mappingSchema.shape : section.shape);
+    const like = nearest(key, known);
+    const where =
+      part === undefined ? 'the mapping file' : `the section "${String(part)}" of the mapping file`;
+    throw new ConfigError(`${path}: ${where} has an unknown key "${key}"`, {
+      hint: like ? `did you mean "${like}"?` : `its keys are ${known.join(', ')}`,
     });
   }
   throw new ConfigError(`${path}: ${issue?.path.join('.') || 'the mapping file'}: ${issue?.message}`);

@@ -1,5 +1,7 @@
-/** Rules about columns: whose word goes first. */
-import { type MappingRules, NO_RULES } from '../../options.js';
+/** Rules about columns: whose word goes first, and for which kind of input. */
+import { UsageError } from '../../errors.js';
+import { KINDS, type Kind } from '../../model.js';
+import { type KindMapping, type MappingRules, NO_RULES, type ReadOptions } from '../../options.js';
 
 export { type MappingRules, NO_RULES } from '../../options.js';
 
@@ -11,16 +13,28 @@ export type SomeRules = { readonly [K in keyof MappingRules]?: MappingRules[K] |
  * list, its `exclude` adds to it.
  */
 export function mergeRules(file: SomeRules, flags: SomeRules): MappingRules {
+  const keys = flags.keys ?? file.keys;
+  const nulls = joined(file.nulls, flags.nulls);
+  const trim = flags.trim ?? file.trim;
+  const allowIds = joined(file.allowIds, flags.allowIds);
   return {
     map: override(file.map, flags.map),
     set: override(file.set, flags.set),
     types: override(file.types, flags.types),
     include: flags.include?.length ? flags.include : (file.include ?? []),
-    exclude: [...new Set([...(file.exclude ?? []), ...(flags.exclude ?? [])])],
+    exclude: joined(file.exclude, flags.exclude),
     infer: flags.infer ?? file.infer ?? NO_RULES.infer,
     empty: flags.empty ?? file.empty ?? NO_RULES.empty,
+    ...(keys !== undefined && keys !== 'as-is' && { keys }),
+    ...(nulls.length > 0 && { nulls }),
+    ...(trim && { trim }),
+    ...(allowIds.length > 0 && { allowIds }),
   };
 }
+
+const joined = (below: readonly string[] = [], above: readonly string[] = []): string[] => [
+  ...new Set([...below, ...above]),
+];
 
 function override<T>(
   below: readonly (readonly [string, T])[] = [],
@@ -28,3 +42,57 @@ function override<T>(
 ): [string, T][] {
   return [...new Map([...below, ...above])];
 }
+
+/** What a mapping file says, of all inputs or of those of one kind. */
+export interface Mapping {
+  kind?: Kind | undefined;
+  id?: string | undefined;
+  userId?: string | undefined;
+  companyId?: string | undefined;
+  rules: SomeRules;
+}
+
+/** The part of the options that mapping files have a say in. */
+export type MappedOptions = Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'>;
+
+/**
+ * Mapping files, one for all inputs at most and one for each kind, and what was asked for over them. What a file says of
+ * all inputs stands below what one says of a kind. Where one kind alone has a mapping, a single input is of that kind.
+ * @param below what stands below the files
+ * @throws UsageError for two files of one kind
+ */
+export function withMappings(
+  files: readonly Mapping[],
+  asked: Omit<MappedOptions, 'rules' | 'byKind'> & { rules: SomeRules },
+  below: SomeRules,
+  single: boolean,
+): MappedOptions {
+  const of = (kind: Kind | undefined): Mapping | undefined => {
+    const [found, other] = files.filter((file) => file.kind === kind);
+    if (other === undefined) return found;
+    throw new UsageError(
+      kind === undefined ? 'two mapping files say no kind' : `two mapping files are for ${kind}`,
+      { hint: 'use one mapping file for each kind' },
+    );
+  };
+  const all = of(undefined);
+  const base = mergeRules(below, all?.rules ?? {});
+  const kinds = KINDS.flatMap((kind): [Kind, KindMapping][] => {
+    const own = of(kind);
+    if (own === undefined) return [];
+    const rules = mergeRules(mergeRules(base, own.rules), asked.rules);
+    const id = own.id ?? (kind === 'users' ? own.userId : own.companyId);
+    return [[kind, { ...(id !== undefined && { id }), ...companyOf(kind, own), rules }]];
+  });
+  return {
+    kind: asked.kind ?? (single && kinds.length === 1 ? kinds[0]![0] : undefined),
+    id: asked.id ?? all?.id,
+    userId: asked.userId ?? all?.userId,
+    companyId: asked.companyId ?? all?.companyId,
+    rules: mergeRules(base, asked.rules),
+    ...(kinds.length > 0 && { byKind: Object.fromEntries(kinds) }),
+  };
+}
+
+const companyOf = (kind: Kind, { companyId }: Mapping): Pick<KindMapping, 'companyId'> =>
+  kind === 'users' && companyId !== undefined ? { companyId } : {};

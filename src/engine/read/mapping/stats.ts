@@ -2,9 +2,9 @@
  * The type of a CSV column (contract §3 "Types"). One type for the whole file: batches are counted
  * apart and merged in order, then one decision is made.
  */
-import type { ColumnType } from '../../model.js';
-import { isExactNumber } from '../json/text.js';
+import type { CellType, ColumnType } from '../../model.js';
 import { quoted } from '../wording.js';
+import { classify, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
 
 /** A cell that rules a type out, and where it is. */
 export interface Evidence {
@@ -34,44 +34,6 @@ export const emptyStats = (): ColumnStats => ({
   trailingZero: null,
   decimals: -1,
 });
-
-const NOT_A_NUMBER = -1;
-/** `classify` gives the number of decimals times two, and one more when the last decimal is a zero. */
-const ZERO_AT_END = 1;
-
-/** -1 for what is not a plain decimal or cannot be held exactly; otherwise decimals * 2 + (a zero at the end ? 1 : 0). */
-function classify(text: string): number {
-  const length = text.length;
-  if (length > 40) return NOT_A_NUMBER;
-  let at = 0;
-  const negative = text.charCodeAt(0) === 0x2d;
-  if (negative) at++;
-  const start = at;
-  let code = 0;
-  let nonZero = false;
-  for (; at < length; at++) {
-    code = text.charCodeAt(at);
-    if (code < 0x30 || code > 0x39) break;
-    if (code !== 0x30) nonZero = true;
-  }
-  const whole = at - start;
-  if (whole === 0 || (whole > 1 && text.charCodeAt(start) === 0x30)) return NOT_A_NUMBER;
-  let decimals = 0;
-  if (at < length) {
-    if (code !== 0x2e) return NOT_A_NUMBER;
-    for (at++; at < length; at++, decimals++) {
-      code = text.charCodeAt(at);
-      if (code < 0x30 || code > 0x39) return NOT_A_NUMBER;
-      if (code !== 0x30) nonZero = true;
-    }
-    if (decimals === 0) return NOT_A_NUMBER;
-  }
-  if (negative && !nonZero) return NOT_A_NUMBER; // -0 would come back as 0
-  // Beyond 2^53 neighbouring integers are the same double: what looks exact may be rounded already.
-  if (whole > 15 && !Number.isSafeInteger(Math.trunc(Number(text)))) return NOT_A_NUMBER;
-  if (whole + decimals > 15 && !isExactNumber(text)) return NOT_A_NUMBER;
-  return decimals * 2 + (decimals > 0 && code === 0x30 ? ZERO_AT_END : 0);
-}
 
 /** Counts a non-empty cell. */
 export function addCell(stats: ColumnStats, text: string, line: number): void {
@@ -130,9 +92,10 @@ export function decide(stats: ColumnStats): Decision {
 }
 
 /** The decision of an earlier session, where these cells allow its type; else the one that was made now. */
-export function decidedBefore(now: Decision, stats: ColumnStats, type: ColumnType | undefined): Decision {
-  const allowed = type === 'string' || (type !== undefined && type !== 'boolean' && !ruledOut(stats, type));
-  return allowed && type !== now.type ? { type, reason: 'decided when this run began', warning: null } : now;
+export function decidedBefore(now: Decision, stats: ColumnStats, type: CellType | undefined): Decision {
+  if (type !== 'string' && type !== 'integer' && type !== 'number') return now;
+  if (type === now.type || (type !== 'string' && ruledOut(stats, type))) return now;
+  return { type, reason: 'decided when this run began', warning: null };
 }
 
 const ruledOut = (stats: ColumnStats, type: 'integer' | 'number'): boolean =>
@@ -143,17 +106,3 @@ const all = (cells: number, noun: string): string =>
   cells === 1
     ? `the one value is ${noun === 'integer' ? 'an' : 'a'} ${noun}`
     : `all ${cells} values are ${noun}s`;
-
-/** Whether a cell fits a type that the user pinned. */
-export function fits(text: string, type: ColumnType): boolean {
-  switch (type) {
-    case 'string':
-      return true;
-    case 'boolean':
-      return /^(?:true|false)$/i.test(text);
-    case 'integer':
-      return classify(text) === 0;
-    case 'number':
-      return classify(text) !== NOT_A_NUMBER;
-  }
-}

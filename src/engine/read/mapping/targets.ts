@@ -1,12 +1,14 @@
 /** Where the values of each column go: the header, or the fields of JSON items, under the user's mapping rules. */
 import { UsageError } from '../../errors.js';
-import { type ColumnType, ID_FIELD, type Kind } from '../../model.js';
+import { type CellType, type ColumnType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import type { ColumnRule } from '../../problems.js';
+import { converterOf } from '../conversion/converter.js';
 import { jsonString } from '../json/text.js';
 import { list } from '../wording.js';
+import { keyStyle } from './key-style.js';
 import type { MappingRules } from './rules.js';
-import { addCell, decide, emptyStats, fits } from './stats.js';
+import { addCell, decide, emptyStats } from './stats.js';
 
 /**
  * `id` and `company` become `user_id`, `company_id`; `spread` is a column of JSON objects whose members
@@ -20,7 +22,7 @@ export interface Target {
   /** Key in the item or its metadata; null when left out. */
   key: string | null;
   /** What the user pinned; null: decided over the column. */
-  pinned: ColumnType | null;
+  pinned: CellType | null;
   /** Why it is left out or has its type, where the values have no say. */
   because: string | null;
 }
@@ -42,81 +44,44 @@ export interface Mapped {
 export function targeting(input: Mapped): (column: string) => Target {
   const { rules, kind } = input;
   const keys = new Map(rules.map);
+  const styled = keyStyle(rules.keys);
   const types = new Map(rules.types);
   const include = new Set(rules.include);
   const exclude = new Set(rules.exclude);
   const set = new Set(rules.set.map(([key]) => key));
   return (column) => {
     const left = (because: string): Target => ({ column, role: 'ignored', key: null, pinned: null, because });
+    const asked = types.get(column);
+    const text = asked === 'lower' ? asked : 'string';
     if (column === input.idColumn) {
-      return { column, role: 'id', key: ID_FIELD[kind], pinned: 'string', because: 'the identifier' };
+      return { column, role: 'id', key: ID_FIELD[kind], pinned: text, because: 'the identifier' };
     }
     if (column === input.companyIdColumn) {
-      return { column, role: 'company', key: 'company_id', pinned: 'string', because: 'an identifier' };
+      return { column, role: 'company', key: 'company_id', pinned: text, because: 'an identifier' };
     }
     if (column.startsWith(REJECTS_PREFIX)) return left('a column of a rejects file');
     if (exclude.has(column)) return left('excluded');
     if (include.size > 0 && !include.has(column)) return left('not included');
-    const key = keys.get(column);
-    if (column === METADATA && key === undefined) {
+    const named = keys.get(column);
+    if (column === METADATA && named === undefined) {
       return { column, role: 'spread', key: METADATA, pinned: null, because: 'its members become metadata' };
     }
-    if (set.has(key ?? column)) return left('set for every item');
-    const type = types.get(column);
-    const pinned = type === undefined || type === 'auto' ? null : type;
-    if (pinned) return { column, role: 'metadata', key: key ?? column, pinned, because: 'pinned' };
-    if (!rules.infer && type === undefined) {
-      return {
-        column,
-        role: 'metadata',
-        key: key ?? column,
-        pinned: 'string',
-        because: 'all columns are text',
-      };
+    const key = named ?? styled(column);
+    if (set.has(key)) return left('set for every item');
+    const pinned = asked === undefined || asked === 'auto' ? null : asked;
+    if (pinned) return { column, role: 'metadata', key, pinned, because: 'pinned' };
+    if (!rules.infer && asked === undefined) {
+      return { column, role: 'metadata', key, pinned: 'string', because: 'all columns are text' };
     }
-    return { column, role: 'metadata', key: key ?? column, pinned: null, because: null };
+    return { column, role: 'metadata', key, pinned: null, because: null };
   };
 }
 
-/** Targets of all columns of a header. @throws UsageError InputError as `checkRules` and `checkKeys` do */
+/** Targets of all columns of a header. @throws UsageError as `checkKeys` does */
 export function targetsOf(input: Mapped & { columns: readonly string[] }): Target[] {
-  checkRules(input, input.columns);
   const targets = input.columns.map(targeting(input));
   checkKeys(targets);
   return targets;
-}
-
-/** @throws UsageError when a rule names a column that the input lacks, or gives the identifier another use */
-export function checkRules(input: Mapped, columns: readonly string[]): void {
-  const { rules } = input;
-  const known = new Set(columns);
-  const set = new Set(rules.set.map(([key]) => key));
-  const named: Record<'map' | 'include' | 'exclude' | 'types', readonly string[]> = {
-    map: rules.map.map(([column]) => column),
-    include: rules.include,
-    exclude: rules.exclude,
-    types: rules.types.map(([column]) => column).filter((column) => !set.has(column)),
-  };
-  for (const rule of ['map', 'include', 'exclude', 'types'] as const) {
-    for (const column of named[rule]) {
-      if (!known.has(column)) throw unknownColumn(rule, column, columns, input.path);
-      if (column !== input.idColumn && column !== input.companyIdColumn) continue;
-      if (rule === 'include') continue;
-      const use = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
-      throw new UsageError(`${rule}: ${column}: ${use}`, {
-        hint: 'leave the rule out, or name another identifier',
-        problem: { code: 'rule_for_identifier', rule, column },
-      });
-    }
-  }
-  for (const [, key] of rules.map) {
-    if (key === ID_FIELD[input.kind]) {
-      throw new UsageError(`map: "${key}" is the identifier, not metadata`, {
-        hint: "name the identifier's column instead",
-        problem: { code: 'identifier_as_key', key },
-      });
-    }
-  }
 }
 
 /** The error for a column that is not there: what the rule said, and what it may have meant. */
@@ -175,13 +140,14 @@ export function constantsOf(rules: MappingRules): [key: string, json: string][] 
   return rules.set.map(([key, value]) => {
     const type = types.get(key) ?? (rules.infer ? 'auto' : 'string');
     if (type === 'auto') return [key, jsonOfCell(value)];
-    if (!fits(value, type)) {
+    if (type === 'string') return [key, jsonString(value)];
+    const json = converterOf(type)!.json(value);
+    if (json === null) {
       throw new UsageError(`${key}: the value "${value}" is not of type ${type}`, {
         hint: 'change the value, or leave the type out',
         problem: { code: 'constant_of_other_type', key, value, type },
       });
     }
-    if (type === 'string') return [key, jsonString(value)];
-    return [key, type === 'boolean' ? value.toLowerCase() : value];
+    return [key, json];
   });
 }

@@ -126,7 +126,7 @@ export class Pool {
 }
 
 async function* runHere(spec: TaskSpec, batches: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
-  const task = createTask(spec);
+  const task = await createTask(spec);
   for await (const batch of batches) yield task(batch);
 }
 

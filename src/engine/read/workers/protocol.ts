@@ -1,6 +1,7 @@
 /** What the calling thread and a worker say to each other, and the work that either can do. */
 import { type ErrorDetails, InputError } from '../../errors.js';
 import type { ItemBatch } from '../batch.js';
+import { loadConversions } from '../conversion/found.js';
 import { readerOf } from '../formats.js';
 import type { HashOptions } from '../item-writer.js';
 import type { RowOptions, ScanPart } from '../scan-rows.js';
@@ -19,8 +20,11 @@ export interface TaskResults {
 export type Result = TaskResults[TaskSpec['pass']];
 
 /** The work itself: a pure function of a batch. */
-export function createTask<S extends TaskSpec>(spec: S): (batch: RecordBatch) => TaskResults[S['pass']];
-export function createTask(spec: TaskSpec): (batch: RecordBatch) => Result {
+export async function createTask<S extends TaskSpec>(
+  spec: S,
+): Promise<(batch: RecordBatch) => TaskResults[S['pass']]>;
+export async function createTask(spec: TaskSpec): Promise<(batch: RecordBatch) => Result> {
+  await loadConversions(spec.input.rules);
   const reader = readerOf(spec.input);
   return spec.pass === 'scan' ? reader.scan(spec.input, spec) : reader.build(spec.input, spec.schema, spec);
 }

@@ -3,15 +3,16 @@ import { parentPort } from 'node:worker_threads';
 import type { RecordBatch } from '../types.js';
 import { createTask, failed, type Order, type Reply, type Result, transferable } from './protocol.js';
 
-let task: ((batch: RecordBatch) => Result) | undefined;
+let task: Promise<(batch: RecordBatch) => Result> | undefined;
 
-parentPort!.on('message', (order: Order) => {
+parentPort!.on('message', async (order: Order) => {
   if (order.type === 'task') {
     task = createTask(order.spec);
+    task.catch(() => {}); // told with the first batch
     return;
   }
   try {
-    const result = task!(order.batch);
+    const result = (await task!)(order.batch);
     parentPort!.postMessage({ type: 'result', result } satisfies Reply, transferable(result));
   } catch (error) {
     parentPort!.postMessage(failed(error));

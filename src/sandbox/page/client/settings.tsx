@@ -129,7 +129,7 @@ function Faults() {
   );
 }
 
-type Key = keyof Values;
+type Key = Exclude<keyof Values, 'fail_rows' | 'fail_rows_with'>;
 
 const FIELDS: readonly {
   key: Exclude<Key, 'one_job_at_a_time'>;

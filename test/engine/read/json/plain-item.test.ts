@@ -1,7 +1,7 @@
 /** Items that are copied as they are in the file, compared with those that are parsed and laid out. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonLayout } from '../../../../src/engine/read/json/layout.js';
+import { isLaidOut, jsonLayout } from '../../../../src/engine/read/json/layout.js';
 import { PlainItem, typeOf } from '../../../../src/engine/read/json/plain-item.js';
 import { type MappingRules, NO_RULES } from '../../../../src/engine/read/mapping/rules.js';
 import { constantsOf } from '../../../../src/engine/read/mapping/targets.js';
@@ -76,7 +76,8 @@ function parsed(input: OpenedInput, text: string): Laid | string {
   } catch (error) {
     return String(error);
   }
-  return jsonLayout(input)(value, text);
+  const laid = jsonLayout(input)(value, text);
+  return isLaidOut(laid) ? laid : String(laid);
 }
 
 // Texts as other programs spell them: white space, escapes and digits that JSON.stringify would not write.

@@ -29,32 +29,58 @@ describe('a mapping file', () => {
         type: { Zip: 'string', Age: 'auto' },
         types: 'strings',
         empty: 'null',
+        keys: 'snake_case',
+        null: ['n/a'],
+        trim: true,
+        allow_id: ['NULL'],
       }),
-    ).toEqual({
-      kind: 'users',
-      id: 'Id',
-      companyId: 'Account',
-      rules: {
-        map: [['Name', 'name']],
-        include: ['Name'],
-        exclude: ['Email'],
-        set: [['plan', 'pro']],
-        types: [
-          ['Zip', 'string'],
-          ['Age', 'auto'],
-        ],
-        infer: false,
-        empty: 'null',
+    ).toEqual([
+      {
+        kind: 'users',
+        id: 'Id',
+        companyId: 'Account',
+        rules: {
+          map: [['Name', 'name']],
+          include: ['Name'],
+          exclude: ['Email'],
+          set: [['plan', 'pro']],
+          types: [
+            ['Zip', 'string'],
+            ['Age', 'auto'],
+          ],
+          infer: false,
+          empty: 'null',
+          keys: 'snake_case',
+          nulls: ['n/a'],
+          trim: true,
+          allowIds: ['NULL'],
+        },
       },
-    });
+    ]);
+  });
+
+  it('may have a section for each kind, over what it says of both', async () => {
+    const file = {
+      empty: 'null',
+      users: { id: 'Email', company_id: 'Account' },
+      companies: { id: 'Record ID', exclude: ['Notes'] },
+    };
+    expect(await readFrom(file)).toEqual([
+      { kind: undefined, rules: { empty: 'null' } },
+      { kind: 'companies', id: 'Record ID', rules: { exclude: ['Notes'] } },
+      { kind: 'users', id: 'Email', companyId: 'Account', rules: {} },
+    ]);
+    expect(await readFrom({ users: {} })).toEqual([{ kind: 'users', rules: {} }]);
   });
 
   it('may say nothing, and may begin with a byte order mark', async () => {
-    expect(await readFrom('\ufeff{}')).toEqual({ rules: {} });
+    expect(await readFrom('\ufeff{}')).toEqual([{ rules: {} }]);
   });
 
   it('knows columns called like parts of an object', async () => {
-    const { rules } = await readFrom('{"map":{"__proto__":"a","constructor":"b"},"set":{"__proto__":"c"}}');
+    const [{ rules } = { rules: {} }] = await readFrom(
+      '{"map":{"__proto__":"a","constructor":"b"},"set":{"__proto__":"c"}}',
+    );
     expect(rules).toEqual({
       map: [
         ['__proto__', 'a'],
@@ -72,6 +98,24 @@ describe('a mapping file', () => {
       /"exclude"/,
     ],
     ['a key like no other', { qqqqqq: 1 }, /unknown key "qqqqqq"$/, /its keys are .*kind, id/],
+    [
+      'an unknown key in a section',
+      { users: { kind: 'users' } },
+      /m\.json: the section "users" of the mapping file has an unknown key "kind"$/,
+      /its keys are id, company_id/,
+    ],
+    [
+      'a wrong value in a section',
+      { users: { set: { seats: 5 } } },
+      /m\.json: users\.set\.seats: /,
+      undefined,
+    ],
+    [
+      'a kind beside sections',
+      { kind: 'users', users: {} },
+      /m\.json: kind: the file has a section/,
+      /leave "kind"/,
+    ],
     ['a wrong type', { type: { Zip: 'text' } }, /m\.json: type\.Zip: /, undefined],
     ['a wrong value', { set: { seats: 5 } }, /m\.json: set\.seats: /, undefined],
     ['a wrong value under a strange name', '{"set":{"__proto__":5}}', /m\.json: set\.__proto__: /, undefined],
@@ -94,6 +138,6 @@ describe('a mapping file', () => {
   it('is found relative to the working directory', async () => {
     const path = file('other.json', '{"id":"x"}');
     copyFileSync(path, path.replace('other.json', 'm.json'));
-    expect(await readMapping('m.json', path.replace('/other.json', ''))).toMatchObject({ id: 'x' });
+    expect(await readMapping('m.json', path.replace('/other.json', ''))).toMatchObject([{ id: 'x' }]);
   });
 });

@@ -5,7 +5,6 @@ import {
   type ColumnStats,
   decide,
   emptyStats,
-  fits,
   mergeStats,
 } from '../../../../src/engine/read/mapping/stats.js';
 
@@ -112,25 +111,5 @@ describe('properties', () => {
         }
       }),
     );
-  });
-});
-
-describe('a pinned type', () => {
-  it.each([
-    ['string', 'anything', true],
-    ['boolean', 'true', true],
-    ['boolean', 'FALSE', true],
-    ['boolean', 'yes', false],
-    ['boolean', '1', false],
-    ['integer', '-12', true],
-    ['integer', '1.0', false],
-    ['integer', '007', false],
-    ['integer', '9007199254740993', false],
-    ['number', '1.10', true],
-    ['number', '5', true],
-    ['number', '1e5', false],
-    ['number', 'n/a', false],
-  ] as const)('%s takes %s: %s', (type, text, expected) => {
-    expect(fits(text, type)).toBe(expected);
   });
 });

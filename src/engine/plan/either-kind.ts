@@ -1,0 +1,44 @@
+/** Rows that name both a user and a company may be either's (contract §3 "Kind and identifier"). */
+import { UsageError } from '../errors.js';
+import type { OpenedInput } from '../read/index.js';
+import { DuplicateFinder } from './duplicates.js';
+
+/** What a batch tells of it, as keyed hashes. */
+interface Part {
+  ids: BigUint64Array;
+  companies: BigUint64Array | null;
+  companyRepeats: boolean;
+}
+
+/**
+ * Whether what is read as users may be companies, each with one of its users: the users repeat, and the companies do not.
+ * In a file of users a company soon repeats, and from then on nothing is kept.
+ */
+export class EitherKind {
+  readonly #users = new DuplicateFinder();
+  readonly #companies = new DuplicateFinder();
+  #settled = false;
+  #named = false;
+
+  add({ ids, companies, companyRepeats }: Part): void {
+    if (this.#settled) return;
+    this.#users.add(ids);
+    if (companies) this.#companies.add(companies);
+    this.#named ||= companies !== null && companies.length > 0;
+    this.#settled = companyRepeats || this.#companies.count > 0;
+  }
+
+  get unclear(): boolean {
+    return !this.#settled && this.#named && this.#users.count > 0;
+  }
+
+  /** @throws UsageError that asks */
+  check({ path, idColumn, companyIdColumn }: OpenedInput): void {
+    if (!this.unclear) return;
+    const company = companyIdColumn!;
+    throw new UsageError(`${path} may hold users or companies: ${idColumn} repeats and ${company} does not`, {
+      hint: 'say what its rows are',
+      problem: { code: 'kind_ambiguous', path, user: idColumn, company },
+    });
+  }
+}

@@ -1,0 +1,180 @@
+/** Dates without a pattern: the one pattern that every cell fits, found before the rows are read (contract §3 "Types"). */
+import { InputError, UsageError } from '../../errors.js';
+import type { CellType, Conversion, RejectedRow } from '../../model.js';
+import type { MappingRules } from '../../options.js';
+import { quoted } from '../wording.js';
+import { partsOf } from './converter.js';
+import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
+import { loadZones, zoneOf } from './zones.js';
+
+/** Loads what the types of these rules need. @throws UsageError for a zone that is not one */
+export async function loadConversions({ types }: Pick<MappingRules, 'types'>): Promise<void> {
+  const zoned = types.filter(([, type]) => partsOf(type).zone !== null);
+  if (zoned.length === 0) return;
+  await loadZones();
+  for (const [column, type] of zoned) {
+    const { zone } = partsOf(type);
+    if (zoneOf(zone!) !== null) continue;
+    throw new UsageError(`types: ${column}: "${zone}" is not a time zone`, {
+      hint: 'write a name such as Europe/Berlin, or UTC',
+      problem: { code: 'unknown_zone', column, type, zone: zone! },
+    });
+  }
+}
+
+/** A date column whose rule has no pattern. */
+interface Undecided {
+  column: string;
+  kind: DateKind;
+  zone: string | null;
+}
+
+/** @param columns those that the input has; null where that is not known yet */
+export const undecided = (types: MappingRules['types'], columns: readonly string[] | null): Undecided[] =>
+  types.flatMap(([column, type]): Undecided[] => {
+    const { name, form, zone } = partsOf(type);
+    if ((name !== 'date' && name !== 'datetime') || form !== null) return [];
+    if (columns !== null && !columns.includes(column)) return [];
+    return [{ column, kind: name, zone }];
+  });
+
+/** A value of a column, and its line. */
+export interface Seen {
+  line: number;
+  text: string;
+}
+
+/** Narrows down what the values of a column were written by. */
+export class PatternFinder {
+  #candidates: string[] | null = null;
+  /** Where the readings of the first two differ. */
+  #differs: Seen | null = null;
+
+  constructor(
+    private readonly path: string,
+    private readonly target: Undecided,
+  ) {}
+
+  /** Whether further values cannot change it, unless they do not fit. */
+  get decided(): boolean {
+    return this.#candidates?.length === 1;
+  }
+
+  /** @throws InputError for a value that does not fit what those before it do */
+  add(seen: Seen): void {
+    const { kind, column, zone } = this.target;
+    if (this.#candidates === null) {
+      this.#candidates = patternsOf(seen.text, kind);
+      if (this.#candidates.length === 0) {
+        throw new InputError(
+          `${column}: ${quoted(seen.text)} is not a ${kind} that can be read without its pattern`,
+          {
+            file: this.path,
+            line: seen.line,
+            hint: 'name the pattern of its values, such as dd.MM.yyyy',
+            problem: { code: 'no_pattern', column, kind, zone },
+          },
+        );
+      }
+      if (kind === 'datetime' && zone === null && hasNoOffset(seen.text, this.#candidates)) {
+        throw zoneMissing(this.path, seen, column, this.#candidates);
+      }
+    }
+    const left = fitting(seen.text, kind, this.#candidates);
+    if (left.length === 0) throw strayDate(this.path, seen, column, this.#type(this.#candidates[0]!));
+    this.#candidates = left;
+    if (left.length > 1 && this.#differs === null && !isSame(seen.text, kind, left)) this.#differs = seen;
+  }
+
+  /** The type with its pattern; null where there are no values. @throws InputError where two patterns fit */
+  type(): Conversion | null {
+    if (this.#candidates === null) return null;
+    const [one, other] = this.#candidates as [string, string?];
+    if (other !== undefined && this.#differs) {
+      const { column, kind } = this.target;
+      const readings = [one, other].map((pattern) => {
+        const { year, month, day } = readsAs(this.#differs!.text, kind, pattern)!;
+        return {
+          type: this.#type(pattern),
+          reading: [year, month, day].map((n) => String(n).padStart(2, '0')).join('-'),
+        };
+      });
+      throw new InputError(
+        `${column}: ${quoted(this.#differs.text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value tells which`,
+        {
+          file: this.path,
+          line: this.#differs.line,
+          hint: 'name the pattern',
+          problem: { code: 'two_patterns', column, readings },
+        },
+      );
+    }
+    return this.#type(one);
+  }
+
+  #type(pattern: string): Conversion {
+    const { kind, zone } = this.target;
+    return `${kind}:${pattern}${zone === null ? '' : `@${zone}`}`;
+  }
+}
+
+const hasNoOffset = (text: string, patterns: readonly string[]): boolean =>
+  patterns.every((pattern) => readsAs(text, 'datetime', pattern)?.offset === null);
+
+function zoneMissing(
+  file: string,
+  { line, text }: Seen,
+  column: string,
+  patterns: readonly string[],
+): InputError {
+  const type = patterns.length === 1 ? `datetime:${patterns[0]}` : 'datetime';
+  return new InputError(`${column}: ${quoted(text)} does not say in which zone it is`, {
+    file,
+    line,
+    hint: 'name the zone of its times, such as Europe/Berlin',
+    problem: { code: 'zone_missing', column, type },
+  });
+}
+
+/** The error for a value that does not fit the pattern that was found. */
+export function strayDate(file: string, { line, text }: Seen, column: string, type: CellType): InputError {
+  return new InputError(`${column}: ${quoted(text)} does not fit ${type}, as the values before it do`, {
+    file,
+    line,
+    hint: 'name the pattern, and rows that do not fit it are rejected',
+    problem: { code: 'stray_date', column, type },
+  });
+}
+
+/** Those of the candidates that a text fits, each as loose as it must be. */
+export function fitting(text: string, kind: DateKind, candidates: readonly string[]): string[] {
+  const left = candidates.flatMap((pattern) => {
+    if (readsAs(text, kind, pattern)) return [pattern];
+    const loose = loosened(pattern);
+    return loose !== pattern && readsAs(text, kind, loose) ? [loose] : [];
+  });
+  return [...new Set(left)];
+}
+
+function isSame(text: string, kind: DateKind, [one, other]: readonly string[]): boolean {
+  return JSON.stringify(readsAs(text, kind, one!)) === JSON.stringify(readsAs(text, kind, other!));
+}
+
+/** The text of a column in a row as it is in the file; null where it has none. */
+export function textOf(
+  original: RejectedRow['original'],
+  column: string,
+  columns: readonly string[],
+): string | null {
+  if ('cells' in original) return original.cells[columns.indexOf(column)] || null;
+  let item: unknown = original.item;
+  try {
+    if (typeof item === 'string') item = JSON.parse(item);
+  } catch {
+    return null;
+  }
+  const { metadata, ...flat } = (item ?? {}) as Record<string, unknown>;
+  const nested = (metadata ?? {}) as Record<string, unknown>;
+  const value = Object.hasOwn(flat, column) ? flat[column] : nested[column];
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,124 @@
+/** The patterns that a date may have been written by. Pure. */
+import {
+  type DateParts,
+  type DatePattern,
+  datePattern,
+  ISO_8601,
+  ISO_DATE,
+  isDay,
+  isTime,
+} from './pattern.js';
+
+const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)';
+const FULL = 'january|february|march|april|june|july|august|september|october|november|december';
+const WEEKDAY = '(?:(?:sun|mon|tue|wed|thu|fri|sat),? )';
+
+const NUMERIC = /^(\d{4}|\d{1,2})([/.-]|\. ?)(\d{1,2})\2(\d{4}|\d{1,2})(?!\d)/;
+const DAY_FIRST = new RegExp(
+  `^(${WEEKDAY}?)(\\d{1,2})([ /-]|\\.? )(${FULL}|${MONTH})(,? |[/-])(\\d{4}|\\d{2})(?!\\d)`,
+  'i',
+);
+const MONTH_FIRST = new RegExp(`^(${WEEKDAY}?)(${FULL}|${MONTH})( )(\\d{1,2})(,? )(\\d{4})(?!\\d)`, 'i');
+const COMPACT = /^(\d{4})(\d{2})(\d{2})(?!\d)/;
+const TIME =
+  /^(T|,? )(\d{1,2}):\d{2}(?:(:)\d{2}(?:([.,])(\d{1,9}))?)?(?:([ \u00a0\u202f]?)[ap]\.?m\.?)?(?:( ?)(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?$/i;
+const HAS_HALF = /[ap]\.?m\.?/i;
+const HAS_OFFSET = /(?:Z|UTC|GMT|\d[+-]\d{2}(?::?\d{2})?| [+-]\d{2}(?::?\d{2})?)$/i;
+
+export type DateKind = 'date' | 'datetime';
+
+/**
+ * Every pattern that the text fits, `iso` first; none where it is no date. Numbers have two digits in a pattern where
+ * the text shows that they are padded.
+ */
+export function patternsOf(text: string, kind: DateKind): string[] {
+  if (text.length > 60) return [];
+  const found = readsAs(text, kind, 'iso') ? ['iso'] : [];
+  for (const [day, end] of dayPatterns(text)) {
+    const time = end === text.length ? '' : kind === 'datetime' ? timePattern(text.slice(end)) : null;
+    if (time === null) continue;
+    const pattern = padded(text) ? doubled(day + time) : day + time;
+    if (readsAs(text, kind, pattern)) found.push(pattern);
+  }
+  return found;
+}
+
+/** A number below ten that is written with two digits tells that all are. */
+const padded = (text: string): boolean => /(?<!\d)0\d(?!\d)/.test(text) && !/(?<![\d.,])\d(?!\d)/.test(text);
+
+/** The same pattern for numbers of two digits. Quoted letters are the `T` alone. */
+const doubled = (pattern: string): string => pattern.replace(/(?<![MdHh])([MdHh])(?![MdHh])/g, '$1$1');
+
+/** The same pattern for numbers of one digit or two. */
+export const loosened = (pattern: string): string => pattern.replace(/(?<![MdHh])([MdHh])\1(?!\1)/g, '$1');
+
+/** Patterns of the day that a text begins with, and where it ends. */
+function dayPatterns(text: string): [pattern: string, end: number][] {
+  const numeric = NUMERIC.exec(text);
+  if (numeric) {
+    const [all, first, sign, , last] = numeric;
+    const orders =
+      first!.length === 4
+        ? ['yyyy M d']
+        : last!.length === 4
+          ? ['M d yyyy', 'd M yyyy']
+          : ['M d yy', 'd M yy', 'yy M d'];
+    if ((first!.length === 4) === (last!.length === 4) && first!.length === 4) return [];
+    return orders.map((order) => [order.replaceAll(' ', sign!), all.length]);
+  }
+  const compact = COMPACT.exec(text);
+  if (compact) return [['yyyyMMdd', 8]];
+  const dayFirst = DAY_FIRST.exec(text);
+  if (dayFirst) {
+    const [all, weekday, , before, month, after, year] = dayFirst;
+    return [
+      [
+        `${weekdayToken(weekday!)}d${before}${monthToken(month!)}${after}${'y'.repeat(year!.length)}`,
+        all.length,
+      ],
+    ];
+  }
+  const monthFirst = MONTH_FIRST.exec(text);
+  if (!monthFirst) return [];
+  const [all, weekday, month, before, , after] = monthFirst;
+  return [[`${weekdayToken(weekday!)}${monthToken(month!)}${before}d${after}yyyy`, all.length]];
+}
+
+const weekdayToken = (weekday: string): string => (weekday === '' ? '' : weekday.replace(/[a-z]+/i, 'EEE'));
+const monthToken = (month: string): string => (month.length > 3 ? 'MMMM' : 'MMM');
+
+function timePattern(text: string): string | null {
+  const match = TIME.exec(text);
+  if (!match) return null;
+  const [, before, , seconds, point, fraction, half, zone] = match;
+  const isHalf = HAS_HALF.test(text);
+  return [
+    before!.toUpperCase() === 'T' ? "'T'" : before,
+    isHalf ? 'h:mm' : 'H:mm',
+    seconds ? ':ss' : '',
+    fraction ? point + 'S'.repeat(fraction.length) : '',
+    isHalf ? `${half === '' ? '' : ' '}a` : '',
+    HAS_OFFSET.test(text) ? `${zone ?? ''}ZZ` : '',
+  ].join('');
+}
+
+const known = new Map<string, DatePattern>();
+/** Patterns come from cells: those of a hostile file must not fill the memory. */
+const MOST_KNOWN = 500;
+
+function compiled(kind: DateKind, pattern: string): DatePattern {
+  if (pattern === 'iso') return kind === 'date' ? ISO_DATE : ISO_8601;
+  let found = known.get(pattern);
+  if (!found) {
+    found = datePattern(pattern);
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(pattern, found);
+  }
+  return found;
+}
+
+/** The point in time that a text reads as; null for one that does not fit. */
+export function readsAs(text: string, kind: DateKind, pattern: string): DateParts | null {
+  const parts = compiled(kind, pattern).read(text);
+  return parts !== null && isDay(parts) && isTime(parts) ? parts : null;
+}

@@ -1,0 +1,121 @@
+/** Numbers as people write them: grouped digits, currency signs, percentages. No arithmetic: the digits are kept. */
+import { isExactNumber } from '../json/text.js';
+
+/** The signs between groups of thousands and before the decimals; empty where there are none. */
+export interface NumberStyle {
+  group: string;
+  decimal: string;
+}
+
+export const ENGLISH: NumberStyle = { group: ',', decimal: '.' };
+export const GERMAN: NumberStyle = { group: '.', decimal: ',' };
+
+/** What is around the digits. */
+export type Around = 'nothing' | 'currency' | 'percent';
+
+const SIGNS = /^[.,'’ \u00a0\u202f_]$/;
+const SPACES = ' \u00a0\u202f';
+const QUOTES = "'’";
+
+/** The style of an example such as `1.234,56`; null for one that has none, or more than one. */
+export function styleOf(example: string): NumberStyle | null {
+  const [, whole, last, tail] = /^([\s\S]*\d)(\D)(\d+)$/.exec(example) ?? [];
+  if (whole === undefined || last === undefined || tail === undefined) {
+    return /^\d+$/.test(example) ? { group: '', decimal: '' } : null;
+  }
+  if (!SIGNS.test(last)) return null;
+  const [, first, groups] = /^(\d{1,3})((?:\D\d{3})*)$/.exec(whole) ?? [];
+  if (first !== undefined && groups !== undefined && groups !== '') {
+    const group = groups[0]!;
+    if (!SIGNS.test(group) || groups.split(group).length - 1 !== groups.length / 4) return null;
+    if (group !== last) return isDecimal(last) ? { group, decimal: last } : null;
+    return tail.length === 3 ? { group, decimal: '' } : null;
+  }
+  if (!/^\d+$/.test(whole)) return null;
+  // `1,234` may be either; a space or a quote is never before decimals.
+  if (isDecimal(last)) return tail.length === 3 ? null : { group: '', decimal: last };
+  return tail.length === 3 && whole.length <= 3 ? { group: last, decimal: '' } : null;
+}
+
+const isDecimal = (sign: string): boolean => sign === '.' || sign === ',';
+
+/** Signs that look alike stand for each other. */
+const alike = (sign: string): string =>
+  SPACES.includes(sign) ? SPACES : QUOTES.includes(sign) ? QUOTES : sign;
+
+const MINUS = '[-+\u2212]';
+const SPACE = `[${SPACES}]?`;
+/** A sign such as `€` or `US$`, a code such as `EUR`, or one of the words that are written in their place. */
+const CURRENCY = String.raw`(?:\p{L}{0,3}\p{Sc}|[A-Z]{3}|kr\.?|zł|Kč|Ft|Fr\.?|Rp\.?|RM)`;
+
+/** Every group of the patterns below is one of these: signs, whole digits, decimals, signs. */
+function patternOf({ group, decimal }: NumberStyle, around: Around): RegExp {
+  const whole = group === '' ? String.raw`(\d*)` : String.raw`(\d{1,3}(?:[${alike(group)}]\d{3})+|\d*)`;
+  const digits = `${whole}${decimal === '' ? '()' : String.raw`(?:[${decimal}](\d+))?`}`;
+  if (around === 'currency') {
+    const before = `(${MINUS})?${SPACE}(?:${CURRENCY}${SPACE})?(${MINUS})?${SPACE}`;
+    return new RegExp(`^${before}${digits}${SPACE}(-)?${SPACE}(?:${CURRENCY})?${SPACE}(-)?$`, 'u');
+  }
+  return new RegExp(`^(${MINUS})?()${digits}(-)?()${around === 'percent' ? `${SPACE}%` : ''}$`, 'u');
+}
+
+/** A longer text is no number that a double holds. */
+const LONGEST = 100;
+
+export class NumberReader {
+  readonly #pattern: RegExp;
+  readonly #groups: RegExp | null;
+  readonly #foreign: RegExp;
+  readonly #currency: boolean;
+
+  constructor(style: NumberStyle, around: Around) {
+    const { group, decimal } = style;
+    this.#pattern = patternOf(style, around);
+    this.#groups = group === '' ? null : new RegExp(`[${alike(group)}]`, 'g');
+    this.#currency = around === 'currency';
+    const other = { nothing: '', percent: `%${SPACES}`, currency: String.raw`${SPACES}()\p{L}\p{Sc}` }[
+      around
+    ];
+    this.#foreign = new RegExp(String.raw`[^\d+\-\u2212${alike(group)}${decimal}${other}]`, 'gu');
+  }
+
+  /** The number as JSON; null for a text that is not one. */
+  read(text: string): string | null {
+    const found = this.#digits(text);
+    return found !== null && (found.length <= 15 || isExactNumber(found)) ? found : null;
+  }
+
+  /** What keeps a text from being read: characters, or null where it is written otherwise. */
+  foreign(text: string): string[] {
+    return [...new Set(text.match(this.#foreign) ?? [])];
+  }
+
+  /** Whether a text is a number, but one of more digits than a double holds. */
+  isInexact(text: string): boolean {
+    return this.#digits(text) !== null;
+  }
+
+  #digits(text: string): string | null {
+    if (text.length > LONGEST) return null;
+    const inParentheses = this.#currency && text.charCodeAt(0) === 0x28 && text.endsWith(')');
+    const match = this.#pattern.exec(inParentheses ? text.slice(1, -1) : text);
+    if (match === null) return null;
+    let signs = inParentheses ? 1 : 0;
+    let negative = inParentheses;
+    for (const at of [1, 2, 5, 6]) {
+      const sign = match[at];
+      if (sign === undefined || sign === '') continue;
+      signs++;
+      negative = sign !== '+';
+    }
+    if (signs > 1) return null;
+    let whole = match[3]!;
+    let decimals = match[4] ?? '';
+    if (whole === '' && decimals === '') return null;
+    if (this.#groups !== null && whole.length > 3) whole = whole.replace(this.#groups, '');
+    if (whole.charCodeAt(0) === 0x30 || whole === '') whole = whole.replace(/^0+(?=\d)/, '') || '0';
+    if (decimals.endsWith('0')) decimals = decimals.replace(/0+$/, '');
+    const number = decimals === '' ? whole : `${whole}.${decimals}`;
+    return negative && number !== '0' ? `-${number}` : number;
+  }
+}

@@ -1,0 +1,142 @@
+/** Whether the rules about columns fit the inputs. A rule applies to every input that has its column. */
+import { UsageError } from '../../errors.js';
+import { ID_FIELD, KINDS, type Kind } from '../../model.js';
+import type { MappingRules, ReadOptions } from '../../options.js';
+import type { ColumnRule } from '../../problems.js';
+import { MAX_FIELDS } from '../json/totals.js';
+import type { OpenedInput, Scan } from '../types.js';
+import { type Mapped, unknownColumn } from './targets.js';
+
+/** An input, and what is known of its columns. */
+interface Checked extends Mapped {
+  columns: readonly string[];
+  /** There may be more of them: fields of JSON items are met one by one. */
+  open: boolean;
+}
+
+type Asked = Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'byKind'>;
+type Named = readonly [rule: ColumnRule, column: string];
+
+const RULES = ['map', 'include', 'exclude', 'types'] as const;
+
+/**
+ * Refuses rules that apply to none of the inputs of an import, as far as that can be told before they are read.
+ * @throws UsageError for a column that no input has, and for a rule that gives the identifier another use
+ */
+export function checkOpened(inputs: readonly OpenedInput[], asked: Asked): void {
+  checkRules(
+    inputs.map((input) => ({ ...input, open: hasFields(input) })),
+    asked,
+  );
+}
+
+/** The same once all fields of JSON items are known. @throws UsageError */
+export function checkScanned(
+  inputs: readonly { opened: OpenedInput; scan: Pick<Scan, 'columns' | 'rows'> }[],
+  asked: Asked,
+): void {
+  if (!inputs.some(({ opened }) => hasFields(opened))) return;
+  checkRules(
+    inputs.map(({ opened, scan }) => ({
+      ...opened,
+      columns: [...new Set([...opened.columns, ...scan.columns.map(({ column }) => column)])],
+      // A file without items may have any fields.
+      open: hasFields(opened) && (scan.rows.read === 0 || scan.columns.length >= MAX_FIELDS),
+    })),
+    asked,
+  );
+}
+
+const hasFields = ({ format }: OpenedInput): boolean => format === 'json' || format === 'ndjson';
+
+function checkRules(inputs: readonly Checked[], asked: Asked): void {
+  checkId(inputs, asked.id);
+  /** Each rule, and the inputs that it is for. */
+  const rules = new Map<string, { named: Named; under: Checked[] }>();
+  for (const input of inputs) {
+    checkKeys(input);
+    const here = [...columnsOf(input), ...identifiersOf(input, asked)];
+    for (const [name, named] of new Map(here.map((named) => [JSON.stringify(named), named]))) {
+      const rule = rules.get(name) ?? { named, under: [] };
+      rule.under.push(input);
+      rules.set(name, rule);
+    }
+  }
+  for (const { named, under } of rules.values()) checkOne(named, under);
+}
+
+function checkKeys({ rules, kind }: Mapped): void {
+  for (const [, key] of rules.map) {
+    if (key !== ID_FIELD[kind]) continue;
+    throw new UsageError(`map: "${key}" is the identifier, not metadata`, {
+      hint: "name the identifier's column instead",
+      problem: { code: 'identifier_as_key', key },
+    });
+  }
+}
+
+/** The columns that an input's rules name. */
+function columnsOf({ rules }: Mapped): Named[] {
+  const set = new Set(rules.set.map(([key]) => key));
+  const names: Record<(typeof RULES)[number], readonly string[]> = {
+    map: rules.map.map(([column]) => column),
+    include: rules.include,
+    exclude: rules.exclude,
+    types: rules.types.map(([column]) => column).filter((column) => !set.has(column)),
+  };
+  return RULES.flatMap((rule) => names[rule].map((column): Named => [rule, column]));
+}
+
+/** The columns that were named as identifiers: those of a kind hold for its inputs, others for all. */
+function identifiersOf({ kind }: Mapped, { userId, companyId, byKind }: Asked): Named[] {
+  const own = byKind?.[kind];
+  const names: (readonly [ColumnRule, string | undefined])[] = [
+    ['user_id', userId],
+    ['company_id', companyId],
+    ['id', own?.id],
+    ['company_id', own?.companyId],
+  ];
+  return names.flatMap(([rule, column]) => (column === undefined ? [] : [[rule, column]]));
+}
+
+/** @param under the inputs that have the rule */
+function checkOne([rule, column]: Named, under: readonly Checked[]): void {
+  const having = under.filter(({ columns }) => columns.includes(column));
+  if (having.length === 0) {
+    if (under.some(({ open }) => open)) return;
+    const columns = [...new Set(under.flatMap((input) => input.columns))];
+    throw unknownColumn(rule, column, columns, under.map(({ path }) => path).join(', '));
+  }
+  if (rule === 'include' || rule === 'id' || rule === 'user_id' || rule === 'company_id') return;
+  const isIdentifier = ({ idColumn, companyIdColumn }: Mapped): boolean =>
+    column === idColumn || column === companyIdColumn;
+  // Elsewhere the column may be metadata.
+  if (!having.every(isIdentifier) || under.some(({ open }) => open)) return;
+  // An identifier is text; only its case may be another.
+  if (rule === 'types' && under.every(({ rules }) => isLower(rules, column))) return;
+  const use = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
+  throw new UsageError(`${rule}: ${column}: ${use}`, {
+    hint: 'leave the rule out, or name another identifier',
+    problem: { code: 'rule_for_identifier', rule, column },
+  });
+}
+
+const isLower = ({ types }: MappingRules, name: string): boolean =>
+  types.every(([column, type]) => column !== name || type === 'lower');
+
+/** One name cannot be that of two kinds of identifiers. */
+function checkId(inputs: readonly Checked[], id: string | undefined): void {
+  if (id === undefined) return;
+  const kinds = KINDS.filter((kind) => inputs.some((input) => input.kind === kind));
+  if (kinds.length > 1) {
+    const having = (kind: Kind): boolean =>
+      inputs.some((input) => input.kind === kind && input.columns.includes(id));
+    throw new UsageError(`id: "${id}" cannot be the identifier of companies and of users`, {
+      hint: 'name the column of each',
+      problem: { code: 'id_for_both', column: id, kinds: kinds.filter(having) },
+    });
+  }
+  for (const { path, columns, idColumn } of inputs) {
+    if (idColumn !== id && !columns.includes(id)) throw unknownColumn('id', id, columns, path);
+  }
+}

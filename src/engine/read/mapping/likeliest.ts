@@ -1,0 +1,44 @@
+/** What the rows of an input most likely are, by the names of its columns: for advice, never for sending. */
+import type { Kind } from '../../model.js';
+
+const fold = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+
+const PERSON =
+  /^(?:(?:first|last|given|family|sur|middle)name|surname|forename|username|login|(?:user|contact|person|member|lead|employee|subscriber|visitor)(?:id|key|uuid|guid|number|no)|birthday|dateofbirth|jobtitle|salutation)$/;
+const COMPANY =
+  /^(?:(?:company|account|organi[sz]ation)(?:name|domain|domainname|id|number|type)|industry|sector|annualrevenue|numberofemployees|employees|vatid|companysize)$/;
+const EMAIL = /^(?:.*email(?:address)?|mail)$/;
+
+/** Names of identifiers, the best first. */
+const IDS: Record<Kind, readonly RegExp[]> = {
+  users: [
+    /^(?:user|contact|person|member|customer|lead|employee|subscriber|visitor)(?:id|key|uuid|guid|number|no)$/,
+    /^(?:id|uuid|guid|externalid)$/,
+    EMAIL,
+    /^(?:recordid|username|login|user)$/,
+    /(?:id|key|uuid|guid)$/,
+  ],
+  companies: [
+    /^(?:company|account|organi[sz]ation|org|customer|client|tenant|workspace|team)(?:id|key|uuid|guid|number|no)$/,
+    /^(?:id|uuid|guid|externalid|recordid)$/,
+    /^(?:symbol|ticker|slug|.*domain(?:name)?)$/,
+    /(?:id|key|uuid|guid)$/,
+  ],
+};
+
+/** Kind and identifier. */
+export function likeliest(columns: readonly string[]): { kind: Kind; column: string } {
+  const has = (pattern: RegExp): boolean => columns.some((column) => pattern.test(fold(column)));
+  const users = has(PERSON) || (!has(COMPANY) && has(EMAIL));
+  const kind = users ? 'users' : 'companies';
+  return { kind, column: likeliestId(kind, columns) };
+}
+
+/** The first column if no name says more. */
+export function likeliestId(kind: Kind, columns: readonly string[]): string {
+  for (const pattern of IDS[kind]) {
+    const found = columns.find((column) => pattern.test(fold(column)));
+    if (found !== undefined) return found;
+  }
+  return columns[0] ?? '';
+}
