@@ -38,6 +38,10 @@ export function again(argv: readonly string[], changes: Changes): string {
 export const wasTyped = (argv: readonly string[], long: string): boolean =>
   typedIn(argv).flags.some(([name]) => name === long);
 
+/** An address may be signed: the reader fills in what stood after the question mark. */
+const withoutSecret = (path: string): string =>
+  /^https?:\/\//i.test(path) ? path.replace(/\?[^#]*/, '?…') : path;
+
 function typedIn(argv: readonly string[]): Typed {
   const words: string[] = [];
   const flags: Typed['flags'] = [];
@@ -57,5 +61,5 @@ function typedIn(argv: readonly string[]): Typed {
     flags.push([long, valued ? [word, argv[++at]!] : [word]]);
   }
   const [command, ...paths] = words;
-  return { command, paths, flags };
+  return { command, paths: paths.map(withoutSecret), flags };
 }

@@ -4,7 +4,7 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import type { ImportEvent, Kind, Summary } from '../engine/model.js';
+import { type ImportEvent, type Kind, SOME_ZONE, type Summary } from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
 import { again, wasTyped } from './again.js';
 import { shellWord } from './shell.js';
@@ -57,18 +57,25 @@ function readAs(
     `check it, then import with it: ${again(argv, { command: 'import', paths, without, plus: ['--mapping', file] })}`,
   ].join('\n');
 }
+/** A type that a column has without being told. */
+const PLAIN = /^(?:integer|number)$/;
 
 const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
 
 const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly string[]) => Words } = {
   unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
-  wrong_encoding: ({ likely }) => ({
-    hint: likely
-      ? `try --encoding ${likely}`
-      : 'name the encoding of the file with --encoding, or export the file as UTF-8',
-  }),
-  bad_delimiter: ({ delimiter }) => ({
-    message: `--delimiter: ${JSON.stringify(delimiter)} is not one ASCII character`,
+  wrong_encoding: ({ suggestions }) => {
+    if (suggestions.length === 0) {
+      return { hint: 'name the encoding of the file with --encoding, or export the file as UTF-8' };
+    }
+    const width = Math.max(...suggestions.map(({ encoding }) => encoding.length));
+    const lines = suggestions.map(({ encoding, line }) => `--encoding ${encoding.padEnd(width)}  ${line}`);
+    return { hint: ['choose the encoding in which the line reads right:', ...lines].join('\n') };
+  },
+  bad_dialect: ({ option, value, wrong }) => ({ message: `--${option}: ${JSON.stringify(value)} ${wrong}` }),
+  title_above_header: ({ lines }) => ({ hint: `to leave out what is above it, add --skip-lines ${lines}` }),
+  duplicate_column: ({ column }) => ({
+    hint: `rename or remove one of them, or add --rename-duplicates to call the second one ${shellWord(`${column}_2`)}`,
   }),
   wrong_format: ({ likely }) => ({
     hint:
@@ -91,6 +98,12 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
   }),
   stdin_is_terminal: () => ({ hint: `pipe a file in: ${command('import', '-')} < companies.csv` }),
+
+  one_rejects_file: () => ({
+    message: '--rejects takes one file, but there are several inputs',
+    hint: 'leave it out: each input then gets its own rejects file',
+  }),
+  other_kind_of_file: () => ({}),
 
   kind_mismatch: ({ path, kind, found }) => ({
     message: `--kind ${kind}: ${path} contains {"${found}": […]}`,
@@ -143,6 +156,13 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
   }),
 
+  nameless_column: () => ({ hint: 'name it in the header to send it' }),
+  excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
+  space_before_quote: ({ delimiter }) => ({
+    hint: `if every cell is written so, --delimiter ${shellWord(delimiter.replace('\t', '\\t'))} reads them`,
+  }),
+  quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
+  apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),
   odd_identifiers: ({ white }) => ({
     hint: white ? '--trim removes it' : 'remove them where the file comes from',
   }),
@@ -165,7 +185,14 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   }),
 
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
+  null_markers: ({ column, markers, type }) => ({
+    hint: `${markers.map((marker) => `--null ${shellWord(marker)}`).join(' ')}${PLAIN.test(type) ? '' : ` ${typeFlag(column, type)}`}`,
+  }),
   type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
+
+  isolation_not_started: () => ({
+    hint: 'check the mapping; if it is single rows after all, import the file again with a smaller --chunk-size',
+  }),
 
   state_folder: () => ({ hint: STATE_FOLDER }),
   state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
@@ -219,6 +246,15 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
 /** What is said about a problem. @param argv the command line that met it */
 export function wordsOf(problem: Problem, argv: readonly string[] = []): Words {
   return (WORDS[problem.code] as (problem: Problem, argv: readonly string[]) => Words)(problem, argv);
+}
+
+/** The flags that give a column one of the types that its text would fit. */
+export function suggestedLines(column: string, types: readonly string[]): string[] {
+  return types.map((type, index) => {
+    const flag = typeFlag(column, type.replace(`@${SOME_ZONE}`, '@UTC'));
+    const zone = type.endsWith(`@${SOME_ZONE}`) ? ' (the zone of its times in place of UTC)' : '';
+    return `${index > 0 ? 'or ' : ''}${flag}${zone}`;
+  });
 }
 
 /** An error as a person reads it. @param argv the command line that met it */

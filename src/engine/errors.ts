@@ -28,6 +28,8 @@ export interface ErrorDetails {
   problem?: Problem | undefined;
   /** HTTP status, where a reply was the cause. */
   status?: number | undefined;
+  /** The service's `error_code` (spec: Errors). */
+  errorCode?: string | undefined;
   /** The service's `x-request-id`. */
   requestId?: string | undefined;
   cause?: unknown;
@@ -40,6 +42,7 @@ export abstract class ProfilesError extends Error {
   readonly hint: string | undefined;
   readonly problem: Problem | undefined;
   readonly status: number | undefined;
+  readonly errorCode: string | undefined;
   readonly requestId: string | undefined;
 
   constructor(message: string, details: ErrorDetails = {}) {
@@ -48,6 +51,7 @@ export abstract class ProfilesError extends Error {
     this.hint = details.hint;
     this.problem = details.problem;
     this.status = details.status;
+    this.errorCode = details.errorCode;
     this.requestId = details.requestId;
   }
 }

@@ -163,6 +163,7 @@ function itemOf({ kind, id, company, metadata }: Profile): string {
 function unrecorded(bytes: number): RequestRecord {
   return {
     seq: 1,
+    parent: null,
     input: 0,
     first_row: 0,
     end_row: 1,

@@ -31,12 +31,18 @@ export type Conversion =
   | `${'number' | 'boolean'}:${string}`
   | `${'money' | 'percent' | 'date' | 'datetime'}${'' | `:${string}`}`
   | `datetime@${string}`;
+/** In a suggested type, in place of a zone that only the owner of a file knows. */
+export const SOME_ZONE = '<zone>';
 /** What a column's cells are read as. */
 export type CellType = ColumnType | Conversion;
 
 /** What an empty cell becomes: no key at all, `null` (which removes the stored value), or `""`. */
 export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
 export type EmptyCell = (typeof EMPTY_CELLS)[number];
+
+/** What becomes of a CSV row with fewer cells than the header: it is rejected, or its missing cells are empty. */
+export const SHORT_ROWS = ['reject', 'pad'] as const;
+export type ShortRows = (typeof SHORT_ROWS)[number];
 
 /** How the name of a column becomes the key of its values. */
 export const KEY_STYLES = ['as-is', 'snake_case', 'camelCase'] as const;
@@ -91,6 +97,8 @@ export interface ColumnPlan {
   type: ColumnType | 'mixed' | 'object' | null;
   /** How its text is read, where that was asked for: `money`, `date:MM/dd/yyyy`. */
   conversion?: Conversion | undefined;
+  /** Types that every value of this text would fit: one, or two where values read differently under each. */
+  suggested?: string[] | undefined;
   /** Why it has this type: `row 17: "007"`, `all 503 values are integers`, `pinned`. */
   reason: string;
   /** Rows whose cell is empty (CSV) or that lack the field (JSON). */
@@ -103,10 +111,24 @@ export interface FilePlan {
   format: Format;
   encoding: string;
   delimiter: string | null;
+  /** CSV and TSV; null for the others. */
+  dialect: DialectPlan | null;
   rows: FileRows;
   columns: ColumnPlan[];
   /** First item as it would be sent, or null when there is none. */
   sample: unknown;
+}
+
+/** How a CSV is written, as it was asked for and found. */
+export interface DialectPlan {
+  delimiter: string;
+  /** Null: quotes are text. */
+  quote: string | null;
+  /** Null: a quote is doubled. */
+  escape: string | null;
+  comment: string | null;
+  skip_lines: number;
+  lenient_quotes: boolean;
 }
 
 /** Users' keys held against the service's user properties. */
@@ -263,9 +285,9 @@ export type ImportEvent =
   | { type: 'notice'; message: string }
   | {
       type: 'progress';
-      phase: 'planning' | 'sending' | 'following';
+      phase: 'downloading' | 'planning' | 'sending' | 'following';
       kind: Kind | null;
-      /** Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
+      /** Downloading: 0, and `bytes` of `total_bytes`. Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
       rows: number;
       total_rows: number | null;
       bytes?: number;

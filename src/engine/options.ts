@@ -13,6 +13,8 @@ import {
   type KeyStyle,
   KINDS,
   type Kind,
+  SHORT_ROWS,
+  type ShortRows,
 } from './model.js';
 import { nearest } from './nearest.js';
 import { wholeNumber } from './numbers.js';
@@ -42,6 +44,7 @@ const IMPORT_NUMBERS = {
   waitTimeoutMs: { unit: 'ms', least: 0, default: null },
   intervalMs: { unit: 'ms', least: 1, default: null },
   refreshAfterMs: { unit: 'ms', least: 1, default: null },
+  isolateJobs: { unit: 'count', least: 1, default: 128 },
 } as const satisfies Record<string, NumberOption>;
 
 /** All options that are whole numbers. */
@@ -56,6 +59,7 @@ export const WORDS = {
   kind: KINDS,
   format: FORMATS,
   empty: EMPTY_CELLS,
+  shortRows: SHORT_ROWS,
   types: ['auto', 'strings'],
   is: ['=', '!='],
   keys: KEY_STYLES,
@@ -151,8 +155,51 @@ export const NO_RULES: MappingRules = {
 /** Keeps the rows whose cell or field equals a text, or differs from it. */
 export type Condition = readonly [column: string, is: '=' | '!=', value: string];
 
+/** How a CSV is written. `\t`, `\x01` and `\u00a6` stand for characters in each text. */
+export interface DialectOptions {
+  /** One character or several, or `tab`. Default: what an Excel `sep=` line says, else found among `,` `;` tab `|`. */
+  delimiter?: string | undefined;
+  /** One character, or `none` where quotes are text. Default `"`. */
+  quote?: string | undefined;
+  /** What makes text of a quote inside quotes. Default: the quote itself, doubled. */
+  escape?: string | undefined;
+  /** Lines that begin with it are left out. Default: none. */
+  comment?: string | undefined;
+  /** Lines above the header. Default 0. */
+  skipLines?: number | undefined;
+  /** Text after a closing quote is text; without it the row is rejected. Default false. */
+  lenientQuotes?: boolean | undefined;
+  /** Default `reject`. */
+  shortRows?: ShortRows | undefined;
+  /** Reads cells like `="0012"` as their text. Default false. */
+  excelText?: boolean | undefined;
+  /** Numbers the second of two columns with one name, `name_2`; without it that is an error. Default false. */
+  renameDuplicates?: boolean | undefined;
+}
+
+const DIALECT_OPTIONS = [
+  'delimiter',
+  'quote',
+  'escape',
+  'comment',
+  'skipLines',
+  'lenientQuotes',
+  'shortRows',
+  'excelText',
+  'renameDuplicates',
+] as const satisfies readonly (keyof DialectOptions)[];
+
+/** Those that were given; an option that is off is as good as none. */
+export const dialectOptions = (options: DialectOptions): DialectOptions =>
+  Object.fromEntries(
+    DIALECT_OPTIONS.flatMap((name) => {
+      const value = options[name];
+      return value === undefined || value === false || value === 0 ? [] : [[name, value]];
+    }),
+  );
+
 /** How the inputs are read and what becomes of their columns. A run keeps these for its resume. */
-export interface ReadOptions {
+export interface ReadOptions extends DialectOptions {
   /** As the user wrote them; `-` is stdin. */
   paths: string[];
   /** Default: users where there is a `user_id`, else companies where there is a `company_id` (contract §3). */
@@ -168,8 +215,6 @@ export interface ReadOptions {
   companyId?: string | undefined;
   /** Default: by the first bytes, else by the name. */
   format?: Format | undefined;
-  /** One ASCII character, or `tab`. Default: found among `,` `;` tab `|`. */
-  delimiter?: string | undefined;
   /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
   encoding?: string | undefined;
   /**
@@ -238,6 +283,13 @@ export interface SendOptions {
   refreshAfterMs: number | null;
   /** Where the service refuses a request (400, 415, 422): reject its rows and go on. Default false: the run ends. */
   continueOnError: boolean;
+  /**
+   * Send the rows of a failed job, or of a request refused with 400 or 422, again in smaller and smaller requests, until
+   * the rows at fault are found: these are rejected (contract §4 "The rows at fault"). Default false.
+   */
+  isolate: boolean;
+  /** With `isolate`: further requests for each one that failed. Default 128. */
+  isolateJobs: number;
 }
 
 export interface ImportOptions extends ReadOptions, SendOptions {
@@ -249,4 +301,6 @@ export interface ImportOptions extends ReadOptions, SendOptions {
   full: boolean;
   /** Continue the unfinished run of the same content, if there is one (contract §4). Default false. */
   resume: boolean;
+  /** Of a finished run that goes on: send the rows of its failed requests again (contract §4). Default false. */
+  failed: boolean;
 }

@@ -12,12 +12,24 @@ type RowKind = 'companies' | 'users';
 /** The identifiers of the service (spec: Company, User). */
 export type IdField = 'company_id' | 'user_id';
 
+/** What an encoding would make of the line that is not valid in the one that was used. */
+export interface EncodingSuggestion {
+  encoding: string;
+  line: string;
+}
+/** An option that says how a CSV is written, by its name in the library. */
+export type DialectOption = 'delimiter' | 'quote' | 'escape' | 'comment';
+
 export type Problem =
   // How an input is read
   | { code: 'unknown_encoding'; label: string }
-  /** Bytes that are not text of the encoding. `likely` is what it may be in truth, where that can be told. */
-  | { code: 'wrong_encoding'; likely: string | null }
-  | { code: 'bad_delimiter'; delimiter: string }
+  /** Bytes that are not text of the encoding. Others may read them: the likeliest first. */
+  | { code: 'wrong_encoding'; suggestions: EncodingSuggestion[] }
+  /** `wrong` is the rest of a sentence that begins with the option and its value. */
+  | { code: 'bad_dialect'; option: DialectOption; value: string; wrong: string }
+  /** The header is so many lines further down. */
+  | { code: 'title_above_header'; lines: number }
+  | { code: 'duplicate_column'; column: string }
   | { code: 'wrong_format'; likely: string | null }
   /** What was named as the path to the items leads to none. */
   | { code: 'wrong_path' }
@@ -30,6 +42,9 @@ export type Problem =
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }
   | { code: 'stdin_is_terminal' }
+  | { code: 'one_rejects_file' }
+  /** A file whose format is none that is read, such as a database. `name` says what it is. */
+  | { code: 'other_kind_of_file'; name: string }
   // What its columns mean
   | { code: 'kind_mismatch'; path: string; kind: string; found: string }
   /** The likeliest kind and identifier; `paths` are all inputs. */
@@ -54,13 +69,22 @@ export type Problem =
   | { code: 'two_patterns'; column: string; readings: { type: string; reading: string }[] }
   | { code: 'stray_date'; column: string; type: string }
   // Warnings
+  | { code: 'nameless_column' }
+  | { code: 'excel_text' }
+  /** With `delimiter` the white space belongs to what separates the cells. */
+  | { code: 'space_before_quote'; delimiter: string }
+  | { code: 'quotes_in_text' }
+  | { code: 'apostrophes' }
   | { code: 'digits_lost'; column: string }
+  /** Texts that stand for no value, and keep a column from being of a type that its others have. */
+  | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }
   /** `column` is where the values come from; `before` is the type of the last import. */
   | { code: 'type_changed'; column: string; before: string }
   /** Identifiers with white space around them, or with invisible characters. */
   | { code: 'odd_identifiers'; column: string; white: boolean }
   /** A text that stands for no value keeps a column from being a number. */
   | { code: 'null_marker'; column: string; text: string }
+  | { code: 'isolation_not_started' }
   // Files that the engine writes
   | { code: 'state_folder' }
   | { code: 'state_folder_shared'; folder: string }

@@ -18,6 +18,7 @@ import {
   checkSameFormat,
   checkTypes,
   checkUnchanged,
+  stillFinished,
   stillUnfinished,
   unfinished,
 } from './run/earlier.js';
@@ -25,6 +26,7 @@ import { KnownProfiles } from './run/known.js';
 import { openInputs, reopenInputs } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { Rejecting } from './run/rejecting.js';
+import { newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
 import { sentLater } from './run/sent-later.js';
 import {
@@ -32,16 +34,21 @@ import {
   countRows,
   type Ending,
   exitOf,
+  givenUpWarnings,
   isFinished,
   isWithinBound,
   leftOutRows,
   leftOutWarnings,
+  refusedForNow,
   summarize,
 } from './run/summary.js';
 import { submittedRows } from './send/accounts.js';
+import { isUnanswered } from './send/chunk.js';
 import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
+import { isOpen } from './send/isolate.js';
 import { send } from './send/send.js';
+import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
@@ -81,10 +88,13 @@ export class Session {
     if (earlier) checkItemFormat(earlier);
     this.#opened = earlier
       ? await reopenInputs(earlier, options, deps)
-      : await openInputs(options, this.#run.id, deps);
+      : yield* this.#heard(openInputs(options, this.#run.id, deps));
     this.#prepare();
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
-    if (earlier) this.#run.continueWith(stillUnfinished(earlier, deps.state));
+    if (earlier) {
+      const still = options.failed ? stillFinished : stillUnfinished;
+      this.#run.continueWith(still(earlier, deps.state));
+    }
 
     const scanned = yield* this.#scan();
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
@@ -132,7 +142,10 @@ export class Session {
 
   async *#scan(): AsyncGenerator<ImportEvent, Scanned> {
     const { deps, options } = this;
-    const written = this.#opened.map((_, index) => this.#run.earlier?.inputs[index]?.rejects_file ?? null);
+    const renewed = options.failed ? newRejects(this.#run.records) : new Set<number>();
+    const written = this.#opened.map((_, index) =>
+      renewed.has(index) ? null : (this.#run.earlier?.inputs[index]?.rejects_file ?? null),
+    );
     const rejecting = new Rejecting(this.#opened, written, { cwd: deps.cwd, path: options.rejects });
     this.#rejecting = rejecting;
     const scanned = yield* scanAll(this.#opened, {
@@ -195,17 +208,28 @@ export class Session {
       known: (kind) => this.#known.of(kind),
       sentLater: (kind) => this.#sentLater(kind),
       recorded: (kind) =>
-        this.#run.records.filter((r) => this.#opened[r.input]!.kind === kind && r.state !== 'withdrawn'),
+        this.#run.records.filter(
+          (r) => this.#opened[r.input]!.kind === kind && r.state !== 'withdrawn' && r.parent === null,
+        ),
+      isSentAgain: (r) => this.#isSentAgain(r),
     };
+  }
+
+  /** Whether rows of an earlier session are needed once more. */
+  #isSentAgain(r: RequestRecord): boolean {
+    const { records } = this.#run;
+    const isFollowed = this.options.isolate && this.options.wait && r.state === 'acknowledged';
+    return isUnanswered(r) || isFollowed || isOpen(r, records, this.options);
   }
 
   /** Ids that others have sent since: a retry leaves them out. Null for a new run. */
   #sentLater(kind: Kind): ReturnType<CutDeps['sentLater']> {
-    return this.#run.earlier && sentLater(this.#run, kind, this.deps.state);
+    return this.#run.earlier && sentLater(this.#run, kind, this.deps.state, (r) => this.#isSentAgain(r));
   }
 
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const rejects = await this.#rejecting!.flush();
+    if (this.options.failed) this.#run.retry(this.options);
     for (const old of this.#run.begin({ options: this.options, scanned, rejects }, sends)) {
       yield this.#warn({
         message: `this import replaces run ${old} of the same file, which was unfinished`,
@@ -241,9 +265,7 @@ export class Session {
           for (const [input, file] of files) this.#run.nameRejects(input, file);
         },
       });
-      const failure = yield* tap(sending, (event) => {
-        if (event.type === 'warning') this.#warnings.push(event.message);
-      });
+      const failure = yield* this.#heard(sending);
       if (failure) return failure;
       if (stop.aborted && !this.#isDone(scanned)) {
         return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
@@ -257,7 +279,8 @@ export class Session {
     const { records } = this.#run;
     const { unsent = 0 } = countRows(plannedRows(scanned), records);
     return (
-      unsent <= leftOutRows(records) &&
+      unsent <= leftOutRows(records) + refusedForNow(records) &&
+      !records.some((r) => r.parent === null && isOpen(r, records, this.options)) &&
       !(this.options.wait && records.some((r) => r.state === 'acknowledged'))
     );
   }
@@ -268,7 +291,12 @@ export class Session {
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);
-    for (const message of leftOutWarnings(ending.records, paths)) yield this.#warn({ message });
+    for (const message of [
+      ...leftOutWarnings(ending.records, paths),
+      ...(finished ? givenUpWarnings(ending.records, paths) : []),
+    ]) {
+      yield this.#warn({ message });
+    }
     const summary = summarize(ending, {
       run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),
@@ -288,6 +316,13 @@ export class Session {
     }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };
+  }
+
+  /** Passes events on, and keeps their warnings for the summary. */
+  #heard<R>(events: AsyncGenerator<ImportEvent, R>): AsyncGenerator<ImportEvent, R> {
+    return tap(events, (event) => {
+      if (event.type === 'warning') this.#warnings.push(event.message);
+    });
   }
 
   #warn(warning: Warning): ImportEvent {

@@ -157,6 +157,7 @@ const others: Invocation[] = [
   { line: 'help', ends: Exit.done },
   { line: 'help import', ends: Exit.done },
   { line: 'help exit-codes', ends: Exit.done },
+  { line: 'help formats', ends: Exit.done },
   { line: 'help nothing', ends: Exit.usage },
   { line: '', ends: Exit.done, textOnly: true },
   { line: '--version', ends: Exit.done, textOnly: true },

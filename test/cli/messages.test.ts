@@ -9,8 +9,25 @@ const CASES: {
   [C in Problem['code']]: [data: Omit<ProblemOf<C>, 'code'>, hint: string | undefined, message?: string];
 } = {
   unknown_encoding: [{ label: 'cp99' }, undefined, '--encoding: "cp99" is not a known encoding'],
-  wrong_encoding: [{ likely: 'windows-1252' }, 'try --encoding windows-1252'],
-  bad_delimiter: [{ delimiter: '||' }, undefined, '--delimiter: "||" is not one ASCII character'],
+  wrong_encoding: [
+    {
+      suggestions: [
+        { encoding: 'windows-1252', line: 'c1,Café' },
+        { encoding: 'iso-8859-2', line: 'c1,Cafĕ' },
+      ],
+    },
+    'choose the encoding in which the line reads right:\n--encoding windows-1252  c1,Café\n--encoding iso-8859-2    c1,Cafĕ',
+  ],
+  bad_dialect: [
+    { option: 'quote', value: 'ab', wrong: 'is not one character' },
+    undefined,
+    '--quote: "ab" is not one character',
+  ],
+  title_above_header: [{ lines: 3 }, 'to leave out what is above it, add --skip-lines 3'],
+  duplicate_column: [
+    { column: 'First name' },
+    "rename or remove one of them, or add --rename-duplicates to call the second one 'First name_2'",
+  ],
   wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
   wrong_path: [{}, 'name the path to the array of items with --json-path'],
   bad_path: [{ path: 'a..b' }, undefined, '--json-path: "a..b" is not names with dots between them'],
@@ -30,6 +47,12 @@ const CASES: {
     'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
   ],
   stdin_is_terminal: [{}, 'pipe a file in: profiles import - < companies.csv'],
+  one_rejects_file: [
+    {},
+    'leave it out: each input then gets its own rejects file',
+    '--rejects takes one file, but there are several inputs',
+  ],
+  other_kind_of_file: [{ name: 'an SQLite database' }, undefined],
   kind_mismatch: [
     { path: 'b.json', kind: 'users', found: 'companies' },
     'leave --kind out',
@@ -82,6 +105,11 @@ const CASES: {
     'change the value, or leave out --type n=integer',
     '--set n: "x" is not of type integer (--type)',
   ],
+  nameless_column: [{}, 'name it in the header to send it'],
+  excel_text: [{}, '--excel-text reads them as 0012'],
+  space_before_quote: [{ delimiter: ', ' }, "if every cell is written so, --delimiter ', ' reads them"],
+  quotes_in_text: [{}, 'if quotes are text in this file, add --quote none'],
+  apostrophes: [{}, `if they are quotes, add --quote "'"`],
   zone_missing: [
     { column: 'Create Date', type: 'datetime:M/d/yyyy H:mm' },
     "name the zone of its times, such as --type 'Create Date=datetime:M/d/yyyy H:mm@Europe/Berlin' or --type 'Create Date=datetime:M/d/yyyy H:mm@UTC'",
@@ -109,8 +137,16 @@ const CASES: {
     { column: 'at', type: 'date:M/d/yyyy' },
     'reject the rows that do not fit: --type at=date:M/d/yyyy',
   ],
+  null_markers: [
+    { column: 'Score', markers: ['-', 'n/a'], type: 'money' },
+    '--null - --null n/a --type Score=money',
+  ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
+  isolation_not_started: [
+    {},
+    'check the mapping; if it is single rows after all, import the file again with a smaller --chunk-size',
+  ],
   state_folder: [
     {},
     'free some disk space and check the folder’s permissions, or choose another folder with --state-dir',
@@ -166,7 +202,7 @@ test.each(Object.entries(CASES))('%s', (code, [data, hint, message]) => {
 });
 
 test('where nothing can be told, the encoding and the format are to be named', () => {
-  expect(wordsOf({ code: 'wrong_encoding', likely: null }).hint).toContain('with --encoding');
+  expect(wordsOf({ code: 'wrong_encoding', suggestions: [] }).hint).toContain('with --encoding');
   expect(wordsOf({ code: 'wrong_format', likely: null }).hint).toBe('name the format with --format');
   expect(wordsOf({ code: 'rule_for_identifier', rule: 'types', column: 'id' }).message).toBe(
     '--type id: an identifier is always text',

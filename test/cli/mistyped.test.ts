@@ -66,8 +66,8 @@ describe('what is missing or too much is named, with the way it is written', () 
   it.each([
     [
       'import',
-      'missing required argument "file"',
-      'profiles import <file...>: CSV, TSV, JSON, or JSON Lines; - is stdin',
+      'missing required argument "input"',
+      'profiles import <input...>: files, folders, patterns in quotes, https:// URLs; - is stdin',
     ],
     [
       'lookups',

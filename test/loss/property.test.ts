@@ -99,6 +99,7 @@ class Machine {
       cwd: this.folder,
       platform: 'linux',
       stdin: Readable.from([]),
+      download: { timeoutMs: 1_000, proxy: {} },
       threads: 0,
       stop: stop.signal,
       abort: abort.signal,
@@ -225,6 +226,8 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
     checkProperties: false,
     full: false,
     resume: false,
+    failed: false,
+    isolate: false,
   };
 }
 

@@ -294,6 +294,23 @@ test('stdin is spooled, resumed from its spool, and then removed', async () => {
   expect(readdirSync(spool)).toEqual([]);
 });
 
+test('a file of another dialect goes on as it began, and a run of it is found again only in that dialect', async () => {
+  const rows = file.text.replaceAll('"', "'").replaceAll(',', '||');
+  const text = `a title\n# a comment\n${rows.replaceAll('\n', '||\n')}||||\n`;
+  const dialect = ['--delimiter', '||', '--quote', "'", '--comment', '#', '--skip-lines', '1'];
+  machine.write(file.path, text);
+  service.trouble = from(2, status(503));
+  const first = await run([...SEND, ...dialect]);
+  expect(first.summary!.rows).toMatchObject({ read: 12, submitted: 3, merged: 1, unsent: 8 });
+  service.trouble = {};
+  const other = await run([...SEND, '--resume', '--dry-run', ...dialect, '--lenient-quotes']);
+  expect(other.summary!.run).not.toBe(first.summary!.run);
+  const last = await run(['resume']);
+  expect([last.code, last.summary!.rows], last.stderr).toMatchObject([0, { submitted: 11, merged: 1 }]);
+  expect(service.ledger.profiles.companies.get('c-10')).toEqual({ name: 'Company 10' });
+  expect(service.ledger.profiles.companies.size).toBe(11);
+});
+
 test('a 413, and the end of the service half-way through its halves', async () => {
   const tooLarge: Strike = async (exchange) => {
     const { ids } = await exchange.read();

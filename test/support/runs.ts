@@ -85,6 +85,14 @@ export function aPlan(over: Partial<Plan> = {}): Plan {
         format: 'csv',
         encoding: 'utf-8',
         delimiter: ';',
+        dialect: {
+          delimiter: ';',
+          quote: '"',
+          escape: null,
+          comment: null,
+          skip_lines: 0,
+          lenient_quotes: false,
+        },
         rows: { read: 50_000, filtered: 0, rejected: 2 },
         columns: [
           { column: 'company_id', key: 'company_id', type: 'string', reason: 'identifier', empty: 0 },

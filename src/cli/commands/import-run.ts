@@ -62,12 +62,22 @@ export async function importOptions(
       hint: 'add --changed-only, or leave --refresh-after out',
     });
   }
+  if (flags.isolate && !options.wait) {
+    throw new UsageError('--isolate and --no-wait cannot be combined: it has to see how jobs end', {
+      hint: 'leave one out',
+    });
+  }
+  if (flags.isolateJobs !== undefined && !options.isolate) {
+    throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
+  }
   return {
     ...reading,
     ...options,
+    isolate: options.isolate && options.wait,
     changedOnly,
     invalid: invalidBound(rejecting, flags),
-    rejects: rejectsPath(rejecting.rejects, paths),
+    rejects: rejecting.rejects ?? null,
+    failed: false,
   };
 }
 
@@ -77,15 +87,6 @@ function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, fla
   if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
     return flags.skipInvalid ? 'any' : 'none';
   return maxInvalid ?? (skipInvalid ? 'any' : 'none');
-}
-
-function rejectsPath(path: string | undefined, paths: readonly string[]): string | null {
-  if (path !== undefined && paths.length > 1) {
-    throw new UsageError('--rejects takes one file, but there are several inputs', {
-      hint: 'leave it out: each input then gets its own rejects file',
-    });
-  }
-  return path ?? null;
 }
 
 /** @throws ProfilesError what ended the import early, after its summary was reported */
@@ -146,6 +147,7 @@ async function importDeps(
     scope: scope ?? (known ? await context.scope() : null),
     service: { account: settings.account, region: settings.region, base_url },
     random: Math.random,
+    download: { timeoutMs: settings.timeoutMs, proxy: context.env },
     threads: Math.min(2, context.cores),
   };
 }

@@ -1,4 +1,4 @@
-/** `profiles import <file...>`: plan, then send (contract §3). */
+/** `profiles import <input...>`: plan, then send (contract §3). */
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
@@ -7,7 +7,7 @@ import { type Ending, examples, type Flags, type Wire } from './command.js';
 import type { Form } from './import-run.js';
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<file...>', 'CSV, TSV, JSON, or JSON Lines; - is stdin');
+  command.argument('<input...>', 'files, folders, patterns in quotes, https:// URLs; - is stdin');
   examples(command, [
     'profiles import companies.csv --region sandbox',
     'profiles import companies.csv users.csv --dry-run --region sandbox',

@@ -1,12 +1,13 @@
-/** `profiles inspect <file...>`: what an import would read from its files (contract §1). Sends and stores nothing. */
+/** `profiles inspect <input...>`: what an import would read from its files (contract §1). Sends and stores nothing. */
 import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { envelopeBytes, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
-import type { ReadOptions } from '../../engine/options.js';
+import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
 import { EitherKind } from '../../engine/plan/either-kind.js';
 import { filePlanOf, type PlannedInput } from '../../engine/plan/plan.js';
@@ -14,19 +15,26 @@ import type { Warning } from '../../engine/problems.js';
 import {
   checkOpened,
   checkScanned,
-  expandGlobs,
   mappingDraft,
+  notSpooled,
   type OpenedInput,
   openInput,
   Pool,
   scanInput,
-  spoolStdin,
 } from '../../engine/read/index.js';
+import {
+  type AnySource,
+  expandInputs,
+  fetchSource,
+  type Located,
+  type SourceDeps,
+  shownInputs,
+} from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
 import type { Context } from '../context.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
-import { safeLine } from '../output/safe.js';
+import { safeLine, safeMessage } from '../output/safe.js';
 import { usesColor } from '../output/style.js';
 import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
@@ -41,6 +49,7 @@ const SHOWN = 10;
 
 interface Options {
   reading: ReadOptions;
+  sources: AnySource[];
   /** Of a request's body, as an import would have it: a row whose item alone has more is rejected. */
   chunkBytes: number;
   writeMapping: string | null;
@@ -54,7 +63,7 @@ interface Inspected extends Pick<PlannedInput, 'opened' | 'scan'> {
 }
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('<file...>', 'CSV, TSV, JSON, or JSON Lines; - is stdin');
+  command.argument('<input...>', 'files, folders, patterns in quotes, https:// URLs; - is stdin');
   examples(command, [
     'profiles inspect companies.csv',
     'profiles inspect export.csv --kind companies --id Symbol --write-mapping mapping.json',
@@ -65,10 +74,11 @@ export function define(command: Command, wire: Wire): void {
 
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
   const { importDefaults } = await context.settings();
-  const files = context.platform === 'win32' ? await expandGlobs(paths, context.cwd) : paths;
+  const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
   const writeMapping = given(INSPECT, flags).writeMapping ?? null;
   return {
-    reading: await readingOptions(files, flags, importDefaults, context.cwd),
+    reading: await readingOptions(shownInputs(paths), flags, importDefaults, context.cwd),
+    sources,
     chunkBytes: valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults).chunkBytes,
     writeMapping,
   };
@@ -76,15 +86,15 @@ async function options(paths: readonly string[], flags: Flags, context: Context)
 
 async function run({ writeMapping, ...how }: Options, context: Context): Promise<ExitCode> {
   const { stdout, stderr, env, flags } = context;
-  const { paths } = how.reading;
-  const folder = paths.includes('-') ? await spoolFolder(context) : null;
+  const spool = new Spool(context);
   try {
     const opened: OpenedInput[] = [];
     const inspected: Inspected[] = [];
     const reading = <T>(path: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
       whileWaiting(`reading ${safeLine(path)}`, context, () => stopOnSignal(context, work));
-    for (const path of paths) {
-      opened.push(await reading(path, (signal) => open(path, how.reading, folder, context, signal)));
+    for (const source of how.sources) {
+      const fetch = (signal: AbortSignal) => open(source, how.reading, spool, context, signal);
+      opened.push(await reading(source.path, fetch));
     }
     checkOpened(opened, how.reading);
     for (const input of opened) {
@@ -108,25 +118,75 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
     if (writeMapping !== null) await save(writeMapping, inspected, context);
     return Exit.done;
   } finally {
-    if (folder !== null) await rm(folder, { recursive: true, force: true });
+    await spool.remove();
   }
 }
 
 /** What follows the first line is for pasting: it has lines of its own. */
 function warn(text: string, { warn: say }: Context): void {
-  say(text.split('\n').map(safeLine).join('\n  '));
+  say(
+    text
+      .split('\n')
+      .map((line, index) => (index === 0 ? safeMessage(line) : safeLine(line)))
+      .join('\n  '),
+  );
 }
 
 async function open(
-  path: string,
+  source: AnySource,
   reading: ReadOptions,
-  folder: string | null,
-  { stdin, cwd }: Context,
+  spool: Spool,
+  context: Context,
   signal: AbortSignal,
 ): Promise<OpenedInput> {
-  const location = path === '-' ? await spoolStdin(stdin, folder!, signal) : path;
-  return openInput({ ...reading, path, location, cwd, inputs: reading.paths, guess: true }, signal);
+  const { path, location } = await spool.fetch(source);
+  return openInput(
+    { ...reading, path, location, cwd: context.cwd, inputs: reading.paths, guess: true },
+    signal,
+  );
 }
+
+/** Copies of inputs that are no files. */
+class Spool {
+  #folder: string | undefined;
+  #copies = 0;
+
+  constructor(private readonly context: Context) {}
+
+  async fetch(source: AnySource): Promise<Located> {
+    const { stateDir, timeoutMs } = await this.context.settings();
+    const folder = (): string => {
+      this.#folder ??= makeFolder(join(stateDir, 'spool', `inspect-${randomUUID()}`), source.path);
+      return this.#folder;
+    };
+    const name = `input-${++this.#copies}`;
+    const fetching = fetchSource(source, { folder, name }, sourceDeps(this.context, timeoutMs));
+    for (;;) {
+      const next = await fetching.next(); // the spinner shows that something is on its way
+      if (next.done) return next.value;
+      if (next.value.type === 'warning') this.context.warn(next.value.message);
+    }
+  }
+
+  async remove(): Promise<void> {
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function makeFolder(path: string, shown: string): string {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return path;
+  } catch (error) {
+    throw notSpooled(shown, path, error);
+  }
+}
+
+const sourceDeps = (context: Context, timeoutMs: number = NUMBERS.timeoutMs.default): SourceDeps => ({
+  ...context,
+  random: Math.random,
+  download: { timeoutMs, proxy: context.env },
+});
 
 async function inspect(
   opened: OpenedInput,
@@ -182,11 +242,6 @@ function warningsOf(
   return warnings;
 }
 
-async function spoolFolder(context: Context): Promise<string> {
-  const { stateDir } = await context.settings();
-  return join(stateDir, 'spool', `inspect-${randomUUID()}`);
-}
-
 function documentOf(inspected: Inspected, argv: readonly string[]): Record<string, unknown> {
   const { opened, scan, duplicates, rejected, warnings } = inspected;
   const { compression, idColumn, companyIdColumn } = opened;
@@ -205,7 +260,7 @@ function documentOf(inspected: Inspected, argv: readonly string[]): Record<strin
 function rejections(rejected: readonly Rejection[], total: number): string {
   const shown = rejected.slice(0, SHOWN).map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   if (total > shown.length) shown.push(`and ${count(total - shown.length, 'more rejected row')}`);
-  return shown.map((line) => `${safeLine(line)}\n`).join('');
+  return shown.map((line) => `${safeMessage(line)}\n`).join('');
 }
 
 /** Never overwrites a file: it may hold somebody's work. */

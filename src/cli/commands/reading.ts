@@ -1,6 +1,6 @@
 /** How files are read and mapped: `import` and `inspect` share it. */
 import type { ReadOptions } from '../../engine/options.js';
-import { readMapping, type SomeRules, withMappings } from '../../engine/read/index.js';
+import { cellType, readMapping, type SomeRules, withMappings } from '../../engine/read/index.js';
 import { COLUMNS, engineValues, given, READING } from '../options/index.js';
 import type { Flags } from './command.js';
 
@@ -30,5 +30,9 @@ function rulesOf(flags: Flags): SomeRules {
   const { type, types, map, include, exclude, set, empty, keys, trim, ...more } = given(COLUMNS, flags);
   const infer = types === undefined ? undefined : types === 'auto';
   const { null: nulls, allowId: allowIds } = more;
-  return { map, include, exclude, set, types: type, infer, empty, keys, trim, nulls, allowIds };
+  return { map, include, exclude, set, types: typesOf(type), infer, empty, keys, trim, nulls, allowIds };
 }
+
+const typesOf = (
+  given: readonly (readonly [column: string, type: string])[] | undefined,
+): SomeRules['types'] => given?.map(([column, type]) => [column, cellType(type, `--type ${column}`)]);

@@ -2,12 +2,14 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
+import { NUMBERS } from '../../engine/options.js';
+import { failedOf } from '../../engine/run/retry.js';
 import { restoreOptions } from '../../engine/run/run.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope, sameService } from '../../engine/state/scopes.js';
-import type { Scope } from '../../engine/state/state.js';
+import type { Scope, State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { engineValues, WAITING } from '../options/index.js';
+import { engineValues, given, REJECTING, RESUME, WAITING } from '../options/index.js';
 import { shellWord } from '../shell.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { type Form, formOf, runAndReport } from './import-run.js';
@@ -17,26 +19,39 @@ interface Options {
   form: Form;
   waitTimeoutMs: number | null;
   intervalMs: number | null;
+  failed: boolean;
+  isolate: boolean | undefined;
+  isolateJobs: number | undefined;
 }
 
+const ISOLATING = { isolate: REJECTING.isolate, isolateJobs: REJECTING.isolateJobs };
 const TIMING = { interval: WAITING.interval, waitTimeout: WAITING.waitTimeout };
 
 export function define(command: Command, wire: Wire): void {
-  command.argument('[run]', 'run id (default: the newest unfinished run)');
-  examples(command, ['profiles resume', 'profiles resume 20261120-101500-x7k2 --json']);
+  command.argument(
+    '[run]',
+    'run id (default: the newest unfinished run; with --failed, the newest with failed rows)',
+  );
+  examples(command, [
+    'profiles resume',
+    'profiles resume 20261120-101500-x7k2 --json',
+    'profiles resume --failed --isolate',
+  ]);
   command.action(wire(options, run));
 }
 
 function options([run]: readonly string[], flags: Flags): Options {
-  return { run, form: formOf(flags), ...engineValues(TIMING, flags) };
+  const { isolate, isolateJobs } = given(ISOLATING, flags);
+  const { failed = false } = given(RESUME, flags);
+  return { run, form: formOf(flags), ...engineValues(TIMING, flags), failed, isolate, isolateJobs };
 }
 
 async function run(
-  { run: id, form, waitTimeoutMs, intervalMs }: Options,
+  { run: id, form, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs }: Options,
   context: Context,
 ): Promise<ExitCode | Ending> {
   const state = await context.state();
-  const stored = choose(state.knownRuns(), id);
+  const stored = failed ? chooseFailed(state, id) : choose(state.knownRuns(), id);
   const there = await contextOf(stored, context);
   checkService(stored, await there.scope());
   const kept = restoreOptions(state, stored);
@@ -46,6 +61,12 @@ async function run(
     // The wait timeout belongs to the session, not to the run: a run whose wait timed out must be able to continue.
     waitTimeoutMs: waitTimeoutMs ?? engineValues(TIMING, importDefaults).waitTimeoutMs,
     intervalMs: intervalMs ?? kept.intervalMs,
+    // Of a run that began before there was the option, too.
+    isolate: isolate ?? kept.isolate ?? false,
+    isolateJobs: isolateJobs ?? kept.isolateJobs ?? NUMBERS.isolateJobs.default,
+    // What failed is seen to its end.
+    wait: kept.wait || failed || isolate === true,
+    failed,
     resume: false,
     full: false,
     dryRun: false,
@@ -60,19 +81,46 @@ function choose(runs: readonly StoredRun[], id: string | undefined): StoredRun {
     if (newest) return newest;
     throw new UsageError('no unfinished import to resume', { hint: 'profiles runs lists all imports' });
   }
-  const found = runs.find((run) => run.run === id);
-  if (!found) {
-    const like = nearest(
-      id,
-      runs.map((run) => run.run),
-    );
-    throw new UsageError(`run "${id}" not found`, {
-      hint: like ? `did you mean ${like}?` : 'profiles runs lists all imports',
-    });
-  }
+  const found = find(runs, id);
   if (!found.finished) return found;
   throw new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`, {
     hint: `import again: profiles import ${found.paths.map(shellWord).join(' ')}`,
+  });
+}
+
+/** @throws UsageError for a run that is unknown */
+function find(runs: readonly StoredRun[], id: string): StoredRun {
+  const found = runs.find((run) => run.run === id);
+  if (found) return found;
+  const like = nearest(
+    id,
+    runs.map((run) => run.run),
+  );
+  throw new UsageError(`run "${id}" not found`, {
+    hint: like ? `did you mean ${like}?` : 'profiles runs lists all imports',
+  });
+}
+
+/** A finished run with something to send again. @throws UsageError where there is none */
+function chooseFailed(state: State, id: string | undefined): StoredRun {
+  const hasFailed = (run: StoredRun): boolean =>
+    run.finished && run.status !== 'superseded' && failedOf(state.requests(run.run)).length > 0;
+  const found = id === undefined ? state.knownRuns().find(hasFailed) : find(state.knownRuns(), id);
+  if (!found) {
+    throw new UsageError('no finished import has failed rows', { hint: 'profiles runs lists all imports' });
+  }
+  if (!found.finished) {
+    throw new UsageError(`run ${found.run} is unfinished (${found.status})`, {
+      hint: `finish it first: profiles resume ${found.run}`,
+    });
+  }
+  if (hasFailed(found)) return found;
+  const why =
+    found.status === 'superseded'
+      ? 'another run replaced it'
+      : 'no request of it failed, is short, or was refused';
+  throw new UsageError(`run ${found.run} has nothing to send again: ${why}`, {
+    hint: `profiles runs ${found.run} shows its requests`,
   });
 }
 

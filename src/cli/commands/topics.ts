@@ -95,10 +95,47 @@ sandbox needs no keys.`)}
 profiles config --help lists its commands.`;
 }
 
+function formats(): string {
+  return `Formats and inputs
+
+${paragraph(`The format is found by the content, then by the file name; --format overrides both. gzip and
+zstd (in versions of Node that have it) are unpacked.`)}
+
+${twoColumns([
+  ['csv, tsv', 'one row per record, with a header'],
+  ['json', 'an array of objects, or a body of the service: {"companies":[...]}'],
+  ['ndjson', 'one JSON object per line'],
+])}
+
+An input is:
+
+${twoColumns([
+  ['a file', 'read as it is named, whatever characters its name has'],
+  ['-', 'stdin'],
+  ['a folder', 'its files of these formats in name order; not its subfolders'],
+  ["'exports/**/*.csv'", 'a pattern in quotes: *, ?, [abc], {a,b}, and ** for any folders'],
+  ['archive.zip', 'the only file in a zip archive'],
+  ['archive.zip:a.csv', 'one of its files'],
+  ['https://...', 'a file on a web server; #a.csv after a zip names a file in it'],
+])}
+
+${paragraph(`Folders and patterns leave out hidden files and rejects files. Zip members, downloads, and
+stdin are copied to the state folder, and stay there until the run has finished: resume reads the
+copy. Your token is never sent to a web server. What stands after ? in an address may be secret,
+so it is not printed or stored. A broken download continues where it stopped if the server allows it.`)}
+
+${paragraph(`Text is UTF-8, or UTF-16 with a byte order mark; --encoding names another encoding, such as
+windows-1252. If bytes are not valid, the error shows how the line reads in the likely ones.`)}
+
+  profiles inspect companies.csv       shows format, encoding, and columns
+  profiles import exports --dry-run    plans all files of a folder`;
+}
+
 export const TOPICS: readonly Topic[] = [
   { name: 'exit-codes', summary: 'what each exit code means', text: exitCodes },
   { name: 'environment', summary: 'environment variables', text: environment },
   { name: 'config', summary: 'where the config file is, its keys, and what overrides them', text: config },
+  { name: 'formats', summary: 'what can be imported, and from where', text: formats },
 ];
 
 const WIDTH = 80;

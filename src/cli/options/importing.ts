@@ -1,6 +1,5 @@
 /** Options that say how files are read, sent and followed. */
 import { NO_RULES, WORDS } from '../../engine/options.js';
-import { cellType, TYPE_NAMES } from '../../engine/read/conversion/type.js';
 import { engineNumber, type Table } from './option.js';
 import { BOUND_TYPE, condition, countType, FLAG, pair, path, text, word } from './types.js';
 
@@ -42,12 +41,61 @@ export const READING = {
     sets: 'format',
   },
   delimiter: {
-    // One printable ASCII character but the quote; or a tab, in one of three ways.
-    type: text('char', { pattern: /^([ !#-~\t]|tab|\\t)$/, form: 'must be one ASCII character, or tab' }),
-    summary: 'delimiter of a CSV: one character, or tab',
+    type: text('text', {
+      pattern: /^[^\r\n\0"]+$/,
+      form: 'must be one character or several, without quotes and line ends',
+    }),
+    summary: 'delimiter of a CSV: one character or several, tab, or a code such as \\x01',
     otherwise: 'detected',
     config: 'import.delimiter',
     sets: 'delimiter',
+  },
+  quote: {
+    type: text('char'),
+    summary: 'quote of a CSV: one character, or none where quotes are text',
+    otherwise: '"',
+    sets: 'quote',
+  },
+  escape: {
+    type: text('char'),
+    summary: 'character that makes a quote inside quotes text, such as a backslash',
+    otherwise: 'the quote, doubled',
+    sets: 'escape',
+  },
+  comment: {
+    type: text('prefix'),
+    summary: 'leave out the lines of a CSV that begin with this',
+    sets: 'comment',
+  },
+  skipLines: {
+    type: countType(),
+    default: 0,
+    summary: 'lines to leave out above the header of a CSV, such as a title',
+    sets: 'skipLines',
+  },
+  lenientQuotes: {
+    type: FLAG,
+    default: false,
+    summary: 'take text after a closing quote as text, instead of rejecting the row',
+    sets: 'lenientQuotes',
+  },
+  shortRows: {
+    type: word('how', WORDS.shortRows),
+    summary: 'what becomes of CSV rows with fewer cells than the header: reject, or pad with empty cells',
+    otherwise: 'reject',
+    sets: 'shortRows',
+  },
+  excelText: {
+    type: FLAG,
+    default: false,
+    summary: 'read cells like ="0012" as their text',
+    sets: 'excelText',
+  },
+  renameDuplicates: {
+    type: FLAG,
+    default: false,
+    summary: 'number columns of one name: name, name_2',
+    sets: 'renameDuplicates',
   },
   encoding: {
     type: text('name'),
@@ -113,7 +161,7 @@ export const COLUMNS = {
     commands: ['import', 'inspect', 'identify company', 'identify user'],
   },
   type: {
-    type: pair('column=type', { words: TYPE_NAMES, read: cellType }),
+    type: pair('column=type'),
     summary: 'set the type of a column, such as integer, money, or date:MM/dd/yyyy; see profiles help types',
     repeatable: true,
     complete: 'column=',
@@ -276,6 +324,20 @@ export const REJECTING = {
     summary: 'continue after a request that the service refused',
     config: 'import.continue_on_error',
     sets: 'continueOnError',
+  },
+  isolate: {
+    type: FLAG,
+    default: false,
+    summary: 'find the rows at fault when a job fails or a request is refused, and reject only those',
+    config: 'import.isolate',
+    commands: ['import', 'resume'],
+    sets: 'isolate',
+  },
+  isolateJobs: {
+    ...engineNumber('isolateJobs'),
+    summary: 'with --isolate: further requests for each one that failed',
+    config: 'import.isolate_jobs',
+    commands: ['import', 'resume'],
   },
   rejects: {
     type: path('path'),

@@ -51,6 +51,14 @@ export const RUNS = {
   },
 } as const satisfies Table;
 
+export const RESUME = {
+  failed: {
+    type: FLAG,
+    summary: 'send the rows of failed, short, refused, and untraceable requests of a finished run again',
+    commands: ['resume'],
+  },
+} as const satisfies Table;
+
 export const IDENTIFY = {
   metadata: {
     type: text('json'),

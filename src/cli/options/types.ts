@@ -121,14 +121,11 @@ export const RATE_TYPE: Type<number> = {
   write: String,
 };
 
-/** `left=right`, cut at the first `=`. @param rights what is allowed on the right; default: any text */
-export const pair = <R extends string = string>(
-  placeholder: string,
-  rights?: { words: readonly string[]; read: (text: string, name: string) => R },
-): Type<readonly [left: string, right: R]> => ({
+/** `left=right`, cut at the first `=`. */
+export const pair = (placeholder: string): Type<readonly [left: string, right: string]> => ({
   kind: 'text',
   placeholder,
-  description: rights ? `${placeholder}: ${rights.words.join(', ')}` : placeholder,
+  description: placeholder,
   read: (given, setting) => {
     const at = given.indexOf('=');
     if (at < 1) {
@@ -136,8 +133,7 @@ export const pair = <R extends string = string>(
         hint: `write ${setting} ${placeholder}`,
       });
     }
-    const [left, right] = [given.slice(0, at), given.slice(at + 1)];
-    return [left, rights ? rights.read(right, `${setting} ${left}`) : (right as R)];
+    return [given.slice(0, at), given.slice(at + 1)];
   },
   write: (value) => value.join('='),
 });

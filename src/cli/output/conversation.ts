@@ -3,7 +3,7 @@ import { formatDuration } from '../../engine/duration.js';
 import type { ImportEvent, Summary } from '../../engine/model.js';
 import { createDisplay, lineWidth } from './display.js';
 import { ImportProgress } from './progress.js';
-import { safeLine } from './safe.js';
+import { safeLine, safeMessage } from './safe.js';
 import { type Styles, stylesFor, usesColor } from './style.js';
 import { failureLines, summaryLines } from './summary-text.js';
 import { type Env, type OutputFlags, type ProgressMode, type TextStream, terminalWidth } from './terminal.js';
@@ -68,9 +68,9 @@ export function conversation(options: ConversationOptions): Reporter {
 
 function noticeOf(event: ImportEvent, styles: Styles): string | undefined {
   if (event.type === 'notice') return safeLine(event.message);
-  if (event.type === 'warning') return `${styles.yellow('warning:')} ${safeLine(event.message)}`;
+  if (event.type === 'warning') return `${styles.yellow('warning:')} ${safeMessage(event.message)}`;
   if (event.type !== 'retry') return undefined;
   const again = event.maybe_sent_twice ? '; its rows may be sent twice' : '';
   const wait = formatDuration(event.delay_ms);
-  return `${styles.yellow('retry:')} request ${event.request} in ${wait}: ${safeLine(event.reason)}${again}`;
+  return `${styles.yellow('retry:')} request ${event.request} in ${wait}: ${safeMessage(event.reason)}${again}`;
 }

@@ -1,7 +1,7 @@
 /** An error as a person and as a script read it (contract §6 "Errors"). */
 import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
 import { errorWords } from '../messages.js';
-import { safeJson, safeLine } from './safe.js';
+import { safeJson, safeLine, safeMessage } from './safe.js';
 
 /**
  * The text for stderr: `profiles: <what, where>` and the hint on a line of its own; with `--json` a last
@@ -16,7 +16,7 @@ export function errorLines(
   const said = known
     ? errorWords(known, argv)
     : { message: plainMessage(error), hint: unexpectedHint(error) };
-  const message = safeLine(said.message);
+  const message = safeMessage(said.message);
   const { hint } = said;
   const lines = [`profiles: ${message}`];
   // A hint may be lines to type, each its own.

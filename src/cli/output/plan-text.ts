@@ -2,6 +2,7 @@
 import type { FilePlan, Plan, PropertyCheck } from '../../engine/model.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
+import { suggestedLines } from '../messages.js';
 import { safeJson, safeLine } from './safe.js';
 import { stylesFor } from './style.js';
 import { renderTable, type TableForm } from './table.js';
@@ -30,8 +31,19 @@ const section = (title: string, body: string, { color }: TableForm): string =>
 
 const filesSections = (files: readonly FilePlan[], form: TableForm): string[] => [
   section('Files', filesTable(files, form), form),
-  ...files.map((file) => section(`Columns of ${safeLine(file.path)}`, columnsTable(file, form), form)),
+  ...files.flatMap((file) => [
+    section(`Columns of ${safeLine(file.path)}`, columnsTable(file, form), form),
+    ...suggestedSection(file, form),
+  ]),
 ];
+
+/** Types that every value of a text column would fit, as flags to paste. */
+function suggestedSection(file: FilePlan, form: TableForm): string[] {
+  const lines = file.columns.flatMap(({ column, suggested }) => suggestedLines(column, suggested ?? []));
+  if (lines.length === 0) return [];
+  const body = lines.map((line) => `  ${safeLine(line)}\n`).join('');
+  return [section(`Text in ${safeLine(file.path)} that could be sent as another type`, body, form)];
+}
 
 const sampleSections = (files: readonly FilePlan[], form: TableForm): string[] =>
   files
@@ -55,9 +67,7 @@ function filesTable(files: readonly FilePlan[], form: TableForm): string {
     files.map((file) => [
       file.path,
       file.kind,
-      file.delimiter === null || file.delimiter === ','
-        ? file.format
-        : `${file.format} (${delimiterName(file.delimiter)})`,
+      formatName(file),
       file.encoding,
       grouped(file.rows.read),
       ...(filters ? [grouped(file.rows.filtered)] : []),
@@ -67,7 +77,26 @@ function filesTable(files: readonly FilePlan[], form: TableForm): string {
   );
 }
 
-const delimiterName = (delimiter: string): string => (delimiter === '\t' ? 'tab' : delimiter);
+/** `csv (;, quote ', 2 lines skipped)`: the format, and what is not as it usually is. */
+function formatName({ format, dialect }: FilePlan): string {
+  if (!dialect) return format;
+  const { delimiter, quote, escape: own, comment, skip_lines, lenient_quotes } = dialect;
+  const parts = [
+    ...(delimiter === ',' ? [] : [characterName(delimiter)]),
+    ...(quote === '"' ? [] : [quote === null ? 'no quotes' : `quote ${characterName(quote)}`]),
+    ...(own === null ? [] : [`escape ${characterName(own)}`]),
+    ...(comment === null ? [] : [`comments ${characterName(comment)}`]),
+    ...(skip_lines === 0 ? [] : [`${count(skip_lines, 'line')} skipped`]),
+    ...(lenient_quotes ? ['lenient quotes'] : []),
+  ];
+  return parts.length === 0 ? format : `${format} (${parts.join(', ')})`;
+}
+
+/** As it can be typed, where it cannot be seen. */
+const characterName = (text: string): string =>
+  text === '\t'
+    ? 'tab'
+    : text.replace(/[\0-\x1f\x7f]/g, (code) => `\\x${code.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 function columnsTable(file: FilePlan, form: TableForm): string {
   return renderTable(

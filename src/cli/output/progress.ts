@@ -9,6 +9,7 @@ import type { RegionSize } from './live.js';
 import type { Styles } from './style.js';
 
 type Measure = Extract<ImportEvent, { type: 'progress' }>;
+type Counted = 'downloading' | 'planning' | 'submitted' | 'completed';
 /** Rates from less than this are guesses. */
 const MEASURED_MS = 1_000;
 const BAR_CELLS = 20;
@@ -22,7 +23,7 @@ export class ImportProgress implements DisplayView {
   #toSend: number | null = null;
   #followed: number | undefined;
   /** Where the count stood, and when, as the phase began: a resumed import does not begin at 0. */
-  #base: { of: 'bytes' | 'submitted' | 'completed'; done: number; at: number } | undefined;
+  #base: { of: Counted; done: number; at: number } | undefined;
 
   constructor(clock: { monotonic(): number }, styles: Styles) {
     this.#clock = clock;
@@ -97,18 +98,22 @@ export class ImportProgress implements DisplayView {
   }
 
   #rows(measure: Measure, brief = false): string {
+    if (measure.phase === 'downloading') {
+      const { bytes = 0, total_bytes: total } = measure;
+      return total == null ? formatSize(bytes) : `${formatSize(bytes)} of ${formatSize(total)}`;
+    }
     const { of, done, total } = this.#count();
     if (measure.phase === 'planning') return count(measure.rows, 'row');
     const known = total === null ? count(done, 'row') : `${grouped(done)} of ${count(total, 'row')}`;
     return of === 'completed' && !brief ? `${known} completed` : known;
   }
 
-  /** What is counted: bytes read while planning; then rows completed, or rows submitted where no job is followed. */
-  #count(): { of: 'bytes' | 'submitted' | 'completed'; done: number; total: number | null } {
+  /** What is counted: bytes while downloading and planning; then rows completed, or rows submitted where no job is followed. */
+  #count(): { of: Counted; done: number; total: number | null } {
     const measure = this.#measure;
     if (!measure) return { of: 'submitted', done: 0, total: null };
-    if (measure.phase === 'planning') {
-      return { of: 'bytes', done: measure.bytes ?? 0, total: measure.total_bytes ?? null };
+    if (measure.phase === 'downloading' || measure.phase === 'planning') {
+      return { of: measure.phase, done: measure.bytes ?? 0, total: measure.total_bytes ?? null };
     }
     // While jobs are followed, an event's total is what was sent so far: the time left is that of the whole.
     const total = this.#toSend ?? measure.total_rows;
@@ -128,7 +133,7 @@ export class ImportProgress implements DisplayView {
     const perMs = (done - base.done) / elapsed;
     // Nothing is left to be done, but the end has not been said yet: "0ms left" would be untrue.
     const left = total === null || done >= total ? null : (total - done) / perMs;
-    return { rate: of === 'bytes' ? null : perMs * 1_000, left };
+    return { rate: of === 'downloading' || of === 'planning' ? null : perMs * 1_000, left };
   }
 }
 

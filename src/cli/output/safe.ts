@@ -5,7 +5,7 @@
  */
 // biome-ignore lint/complexity/useRegexLiterals: escapes in a string can be read
 const UNSAFE = new RegExp(
-  '[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]',
+  '[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0]',
   'g',
 );
 
@@ -17,6 +17,13 @@ export function safeLine(text: string): string {
     return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
   });
 }
+
+/** Spaces that look like the usual one, or like none. In a table they are fine; in a message they are often the point. */
+const OTHER_SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
+
+/** The same for a sentence about a value: what looks like a space, and is another character, becomes visible, too. */
+export const safeMessage = (text: string): string =>
+  safeLine(text).replace(OTHER_SPACES, (c) => `\\u${hex(c.charCodeAt(0), 4)}`);
 
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');
 
@@ -31,4 +38,4 @@ export function safeJson(json: string): string {
 }
 
 /** The same for text of our own that has lines of its own, such as lines to type. */
-export const safeLines = (text: string): string => text.split('\n').map(safeLine).join('\n');
+export const safeLines = (text: string): string => text.split('\n').map(safeMessage).join('\n');

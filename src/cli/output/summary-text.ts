@@ -5,7 +5,7 @@ import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { isFinal } from '../../engine/service/names.js';
 import { shellWord } from '../shell.js';
 import { statusStyle } from './job-board.js';
-import { safeLine } from './safe.js';
+import { safeLine, safeMessage } from './safe.js';
 import type { Style, Styles } from './style.js';
 
 /** More would push the rest of the summary off the screen. */
@@ -130,7 +130,7 @@ function resentLines({ maybe_sent_twice: all, files }: Summary, style: Style): s
   if (all.length === 0) return [];
   const lines = all.slice(0, SHOWN_RESENT).map((entry) => {
     const job = entry.job_id === null ? '' : `, job ${safeLine(entry.job_id)}`;
-    return `    ${linesOf(entry, files)} (${count(entry.rows, 'row')}${job}): ${safeLine(entry.reason)}`;
+    return `    ${linesOf(entry, files)} (${count(entry.rows, 'row')}${job}): ${safeMessage(entry.reason)}`;
   });
   if (all.length > SHOWN_RESENT) lines.push(`    and ${count(all.length - SHOWN_RESENT, 'more request')}`);
   return [
@@ -143,7 +143,9 @@ function rejectionLines(summary: Summary, style: Style): string[] {
   const total = summary.rows.rejected;
   if (total === 0) return [];
   const shown = summary.rejected.slice(0, SHOWN_REJECTIONS);
-  const lines = shown.map(({ file, line, reason }) => `    ${safeLine(file)}:${line}: ${safeLine(reason)}`);
+  const lines = shown.map(
+    ({ file, line, reason }) => `    ${safeLine(file)}:${line}: ${safeMessage(reason)}`,
+  );
   const files = rejectsFiles(summary);
   const see = files.length > 0 ? `see ${files.join(', ')}` : '';
   const more = total > shown.length ? `and ${grouped(total - shown.length)} more` : '';
@@ -155,6 +157,13 @@ const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
 function nextLines(summary: Summary, style: Style): string[] {
+  if (summary.resume === null && summary.status === 'failed' && summary.run !== null) {
+    // Of many that all failed, no rows at fault would be looked for.
+    const how = summary.rows.completed > 0 || summary.jobs.length < 3 ? ' --isolate' : '';
+    return [
+      `  send the failed rows again: ${style(`profiles resume ${safeLine(summary.run)} --failed${how}`)}`,
+    ];
+  }
   if (summary.resume !== null) return [`  continue with: ${style(safeLine(summary.resume))}`];
   if (summary.status === 'rejected') {
     const files = rejectsFiles(summary);

@@ -1,6 +1,6 @@
 /** Imports for programs: the flow of the command, without its terminal, its settings and its signals. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { platform, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { systemClock } from '../clock.js';
@@ -114,9 +114,13 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
       clock: systemClock,
       random: Math.random,
       cwd,
-      platform: 'linux', // no patterns in paths, on Windows neither: a program knows its files
       records,
+      platform: platform(),
       stdin: stdin instanceof Readable ? stdin : Readable.from(stdin),
+      download: {
+        timeoutMs: numberOption('timeoutMs', service?.timeoutMs),
+        proxy: service?.proxy ?? {},
+      },
       threads,
       stop: signal ? AbortSignal.any([signal, abortSignal]) : abortSignal,
       abort: abortSignal,

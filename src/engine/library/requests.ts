@@ -2,6 +2,7 @@
 import { UsageError } from '../errors.js';
 import { wholeNumber } from '../numbers.js';
 import {
+  dialectOptions,
   type ImportOptions,
   importNumbers,
   type MappingRules,
@@ -10,12 +11,15 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { readMapping, withMappings } from '../read/index.js';
+import { cellType, readMapping, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
 export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind'>> {
-  /** Paths, relative to `cwd`. `-` is `stdin`. Patterns are not expanded. Either these or `records`. */
+  /**
+   * Paths, relative to `cwd`. `-` is `stdin`. Also folders, patterns, zip members, `https://` URLs. What exists is taken
+   * as it is named. Either these or `records`.
+   */
   files?: readonly string[];
   /**
    * Items in place of files: objects as in a JSON input, numbered from 1, in reports an input called `records`. They are
@@ -81,15 +85,15 @@ export async function optionsOf(
   dryRun: boolean,
 ): Promise<ImportOptions> {
   const paths = inputsOf(request);
-  const { id, userId, companyId, format, delimiter, encoding } = request;
+  const { id, userId, companyId, format, encoding } = request;
   const { mapping = [] } = request;
   const names = typeof mapping === 'string' ? [mapping] : mapping;
   const files = (await Promise.all(names.map((name) => readMapping(name, cwd)))).flat();
   const rules = request.rules ?? {};
   const asked = { kind: request.kind, id, userId, companyId, rules };
   const named = {
+    ...dialectOptions(request),
     format,
-    delimiter,
     encoding,
     jsonPath: request.jsonPath,
     roundNumbers: request.roundNumbers,
@@ -101,9 +105,11 @@ export async function optionsOf(
   if (request.rejects !== undefined && paths.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');
   }
-  for (const name of ['kind', 'format'] as const) {
+  if (request.skipLines !== undefined) wholeNumber(request.skipLines, 'skipLines', { least: 0 });
+  for (const name of ['kind', 'format', 'shortRows'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
+  for (const [column, type] of rules.types ?? []) cellType(type, `rules.types: ${column}`);
   for (const name of ['empty', 'keys'] as const) {
     if (rules[name] !== undefined) wordOption<string>(`rules.${name}`, rules[name], WORDS[name]);
   }
@@ -118,9 +124,11 @@ export async function optionsOf(
     rejects: request.rejects ?? null,
     changedOnly: request.changedOnly ?? false,
     continueOnError: request.continueOnError ?? false,
+    isolate: request.isolate ?? false,
     checkProperties: request.checkProperties ?? false,
     full: request.full ?? false,
     resume: request.resume ?? false,
+    failed: false,
     dryRun,
   };
 }

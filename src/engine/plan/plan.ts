@@ -5,6 +5,7 @@
 
 import { Channel } from '../channel.js';
 import {
+  type DialectPlan,
   envelopeBytes,
   type FilePlan,
   type FileRows,
@@ -157,11 +158,17 @@ export const scansOf = ({ inputs }: Scanned, kind: Kind): Scan[] =>
 export const contentOf = ({ inputs }: Scanned): { path: string; kind: Kind; digest: string }[] =>
   inputs.map(({ opened, scan }) => ({ path: opened.path, kind: opened.kind, digest: scan.digest }));
 
+function dialectPlan({ dialect }: OpenedInput): DialectPlan | null {
+  if (!dialect) return null;
+  const { skipLines, lenientQuotes, ...characters } = dialect;
+  return { ...characters, skip_lines: skipLines, lenient_quotes: lenientQuotes };
+}
+
 /** What the plan says of one input. */
 export function filePlanOf({ opened, scan }: Pick<PlannedInput, 'opened' | 'scan'>): FilePlan {
   const { path, kind, format, encoding, delimiter } = opened;
   const { rows, columns, sample } = scan;
-  return { path, kind, format, encoding, delimiter, rows, columns, sample };
+  return { path, kind, format, encoding, delimiter, dialect: dialectPlan(opened), rows, columns, sample };
 }
 
 /** The `plan` object, from what was scanned and the requests that it comes to. */

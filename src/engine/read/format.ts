@@ -3,6 +3,7 @@
 import type { CellType, ColumnPlan, Format, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
+import type { Notes } from './csv/notes.js';
 import type { HashOptions } from './item-writer.js';
 import type { RowOptions, ScanPart } from './scan-rows.js';
 import type { Head } from './text/head.js';
@@ -37,8 +38,11 @@ export interface FormatReader {
   /** The columns alone: a header, or the fields of the first items. @throws InputError */
   columns(file: InputFile, head: Head, text: () => AsyncIterable<Buffer>): Promise<string[]>;
 
-  /** A new splitter of text into whole records, in constant memory. */
-  split(input: OpenedInput): Splitter;
+  /**
+   * A new splitter of text into whole records, in constant memory.
+   * @param notes collects what looks as if the text were of another dialect
+   */
+  split(input: OpenedInput, notes?: Notes): Splitter;
 
   /** The plan's look at records, on any thread: what the rows hold, and why some cannot be sent. */
   scan(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart;

@@ -8,7 +8,8 @@ import type { InputOptions } from './types.js';
 /** In the order in which they look at a text. CSV comes last: any text may be CSV. */
 const READERS: readonly FormatReader[] = [jsonReader, csvReader];
 
-const EXTENSIONS = new Map(READERS.flatMap((reader) => Object.entries(reader.extensions)));
+/** Extensions of files, and the formats that they promise. */
+export const EXTENSIONS = new Map(READERS.flatMap((reader) => Object.entries(reader.extensions)));
 const READER_OF = new Map(
   READERS.flatMap((reader) => Object.values(reader.extensions).map((format) => [format, reader] as const)),
 );
@@ -36,7 +37,7 @@ export function formatOf({ path, format }: Pick<InputOptions, 'path' | 'format'>
 }
 
 /** The format that a file's name tells, packed or not; undefined where it tells none. */
-function formatOfName(path: string): Format | undefined {
+export function formatOfName(path: string): Format | undefined {
   const name = path.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
   const extension = /\.([a-z\d-]+)$/.exec(name)?.[1];
   return extension === undefined ? undefined : EXTENSIONS.get(extension);

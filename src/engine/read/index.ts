@@ -12,6 +12,7 @@ export {
   slice,
   startOf,
 } from './batch.js';
+export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
@@ -34,8 +35,11 @@ export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';
+export { isArchive, memberOf, unpackMember } from './sources/archive.js';
+export { expandInput, type Source } from './sources/expand.js';
+export { notSpooled, spoolStdin } from './sources/spool.js';
+export { type Records, spoolRecords } from './sources/spool-records.js';
 export { refuseChanged } from './text/source.js';
-export { expandGlobs, spoolStdin } from './text/spool.js';
-export { type Records, spoolRecords } from './text/spool-records.js';
+
 export type { InputOptions, Marks, OpenedInput, RejectedRecord, Scan, Schema } from './types.js';
 export { Pool } from './workers/pool.js';

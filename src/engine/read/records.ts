@@ -1,6 +1,7 @@
 /** The rows of an input: as records, as items, and as they are in the file. */
 import type { RejectedRow } from '../model.js';
 import { type ItemBatch, rangesOf, select } from './batch.js';
+import type { Notes } from './csv/notes.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
 import { selectRecords } from './selection.js';
@@ -18,10 +19,14 @@ import { createTask } from './workers/protocol.js';
  */
 export function readRecords(
   input: OpenedInput,
-  options: { signal?: AbortSignal | undefined; byteTotals?: ByteTotals | undefined } = {},
+  options: {
+    signal?: AbortSignal | undefined;
+    byteTotals?: ByteTotals | undefined;
+    notes?: Notes | undefined;
+  } = {},
 ): AsyncGenerator<RecordBatch> {
   const text = toUtf8(readBytes(input, options.signal, options.byteTotals), input.encoding);
-  return splitText(text, readerOf(input).split(input), input.path);
+  return splitText(text, readerOf(input).split(input, options.notes), input, options.signal);
 }
 
 export interface BuildOptions extends HashOptions {

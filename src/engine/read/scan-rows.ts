@@ -71,6 +71,7 @@ export class ScanRows {
   #bytes = 0;
   #largest = 0;
   #sample = -1;
+  #skipped = 0;
 
   constructor(input: OpenedInput, { hashKey, companies }: RowOptions, detector: ChangeDetector | null) {
     this.#ids = new Hashes(hashKey, 'id');
@@ -88,13 +89,18 @@ export class ScanRows {
     this.#rejected = [];
     this.#rounded = { first: null, count: 0 };
     this.#unsettled = [];
-    this.#bytes = this.#largest = 0;
+    this.#bytes = this.#largest = this.#skipped = 0;
     this.#sample = -1;
     for (const collected of [this.#ids, this.#companies, this.#accepted]) collected?.take();
   }
 
   reject(row: RejectedRecord): void {
     this.#rejected.push(row);
+  }
+
+  /** A record that is no row: it counts among the records of the file only. */
+  skip(): void {
+    this.#skipped++;
   }
 
   /** A row whose size is only known at the end. */
@@ -151,7 +157,7 @@ export class ScanRows {
     }
     const found = this.#detecting ? this.#detector!.detect(batch, this.#accepted.take(), append) : null;
     return {
-      read: batch.lines.length,
+      read: batch.lines.length - this.#skipped,
       rejected: this.#rejected,
       bytes: this.#bytes,
       largest: this.#largest,

@@ -5,6 +5,7 @@ import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { ChangedPart, KnownItems } from './change-detector.js';
 import { strayDate, textOf } from './conversion/found.js';
+import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
 import { buildRows, readRecords } from './records.js';
@@ -54,8 +55,9 @@ export async function scanInput(
   const { hashKey, itemLimitBytes, signal } = options;
   const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
+  const notes = input.dialect && new Notes(input.dialect, input.excelText);
   const selected = { toEnd: true, filtered: 0 };
-  const records = selectRecords(input, readRecords(input, { signal, byteTotals }), selected);
+  const records = selectRecords(input, readRecords(input, { signal, byteTotals, notes }), selected);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
@@ -83,7 +85,7 @@ export async function scanInput(
       for (const row of batch.rejected) await options.onRejected?.(row);
     }
   }
-  return totals.finish(byteTotals);
+  return totals.finish(byteTotals, notes?.warnings());
 }
 
 /** A pattern that was found holds for every value. @throws InputError */
@@ -157,7 +159,7 @@ class ScanTotals {
     }
   }
 
-  finish(byteTotals: ByteTotals): Scan {
+  finish(byteTotals: ByteTotals, odd: readonly Warning[] = []): Scan {
     return {
       digest: byteTotals.digest(),
       marks: byteTotals.marks,
@@ -168,7 +170,7 @@ class ScanTotals {
       columns: this.#columns.plans(this.rows.read - this.rows.filtered),
       schema: this.#schema,
       sample: this.#sample(),
-      warnings: this.#warnings(),
+      warnings: this.#warnings(odd),
       types: this.#columns.types(),
     };
   }
@@ -178,8 +180,8 @@ class ScanTotals {
     return this.#first && readerOf(this.#input).item(this.#input, this.#schema, this.#first.original);
   }
 
-  #warnings(): Warning[] {
-    const warnings = this.#columns.warnings();
+  #warnings(odd: readonly Warning[]): Warning[] {
+    const warnings = [...(this.#input.warnings ?? []), ...odd, ...this.#columns.warnings()];
     const { read, filtered } = this.rows;
     if (read === 0) warnings.push({ message: 'no rows' });
     else if (read === filtered) warnings.push({ message: `no row is left: all ${read} are filtered` });

@@ -9,7 +9,7 @@ import { readerOf } from './formats.js';
 import { objectMembers } from './json/text.js';
 import { METADATA, unknownColumn } from './mapping/targets.js';
 import { rowOf } from './text/splitter.js';
-import type { OpenedInput, RecordBatch, Selection } from './types.js';
+import type { BrokenRecord, OpenedInput, RecordBatch, Selection } from './types.js';
 
 /** How far to read, and how many rows were left out so far. */
 export interface Selected {
@@ -59,7 +59,7 @@ async function* taken(
 
 /** Some records of a batch, by their numbers in it, ascending. */
 function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
-  const { bytes, spans, lines, fileLines, first } = batch;
+  const { bytes, spans, lines, fileLines, first, broken } = batch;
   const parts: Uint8Array[] = [];
   const kept = new Uint32Array(2 * numbers.length);
   let length = 0;
@@ -84,7 +84,17 @@ function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
     fileLines: fileLines && Uint32Array.from(numbers, (number) => fileLines[number]!),
     first,
     rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
+    ...(broken && { broken: brokenAmong(broken, numbers) }),
   };
+}
+
+/** Those of the records that are kept, by their places among them. */
+function brokenAmong(broken: readonly BrokenRecord[], numbers: readonly number[]): BrokenRecord[] {
+  const places = new Map(numbers.map((number, place) => [number, place]));
+  return broken.flatMap((record) => {
+    const number = places.get(record.number);
+    return number === undefined ? [] : [{ ...record, number }];
+  });
 }
 
 /** The conditions on the rows of one input, as they are in the file. */

@@ -1,8 +1,9 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 
-import type { CellType, ColumnPlan, FileRows, Format, Kind, RejectedRow } from '../model.js';
+import type { CellType, ColumnPlan, FileRows, Format, Kind, RejectedRow, ShortRows } from '../model.js';
 import type { Condition, MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
+import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
@@ -44,6 +45,15 @@ export interface OpenedInput {
   compression: Compression | null;
   /** CSV and TSV only. */
   delimiter: string | null;
+  /** CSV and TSV only: absent for the others. */
+  dialect?: Dialect;
+  /** CSV: the cells of the header as they are written. `columns` has their names. */
+  header?: readonly string[];
+  /** CSV: what becomes of rows with fewer cells than the header, and of cells like `="0012"`. */
+  shortRows?: ShortRows | undefined;
+  excelText?: boolean | undefined;
+  /** What was odd when it was opened. */
+  warnings?: readonly Warning[];
   /** CSV: the header, trimmed. JSON: fields of the first items, those of `metadata` included. */
   columns: string[];
   /** Where each column goes, by position. JSON: empty, since fields are met one by one. */
@@ -99,7 +109,7 @@ export interface Selection {
 /** What is known of an input before its format looks at the text. */
 export type InputFile = Omit<
   OpenedInput,
-  'kind' | 'delimiter' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn' | 'body'
+  'kind' | 'delimiter' | 'dialect' | 'columns' | 'targets' | 'idColumn' | 'companyIdColumn' | 'body'
 >;
 
 /** What the plan decided and the build pass needs, beside the input. */
@@ -124,6 +134,17 @@ export interface RecordBatch {
   first: number;
   /** Number of each record in the input, where some were filtered out. Absent: they count up from `first`. */
   rows?: Float64Array<ArrayBuffer>;
+  /** CSV: records that are not to be read, by their places in the batch; absent where there are none. */
+  broken?: BrokenRecord[];
+}
+
+/** A record in which text follows a closing quote. In the batch's bytes stands one meaningless cell in its place. */
+export interface BrokenRecord {
+  number: number;
+  /** Of the file, on which that text stands. */
+  line: number;
+  /** The record as it is in the file. */
+  text: string;
 }
 
 /** A rejected row and its number among all records of the file, from 0. */

@@ -78,7 +78,8 @@ export function beginRun(
     status: 'running',
     finished: false,
     item_format: ITEM_FORMAT_VERSION,
-    options: storeOptions(state, run, options),
+    // As they are shown: an address may hold a signature.
+    options: storeOptions(state, run, { ...options, paths: scanned.inputs.map(({ opened }) => opened.path) }),
     started_at: new Date(clock.now()).toISOString(),
     inputs: scanned.inputs.map(({ opened, scan }, index) => ({
       path: opened.path,
@@ -92,10 +93,14 @@ export function beginRun(
   if (!sends) return [];
   // After there is a run: those before it give way to something that can be resumed.
   const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));
+  // A copy lies elsewhere in each run.
+  const addresses = new Set(
+    scanned.inputs.map(({ opened }) => opened.path).filter((path) => /^https?:\/\//.test(path)),
+  );
   const old = state
     .knownRuns()
     .filter((r) => r.run !== run && !r.finished && sameScope(r.scope, scope))
-    .filter((r) => r.inputs.some((input) => locations.has(input.location)));
+    .filter((r) => r.inputs.some((input) => locations.has(input.location) || addresses.has(input.path)));
   for (const { run } of old) {
     state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
     state.removeSpool(run);

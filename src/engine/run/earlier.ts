@@ -42,6 +42,15 @@ export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
   );
 }
 
+/** Likewise a finished one. @throws UsageError */
+export function stillFinished({ run }: StoredRun, state: State): StoredRun {
+  const now = state.knownRuns().find((known) => known.run === run);
+  if (now?.finished) return now;
+  throw new UsageError(`run ${run} ${now ? `is unfinished (${now.status})` : 'was forgotten'}`, {
+    problem: { code: 'run_not_unfinished' },
+  });
+}
+
 /**
  * Refuses to continue a run whose rows became items by rules that this version does not have. It has those of all earlier
  * versions (`openInput`). @throws UsageError

@@ -1,12 +1,14 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
 import { AuthError, ProfilesError, StateError } from '../errors.js';
 import type { Kind, Summary } from '../model.js';
+import type { ImportOptions } from '../options.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope } from '../state/state.js';
 import { beginRun, type NewRun, takeLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
-import { newRunId } from './run.js';
+import { newRejects, retriesOf } from './retry.js';
+import { newRunId, storeOptions } from './run.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
 
@@ -73,7 +75,8 @@ export class OpenRun {
   begin(plan: Pick<NewRun, 'options' | 'scanned' | 'rejects'>, sends: boolean): string[] {
     const { state, service, clock } = this.deps;
     if (this.#earlier) {
-      state.reopenRun(this.#id);
+      if (plan.options.isolate) this.#reopenWith(plan.options, [], []);
+      else state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
         if (file !== this.#earlier.inputs[input]!.rejects_file) this.nameRejects(input, file);
       }
@@ -83,6 +86,18 @@ export class OpenRun {
     const gaveWay = beginRun(run, sends, state, clock);
     this.#unrecorded = null;
     return gaveWay;
+  }
+
+  /** The failed requests of a finished run are to be sent again, with these options: that is on disk from here on. */
+  retry(options: ImportOptions): void {
+    const requests = retriesOf(this.#records);
+    this.#reopenWith(options, requests, [...newRejects(this.#records)]);
+    this.#records.push(...requests);
+  }
+
+  #reopenWith(options: ImportOptions, requests: readonly RequestRecord[], rejects: readonly number[]): void {
+    const kept = storeOptions(this.deps.state, this.#id, { ...options, failed: false });
+    this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
   }
 
   /** On record before the rows in it are: whoever goes on after a crash adds to this file. */

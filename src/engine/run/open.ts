@@ -1,40 +1,47 @@
-/** Opens the inputs of an import: companies before users, stdin spooled first. */
-import { resolve } from 'node:path';
+/** Opens the inputs of an import: companies before users. */
 import { UsageError } from '../errors.js';
-import type { ImportOptions } from '../options.js';
+import type { ImportEvent } from '../model.js';
+import { dialectOptions, type ImportOptions } from '../options.js';
 import {
   checkOpened,
-  expandGlobs,
   type InputOptions,
   type OpenedInput,
   openInput,
   selectIn,
   spoolRecords,
-  spoolStdin,
 } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
+import { expandInputs, fetchSource, shownInputs } from './sources.js';
 
-/** @throws InputError UsageError */
-export async function openInputs(
+/** @throws InputError UsageError NetworkError */
+export async function* openInputs(
   options: ImportOptions,
   run: string,
   deps: ImportDeps,
-): Promise<OpenedInput[]> {
-  const paths = deps.platform === 'win32' ? await expandGlobs(options.paths, deps.cwd) : options.paths;
-  if (paths.filter((path) => path === '-').length > 1) {
+): AsyncGenerator<ImportEvent, OpenedInput[]> {
+  const { records } = deps;
+  const sources = records ? [] : await expandInputs(options.paths, deps);
+  if (sources.filter(({ from }) => from === 'stdin').length > 1) {
     throw new UsageError('stdin (-) can be read only once', {
       hint: 'use - only once, and pass file names for the other inputs',
     });
   }
+  if (options.rejects !== null && sources.length > 1) {
+    throw new UsageError('one rejects file cannot take the rows of several inputs', {
+      problem: { code: 'one_rejects_file' },
+    });
+  }
+  const folder = () => deps.state.spoolFolder(run);
+  const inputs = shownInputs(options.paths);
   const opened: OpenedInput[] = [];
-  for (const path of paths) {
-    const location = deps.records
-      ? await spoolRecords(deps.records, deps.state.spoolFolder(run), deps.stop)
-      : path === '-'
-        ? await spoolStdin(deps.stdin, deps.state.spoolFolder(run), deps.stop)
-        : resolve(deps.cwd, path);
-    opened.push(await openOne(path, location, options, deps));
+  if (records) {
+    const location = await spoolRecords(records, folder(), deps.stop);
+    opened.push(await openOne(options.paths[0]!, location, options, deps));
+  }
+  for (const [index, source] of sources.entries()) {
+    const { path, location } = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
+    opened.push(await openOne(path, location, { ...options, paths: inputs }, deps));
   }
   checkOpened(opened, options);
   checkPath(opened, options);
@@ -72,12 +79,11 @@ function openOne(
   deps: ImportDeps,
   began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind } = options;
+  const { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind } = options;
   const { where, limit, jsonPath, roundNumbers } = options;
-  const reading = { kind, id, userId, companyId, format, delimiter, encoding, maxCellBytes, rules, byKind };
-  const selecting = { where, limit, jsonPath, roundNumbers };
-  const given = { ...reading, ...selecting, ...began };
-  return openInput({ path, location, cwd: deps.cwd, ...given, inputs: options.paths }, deps.stop);
+  const how = { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind };
+  const reading = { ...how, where, limit, jsonPath, roundNumbers, ...dialectOptions(options) };
+  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs: options.paths }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

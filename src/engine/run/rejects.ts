@@ -55,8 +55,8 @@ export interface RejectsPlace {
  */
 export function createRejects(input: RejectsInput, where: RejectsPlace): Rejects {
   const csv = input.format === 'csv' || input.format === 'tsv';
-  // A delimiter that an import does not find by itself would not work as it is.
-  const found = /^[,;\t|]$/.test(input.delimiter ?? '');
+  // An import recognizes its rejects files, whatever one character of ASCII separates their cells.
+  const found = /^[\x01-\x7f]$/.test(input.delimiter ?? '') && /[^\w"\r\n]/.test(input.delimiter ?? '');
   const form = csv ? csvForm(input.columns, found ? input.delimiter! : ',') : NDJSON;
   let file: OpenFile | undefined;
   let pending: string[] = [];
@@ -191,12 +191,18 @@ const NDJSON: Form = {
   },
 };
 
-/** `companies.csv.gz` gives `companies.rejects.csv`; so does `companies.rejects.csv`, which is then numbered. */
+/** What stands before a member of an archive. */
+const MEMBER_OF = /^.*\.zip[:#](?=.)/i;
+
+/** `companies.csv.gz` gives `companies.rejects.csv`; so do `exports.zip:companies.csv` and `companies.rejects.csv`. */
 function nameOf(path: string, extension: string): string {
   const stem =
     path === '-'
       ? 'stdin'
-      : basename(path).replace(/(?:\.(?:gz|zst|csv|tsv|tab|txt|json|jsonl|ndjson))+$/i, '');
+      : basename(path.replace(MEMBER_OF, '')).replace(
+          /(?:\.(?:gz|zip|zst|csv|tsv|tab|txt|json|jsonl|ndjson))+$/i,
+          '',
+        );
   return `${stem.replace(/\.rejects(?:-\d+)?$/, '') || 'input'}.rejects.${extension}`;
 }
 

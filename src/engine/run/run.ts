@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError } from '../errors.js';
 import { KINDS, type Kind } from '../model.js';
-import type { Condition, ImportOptions, MappingRules } from '../options.js';
+import { type Condition, dialectOptions, type ImportOptions, type MappingRules } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
@@ -32,16 +32,18 @@ export function identityOf(
   if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
   // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
   const bounds = [maxCellBytes, chunkBytes];
+  // Only what was asked for: runs that began before there was such a thing are found again.
+  const { delimiter: _, ...dialect } = dialectOptions(options);
+  const read = Object.keys(dialect).length > 0 ? [dialect] : [];
   const chosen = {
     ...(where.length > 0 && { where }),
     limit,
     jsonPath,
     ...(roundNumbers && { roundNumbers }),
   };
-  // Left out where nothing is chosen: runs of earlier versions are found by the rest.
   const selection = JSON.stringify(chosen) === '{}' ? [] : [chosen];
   return createHash('sha256')
-    .update(JSON.stringify([content, mapping, bounds, ...selection]))
+    .update(JSON.stringify([content, mapping, bounds, ...read, ...selection]))
     .digest('hex');
 }
 

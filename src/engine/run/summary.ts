@@ -22,21 +22,49 @@ import {
   runJob,
   submittedRows,
   sum,
+  wasAccepted,
 } from '../send/accounts.js';
 import { isShort } from '../service/names.js';
-import { type RequestRecord, rangesOf } from '../state/requests.js';
+import { type RequestRecord, type RequestState, rangesOf, standing } from '../state/requests.js';
 
 /** Whether a resume has nothing left to do for what is in its rows. */
-const isClosed = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'rejected';
+const isClosed = (r: RequestRecord): boolean => wasAccepted(r) || r.state === 'rejected' || isRefused(r);
+
+/** Given up, and nothing that had its rows was ever accepted. */
+const isRefused = ({ state }: RequestRecord): boolean => state === 'refused' || state === 'unsent';
+
+/** Its rows are with the service neither as they are nor in part, and are not rejected. */
+const isFailed = (r: RequestRecord): boolean =>
+  (r.state === 'settled' && r.job?.status === 'failed') || r.state === 'failed' || isRefused(r);
 
 /** Rows of ids that others sent later. */
 export const leftOutRows = (records: readonly RequestRecord[]): number =>
-  sum(records.filter(isClosed), (r) => r.left_out);
+  sum(standing(records).filter(isClosed), (r) => r.left_out);
+
+/** Rows that the service refused in every request, and that are given up all the same. */
+export const refusedForNow = (records: readonly RequestRecord[]): number =>
+  sum(standing(records).filter(isRefused), (r) => r.rows + r.merged);
+
+/** As many are named. */
+const MOST_GIVEN_UP = 10;
+
+/** A warning for each request whose rows were sent again, and are neither completed nor rejected. */
+export function givenUpWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
+  const all = standing(records).filter((r) => r.parent !== null && isFailed(r));
+  const more = all.length - MOST_GIVEN_UP;
+  return [
+    ...all.slice(0, MOST_GIVEN_UP).map((r) => {
+      const why = r.reason ?? `job ${r.job_id} failed`;
+      return `${placeText(placeOf(r, paths))}: ${count(r.rows + r.merged, 'row')} failed: ${why}`;
+    }),
+    ...(more > 0 ? [`and ${count(more, 'more request')} with rows that failed`] : []),
+  ];
+}
 
 /** A warning for each file and each that sent later. */
 export function leftOutWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
   const groups = new Map<string, RequestRecord[]>();
-  for (const r of records) {
+  for (const r of standing(records)) {
     if (r.left_out === 0 || !isClosed(r)) continue;
     const key = JSON.stringify([rangesOf(r).map(({ input }) => input), r.left_out_by]);
     groups.set(key, [...(groups.get(key) ?? []), r]);
@@ -62,17 +90,17 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
 
 /** Every row read, accounted for: `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
 export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
-  const accepted = records.filter(isAccepted);
+  const last = standing(records);
   const refused = sum(
-    records.filter((r) => r.state === 'rejected'),
+    last.filter((r) => r.state === 'rejected'),
     (r) => r.rows + r.merged,
   );
   const counts: RowCounts = {
     read: planned.read,
     filtered: planned.filtered,
     rejected: planned.rejected + refused,
-    merged: sum(accepted, (r) => r.merged),
-    unchanged: sum(records.filter(isClosed), (r) => r.unchanged),
+    merged: sum(last.filter(wasAccepted), (r) => r.merged),
+    unchanged: sum(last.filter(isClosed), (r) => r.unchanged),
     submitted: submittedRows(records),
     completed: completedRows(records),
   };
@@ -91,7 +119,7 @@ export function countPlanned(planned: FileRows, tallied: { merged: number; uncha
 /** Rows of one input that the service refused for good, so that they are in its rejects file. */
 const refusedRows = (records: readonly RequestRecord[], input: number): number =>
   sum(
-    records
+    standing(records)
       .filter((r) => r.state === 'rejected')
       .flatMap(rangesOf)
       .filter((range) => range.input === input),
@@ -120,6 +148,8 @@ export interface Facts {
   elapsedMs: number;
 }
 
+const NEVER_SENT = new Set<RequestState>(['withdrawn', 'waiting', 'divided', 'failed', 'unsent']);
+
 /** The result document (contract §3 "Result"). */
 export function summarize(ending: Ending, facts: Facts): Summary {
   const { records } = ending;
@@ -130,7 +160,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     kinds: facts.kinds,
     ...facts.service,
     rows: ending.rows,
-    requests: records.filter((r) => r.rows > 0 && r.state !== 'withdrawn').length,
+    requests: records.filter((r) => r.rows > 0 && !NEVER_SENT.has(r.state)).length,
     retries: sum(records, (r) => r.retries),
     files: facts.inputs.map(({ opened, scan, rejects_file }, index) => ({
       path: opened.path,
@@ -139,7 +169,11 @@ export function summarize(ending: Ending, facts: Facts): Summary {
       rejects_file,
     })),
     rejected: facts.rejected,
-    jobs: jobsOf(records, paths),
+    jobs: jobsOf(
+      // Of what was sent again, the last job counts; what is rejected is reported as such.
+      standing(records).filter(({ state }) => state !== 'rejected'),
+      paths,
+    ),
     maybe_sent_twice: maybeSentTwice(records, paths),
     warnings: facts.warnings,
     resume: facts.resume,
@@ -188,7 +222,7 @@ export function statusOf(end: Ending): RunStatus {
   if (end.failure) return 'stopped';
   if (end.mode === 'planned') return 'planned';
   if (end.mode === 'refused') return 'rejected';
-  if (end.records.some((r) => r.job?.status === 'failed')) return 'failed';
+  if (standing(end.records).some(isFailed)) return 'failed';
   if (isPartial(end)) return 'partial';
   return end.wait ? 'completed' : 'submitted';
 }
@@ -196,9 +230,11 @@ export function statusOf(end: Ending): RunStatus {
 const isPartial = ({ rows, records }: Ending): boolean =>
   rows.rejected > 0 ||
   leftOutRows(records) > 0 ||
-  records.some((r) => r.job !== null && isShort(r.job, r.rows)) ||
+  standing(records).some((r) => r.job !== null && isShort(r.job, r.rows)) ||
   // Accepted, but there is no job to vouch for its rows, or the job is gone.
-  records.some((r) => isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown'));
+  standing(records).some(
+    (r) => isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown'),
+  );
 
 /** The exit code (contract §7): where several apply, 4, 6, 7, 3, 5; an interrupt is always said. */
 export function exitOf(end: Ending): ExitCode {
@@ -207,7 +243,7 @@ export function exitOf(end: Ending): ExitCode {
   if (failure && !(failure instanceof WaitTimeoutError)) {
     return failure instanceof ProfilesError ? failure.exit : Exit.unexpected;
   }
-  if (end.records.some((r) => r.job?.status === 'failed')) return Exit.jobFailed;
+  if (standing(end.records).some(isFailed)) return Exit.jobFailed;
   if (failure) return Exit.waiting;
   if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
   return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;

@@ -2,16 +2,23 @@
 import { type FileRange, type Place, type RunJob, rangesIn } from '../model.js';
 import { lineRange } from '../numbers.js';
 import type { Job } from '../service/contract.js';
-import { type RequestRecord, rangesOf } from '../state/requests.js';
+import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
 /** A complete 2xx reply was read for it. */
 export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledged' || r.state === 'settled';
 
+/** It, or one with the same rows before it. */
+export const wasAccepted = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'failed';
+
 export const submittedRows = (records: readonly RequestRecord[]): number =>
-  sum(records.filter(isAccepted), (r) => r.rows);
+  sum(standing(records).filter(wasAccepted), (r) => r.rows);
 
 /** Rows that jobs reported completed: of a completed job that names no number, all of its request. */
-export const completedRows = (records: readonly RequestRecord[]): number => sum(records, completedOf);
+export const completedRows = (records: readonly RequestRecord[]): number =>
+  sum(
+    standing(records).filter(({ state }) => state !== 'rejected'),
+    completedOf,
+  );
 
 function completedOf(r: RequestRecord): number {
   if (!r.job) return 0;

@@ -73,6 +73,8 @@ export interface CutRules {
   sentLater?: ((id: bigint, repeats: RequestRecord | null) => string | null) | null | undefined;
   /** Requests of earlier sessions for these inputs; withdrawn ones left out. */
   recorded: readonly RequestRecord[];
+  /** Those whose rows are sent again. Default: those of which nobody knows what became of them. */
+  isSentAgain?: (recorded: RequestRecord) => boolean;
 }
 
 /** A batch of the input with this index in the run. */
@@ -90,6 +92,7 @@ export async function* cutChunks(
   rules: CutRules,
 ): AsyncGenerator<Chunk> {
   const recorded = [...rules.recorded].sort((a, b) => a.input - b.input || a.first_row - b.first_row);
+  const isSentAgain = rules.isSentAgain ?? isUnanswered;
   let draft = null as Draft | null;
   let range = 0;
   for await (const { input, batch } of batches) {
@@ -105,7 +108,7 @@ export async function* cutChunks(
           yield draft.cut();
           draft = null;
         }
-        if (here && here.state !== 'intent' && here.state !== 'unknown') continue;
+        if (here && !isSentAgain(here)) continue;
 
         draft ??= new Draft(rules, here);
         if (!here && !draft.fits(bytesOf(batch, i))) {
@@ -121,6 +124,9 @@ export async function* cutChunks(
   }
   if (draft) yield draft.cut();
 }
+
+/** Nobody knows what became of it. */
+export const isUnanswered = ({ state }: RequestRecord): boolean => state === 'intent' || state === 'unknown';
 
 /** The row of an input at which a request begins: none of those after its first input. */
 const startIn = (r: RequestRecord, input: number): number =>

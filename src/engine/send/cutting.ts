@@ -6,6 +6,7 @@ import type { Known } from '../plan/changes.js';
 import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
 import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
 import { buildItems, type ItemBatch, type Pool, refuseChanged, type Scan } from '../read/index.js';
+import type { RequestRecord } from '../state/requests.js';
 import { serialize } from './body.js';
 import { type Chunk, type CutRules, cutChunks, type InputBatch } from './chunk.js';
 
@@ -18,6 +19,7 @@ export interface CutDeps {
   /** What the service holds of a kind; undefined when everything is sent. */
   known(kind: Kind): Known | undefined;
   recorded(kind: Kind): CutRules['recorded'];
+  isSentAgain(recorded: RequestRecord): boolean;
   /** What others have sent later: of a run that goes on. */
   sentLater(kind: Kind): CutRules['sentLater'];
 }
@@ -36,6 +38,7 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutD
     isUnchanged: known ? (rows, at) => known.index.matches(rows, at) : null,
     sentLater: deps.sentLater(kind),
     recorded: deps.recorded(kind),
+    isSentAgain: deps.isSentAgain,
   });
   for await (const chunk of chunks) {
     for (const { input } of chunk.parts) await refuseChanged(inputs[input]!.opened);

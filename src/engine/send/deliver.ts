@@ -3,52 +3,82 @@
  * is reported of it come from the same `RequestRecord`.
  */
 import { createHash } from 'node:crypto';
-import type { Clock } from '../clock.js';
 import { InputError, ServiceError } from '../errors.js';
-import type { ImportEvent, Kind } from '../model.js';
 import { count } from '../numbers.js';
-import type { SendOptions } from '../options.js';
-import type { ServiceClient } from '../service/client.js';
-import type { Job } from '../service/contract.js';
-import { isFinal, isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
-import type { Scope, State } from '../state/state.js';
-import { completedRows, isAccepted, placeOf, placeText, runJob, submittedRows } from './accounts.js';
+import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
-import { type Chunk, rangesOf } from './chunk.js';
+import { type Chunk, isUnanswered, rangesOf } from './chunk.js';
+import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { halve } from './halve.js';
-import { MISSING_GRACE_MS } from './other-jobs.js';
+import { failureOf, failureText, isAboutRows } from './isolate.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
-import { watchJobs } from './watch.js';
 
-export interface DeliverDeps {
-  run: string;
-  scope: Scope;
-  state: State;
-  client: ServiceClient;
-  clock: Clock;
-  random: () => number;
-  options: SendOptions;
-  /** Lowered by a 413; whoever cuts the chunks reads it. */
-  limits: { items: number; bytes: number };
-  /** All requests of the run, those of earlier sessions first. New ones are added here. */
-  records: RequestRecord[];
-  inputs: readonly { path: string; kind: Kind }[];
-  /** Rows of all inputs that are to be sent, for progress. */
-  totalRows: number;
-  emit(event: ImportEvent): void;
-  /** Waiting ends here. */
-  stop: AbortSignal;
-  /** Requests in flight end here. */
-  abort: AbortSignal;
-  /** Takes the rows of a request that the service refused for good to the rejects file. */
-  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void): Promise<void>;
+/** A request that failed, with its rows. */
+export interface Failed {
+  chunk: Chunk;
+  root: RequestRecord;
+  /** Where it was refused: by this. */
+  error: ServiceError | null;
 }
 
-/** Sends a chunk and follows its job. @throws ProfilesError when the run cannot go on */
-export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
-  const { body, items, merged } = serialize(chunk);
-  const record = recordOf(chunk, body, items, merged, deps);
+/** The body of a chunk, as it goes out. */
+type Serialized = ReturnType<typeof serialize>;
+
+/**
+ * Sends a chunk and follows its job.
+ * @returns with `isolate` the requests that failed, whose rows at fault are to be found
+ * @throws ProfilesError when the run cannot go on
+ */
+export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]> {
+  const body = serialize(chunk);
+  const record = chunk.recorded ? repeated(chunk, body, chunk.recorded, deps) : newRecord(chunk, body, deps);
+  const { isolate, continueOnError } = deps.options;
+  const error = await sendOnce(chunk, body, record, deps);
+  if (!error) return isolate && failureOf(record) !== null ? [{ chunk, root: record, error: null }] : [];
+  if (error.status === 413 && record.rows > 1) {
+    lowerLimit(chunk.ends.length, deps);
+    const failed: Failed[] = [];
+    for (const half of halve(chunk)) {
+      if (!deps.stop.aborted) failed.push(...(await deliver(half, deps)));
+    }
+    return failed;
+  }
+  record.failure = failureText(error);
+  if (isolate && isAboutRows(error.status)) return [{ chunk, root: record, error }];
+  await rejectWhole({ chunk, root: record, error }, deps, continueOnError || error.status === 413);
+  return [];
+}
+
+/** A request that was refused for good: its rows are rejected, or the run ends. @throws ServiceError */
+export async function rejectWhole(
+  { chunk, root, error }: Failed,
+  deps: DeliverDeps,
+  goesOn: boolean,
+): Promise<void> {
+  if (!goesOn) throw refusal(root, error!, deps);
+  // The rejects file first: a record that says "rejected" promises that the rows are in it.
+  await deps.reject(chunk, error!.message, deps.emit);
+  root.state = 'rejected';
+  root.reason = error!.message;
+  await deps.state.record(deps.run, deps.scope, chunk.kind, root, null);
+}
+
+/**
+ * One request to its end, as far as it can be seen: it is sent, or was, and its job is followed.
+ * @returns the error with which the service refused it
+ * @throws ProfilesError when the run cannot go on
+ */
+export async function sendOnce(
+  chunk: Chunk,
+  { body }: Serialized,
+  record: RequestRecord,
+  deps: DeliverDeps,
+): Promise<ServiceError | null> {
+  if (record.state === 'acknowledged') {
+    await follow(record, record.job!, deps);
+    return null;
+  }
   let intent: Chunk['prints'] | null = chunk.prints;
   /** Resolves when the last commit is on disk. */
   let written = Promise.resolve();
@@ -61,22 +91,16 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
     // fails if it does. Waiting for it here would cost a second wait for each request.
     written.catch(() => {});
   };
-  if (items === 0) {
+  if (record.rows === 0) {
     record.state = 'settled';
-    return commit();
+    await commit();
+    return null;
   }
   const outcome = await sendRequest(record, deps.options, {
     ...deps,
     submit: (signal) => deps.client.submit(chunk.kind, body, signal),
     commit,
   });
-  const reject = async (error: ServiceError): Promise<void> => {
-    // The rejects file first: a record that says "rejected" promises that the rows are in it.
-    await deps.reject(chunk, error.message, deps.emit);
-    record.state = 'rejected';
-    record.reason = error.message;
-    await commit();
-  };
   switch (outcome.type) {
     case 'acknowledged': {
       // What is reported is on disk: whoever reads it may rely on it, even if the process is killed with the next step.
@@ -86,26 +110,20 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<void> {
       });
       if (outcome.job && deps.options.wait) {
         await reported;
-        return follow(record, outcome.job, deps);
+        await follow(record, outcome.job, deps);
+      } else {
+        // Nobody waits for it: the place is free for the next request, and the sender ends when all is written.
+        reported.catch(() => {});
       }
-      // Nobody waits for it: the place is free for the next request, and the sender ends when all is written.
-      reported.catch(() => {});
-      return;
+      return null;
     }
     case 'too_large':
-      if (items === 1) return reject(outcome.error);
-      lowerLimit(chunk.ends.length, deps);
-      for (const half of halve(chunk)) {
-        if (!deps.stop.aborted) await deliver(half, deps);
-      }
-      return;
     case 'refused':
-      if (deps.options.continueOnError) return reject(outcome.error);
-      throw refusal(record, outcome.error, deps);
+      return outcome.error;
     case 'failed':
       throw outcome.error;
     case 'stopped':
-      return;
+      return null;
   }
 }
 
@@ -118,46 +136,10 @@ function lowerLimit(refused: number, { limits, emit }: DeliverDeps): void {
   emit({ type: 'notice', message });
 }
 
-/** Follows the job of an acknowledged request to its end, or until waiting is ended. */
-export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps): Promise<void> {
-  const { kind } = deps.inputs[record.input]!;
-  const see = async (seen: Job, missing: boolean): Promise<void> => {
-    record.job = seen;
-    if (missing || isFinal(seen.status)) record.state = 'settled';
-    if (missing) await deps.state.record(deps.run, deps.scope, kind, record, null);
-    else deps.state.updateJob(deps.scope, seen);
-    reportJob(kind, record, deps);
-  };
-  if (isFinal(job.status)) return see(job, false);
-  for await (const seen of watchJobs(deps.client, [job], {
-    clock: deps.clock,
-    signal: deps.stop,
-    intervalMs: deps.options.intervalMs,
-    missingGraceMs: MISSING_GRACE_MS,
-  })) {
-    if (!seen.missing) {
-      // The id that was asked for is the one it is known by, whatever the record calls itself.
-      await see({ ...seen.job, job_id: seen.job_id }, false);
-      continue;
-    }
-    await see({ ...(record.job ?? job), status: 'unknown' }, true);
-    deps.emit({
-      type: 'warning',
-      message: `job ${seen.job_id} no longer exists at the service; its ${count(record.rows, 'row')} will not be sent again`,
-    });
-  }
-}
-
-function recordOf(
-  chunk: Chunk,
-  body: Buffer,
-  rows: number,
-  merged: number,
-  deps: DeliverDeps,
-): RequestRecord {
-  const { records } = deps;
-  const content = {
-    rows,
+/** What is sent of the rows of a chunk, as it is recorded. */
+function content(chunk: Chunk, { body, items, merged }: Serialized) {
+  return {
+    rows: items,
     merged,
     unchanged: chunk.unchanged,
     left_out: chunk.leftOut.length,
@@ -165,22 +147,35 @@ function recordOf(
     bytes: body.length,
     digest: createHash('sha256').update(body).digest('hex'),
   };
-  if (chunk.recorded) {
-    checkRepeats(chunk, chunk.recorded, content.digest, deps);
-    const again = { ...foundAfterCrash(chunk.recorded), ...content };
-    records[records.findIndex((r) => r.seq === again.seq)] = again;
-    return again;
-  }
+}
+
+function newRecord(chunk: Chunk, body: Serialized, { records }: DeliverDeps): RequestRecord {
   const [first, ...more] = rangesOf(chunk);
   const record: RequestRecord = {
     ...first!,
-    ...content,
+    ...content(chunk, body),
     seq: (records.at(-1)?.seq ?? 0) + 1,
+    parent: null,
     more,
     ...UNSENT,
   };
   records.push(record);
   return record;
+}
+
+/** A request of before with what is sent of it now. @throws InputError when that differs from what may have arrived */
+export function repeated(
+  chunk: Chunk,
+  body: Serialized,
+  recorded: RequestRecord,
+  deps: DeliverDeps,
+): RequestRecord {
+  if (recorded.state === 'acknowledged') return recorded;
+  const now = content(chunk, body);
+  if (isUnanswered(recorded)) checkRepeats(chunk, recorded, now.digest, deps);
+  const again = { ...foundAfterCrash(recorded), ...now };
+  deps.records[deps.records.findIndex((r) => r.seq === again.seq)] = again;
+  return again;
 }
 
 /**
@@ -202,46 +197,8 @@ function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, dep
   );
 }
 
-const pathsOf = ({ inputs }: DeliverDeps): string[] => inputs.map(({ path }) => path);
-
-function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
-  deps.emit({
-    type: 'submitted',
-    request: record.seq,
-    kind,
-    ...placeOf(record, pathsOf(deps)),
-    rows: record.rows,
-    job_id: record.job_id,
-  });
-  deps.emit({
-    type: 'progress',
-    phase: 'sending',
-    kind,
-    rows: submittedRows(deps.records),
-    total_rows: deps.totalRows,
-  });
-}
-
-function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
-  const job = record.job!;
-  deps.emit({ type: 'job', kind, rows: record.rows, job: runJob(job, record, pathsOf(deps)) });
-  deps.emit({
-    type: 'progress',
-    phase: 'following',
-    kind,
-    rows: completedRows(deps.records),
-    total_rows: submittedRows(deps.records),
-  });
-  if (isShort(job, record.rows)) {
-    deps.emit({
-      type: 'warning',
-      message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (${placeText(placeOf(record, pathsOf(deps)))})`,
-    });
-  }
-}
-
 /** A refused request names its lines, and both ways on (contract §4). */
-function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
+export function refusal(record: RequestRecord, error: ServiceError, deps: DeliverDeps): ServiceError {
   return new ServiceError(`${placeText(placeOf(record, pathsOf(deps)))}: ${error.message}`, {
     status: error.status,
     requestId: error.requestId,

@@ -22,6 +22,7 @@ export type RetryOptions = Pick<
 export const UNSENT = {
   state: 'intent',
   reason: null,
+  failure: null,
   retries: 0,
   possibleDuplicate: null,
   job_id: null,

@@ -8,7 +8,10 @@ import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import type { OpenJob } from '../state/open-jobs.js';
 import type { Chunk } from './chunk.js';
-import { type DeliverDeps, deliver, follow } from './deliver.js';
+import { deliver, type Failed, rejectWhole } from './deliver.js';
+import { type DeliverDeps, follow } from './follow.js';
+import { isOpen, mayIsolate } from './isolate.js';
+import { narrow } from './narrow.js';
 import { OtherJobs } from './other-jobs.js';
 
 /**
@@ -30,6 +33,15 @@ export async function* send(
   return sender.failure;
 }
 
+/** Failed requests that are kept in memory until something tells whether to look for the rows at fault. */
+const MOST_HELD = 8;
+
+const sharesOne = (a: ReadonlySet<bigint>, b: ReadonlySet<bigint>): boolean => {
+  const [few, many] = a.size < b.size ? [a, b] : [b, a];
+  for (const id of few) if (many.has(id)) return true;
+  return false;
+};
+
 interface Flight {
   /** Ids that requests behind it must wait for. */
   shared: ReadonlySet<bigint>;
@@ -40,6 +52,9 @@ class Sender {
   readonly events = new Channel<ImportEvent>();
   failure: unknown = null;
   readonly #flights = new Set<Flight>();
+  /** They count as unfinished: requests that share their ids wait. */
+  #held: Failed[] = [];
+  #isGivenUp = false;
   /** Ends the waiting of all flights when one of them ends the run. It reaches nothing but its own. */
   readonly #halt = new AbortController();
   readonly #deps: DeliverDeps;
@@ -74,12 +89,16 @@ class Sender {
     try {
       await this.#followEarlier();
       for await (const chunk of chunks) {
-        await this.#room(chunk.shared);
+        await this.#place(chunk.shared);
         if (this.#deps.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
         if (this.#deps.stop.aborted) break;
-        this.#launch(chunk.shared, deliver(chunk, this.#deps));
+        this.#launch(chunk.shared, this.#work(chunk));
+      }
+      while (!this.#deps.stop.aborted && this.#flights.size + this.#held.length > 0) {
+        await this.#isolateHeld(this.#flights.size === 0);
+        if (this.#flights.size > 0) await this.#landing();
       }
     } catch (error) {
       this.#fail(error);
@@ -108,6 +127,8 @@ class Sender {
     if (!options.wait) return;
     for (const record of [...records]) {
       if (record.state !== 'acknowledged' || !record.job) continue;
+      // Should it fail, its rows are needed: it is followed when they are read.
+      if (record.parent !== null || options.isolate) continue;
       const shared = new Set(state.idsOf(run, record.seq));
       await this.#room(shared);
       if (this.#deps.stop.aborted) return;
@@ -115,14 +136,69 @@ class Sender {
     }
   }
 
+  /** A chunk to its end, or to where rows at fault are to be looked for. */
+  async #work(chunk: Chunk): Promise<void> {
+    const { records, options } = this.#deps;
+    const root = chunk.recorded;
+    if (!root || !isOpen(root, records, options)) {
+      this.#held.push(...(await deliver(chunk, this.#deps)));
+      return;
+    }
+    const failed = { chunk, root, error: null };
+    if (await narrow(failed, this.#deps, false)) this.#held.push(failed);
+  }
+
+  /** Waits until there is a place, and until no request before holds one of these ids. */
+  async #place(shared: ReadonlySet<bigint>): Promise<void> {
+    do {
+      await this.#isolateHeld(shared);
+      await this.#room(shared);
+    } while (!this.#deps.stop.aborted && this.#held.some(({ chunk }) => sharesOne(chunk.shared, shared)));
+  }
+
+  /**
+   * Starts to look for rows at fault, where something tells that it is the rows, or nothing more can tell.
+   * @param must true, or ids that are needed now
+   */
+  async #isolateHeld(must: boolean | ReadonlySet<bigint>): Promise<void> {
+    for (const failed of [...this.#held]) {
+      const { chunk, error } = failed;
+      const may = mayIsolate(this.#deps.records);
+      const now = typeof must === 'boolean' ? must : sharesOne(chunk.shared, must);
+      const waits = may === 'later' || (may === 'never' && error === null);
+      if (waits && !now && this.#held.length <= MOST_HELD) continue;
+      if (may === 'never') {
+        this.#held = this.#held.filter((held) => held !== failed);
+        await this.#giveUp(failed);
+        continue;
+      }
+      await this.#room(chunk.shared);
+      if (this.#deps.stop.aborted) return;
+      this.#held = this.#held.filter((held) => held !== failed);
+      this.#launch(
+        chunk.shared,
+        narrow(failed, this.#deps, true).then(() => {}),
+      );
+    }
+  }
+
+  /** So many requests failed alike, and none completed, that it is no matter of rows. */
+  async #giveUp(failed: Failed): Promise<void> {
+    if (!this.#isGivenUp) {
+      this.events.push({
+        type: 'warning',
+        message:
+          'did not look for the rows at fault: no request of this run has completed, and three or more failed in the same way; the service or the mapping is at fault',
+        problem: { code: 'isolation_not_started' },
+      });
+    }
+    this.#isGivenUp = true;
+    if (failed.error) await rejectWhole(failed, this.#deps, this.#deps.options.continueOnError);
+  }
+
   /** Waits until there is a place, and until no flight holds one of these ids. */
   async #room(shared: ReadonlySet<bigint>): Promise<void> {
-    const holds = (flight: Flight): boolean => {
-      const [few, many] =
-        flight.shared.size < shared.size ? [flight.shared, shared] : [shared, flight.shared];
-      for (const id of few) if (many.has(id)) return true;
-      return false;
-    };
+    const holds = (flight: Flight): boolean => sharesOne(flight.shared, shared);
     const blocked = (): boolean =>
       this.#flights.size >= this.#deps.options.concurrency || [...this.#flights].some(holds);
     while (!this.#deps.stop.aborted && blocked()) await this.#landing();

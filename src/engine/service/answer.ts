@@ -12,7 +12,7 @@ import {
 } from '../errors.js';
 import type { Problem } from '../problems.js';
 import { type Job, jobSchema } from './contract.js';
-import { replyMessage } from './reply-error.js';
+import { errorCodeOf, replyMessage } from './reply-error.js';
 import { isHtml, oneLine, parseJson, requestNote, statusLine, whatCame } from './reply-text.js';
 import { parseRetryAfter } from './retry.js';
 
@@ -214,7 +214,12 @@ function fatalError(reply: Reply): ProfilesError | null {
 }
 
 function refusal(reply: Reply, advice: Advice = {}): ServiceError {
-  const from = { status: reply.status, requestId: reply.requestId ?? undefined, ...advice };
+  const from = {
+    status: reply.status,
+    errorCode: errorCodeOf(reply),
+    requestId: reply.requestId ?? undefined,
+    ...advice,
+  };
   return new ServiceError(`the service answered ${replyMessage(reply)}`, from);
 }
 

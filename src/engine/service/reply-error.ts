@@ -39,6 +39,12 @@ function replyWords(reply: ReplyText): string {
   return known.success ? errorWords(known.data.errors) : looseWords(value);
 }
 
+/** The `error_code` of a reply's first error; undefined where it names none. */
+export function errorCodeOf(reply: ReplyText): string | undefined {
+  const known = errorBodySchema.safeParse(isHtml(reply) ? undefined : parseJson(reply.body));
+  return known.success ? (known.data.errors[0]?.error_code ?? undefined) : undefined;
+}
+
 type ErrorItem = ReturnType<typeof errorBodySchema.parse>['errors'][number];
 
 /** `code: message (details)`, joined by `; `. `error` stands in for a missing message. */

@@ -14,6 +14,10 @@ const MOST_NAMED = 10;
  * Each gives a line for everything that is wrong. What is recorded is written in one transaction with what it refers
  * to, so none of this can come of a crash: it comes of a damaged disk, or of files that were mixed up.
  */
+/** No other request has taken its rows. */
+const STANDS =
+  'NOT EXISTS (SELECT 1 FROM requests AS part WHERE part.run = requests.run AND part.parent = requests.seq)';
+
 const RECORDS: readonly { check: string; sql: string }[] = [
   {
     check: 'runs',
@@ -24,14 +28,14 @@ const RECORDS: readonly { check: string; sql: string }[] = [
     check: 'runs',
     sql: `SELECT 'run ' || run || ' is recorded as finished, and its request ' || seq || ' as not answered' AS message
           FROM requests JOIN runs USING (run)
-          WHERE finished = 1 AND status <> 'superseded' AND state IN ('intent', 'unknown')`,
+          WHERE finished = 1 AND status <> 'superseded' AND state IN ('intent', 'unknown', 'waiting')`,
   },
   {
     check: 'runs',
     sql: `SELECT 'run ' || run || ' reported ' || reported || ' submitted rows, and its requests have ' || recorded AS message
           FROM (SELECT run, json_extract(summary, '$.rows.submitted') AS reported,
                   (SELECT coalesce(sum(rows), 0) FROM requests
-                   WHERE requests.run = runs.run AND state IN ('acknowledged', 'settled')) AS recorded
+                   WHERE requests.run = runs.run AND state IN ('acknowledged', 'settled', 'failed') AND ${STANDS}) AS recorded
                 FROM runs WHERE finished = 1 AND status <> 'superseded' AND summary IS NOT NULL)
           WHERE reported <> recorded`,
   },
@@ -45,10 +49,10 @@ const RECORDS: readonly { check: string; sql: string }[] = [
     sql: `SELECT 'request ' || seq || ' of run ' || run || ' holds rows that another one holds too' AS message
           FROM (SELECT run, seq, first_row, max(end_row) OVER (PARTITION BY run, input ORDER BY first_row, seq
                   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS taken
-                FROM (SELECT run, seq, input, first_row, end_row FROM requests WHERE state <> 'withdrawn'
+                FROM (SELECT run, seq, input, first_row, end_row FROM requests WHERE state <> 'withdrawn' AND ${STANDS}
                       UNION ALL
                       SELECT run, seq, value ->> 'input', value ->> 'first_row', value ->> 'end_row'
-                      FROM requests, json_each(more) WHERE state <> 'withdrawn'))
+                      FROM requests, json_each(more) WHERE state <> 'withdrawn' AND ${STANDS}))
           WHERE first_row < taken`,
   },
   {

@@ -25,6 +25,14 @@ export interface State {
   knownRuns(): StoredRun[];
   startRun(run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>): void;
   reopenRun(run: string): void;
+  /**
+   * A finished run goes on: with requests that send rows of others again, with other options, and, for these inputs,
+   * with a new rejects file.
+   */
+  retryRun(
+    run: string,
+    retry: { options: unknown; requests: readonly RequestRecord[]; newRejects: readonly number[] },
+  ): void;
   endRun(
     run: string,
     end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
@@ -63,6 +71,11 @@ export interface State {
   lastSend(run: string, seq: number): number;
   /** Ids that others have sent whose data is newer than the run's. */
   sentLater(run: string, scope: Scope, kind: Kind): LaterSends;
+  /**
+   * Ids that the run itself has sent.
+   * @param placeOf in which order they count, by the number of the request; 0: not at all
+   */
+  sentByRun(run: string, scope: Scope, kind: Kind, placeOf: (seq: number) => number): LaterSends;
   /**
    * Unfinished jobs of other runs, or without a run all of them: those of `last`, where others have sent nothing since.
    * `newest` is the number of the last send.

@@ -60,7 +60,8 @@ export class LaterSends {
   readonly #last = new IdTable();
 
   constructor(
-    private readonly sends: readonly { send: number; run: string }[],
+    /** In order. `place` is where they are in it, by default the number of the send. */
+    private readonly sends: readonly { send: number; run: string; place?: number }[],
     fingerprints: Fingerprints,
   ) {
     for (const [index, { send }] of sends.entries()) {
@@ -68,11 +69,11 @@ export class LaterSends {
     }
   }
 
-  /** Who sent this id last, after the send of that number; null where nobody did. */
+  /** Who sent this id last, after that place; null where nobody did. */
   by(id: bigint, after: number): string | null {
     const place = this.#last.get(id);
     if (place === 0) return null;
-    const { send, run } = this.sends[place - 1]!;
-    return send > after ? run : null;
+    const { send, run, place: at = send } = this.sends[place - 1]!;
+    return at > after ? run : null;
   }
 }

@@ -9,8 +9,26 @@ import type { Job } from '../service/contract.js';
  * - `settled`: its job ended, or there is none to follow.
  * - `rejected`: the service refused it for good; its rows are in the rejects file.
  * - `withdrawn`: it certainly did not arrive or was refused; its rows are sent again by a resume.
+ *
+ * Of requests that were sent again, and of their parts (`send/isolate.ts`):
+ * - `waiting`: a part that is to be sent.
+ * - `refused`: the service refused it. Its parts go on; where it has none, its rows are given up.
+ * - `divided`: known to fail without being sent, since what it was a part of failed, and the rest of that did not.
+ * - `failed`: not sent; its rows are given up. The service had accepted them in a job that failed.
+ * - `unsent`: not sent; its rows are given up. The service has refused every request that had them.
  */
-export type RequestState = 'intent' | 'unknown' | 'acknowledged' | 'settled' | 'rejected' | 'withdrawn';
+export type RequestState =
+  | 'intent'
+  | 'unknown'
+  | 'acknowledged'
+  | 'settled'
+  | 'rejected'
+  | 'withdrawn'
+  | 'waiting'
+  | 'refused'
+  | 'divided'
+  | 'failed'
+  | 'unsent';
 
 /** Rows `first_row` to `end_row` (exclusive; rejected ones count) of one input, and the lines of those that are sent. */
 export interface RequestRange {
@@ -23,11 +41,13 @@ export interface RequestRange {
   last_line: number;
 }
 
-/** One bulk request: a range of one input, and where it was packed from several inputs of a kind, those of the others. */
+/** One bulk request: a range of one input, and what there is beside it, where it was packed from several inputs or is a part of another one. */
 export interface RequestRecord extends RequestRange {
   /** Number of the request in the run, from 1. */
   seq: number;
-  /** Ranges of the inputs that follow, in order; `rows` counts those that are sent of each, merged ones included. */
+  /** The request whose rows, or some of them, it sends again. What such a request has come to no longer counts. */
+  parent: number | null;
+  /** Ranges that follow, in order; `rows` counts those that are sent of each, merged ones included. */
   more: (RequestRange & { rows: number })[];
   /** Items sent. 0: nothing was left to send in this range. */
   rows: number;
@@ -42,6 +62,8 @@ export interface RequestRecord extends RequestRange {
   state: RequestState;
   /** For `unknown` how the answer was lost, for `rejected` and `withdrawn` the refusal. */
   reason: string | null;
+  /** How it failed, for comparing two failures: `422 invalid_item`, `job failed`; null where it did not. */
+  failure: string | null;
   retries: number;
   /** Why it may have been sent twice, once it was sent again without knowing. */
   possibleDuplicate: string | null;
@@ -61,6 +83,7 @@ const stateOf = (r: RequestRecord) => [
   r.digest,
   r.state,
   r.reason,
+  r.failure,
   r.retries,
   r.possibleDuplicate,
   r.job_id,
@@ -74,6 +97,14 @@ export function rangesOf(r: RequestRecord): RequestRecord['more'] {
   return [first, ...r.more];
 }
 
+/** Requests that no other one has taken the rows of: these say what became of every row. */
+export function standing(records: readonly RequestRecord[]): readonly RequestRecord[] {
+  const parents = new Set(records.map(({ parent }) => parent));
+  return parents.size <= 1 && !records.some(({ parent }) => parent !== null)
+    ? records
+    : records.filter(({ seq }) => !parents.has(seq));
+}
+
 export class Requests {
   constructor(private readonly db: DatabaseSyncInstance) {}
 
@@ -81,13 +112,14 @@ export class Requests {
   insert(run: string, r: RequestRecord): number {
     const { lastInsertRowid } = this.db
       .prepare(
-        `INSERT INTO requests (run, seq, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
-           left_out, left_out_by, bytes, digest, state, reason, retries, twice, job_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
+           left_out, left_out_by, bytes, digest, state, reason, failure, retries, twice, job_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
         run,
         r.seq,
+        r.parent,
         r.input,
         r.first_row,
         r.end_row,
@@ -104,7 +136,7 @@ export class Requests {
     this.db
       .prepare(
         `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, bytes = ?,
-           digest = ?, state = ?, reason = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?`,
+           digest = ?, state = ?, reason = ?, failure = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?`,
       )
       .run(...stateOf(r), run, r.seq);
   }

@@ -85,6 +85,14 @@ export class Runs {
       .run(run);
   }
 
+  /** It goes on, with these options; some inputs with another rejects file than before. */
+  retry(run: string, options: unknown, newRejects: readonly number[]): void {
+    this.reopen(run);
+    this.db.prepare('UPDATE runs SET options = ? WHERE run = ?').run(JSON.stringify(options), run);
+    const forget = this.db.prepare('UPDATE inputs SET rejects_file = NULL WHERE run = ? AND input = ?');
+    for (const input of newRejects) forget.run(run, input);
+  }
+
   end(
     run: string,
     end: {

@@ -169,4 +169,10 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE requests ADD COLUMN more TEXT;
   `,
+  // A request may send rows of another one again, all of them or a part; how it failed is kept to compare the two.
+  `
+  ALTER TABLE requests ADD COLUMN parent INTEGER;
+  ALTER TABLE requests ADD COLUMN failure TEXT;
+  CREATE INDEX requests_by_parent ON requests (run, parent) WHERE parent IS NOT NULL;
+  `,
 ];

@@ -235,6 +235,17 @@ export class Sends {
       .all(scope, kind, run) as unknown as { send: number; run: string }[];
   }
 
+  /** Those of a run whose requests may have been carried out, oldest first. */
+  ofRun(run: string, scope: number, kind: Kind): { send: number; seq: number }[] {
+    return this.db
+      .prepare(
+        `SELECT send, seq FROM sends JOIN requests USING (request)
+         WHERE scope = ? AND kind = ? AND sends.run = ?
+           AND requests.state IN ('intent', 'unknown', 'acknowledged', 'settled') ORDER BY send`,
+      )
+      .all(scope, kind, run) as unknown as { send: number; seq: number }[];
+  }
+
   #doubtful(): number {
     return this.now() - DOUBT_MS;
   }

@@ -62,6 +62,16 @@ export class SentRows {
     return new LaterSends(this.sends.newerThan(run, scope, kind), this.fingerprints);
   }
 
+  /** Identifiers that a run sent itself. `placeOf` gives the order in which its requests count; 0: not at all. */
+  byRun(run: string, scope: number, kind: Kind, placeOf: (seq: number) => number): LaterSends {
+    const sends = this.sends
+      .ofRun(run, scope, kind)
+      .map(({ send, seq }) => ({ send, run, place: placeOf(seq) }))
+      .filter(({ place }) => place > 0)
+      .sort((a, b) => a.place - b.place);
+    return new LaterSends(sends, this.fingerprints);
+  }
+
   /** Unfinished jobs of others. `last` is what was found before: it holds until somebody else has sent. */
   openJobs(
     scope: number,

@@ -112,6 +112,13 @@ class SqliteState implements State {
     this.#write(() => this.#runs.reopen(run));
   }
 
+  retryRun(run: string, { options, requests, newRejects }: Parameters<State['retryRun']>[1]): void {
+    this.#write(() => {
+      this.#runs.retry(run, options, newRejects);
+      for (const request of requests) this.#requests.insert(run, request);
+    });
+  }
+
   endRun(run: string, end: Parameters<State['endRun']>[1]): void {
     this.#write(() => this.#runs.end(run, { ...end, at: this.#time() }));
   }
@@ -186,6 +193,10 @@ class SqliteState implements State {
 
   sentLater(run: string, scope: Scope, kind: Kind): LaterSends {
     return this.#sent.laterThan(run, this.#scopes.idOf(scope), kind);
+  }
+
+  sentByRun(...[run, scope, ...rest]: Parameters<State['sentByRun']>): LaterSends {
+    return this.#sent.byRun(run, this.#scopes.idOf(scope), ...rest);
   }
 
   openJobs(...[scope, ...rest]: Parameters<State['openJobs']>): ReturnType<State['openJobs']> {

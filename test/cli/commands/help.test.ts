@@ -62,14 +62,17 @@ describe('help about a topic', () => {
       expect(stdout).toContain(`\n  ${key} `);
     }
   });
-  it.each(['exit-codes', 'environment', 'config'])('%s fits 80 columns, at any width', async (topic) => {
-    const piped = await cli(['help', topic]);
-    expect(piped.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
-    expect((await cli(['help', topic], { columns: 40 })).stdout).toBe(piped.stdout);
-    expect(JSON.parse((await cli(['help', topic, '--json'])).stdout)).toEqual({
-      help: piped.stdout.trimEnd(),
-    });
-  });
+  it.each(['exit-codes', 'environment', 'config', 'formats'])(
+    '%s fits 80 columns, at any width',
+    async (topic) => {
+      const piped = await cli(['help', topic]);
+      expect(piped.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+      expect((await cli(['help', topic], { columns: 40 })).stdout).toBe(piped.stdout);
+      expect(JSON.parse((await cli(['help', topic, '--json'])).stdout)).toEqual({
+        help: piped.stdout.trimEnd(),
+      });
+    },
+  );
 });
 
 it.each([

@@ -134,7 +134,6 @@ describe('inspect', () => {
 
   it.each([
     ['nothing.csv', 'profiles: nothing.csv: no such file'],
-    ['input', 'profiles: input: is a folder'],
     [
       'companies.csv --map nmae=x',
       'profiles: --map: companies.csv has no column "nmae"\n  did you mean "name"?',

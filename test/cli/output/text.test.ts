@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { layout } from '../../../src/cli/output/layout.js';
-import { safeJson, safeLine } from '../../../src/cli/output/safe.js';
+import { safeJson, safeLine, safeMessage } from '../../../src/cli/output/safe.js';
 import { cutTo, pad, widthOf } from '../../../src/cli/output/width.js';
 import { count, grouped } from '../../../src/engine/numbers.js';
 
@@ -19,6 +19,8 @@ describe('safe text', () => {
     ],
     ['what has no width', 'c-1\u200b\u200c\u200d\u2060\ufeff', 'c-1\\u200b\\u200c\\u200d\\u2060\\ufeff'],
     ['letters of any script', 'Ærø 株式会社 👍🏽', 'Ærø 株式会社 👍🏽'],
+    ['what nobody sees', 'a\u00adb\u3164c\u180ed', 'a\\xadb\\u3164c\\u180ed'],
+    ['spaces of other scripts are not changed', '山田\u3000太郎 5\u00a0€', '山田\u3000太郎 5\u00a0€'],
   ])('safeLine: %s', (_name, text, safe) => {
     expect(safeLine(text)).toBe(safe);
   });
@@ -112,4 +114,10 @@ describe('numbers', () => {
     const companies = [1, 2].map((n) => count(n, 'company', 'companies'));
     expect(companies).toEqual(['1 company', '2 companies']);
   });
+});
+
+test('safeMessage: a space that is another character is shown as its code point', () => {
+  expect(safeMessage('the identifier "c1\u00a0" and "c\u30001\u200b" \u001b[31m')).toBe(
+    'the identifier "c1\\u00a0" and "c\\u30001\\u200b" \\x1b[31m',
+  );
 });

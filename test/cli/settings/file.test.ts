@@ -103,15 +103,15 @@ describe('a file that cannot be used says where and what to do', () => {
       'profiles help config lists the keys and their values',
     ],
     [
-      'a delimiter of two characters',
-      { file: { import: { delimiter: ';;' } } },
-      '~/.config/profiles/config.json: "import.delimiter": must be one ASCII character, or tab',
+      'a delimiter with a line end',
+      { file: { import: { delimiter: ';\n' } } },
+      '~/.config/profiles/config.json: "import.delimiter": must be one character or several, without quotes and line ends',
       'profiles help config lists the keys and their values',
     ],
     [
       'the quote as delimiter',
       { file: { import: { delimiter: '"' } } },
-      '~/.config/profiles/config.json: "import.delimiter": must be one ASCII character, or tab',
+      '~/.config/profiles/config.json: "import.delimiter": must be one character or several, without quotes and line ends',
       'profiles help config lists the keys and their values',
     ],
     [
@@ -200,6 +200,8 @@ describe('what is accepted', () => {
     { delimiter: '\t' },
     { delimiter: '\\t' },
     { delimiter: 'tab' },
+    { delimiter: '||' },
+    { delimiter: '\\x01' },
     { interval: '0.5s' },
     { wait_timeout: '0s' },
   ])('import.* %j', async (values) => {

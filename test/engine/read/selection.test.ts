@@ -99,6 +99,18 @@ describe('CSV', () => {
     expect(items).toEqual([{ company_id: 'a', metadata: { on: '2024-02-13', old: 'no' } }]);
   });
 
+  test('a record that cannot be read has no cells to compare, and is rejected where it is taken', async () => {
+    const text = 'company_id,p\na,1\nb,"x"y\nc,2\nd,"x"z\n';
+    const empty = await readText('a.csv', text, { where: [['p', '=', '']] });
+    expect(empty.items).toEqual([]);
+    expect(empty.rejected.map(({ line, row }) => [line, row])).toEqual([
+      [3, 1],
+      [5, 3],
+    ]);
+    const two = await readText('a.csv', text, { where: [['p', '=', '2']] });
+    expect([two.lines, two.rejected]).toEqual([[4], []]);
+  });
+
   test('no row is left', async () => {
     const { scan } = await readText('a.csv', CSV, { where: [['plan', '=', 'gone']] });
     expect(scan.warnings.map(({ message }) => message)).toEqual(['no row is left: all 6 are filtered']);

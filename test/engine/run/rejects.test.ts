@@ -261,3 +261,43 @@ describe('reject, fix, import', () => {
     expect(second.reasons).toEqual(['2: company_id is empty']);
   });
 });
+
+describe('rows of another dialect', () => {
+  const cells = fc.array(
+    fc.tuple(
+      fc.constant(''),
+      fc.string({ unit: fc.constantFrom(...`a'"|,;#\\ =\n\r`, '\x01', '¦'), minLength: 1 }),
+    ),
+    { minLength: 1, maxLength: 6 },
+  );
+  const dialects = fc.constantFrom<ReadOptions>(
+    { delimiter: '||', quote: "'" },
+    { delimiter: '\\x01' },
+    { delimiter: '^', quote: "'" },
+    { delimiter: '¦' },
+    { delimiter: ';', skipLines: 1 },
+  );
+
+  it('come back from the rejects file as they are, also with the options of the file that they came from', async () => {
+    await fc.assert(
+      fc.asyncProperty(cells, dialects, async (rows, options) => {
+        const { quote = '"', skipLines = 0 } = options;
+        const delimiter = options.delimiter === '\\x01' ? '\x01' : options.delimiter!;
+        const line = (row: readonly string[]): string =>
+          `${row.map((cell) => quote + cell.replaceAll(quote, quote + quote) + quote).join(delimiter)}\n`;
+        const text = 'a title\n'.repeat(skipLines) + [['company_id', 'name'], ...rows].map(line).join('');
+        const { input, rejected } = await read(file('in.csv', text), options);
+        expect(rejected.map(({ original }) => 'cells' in original && original.cells)).toEqual(rows);
+        const again = await written(input, rejected);
+        for (const how of [{}, options]) {
+          const back = await read(file('in.rejects.csv', again), { ...how, kind: 'companies' });
+          expect(back.input.columns.slice(0, 2)).toEqual(['company_id', 'name']);
+          expect(
+            back.rejected.map(({ original }) => 'cells' in original && original.cells.slice(0, 2)),
+          ).toEqual(rows);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -176,6 +176,11 @@ describe('countRows', () => {
     'settled',
     'rejected',
     'withdrawn',
+    'waiting',
+    'divided',
+    'refused',
+    'failed',
+    'unsent',
   ];
   const aRequest = fc.record({
     state: fc.constantFrom(...STATES),
@@ -201,17 +206,23 @@ describe('countRows', () => {
             unsent: unreached,
           };
           for (const { state, rows, merged, unchanged } of requests) {
-            const [sent, over] = {
+            const [sent, over, rest = sent === 'unsent' ? 'unsent' : 'unchanged'] = {
               acknowledged: ['submitted', 'merged'] as const,
               settled: ['submitted', 'merged'] as const,
               rejected: ['rejected', 'rejected'] as const,
               intent: ['unsent', 'unsent'] as const,
               unknown: ['unsent', 'unsent'] as const,
               withdrawn: ['unsent', 'unsent'] as const,
+              waiting: ['unsent', 'unsent'] as const,
+              divided: ['unsent', 'unsent'] as const,
+              failed: ['submitted', 'merged'] as const,
+              // Closed, so what is unchanged in it is counted as such.
+              refused: ['unsent', 'unsent', 'unchanged'] as const,
+              unsent: ['unsent', 'unsent', 'unchanged'] as const,
             }[state];
             place[sent] += rows;
             place[over] += merged;
-            place[sent === 'unsent' ? 'unsent' : 'unchanged'] += unchanged;
+            place[rest] += unchanged;
           }
           const read = Object.values(place).reduce((sum, n) => sum + n, 0);
           const records = requests.map((request, i) => recordedRange(i, i + 1, request));

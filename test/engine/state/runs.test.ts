@@ -113,6 +113,7 @@ describe('runs', () => {
 describe('requests', () => {
   const full: RequestRecord = {
     seq: 1,
+    parent: 3,
     input: 0,
     first_row: 10,
     end_row: 20,
@@ -128,6 +129,7 @@ describe('requests', () => {
     digest: 'c'.repeat(64),
     state: 'unknown',
     reason: 'connection reset',
+    failure: '422 invalid_item',
     retries: 3,
     possibleDuplicate: 'reply timeout',
     job_id: null,

@@ -108,6 +108,7 @@ export function recordedRange(
 ): RequestRecord {
   return {
     seq: first_row + 1,
+    parent: null,
     input: 0,
     first_row,
     end_row,
@@ -123,6 +124,7 @@ export function recordedRange(
     digest: 'b'.repeat(64),
     state: 'intent',
     reason: null,
+    failure: null,
     retries: 0,
     possibleDuplicate: null,
     job_id: null,

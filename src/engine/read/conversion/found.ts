@@ -5,6 +5,7 @@ import type { MappingRules } from '../../options.js';
 import { quoted } from '../wording.js';
 import { partsOf } from './converter.js';
 import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
+import { utc } from './pattern.js';
 import { loadZones, zoneOf } from './zones.js';
 
 /** Loads what the types of these rules need. @throws UsageError for a zone that is not one */
@@ -157,7 +158,8 @@ export function fitting(text: string, kind: DateKind, candidates: readonly strin
 }
 
 function isSame(text: string, kind: DateKind, [one, other]: readonly string[]): boolean {
-  return JSON.stringify(readsAs(text, kind, one!)) === JSON.stringify(readsAs(text, kind, other!));
+  const [a, b] = [readsAs(text, kind, one!)!, readsAs(text, kind, other!)!];
+  return utc(a) === utc(b) && a.fraction === b.fraction;
 }
 
 /** The text of a column in a row as it is in the file; null where it has none. */

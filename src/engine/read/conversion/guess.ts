@@ -28,12 +28,13 @@ const HAS_OFFSET = /(?:Z|UTC|GMT|\d[+-]\d{2}(?::?\d{2})?| [+-]\d{2}(?::?\d{2})?)
 export type DateKind = 'date' | 'datetime';
 
 /**
- * Every pattern that the text fits, `iso` first; none where it is no date. Numbers have two digits in a pattern where
+ * Every pattern that the text fits, `iso` alone where it does; none where it is no date. Numbers have two digits in a pattern where
  * the text shows that they are padded.
  */
 export function patternsOf(text: string, kind: DateKind): string[] {
   if (text.length > 60) return [];
-  const found = readsAs(text, kind, 'iso') ? ['iso'] : [];
+  if (readsAs(text, kind, 'iso')) return ['iso'];
+  const found: string[] = [];
   for (const [day, end] of dayPatterns(text)) {
     const time = end === text.length ? '' : kind === 'datetime' ? timePattern(text.slice(end)) : null;
     if (time === null) continue;

@@ -87,6 +87,7 @@ export class NumberReader {
 
   /** What keeps a text from being read: characters, or null where it is written otherwise. */
   foreign(text: string): string[] {
+    if (!/\d/.test(text)) return [];
     return [...new Set(text.match(this.#foreign) ?? [])];
   }
 

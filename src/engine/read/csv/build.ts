@@ -13,8 +13,9 @@ import {
 import { jsonString } from '../json/text.js';
 import { metadataTypes } from '../mapping/targets.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
-import { type CsvLayout, csvLayout } from './layout.js';
-import { batchRows, rejectedRow } from './rows.js';
+import { isPlain } from './dialect.js';
+import { BLANK, type CsvLayout, csvLayout } from './layout.js';
+import { rejectedRow, rowReader } from './rows.js';
 
 export function buildCsv(
   input: OpenedInput,
@@ -24,12 +25,14 @@ export function buildCsv(
   const layout = csvLayout(input);
   const itemOf = itemText(layout, schema);
   const writer = new ItemWriter(schema, hashKey, records ? recordHashes(input, schema, hashKey) : null);
+  const read = rowReader(input);
   return (batch) => {
-    const rows = batchRows(batch, input.delimiter!);
+    const { rows, broken } = read(batch);
     writer.begin(batch);
     for (let number = 0; number < rows.length; number++) {
       const row = rows[number]!;
-      let reason = layout.refusal(row);
+      let reason = broken?.get(number) ?? layout.refusal(row);
+      if (reason === BLANK) continue;
       if (reason === null) {
         if (writer.add(number, itemOf(row), layout.idOf(row))) continue;
         reason = TOO_LARGE;
@@ -84,7 +87,7 @@ export function recordHashes(
   { types }: Pick<Schema, 'types'>,
   hashKey: Uint8Array,
 ): Hashes {
-  const { kind, delimiter, columns, idColumn, companyIdColumn, rules, targets } = input;
+  const { kind, delimiter, dialect, columns, idColumn, companyIdColumn, rules, targets } = input;
   const made = {
     making: ITEM_FORMAT_VERSION,
     kind,
@@ -94,6 +97,10 @@ export function recordHashes(
     companyIdColumn,
     rules,
     types: metadataTypes(targets, (_, index) => types[index]!),
+    // Absent where they are as they always were: what was hashed then still counts.
+    dialect: dialect && isPlain(dialect) ? undefined : dialect,
+    shortRows: input.shortRows === 'pad' ? 'pad' : undefined,
+    excelText: input.excelText || undefined,
   };
   return new Hashes(createHash('sha256').update(hashKey).update(JSON.stringify(made)).digest(), 'record');
 }

@@ -1,7 +1,8 @@
 /** Which character separates the cells of a CSV, by looking at its first rows. */
-
+import type { RecordBatch } from '../types.js';
+import { type AskedDialect, askedDialect, type Dialect } from './dialect.js';
 import { csvRows } from './rows.js';
-import { CsvSplitter } from './splitter.js';
+import { splitterOf } from './split.js';
 
 const CANDIDATES = [',', ';', '\t', '|'] as const;
 /** Text that is looked at: little, as long as it holds enough rows to tell. */
@@ -22,19 +23,25 @@ interface Look {
  * The delimiter of which most rows have the header's number of cells, quotes respected. A header that
  * holds one of `names` under one delimiter settles it. A single column has none: `,` then.
  */
-export function findDelimiter(head: Buffer, names: readonly string[]): string {
-  const looks = CANDIDATES.map((delimiter) => look(head, delimiter, names)).filter((l) => l !== null);
+export function findDelimiter(
+  head: Buffer,
+  names: readonly string[],
+  asked: AskedDialect = askedDialect({}),
+): string {
+  const free = CANDIDATES.filter((delimiter) => delimiter !== asked.quote && delimiter !== asked.escape);
+  const looks = free.map((delimiter) => look(head, { ...asked, delimiter }, names)).filter((l) => l !== null);
   looks.sort(
     (a, b) => Number(b.named) - Number(a.named) || Math.sign(b.fit - a.fit) || b.columns - a.columns,
   );
-  return looks[0]?.delimiter ?? ',';
+  return looks[0]?.delimiter ?? free[0]!;
 }
 
-function look(head: Buffer, delimiter: string, names: readonly string[]): Look | null {
+function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | null {
+  const { delimiter } = dialect;
   if (!head.includes(delimiter)) return null;
   let rows: string[][];
   try {
-    rows = firstRows(head, delimiter);
+    rows = firstRows(head, dialect);
   } catch {
     return null; // with this delimiter the quotes make no sense
   }
@@ -44,13 +51,18 @@ function look(head: Buffer, delimiter: string, names: readonly string[]): Look |
   return { delimiter, columns, fit, named: rows[0]!.some((cell) => names.includes(cell.trim())) };
 }
 
-/** The first whole rows of a text; its last row counts only when a line end follows it. @throws InputError */
-function firstRows(head: Buffer, delimiter: string): string[][] {
-  const form = { path: '', delimiter, maxCellBytes: head.length };
+/** The first whole rows of a text; its last row counts only when a line end follows it. A broken one has a single cell. @throws InputError */
+export function firstRows(head: Buffer, dialect: Dialect): string[][] {
+  const batch = firstBatch(head, dialect);
+  return batch ? csvRows(batch.bytes, dialect) : [];
+}
+
+function firstBatch(head: Buffer, dialect: Dialect): RecordBatch | null {
+  const form = { path: '', dialect, maxCellBytes: head.length };
+  let batch: RecordBatch | null = null;
   for (const bytes of [...SAMPLES_BYTES, head.length]) {
-    const batch = new CsvSplitter(form, { header: false }).push(head.subarray(0, bytes));
-    const last = bytes >= head.length;
-    if (batch && (last || batch.lines.length >= ENOUGH_ROWS)) return csvRows(batch.bytes, delimiter);
+    batch = splitterOf(form, { header: false }).push(head.subarray(0, bytes));
+    if (bytes >= head.length || (batch && batch.lines.length >= ENOUGH_ROWS)) break;
   }
-  return [];
+  return batch;
 }

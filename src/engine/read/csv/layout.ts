@@ -36,9 +36,18 @@ export interface CsvLayout {
   empty: string | null;
   /** Members of the row's `metadata` cell but for keys that the row has from elsewhere, each with a comma before it. */
   spread(row: readonly string[]): string;
-  /** Why a row cannot be sent, whatever its columns' types; null when it can. */
-  refusal(row: readonly string[]): Refusal | null;
+  /**
+   * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is no row. Fills up a short row
+   * that may be short.
+   */
+  refusal(row: string[]): Refusal | null;
 }
+
+/** In place of a reason: all cells are empty, and the row is passed over like an empty line. */
+export const BLANK = '';
+export const REPEATED_HEADER = 'repeats the header';
+
+const isEmpty = (cell: string): boolean => cell === '';
 
 export function csvLayout(input: OpenedInput): CsvLayout {
   const { rules, targets } = input;
@@ -58,6 +67,14 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   );
   const checked = metadata.filter(({ converter }) => converter !== null);
   const empty = { omit: null, null: 'null', string: '""' }[rules.empty];
+  const width = targets.length;
+  const pads = input.shortRows === 'pad';
+  const header = input.header ?? [];
+  // Where files were put one behind the other, a byte order mark may stand before it.
+  const [idName, idNameAfterMark] = [header[id], `\uFEFF${header[id]}`];
+  const repeatsHeader = (row: readonly string[]): boolean =>
+    header.every((name, index) => row[index]!.trim() === name.trim()); // `trim` takes the mark, too
+
   const constantKeys = new Set(rules.set.map(([key]) => key));
 
   const styled = keyStyle(rules.keys);
@@ -90,10 +107,17 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       return typeof members === 'string' ? '' : membersText(members.filter(([key]) => !hasKey(row, key)));
     },
     refusal: (row) => {
-      if (row.length !== targets.length) {
-        return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${targets.length}`;
+      if (row.length !== width) {
+        if (row.every(isEmpty)) return BLANK;
+        if (row.length < width ? !pads : row.slice(width).some((cell) => cell !== '')) {
+          return `has ${row.length} ${row.length === 1 ? 'cell' : 'cells'}, the header has ${width}`;
+        }
+        while (row.length < width) row.push('');
       }
-      if (row[id] === '') return `${input.idColumn} is empty`;
+      const identifier = row[id]!;
+      if (identifier === '') return row.every(isEmpty) ? BLANK : `${input.idColumn} is empty`;
+      if ((identifier === idName || identifier === idNameAfterMark) && repeatsHeader(row))
+        return REPEATED_HEADER;
       for (const { index, target, converter } of checked) {
         const cell = row[index]!;
         if (cell !== '' && converter!.json(cell) === null) {

@@ -1,146 +1,119 @@
-/** CSV and TSV: delimiter, header, kind and identifier are told by the beginning. */
-import { InputError, UsageError } from '../../errors.js';
-import { type Format, KINDS } from '../../model.js';
-import { formatSize } from '../../size.js';
+/** CSV and TSV: dialect, header, kind and identifier are told by the beginning. */
+import { InputError, ProfilesError } from '../../errors.js';
 import type { FormatReader } from '../format.js';
-import { identify, namesOf } from '../mapping/id-column.js';
+import { type Identity, identify } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
-import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
+import type { Head } from '../text/head.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
+import { list } from '../wording.js';
 import { buildCsv, itemText } from './build.js';
-import { findDelimiter } from './delimiter.js';
+import { apostrophes, type Header, headerOf, namesIn, titleLines } from './header.js';
 import { csvLayout } from './layout.js';
-import { batchRows, cellsOf, csvRows } from './rows.js';
+import { cellsOf, rowReader } from './rows.js';
 import { scanCsv } from './scan.js';
-import { CsvSplitter } from './splitter.js';
+import { splitterOf } from './split.js';
 import { CsvTotals } from './totals.js';
 
 export const csvReader: FormatReader = {
   extensions: { csv: 'csv', tsv: 'tsv', tab: 'tsv' },
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open,
-  columns: async (file, head) => (await headerOf(file, head, file.format)).columns,
-  split: (input) => new CsvSplitter({ ...input, delimiter: input.delimiter! }, { header: true }),
+  columns: async (file, head) => named(namesIn(await headerOf(head, file, file.format), file)),
+  split: ({ path, maxCellBytes, dialect }, notes) =>
+    splitterOf({ path, maxCellBytes, dialect: dialect!, notes }, { header: true }),
   scan: scanCsv,
   totals: (input) => new CsvTotals(input),
   build: buildCsv,
-  original: (batch, input) => batchRows(batch, input.delimiter!).map((cells) => ({ cells })),
-  item: (input, schema, original) => JSON.parse(itemText(csvLayout(input), schema)(cellsOf(original))),
+  original: (batch, input) => rowReader(input)(batch).rows.map((cells) => ({ cells })),
+  item(input, schema, original) {
+    const row = [...cellsOf(original)];
+    const layout = csvLayout(input);
+    layout.refusal(row); // fills up a short row
+    return JSON.parse(itemText(layout, schema)(row));
+  },
   placeOf: () => 'line',
 };
 
+const named = (columns: readonly string[]): string[] => columns.filter((name) => name !== '');
+
 /** @throws InputError for a header that is missing, too long or wrong; UsageError for options that do not fit it */
 async function open(file: InputFile, options: InputOptions, head: Head): Promise<OpenedInput> {
-  const { delimiter, columns } = await headerOf(options, head, file.format);
-  const form = { ...file, delimiter, columns, body: null, ...identify(columns, options) };
-  return { ...form, targets: targetsOf(form) };
+  const { shortRows, excelText } = options;
+  const { header, columns, identity } = await columnsIn(file, options, head);
+  const { dialect, cells } = header;
+  const form = {
+    ...file,
+    delimiter: dialect.delimiter,
+    dialect,
+    header: cells,
+    shortRows,
+    excelText,
+    columns,
+    body: null,
+    ...identity,
+  };
+  return { ...form, warnings: apostrophes(head, header), targets: targetsOf(form) };
 }
 
-type HeaderOptions = Pick<InputOptions, 'path' | 'delimiter' | 'maxCellBytes'> &
-  Partial<Pick<InputOptions, 'id' | 'userId' | 'companyId' | 'byKind'>>;
-
-/** Delimiter and columns, before it is known what the rows are. @throws InputError UsageError */
-async function headerOf(
-  options: HeaderOptions,
+/** The header, where it is one. What it means is guessed only where nothing else is wrong with it. */
+async function columnsIn(
+  file: InputFile,
+  options: InputOptions,
   head: Head,
-  format: Format,
-): Promise<{ delimiter: string; columns: string[] }> {
-  const found =
-    headerIn(head, options, format) ??
-    headerIn(head.whole ? head : await head.longer(), options, format) ??
-    endless(head, options.path);
-  return { delimiter: found.delimiter, columns: namesIn(found.cells, options.path, found.line) };
+): Promise<{ header: Header; columns: string[]; identity: Identity }> {
+  let header: Header | null = null;
+  try {
+    header = await headerOf(head, options, file.format);
+    const columns = namesIn(header, options);
+    return { header, columns, identity: identify(named(columns), { ...options, guess: undefined }) };
+  } catch (error) {
+    const other = betweenApostrophes(header, options) ?? titleAbove(error, head, options, file, header);
+    if (other || !header || !options.guess) throw other ?? error;
+    const columns = namesIn(header, options);
+    return { header, columns, identity: identify(named(columns), options) };
+  }
 }
 
-interface Header {
-  delimiter: string;
-  cells: string[];
-  line: number;
-}
-
-/** Null where the text ends before the header does. @throws InputError for a whole text without a header */
-function headerIn(head: Pick<Head, 'text' | 'whole'>, options: HeaderOptions, format: Format): Header | null {
-  const given = KINDS.flatMap((kind) => namesOf(kind, options).map(({ column }) => column));
-  const names = ['user_id', 'company_id', ...given];
-  // The last line of a whole file counts even without a line end.
-  const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
-  const delimiter =
-    options.delimiter !== undefined
-      ? delimiterOf(options.delimiter)
-      : format === 'tsv'
-        ? '\t'
-        : findDelimiter(text, names);
-  const row = firstRow({ text, whole: head.whole }, delimiter, options);
-  if (row) return { delimiter, ...row };
-  if (head.whole)
-    throw new InputError('has no header', { file: options.path, hint: 'its first line names the columns' });
-  return null;
-}
-
-function endless({ text }: Head, path: string): never {
-  const start = text.findIndex((byte) => byte !== LF && byte !== CR);
-  throw new InputError(`the header does not end within the first ${formatSize(HEADER_BYTES)}`, {
+/** The error for a header whose names stand between apostrophes; null for any other. */
+function betweenApostrophes(header: Header | null, { path }: InputOptions): InputError | null {
+  if (!header?.cells.every((cell) => /^\s*'.+'\s*$/s.test(cell))) return null;
+  return new InputError('the names in the header stand between apostrophes', {
     file: path,
-    line: lineEnds(text.subarray(0, start)) + 1,
-    hint: 'check the line ends and the quotes; a header may not be longer',
+    line: header.line,
+    hint: 'if they are quotes, say so',
+    problem: { code: 'apostrophes' },
   });
 }
 
-const LF = 0x0a;
-const CR = 0x0d;
-
-/** The names in a header, trimmed. @throws InputError for a column without name, and for two with one name */
-function namesIn(cells: readonly string[], path: string, line: number): string[] {
-  const seen = new Map<string, number>();
-  return cells.map((cell, index) => {
-    const name = cell.trim();
-    if (name === '') {
-      throw new InputError(`column ${index + 1} of ${cells.length} has no name`, {
-        file: path,
-        line,
-        hint: 'name it in the header, or remove the column',
-      });
+/** The error for a header that is not where one is expected; null where it is not further down either. */
+function titleAbove(
+  error: unknown,
+  head: Head,
+  options: InputOptions,
+  { format }: InputFile,
+  header: Header | null,
+): InputError | null {
+  if (!(error instanceof ProfilesError) || error.problem?.code === 'bad_dialect') return null;
+  const names = (columns: string[]): boolean => {
+    try {
+      identify(named(columns), { ...options, guess: undefined });
+      return true;
+    } catch {
+      return false;
     }
-    const other = seen.get(name);
-    if (other !== undefined) {
-      throw new InputError(`columns ${other + 1} and ${index + 1} are both called "${name}"`, {
-        file: path,
-        line,
-        hint: 'rename or remove one of them',
-      });
-    }
-    seen.set(name, index);
-    return name;
-  });
-}
-
-/** One character that cannot be taken for a quote or a line end. */
-function delimiterOf(text: string): string {
-  const delimiter = text === 'tab' || text === '\\t' ? '\t' : text;
-  if (delimiter.length !== 1 || !/[\t\x20-\x7e]/.test(delimiter) || delimiter === '"') {
-    throw new UsageError(`delimiter: ${JSON.stringify(text)} is not one ASCII character`, {
-      problem: { code: 'bad_delimiter', delimiter: text },
-      hint: 'such as ";" or tab',
-    });
-  }
-  return delimiter;
-}
-
-/** Null where no row ends in the text. @throws InputError for a quote or a cell that does not end within its limit */
-function firstRow(
-  { text, whole }: Pick<Head, 'text' | 'whole'>,
-  delimiter: string,
-  options: HeaderOptions,
-): { cells: string[]; line: number } | null {
-  const { path, maxCellBytes } = options;
-  const splitter = (): CsvSplitter => new CsvSplitter({ path, delimiter, maxCellBytes }, { header: false });
-  // Most headers end within the first bytes: the parser need not read all of the text for it.
-  let batch = splitter().push(text.subarray(0, 4096));
-  if (!batch) {
-    const all = splitter();
-    batch = all.push(text) ?? (whole ? all.end() : null);
-  }
-  if (!batch) return null;
-  const [cells] = csvRows(batch.bytes, delimiter);
-  return { cells: cells!, line: batch.lines[0]! };
+  };
+  // A header that names the identifier is one, whatever else is wrong with it.
+  if (header && names(header.cells.map((cell) => cell.trim()))) return null;
+  const found = titleLines(head, options, format, header, names);
+  if (!found) return null;
+  const lines = found.skipLines;
+  return new InputError(
+    `the header seems to be on line ${lines + 1} (${list(named(found.header))}), below a title`,
+    {
+      file: options.path,
+      line: header?.line ?? 1,
+      hint: `remove the ${lines === 1 ? 'line' : `${lines} lines`} above it`,
+      problem: { code: 'title_above_header', lines },
+    },
+  );
 }

@@ -7,8 +7,8 @@ import { addCell, type ColumnStats, emptyStats } from '../mapping/stats.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { itemText, recordHashes } from './build.js';
-import { type CsvLayout, csvLayout } from './layout.js';
-import { batchRows, rejectedRow } from './rows.js';
+import { BLANK, type CsvLayout, csvLayout, REPEATED_HEADER } from './layout.js';
+import { rejectedRow, rowReader } from './rows.js';
 
 /** What a batch tells of one column. */
 export interface ColumnPart {
@@ -24,18 +24,25 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
     known && new ChangeDetector(known, hashKey, () => recordHashes(input, known.schema, hashKey));
   const accepted = new ScanRows(input, options, detector);
   const itemOf = itemText(layout, known?.schema ?? { types: [], itemLimitBytes });
+  const read = rowReader(input);
   return (batch) => {
-    const rows = batchRows(batch, input.delimiter!);
+    const { rows, broken } = read(batch);
     const columns = new Columns(layout);
     accepted.begin(batch);
     for (let number = 0; number < rows.length; number++) {
       const row = rows[number]!;
       const line = batch.lines[number]!;
-      const reason = layout.refusal(row);
+      const reason = broken?.get(number) ?? layout.refusal(row);
+      if (reason === BLANK) {
+        accepted.skip();
+        continue;
+      }
       if (reason !== null) {
         accepted.reject(rejectedRow(input.path, batch, number, reason, row));
         // A row that is not sent still belongs to its columns: it may come back fixed.
-        if (row.length === layout.targets.length) {
+        const itsOwn =
+          row.length === layout.targets.length && reason !== REPEATED_HEADER && !broken?.has(number);
+        if (itsOwn) {
           columns.measure(row, line);
           columns.leaveOut(row);
         }

@@ -1,19 +1,21 @@
 /**
- * Splits CSV into batches of whole records, without the empty lines between them. It knows where records end
+ * Splits plain CSV into batches of whole records, without the empty lines between them. It knows where records end
  * and on which lines they begin, and nothing of what is in them: the parser reads the cells, on any thread.
  * One pass over the bytes; a property test holds that it and the parser see the same records.
  */
-import { InputError } from '../../errors.js';
-import { formatSize } from '../../size.js';
-import { MAX_RECORD_BYTES, Numbers, PartialRecords, type Splitter } from '../text/splitter.js';
-import type { RecordBatch } from '../types.js';
+import type { InputError } from '../../errors.js';
+import { Numbers, PartialRecords, type Splitter } from '../text/splitter.js';
+import type { BrokenRecord, RecordBatch } from '../types.js';
+import { type Limits, maxRecordBytes, recordTooLarge, tooLong, unclosed } from './limits.js';
+import { CELL_START, type Notes } from './notes.js';
 
-export interface CsvForm {
-  /** For messages. */
-  path: string;
+export interface CsvForm extends Limits {
   /** One ASCII character. */
   delimiter: string;
-  maxCellBytes: number;
+  /** Line of the first byte, from 1. */
+  line?: number;
+  /** Collects what looks like another dialect. */
+  notes?: Notes | undefined;
 }
 
 const LF = 0x0a;
@@ -33,13 +35,16 @@ enum In {
   /** Before the first byte of a cell: the one place where a quote opens. */
   start,
   plain,
-  quoted,
   /** After a quote inside a quoted cell: it closed the cell, or it is the first of two. */
   closed,
+  // From here on delimiters are text.
+  quoted,
+  /** After text that follows a closing quote: nothing has a meaning up to the end of the line. */
+  broken,
 }
 
 export class CsvSplitter implements Splitter {
-  line = 1;
+  line: number;
   readonly #form: CsvForm;
   readonly #meaning = new Uint8Array(256);
   readonly #partial = new PartialRecords();
@@ -54,7 +59,10 @@ export class CsvSplitter implements Splitter {
   #headerEnd = 0;
   #first = 0;
   #state: In = In.start;
-  #recordLine = 1;
+  #recordLine: number;
+  /** Records of this chunk in which text follows a closing quote: their places in the batch, and the line of that text. */
+  #broken: { number: number; line: number }[] = [];
+  #brokenLine = 0;
   /** Offsets from the start of the chunk; negative when they lie in an earlier one. */
   #recordStart = 0;
   #cellStart = 0;
@@ -68,8 +76,9 @@ export class CsvSplitter implements Splitter {
   /** `header`: the first record is not data, and is in no batch. */
   constructor(form: CsvForm, options: { header: boolean }) {
     this.#form = form;
+    this.line = this.#recordLine = form.line ?? 1;
     this.#skipHeader = options.header;
-    this.#maxRecordBytes = Math.max(MAX_RECORD_BYTES, form.maxCellBytes * 2);
+    this.#maxRecordBytes = maxRecordBytes(form);
     this.#meaning[form.delimiter.charCodeAt(0)] = Meaning.delimiter;
     this.#meaning[LF] = Meaning.lf;
     this.#meaning[CR] = Meaning.cr;
@@ -96,9 +105,10 @@ export class CsvSplitter implements Splitter {
   }
 
   end(): RecordBatch | null {
-    if (this.#state === In.quoted) throw this.#unclosed('never closed');
+    if (this.#state === In.quoted) throw this.#unclosed();
     if (this.#recordStart === 0) return null;
-    this.#checkCell(0);
+    if (this.#state === In.broken) this.#broken.push({ number: 0, line: this.#brokenLine });
+    else this.#checkCell(0);
     if (this.#skipHeader) return null;
     this.#complete(0);
     const spans = this.#spans.take(this.#partial.length);
@@ -110,7 +120,10 @@ export class CsvSplitter implements Splitter {
     if (lines.length === 0) return null;
     const first = this.#first;
     this.#first += lines.length;
-    return { bytes, lines, spans, fileLines: null, first };
+    const broken =
+      this.#broken.length === 0 ? undefined : takeOut(this.#broken, bytes, spans, this.#form.delimiter);
+    this.#broken = [];
+    return { bytes, lines, spans, fileLines: null, first, ...(broken && { broken }) };
   }
 
   /** Goes over a chunk. Gives the offset after its last whole record, 0 when it completes none. */
@@ -124,8 +137,12 @@ export class CsvSplitter implements Splitter {
     for (let at = 0; at < length; at++) {
       const what = meaning[chunk[at]!]!;
       if (what === Meaning.text) {
-        if (state === In.start) state = In.plain;
-        else if (state === In.closed) throw this.#textAfterQuote(line);
+        if (state === In.start) {
+          state = In.plain;
+        } else if (state === In.closed) {
+          state = In.broken;
+          this.#brokenLine = line;
+        }
         // Text is followed by text, in and out of quotes: most bytes are passed here.
         while (at + 1 < length && meaning[chunk[at + 1]!] === Meaning.text) at++;
         continue;
@@ -140,6 +157,10 @@ export class CsvSplitter implements Splitter {
         } else if (state === In.closed) {
           state = In.quoted;
           this.#doubled++;
+          if (at - this.#cellStart === 3) this.#noteExcelText(chunk);
+        } else if (state === In.plain) {
+          const { notes } = this.#form;
+          if (notes) notes.quoteInText(this.#cellBytes(chunk), at - this.#cellStart, this.#recordLine);
         }
         continue;
       }
@@ -152,6 +173,7 @@ export class CsvSplitter implements Splitter {
         }
         continue;
       }
+      if (what === Meaning.delimiter && state === In.broken) continue;
       if (what === Meaning.delimiter) {
         this.#state = state;
         this.#checkCell(at);
@@ -170,11 +192,13 @@ export class CsvSplitter implements Splitter {
           this.#empty.push(at);
         } else {
           this.#state = state;
-          this.#checkCell(at);
+          if (state === In.broken) this.#broken.push({ number: this.#lines.length, line: this.#brokenLine });
+          else this.#checkCell(at);
           if (this.#skipHeader) {
             this.#skipHeader = false;
             this.#partial.clear();
             this.#empty.take();
+            this.#broken = [];
             this.#headerEnd = at + 1;
           } else {
             this.#complete(at);
@@ -207,54 +231,58 @@ export class CsvSplitter implements Splitter {
     const { maxCellBytes } = this.#form;
     if (end - this.#cellStart <= maxCellBytes) return;
     const quotes = this.#state === In.closed ? 2 + this.#doubled : 0;
-    if (end - this.#cellStart - quotes > maxCellBytes) throw this.#tooLong();
+    if (end - this.#cellStart - quotes > maxCellBytes) throw tooLong(this.#form, this.#recordLine);
   }
 
   /** Holds what is still open at the end of a chunk against the limits, so that memory stays bounded. */
   #checkOpenRecord(end: number): void {
     if (this.#state === In.quoted) {
-      const { maxCellBytes } = this.#form;
-      if (end - this.#cellStart - 1 - this.#doubled > maxCellBytes) {
-        throw this.#unclosed(`not closed within ${formatSize(maxCellBytes)}`);
+      if (end - this.#cellStart - 1 - this.#doubled > this.#form.maxCellBytes) {
+        throw this.#unclosed(this.#form.maxCellBytes);
       }
     } else if (this.#state === In.plain) {
       this.#checkCell(end);
     }
-    if (end - this.#recordStart > this.#maxRecordBytes) {
-      throw new InputError(`the record is larger than ${formatSize(this.#maxRecordBytes)}`, {
-        file: this.#form.path,
-        line: this.#recordLine,
-        hint: 'check the delimiter and the line ends',
-      });
-    }
+    if (end - this.#recordStart > this.#maxRecordBytes) throw recordTooLarge(this.#form, this.#recordLine);
   }
 
-  #unclosed(how: string): InputError {
-    return new InputError(`the quote that opens on this line is ${how}`, {
-      file: this.#form.path,
-      line: this.#openLine,
-      hint: 'close it, or double a quote that belongs to the text ("")',
-      problem: { code: 'quote_not_closed', maxBytes: this.#form.maxCellBytes },
-    });
+  #unclosed(within?: number): InputError {
+    return unclosed(this.#form, this.#openLine, within);
   }
 
-  #textAfterQuote(line: number): InputError {
-    const opened = this.#openLine === line ? '' : `, which opened on line ${this.#openLine}`;
-    return new InputError(`text follows the closing quote of a cell${opened}`, {
-      file: this.#form.path,
-      line,
-      hint: 'double a quote that belongs to the text ("")',
-    });
+  /** The first bytes of the cell that is being read, wherever the chunk began. */
+  #cellBytes(chunk: Buffer): Uint8Array {
+    const start = this.#cellStart;
+    if (start >= 0) return chunk.subarray(start, start + CELL_START);
+    const kept = this.#partial.slice(this.#partial.length + start, CELL_START);
+    return Buffer.concat([kept, chunk.subarray(0, CELL_START - kept.length)]);
   }
 
-  #tooLong(): InputError {
-    return new InputError(`a cell is longer than ${formatSize(this.#form.maxCellBytes)}`, {
-      file: this.#form.path,
-      line: this.#recordLine,
-      hint: 'shorten it, or allow longer cells',
-      problem: { code: 'cell_too_long', maxBytes: this.#form.maxCellBytes },
-    });
+  #noteExcelText(chunk: Buffer): void {
+    if (this.#form.notes && this.#cellBytes(chunk)[1] === EQUALS)
+      this.#form.notes.add('excel_text', this.#recordLine);
   }
+}
+
+const EQUALS = 0x3d;
+
+/**
+ * Takes the text of broken records out of a batch, in which the parser would lose its way: what stands there instead is
+ * one cell of as many letters.
+ */
+export function takeOut(
+  broken: readonly { number: number; line: number }[],
+  bytes: Uint8Array,
+  spans: Uint32Array,
+  delimiter: string,
+): BrokenRecord[] {
+  const filler = delimiter.includes('x') ? 0x79 : 0x78;
+  return broken.map(({ number, line }) => {
+    const record = bytes.subarray(spans[2 * number]!, spans[2 * number + 1]!);
+    const text = Buffer.from(record).toString();
+    record.fill(filler);
+    return { number, line, text };
+  });
 }
 
 /** `bytes` without those at some offsets, ascending, each of which is `shift` less than in `bytes`. */

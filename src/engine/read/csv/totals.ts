@@ -1,11 +1,14 @@
 /** What the columns of a CSV turned out to be over all batches. */
 import type { CellType, ColumnPlan } from '../../model.js';
+import { count } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
 import { sentAs, sentType } from '../conversion/converter.js';
+import { isSameStyle, isStyled, nounOf, type Suggestion, suggestionOf } from '../conversion/suggest.js';
 import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
+import { quoted } from '../wording.js';
 import type { ColumnPart } from './scan.js';
 
 export class CsvTotals implements ColumnTotals {
@@ -44,13 +47,34 @@ export class CsvTotals implements ColumnTotals {
   }
 
   plans(): ColumnPlan[] {
+    const suggestions = this.#suggest();
     return this.#targets.map(({ column, role, key, because }, index) => {
       const { type, reason } = this.#decisions[index]!;
       const { empty } = this.#columns[index]!.stats;
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'spread') return { column, key, type: 'object', reason: because!, empty };
-      return { column, key, ...sentType(type), reason, empty };
+      const found = suggestions[index];
+      const suggested = found && found.markers.length === 0 ? { suggested: found.types } : {};
+      return { column, key, ...sentType(type), ...suggested, reason, empty };
     });
+  }
+
+  /** By column; null where there is none. */
+  #suggest(): (Suggestion | null)[] {
+    const suggest = (styled: string | null) =>
+      this.#columns.map(({ stats }, index) =>
+        this.#inferred(index) && stats.notNumber
+          ? suggestionOf(stats.likely, stats.notNumber.text, styled)
+          : null,
+      );
+    const styles = suggest(null).flatMap((found) =>
+      found?.types.length === 1 && isStyled(found.types[0]!) ? [found.types[0]!] : [],
+    );
+    // How one column's numbers are written tells how another's are, unless there are two ways.
+    const [styled] = styles;
+    return styled !== undefined && styles.every((style) => isSameStyle(style, styled))
+      ? suggest(styled)
+      : suggest(null);
   }
 
   types(): Scan['types'] {
@@ -60,8 +84,29 @@ export class CsvTotals implements ColumnTotals {
   }
 
   warnings(): Warning[] {
-    return this.#decisions.flatMap(({ warning }, index) => {
+    return [...this.#columnWarnings(), ...this.#markers()];
+  }
+
+  #markers(): Warning[] {
+    return this.#suggest().flatMap((found, index) => {
+      if (!found || found.markers.length === 0) return [];
       const { column } = this.#targets[index]!;
+      const { markers } = found;
+      const [type] = found.types as [string];
+      const shown = markers.map((marker) => quoted(marker)).join(', ');
+      const message = `${column}: only ${shown} ${markers.length === 1 ? 'keeps' : 'keep'} it from being ${nounOf(type)}`;
+      return [{ message, problem: { code: 'null_markers', column, markers, type } }];
+    });
+  }
+
+  #columnWarnings(): Warning[] {
+    return this.#decisions.flatMap(({ warning }, index): Warning[] => {
+      const { column } = this.#targets[index]!;
+      const { cells } = this.#columns[index]!.stats;
+      if (column === '' && cells > 0) {
+        const message = `column ${index + 1} has no name and is left out, with ${count(cells, 'value')} in it`;
+        return [{ message, problem: { code: 'nameless_column' } }];
+      }
       return warning && this.#inferred(index)
         ? [{ message: `${column}: ${warning}`, problem: { code: 'digits_lost', column } }]
         : [];

@@ -113,7 +113,7 @@ async function firstItems(
     if (batch) return batch;
   }
   if (head.whole) return splitter.end();
-  for await (const batch of splitText(text(), split(opened), opened.path)) return batch;
+  for await (const batch of splitText(text(), split(opened), opened)) return batch;
   return null;
 }
 

@@ -1,11 +1,9 @@
 /** A mapping file written from what was found: every column with its key, every type pinned. */
 
 import { UsageError } from '../../errors.js';
-import { KINDS, type Kind } from '../../model.js';
+import { COLUMN_TYPES, KINDS, type Kind } from '../../model.js';
 import type { OpenedInput, Scan } from '../types.js';
 import type { MappingFile, MappingSection } from './mapping-file.js';
-
-const TYPES = ['string', 'integer', 'number', 'boolean'] as const;
 
 type Found = Readonly<{ opened: OpenedInput; scan: Pick<Scan, 'columns'> }>;
 
@@ -43,9 +41,11 @@ function sectionOf({ opened, scan }: Found): MappingSection {
     ...(rules.exclude.length > 0 && { exclude: [...rules.exclude] }),
     ...(rules.set.length > 0 && { set: Object.fromEntries(rules.set) }),
     type: Object.fromEntries(
-      metadata.flatMap(({ column, type }) => {
-        const pinned = TYPES.find((known) => known === type);
-        return pinned ? [[column, pinned]] : [];
+      metadata.flatMap(({ column, type, conversion, suggested }) => {
+        const [only, other] = suggested ?? [];
+        const pinned = other === undefined ? (conversion ?? only) : undefined;
+        const plain = COLUMN_TYPES.find((known) => known === type);
+        return pinned || plain ? [[column, pinned ?? plain!]] : [];
       }),
     ),
     empty: rules.empty,

@@ -3,6 +3,7 @@
  * apart and merged in order, then one decision is made.
  */
 import type { CellType, ColumnType } from '../../model.js';
+import { addLikely, type Likely, mergeLikely, noLikely } from '../conversion/suggest.js';
 import { quoted } from '../wording.js';
 import { classify, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
 
@@ -24,6 +25,8 @@ export interface ColumnStats {
   trailingZero: Evidence | null;
   /** Decimals that all cells have; -1 before the first cell, -2 when they differ. */
   decimals: number;
+  /** Of a column that is not numbers: the types that it could be given. */
+  likely: Likely;
 }
 
 export const emptyStats = (): ColumnStats => ({
@@ -33,14 +36,21 @@ export const emptyStats = (): ColumnStats => ({
   notNumber: null,
   trailingZero: null,
   decimals: -1,
+  likely: noLikely(),
 });
 
 /** Counts a non-empty cell. */
 export function addCell(stats: ColumnStats, text: string, line: number): void {
   stats.cells++;
-  if (stats.notNumber) return; // it is text, whatever else comes
+  if (stats.notNumber) {
+    // It is text, whatever else comes.
+    const { types } = stats.likely;
+    if (types === null || types.length > 0) addLikely(stats.likely, text, 0);
+    return;
+  }
   const kind = classify(text);
   if (kind === NOT_A_NUMBER) {
+    addLikely(stats.likely, text, numbersBefore(stats, stats.cells - 1));
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
     return;
@@ -54,6 +64,13 @@ export function addCell(stats: ColumnStats, text: string, line: number): void {
   else if (stats.decimals !== decimals) stats.decimals = -2;
 }
 
+/** Plain numbers among so many cells, none of which is anything else. */
+const numbersBefore = ({ notInteger }: ColumnStats, cells: number): 0 | 1 | 2 =>
+  cells === 0 ? 0 : notInteger === null ? 1 : 2;
+
+const likelyOf = (stats: ColumnStats): Likely =>
+  stats.notNumber === null ? { ...noLikely(), plain: numbersBefore(stats, stats.cells) } : stats.likely;
+
 /** What two stretches of a column have in common; `a` comes before `b`. */
 export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
   return {
@@ -64,6 +81,7 @@ export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {
     trailingZero: a.trailingZero ?? b.trailingZero,
     decimals:
       a.decimals === -1 ? b.decimals : b.decimals === -1 || a.decimals === b.decimals ? a.decimals : -2,
+    likely: mergeLikely(likelyOf(a), likelyOf(b)),
   };
 }
 

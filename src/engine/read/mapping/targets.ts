@@ -77,9 +77,13 @@ export function targeting(input: Mapped): (column: string) => Target {
   };
 }
 
+/** Of a column whose name is empty. A field of a JSON item may be called that. */
+const NAMELESS: Target = { column: '', role: 'ignored', key: null, pinned: null, because: 'it has no name' };
+
 /** Targets of all columns of a header. @throws UsageError as `checkKeys` does */
 export function targetsOf(input: Mapped & { columns: readonly string[] }): Target[] {
-  const targets = input.columns.map(targeting(input));
+  const targetOf = targeting(input);
+  const targets = input.columns.map((column) => (column === '' ? NAMELESS : targetOf(column)));
   checkKeys(targets);
   return targets;
 }

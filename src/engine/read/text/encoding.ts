@@ -3,13 +3,19 @@
  * parsers without another look.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { type ErrorDetails, UsageError } from '../../errors.js';
+import { UsageError } from '../../errors.js';
 
-/** Why text stops being text. `main` never sees it: the stage that counts lines turns it into an InputError. */
+/**
+ * Why text stops being text. `main` never sees it: the stage that counts lines turns it into an InputError, and finds
+ * out what the file may be instead (`bad-text.ts`).
+ */
 export class BadTextError extends Error {
   constructor(
     readonly sentence: string,
-    readonly advice: Pick<ErrorDetails, 'hint' | 'problem'>,
+    /** Of the first bad byte in the unpacked file. */
+    readonly offset: number,
+    /** Where there is nothing to find out. */
+    readonly hint: string | null = null,
   ) {
     super(sentence);
   }
@@ -61,20 +67,10 @@ export async function* toUtf8(chunks: AsyncIterable<Buffer>, encoding: string): 
       encoding === 'utf-8'
         ? `a NUL byte at offset ${offset}: this is not a text file`
         : `a NUL character: this is not ${encoding} text`,
-      encoding === 'utf-8' && looksLikeUtf16(text)
-        ? {
-            hint: 'it may be UTF-16 without a byte order mark',
-            problem: { code: 'wrong_encoding', likely: 'utf-16le' },
-          }
-        : { hint: 'export it as CSV UTF-8 or JSON' },
+      offset,
+      encoding === 'utf-8' ? null : 'export it as CSV UTF-8 or JSON',
     );
   }
-}
-
-/** Half of the bytes of western text in UTF-16 are NUL. */
-function looksLikeUtf16(text: Buffer): boolean {
-  const head = text.subarray(0, 200);
-  return head.filter((byte) => byte === 0).length > head.length / 4;
 }
 
 async function* validUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -88,14 +84,14 @@ async function* validUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
     if (!isUtf8(text)) {
       const valid = validPrefix(text);
       if (valid > 0) yield text.subarray(0, valid);
-      throw invalidUtf8(offset + valid, ascii && isAscii(text.subarray(0, valid)), bytes);
+      throw invalidUtf8(offset + valid, ascii && isAscii(text.subarray(0, valid)));
     }
     tail = whole < bytes.length ? Buffer.from(bytes.subarray(whole)) : undefined;
     ascii &&= isAscii(text);
     yield text;
     offset += whole;
   }
-  if (tail) throw invalidUtf8(offset, ascii, tail);
+  if (tail) throw invalidUtf8(offset, ascii);
 }
 
 /** How many of the first `length` bytes are left when a character that is cut at the end is left out. */
@@ -123,20 +119,11 @@ function validPrefix(bytes: Buffer): number {
   return wholeCharacters(bytes, valid);
 }
 
-const wrongEncoding = (likely: string | null): BadTextError['advice'] => ({
-  hint: likely ? `it may be ${likely}` : 'name the encoding of the file, or export it as UTF-8',
-  problem: { code: 'wrong_encoding', likely },
-});
-
-/** Where windows-1252 would read, and the file is not UTF-8 for the better part, it is what was meant. */
-function invalidUtf8(offset: number, asciiBefore: boolean, around: Buffer): BadTextError {
-  // Bytes that windows-1252 leaves undefined, or control characters, mean that it is something else.
-  const western = !around.some((byte) => byte < 0x09 || [0x7f, 0x81, 0x8d, 0x8f, 0x90, 0x9d].includes(byte));
+function invalidUtf8(offset: number, asciiBefore: boolean): BadTextError {
   return new BadTextError(
     `the byte at offset ${offset} is not valid UTF-8`,
-    !asciiBefore
-      ? { hint: 'the text is UTF-8 up to there, so it may be damaged or cut off: export it again' }
-      : wrongEncoding(western ? 'windows-1252' : null),
+    offset,
+    asciiBefore ? null : 'the text is UTF-8 up to there, so it may be damaged or cut off: export it again',
   );
 }
 
@@ -179,5 +166,5 @@ function decodedPrefix(chunk: Buffer, encoding: string): { valid: string; length
 }
 
 function invalidIn(encoding: string, offset: number): BadTextError {
-  return new BadTextError(`the byte at offset ${offset} is not valid ${encoding}`, wrongEncoding(null));
+  return new BadTextError(`the byte at offset ${offset} is not valid ${encoding}`, offset);
 }

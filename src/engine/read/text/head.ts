@@ -2,7 +2,9 @@
 import type { FileHandle } from 'node:fs/promises';
 import { InputError } from '../../errors.js';
 import type { Compression } from '../types.js';
+import { badText, type PackedFile } from './bad-text.js';
 import { BadTextError, encodingLabel, encodingOfBom, toUtf8 } from './encoding.js';
+import { kindOfText, otherKind } from './kind-of-file.js';
 import {
   compressionOf,
   type FileStamp,
@@ -62,10 +64,18 @@ async function headOf(
   const first = await chunks.next();
   // A byte order mark is sure, where an encoding may have been set for other files: a rejects file has one.
   const encoding = encodingOfBom(first.done ? NOTHING : first.value) ?? wanted ?? 'utf-8';
-  const { text, whole } = await firstText(file, toUtf8(resumed(first, chunks), encoding), HEAD_BYTES);
+  const packed = { ...file, compression, encoding };
+  const { text, whole } = await firstText(
+    packed,
+    toUtf8(resumed(first, chunks), encoding),
+    HEAD_BYTES,
+    signal,
+  );
   if (whole && text.length === 0) throw empty(file);
+  const kind = kindOfText(text.subarray(0, 200).toString().trimStart());
+  if (kind) throw otherKind(path, kind);
   const again = () => toUtf8(readBytes({ path, location, stamp, compression }, signal), encoding);
-  const longer = () => firstText(file, again(), HEADER_BYTES);
+  const longer = () => firstText(packed, again(), HEADER_BYTES, signal);
   return { stamp, compression, encoding, text, whole, longer };
 }
 
@@ -109,9 +119,10 @@ const spreadsheet = (file: SourceFile): InputError =>
   });
 
 async function firstText(
-  file: SourceFile,
+  file: PackedFile & { encoding: string },
   chunks: AsyncIterable<Buffer>,
   bytes: number,
+  signal?: AbortSignal,
 ): Promise<{ text: Buffer; whole: boolean }> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -124,7 +135,7 @@ async function firstText(
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
     const line = lineEnds(Buffer.concat(parts)) + 1;
-    throw new InputError(error.sentence, { file: file.path, line, ...error.advice });
+    throw await badText(file, error, line, file.encoding, signal);
   }
   return { text: Buffer.concat(parts), whole: true };
 }

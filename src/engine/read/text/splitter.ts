@@ -1,6 +1,6 @@
 /** What every record splitter shares: collecting the bytes of whole records into batches. */
-import { InputError } from '../../errors.js';
 import type { RecordBatch } from '../types.js';
+import { badText, type PackedFile } from './bad-text.js';
 import { BadTextError } from './encoding.js';
 
 /** Numbers that are appended one by one, without an object for each. */
@@ -52,6 +52,21 @@ export class PartialRecords {
     return whole;
   }
 
+  /** At most `length` of the kept bytes, from an offset on. */
+  slice(from: number, length: number): Uint8Array {
+    const found: Uint8Array[] = [];
+    let skip = from;
+    let left = length;
+    for (const part of this.#parts) {
+      const bytes = part.subarray(skip, skip + left);
+      skip = Math.max(skip - part.length, 0);
+      left -= bytes.length;
+      if (bytes.length > 0) found.push(bytes);
+      if (left === 0) break;
+    }
+    return Buffer.concat(found);
+  }
+
   clear(): void {
     this.#parts = [];
     this.length = 0;
@@ -79,7 +94,8 @@ export const rowOf = ({ first, rows }: RecordBatch, number: number): number =>
 export async function* splitText(
   text: AsyncIterable<Buffer>,
   splitter: Splitter,
-  path: string,
+  file: PackedFile & { encoding: string },
+  signal?: AbortSignal,
 ): AsyncGenerator<RecordBatch> {
   try {
     for await (const chunk of text) {
@@ -88,7 +104,7 @@ export async function* splitText(
     }
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
-    throw new InputError(error.sentence, { file: path, line: splitter.line, ...error.advice });
+    throw await badText(file, error, splitter.line, file.encoding, signal);
   }
   const last = splitter.end();
   if (last) yield last;

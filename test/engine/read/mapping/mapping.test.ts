@@ -216,8 +216,8 @@ describe('flags that do not fit the input', () => {
       /^types: company_id: an identifier is always text/,
       /name another identifier/,
     ],
-    ['--delimiter', { delimiter: '||' }, /^delimiter: "\|\|" is not one ASCII character$/, /tab/],
-    ['--delimiter of a quote', { delimiter: '"' }, /^delimiter: /, /tab/],
+    ['--delimiter', { delimiter: 'a\nb' }, /^delimiter: "a\\nb" cannot separate cells$/, /tab/],
+    ['--delimiter of a quote', { delimiter: '"' }, /^delimiter: "\\"" holds the quote$/, /tab/],
   ];
   it.each(CASES)('%s', async (_, options, message, hint) => {
     const error: unknown = await open(file('a.csv', CSV), options).catch((thrown: unknown) => thrown);

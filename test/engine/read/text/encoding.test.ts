@@ -35,7 +35,7 @@ async function decode(
     for await (const part of toUtf8(chunked(bytes, sizes), encoding)) parts.push(Buffer.from(part));
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
-    return { text: Buffer.concat(parts).toString(), error: error.sentence, hint: error.advice.hint };
+    return { text: Buffer.concat(parts).toString(), error: error.sentence, hint: error.hint ?? undefined };
   }
   return { text: Buffer.concat(parts).toString(), error: null, hint: undefined };
 }
@@ -86,9 +86,6 @@ describe('UTF-8', () => {
   });
 
   it.each([
-    ['one western byte', Buffer.from('caf\xe9 au lait', 'latin1'), 'it may be windows-1252'],
-    ['a byte that windows-1252 lacks', Buffer.from('caf\x81', 'latin1'), /name the encoding/],
-    ['control characters', Buffer.from('caf\xe9\x01', 'latin1'), /name the encoding/],
     ['UTF-8 letters before it', Buffer.from([0xc3, 0xa9, 0xff]), /UTF-8 up to there/],
     ['UTF-8 letters before it, text after it', Buffer.from([0xc3, 0xa9, 0xff, 0x41]), /UTF-8 up to there/],
     [
@@ -96,7 +93,7 @@ describe('UTF-8', () => {
       Buffer.concat([Buffer.from(`é${'a'.repeat(200)}`), Buffer.from([0xff, 0x41])]),
       /UTF-8 up to there/,
     ],
-  ])('%s: the hint fits', async (_, bytes, hint) => {
+  ])('%s: it is damaged rather than of another encoding', async (_, bytes, hint) => {
     expect((await decode(bytes, 'utf-8')).hint).toMatch(hint);
   });
 });
@@ -131,17 +128,14 @@ describe('other encodings', () => {
 
 describe('NUL', () => {
   it.each([
-    ['utf-8', Buffer.from('ab\0c'), 'a NUL byte at offset 2: this is not a text file', /export it/],
-    ['utf-8', Buffer.from('\ufeffab\0c'), 'a NUL byte at offset 5: this is not a text file', /export it/],
-    [
-      'utf-8',
-      Buffer.from('a,b\n1,2', 'utf16le'),
-      'a NUL byte at offset 1: this is not a text file',
-      /UTF-16 without/,
-    ],
+    ['utf-8', Buffer.from('ab\0c'), 'a NUL byte at offset 2: this is not a text file', undefined],
+    ['utf-8', Buffer.from('\ufeffab\0c'), 'a NUL byte at offset 5: this is not a text file', undefined],
     ['utf-16le', Buffer.from('ab\0', 'utf16le'), 'a NUL character: this is not utf-16le text', /export it/],
   ])('in %s is refused', async (encoding, bytes, error, hint) => {
-    expect(await decode(bytes, encoding)).toMatchObject({ error, hint: expect.stringMatching(hint) });
+    const found = await decode(bytes, encoding);
+    expect(found.error).toBe(error);
+    if (hint === undefined) expect(found.hint).toBeUndefined();
+    else expect(found.hint).toMatch(hint);
   });
 
   it('is found beyond the first chunk, with its offset in the file', async () => {

@@ -18,7 +18,6 @@ import { NUMBERS } from '../../../../src/engine/options.js';
 import { findDelimiter } from '../../../../src/engine/read/csv/delimiter.js';
 import {
   buildItems,
-  expandGlobs,
   NO_RULES,
   type OpenedInput,
   openInput,
@@ -277,34 +276,6 @@ describe('stdin', () => {
     const location = await spoolStdin(Readable.from([Buffer.from('company_id\n\n,\n')]), scratch());
     const input = await openInput({ path: '-', location, cwd: '/', maxCellBytes: 100, rules: NO_RULES });
     expect(input).toMatchObject({ path: '-', location, format: 'csv' });
-  });
-});
-
-describe('patterns', () => {
-  const cwd = scratch();
-  for (const name of ['b.csv', 'a.csv', 'A2.CSV', 'c.json', 'x+y.csv']) writeFileSync(join(cwd, name), '');
-  mkdirSync(join(cwd, 'sub'));
-  writeFileSync(join(cwd, 'sub', 's.csv'), '');
-
-  it.each([
-    [['*.csv'], ['A2.CSV', 'a.csv', 'b.csv', 'x+y.csv']],
-    [
-      ['?.csv', 'c.json'],
-      ['a.csv', 'b.csv', 'c.json'],
-    ],
-    [['x+*.csv'], ['x+y.csv']],
-    [['sub/*.csv'], [join('sub', 's.csv')]],
-    [
-      ['-', 'missing.csv'],
-      ['-', 'missing.csv'],
-    ],
-  ])('%j are %j', async (paths, expected) => expect(await expandGlobs(paths, cwd)).toEqual(expected));
-
-  it.each(['*.tsv', 'nowhere/*.csv'])('%s names no file', async (pattern) => {
-    await expect(expandGlobs([pattern], cwd)).rejects.toMatchObject({
-      message: `${pattern}: no file matches`,
-      hint: expect.stringContaining('check the folder'),
-    });
   });
 });
 

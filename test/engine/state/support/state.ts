@@ -107,6 +107,7 @@ export function aRun(over: Partial<Parameters<State['startRun']>[0]> = {}): Para
 export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
   return {
     seq: 1,
+    parent: null,
     input: 0,
     first_row: 0,
     end_row: 3,
@@ -122,6 +123,7 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
     digest: 'b'.repeat(64),
     state: 'intent',
     reason: null,
+    failure: null,
     retries: 0,
     possibleDuplicate: null,
     job_id: null,

@@ -1,7 +1,7 @@
-/** Inputs that are no single file yet: stdin, and patterns that a shell did not expand. */
+/** Private copies of what is no file yet: an import reads its input twice. */
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { InputError, StateError } from '../../errors.js';
@@ -25,7 +25,7 @@ export async function spoolStdin(
   }
   const path = join(folder, 'stdin');
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw notKept('stdin', path, error);
+    throw notSpooled('stdin', path, error);
   });
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
   // Whichever fails ends the other one with the same error, so the first to fail tells whose fault it is.
@@ -41,7 +41,7 @@ export async function spoolStdin(
   } catch (error) {
     await rm(path, { force: true });
     if (signal?.aborted) throw signal.reason;
-    if (first === 'file') throw notKept('stdin', path, error);
+    if (first === 'file') throw notSpooled('stdin', path, error);
     throw new InputError(`stdin cannot be read: ${(error as Error).message}`, {
       file: '-',
       hint: 'pipe it in again, or name a file',
@@ -52,46 +52,10 @@ export async function spoolStdin(
 }
 
 /** A disk that is full, or may not be written to: nothing of the input is wrong. */
-export function notKept(what: string, path: string, error: unknown): StateError {
+export function notSpooled(what: string, path: string, error: unknown): StateError {
   return new StateError(`cannot keep ${what} in ${path}: ${(error as Error).message}`, {
     hint: 'free some disk space, and check the permissions of the folder',
     problem: { code: 'state_folder' },
     cause: error,
   });
-}
-
-/**
- * Replaces `*.csv` by the files it names, sorted, as a shell does elsewhere; Windows leaves that to the
- * command. Only the last part of a path may be a pattern.
- * @throws InputError for a pattern that names no file
- */
-export async function expandGlobs(paths: readonly string[], cwd: string): Promise<string[]> {
-  const expanded: string[] = [];
-  for (const path of paths) {
-    const pattern = basename(path);
-    if (!/[*?]/.test(pattern)) {
-      expanded.push(path);
-      continue;
-    }
-    const folder = dirname(path);
-    const names = await readdir(resolve(cwd, folder)).catch((): string[] => []);
-    const matching = names.filter((name) => patternOf(pattern).test(name)).sort();
-    if (matching.length === 0) {
-      throw new InputError('no file matches', {
-        file: path,
-        hint: 'check the folder and the pattern: * and ? work in the file name only',
-      });
-    }
-    expanded.push(...matching.map((name) => (folder === '.' ? name : join(folder, name))));
-  }
-  return expanded;
-}
-
-/** Names of Windows have no case. */
-function patternOf(pattern: string): RegExp {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${source}$`, 'i');
 }

@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orAborted } from '../../abort.js';
 import { UsageError } from '../../errors.js';
-import { notKept } from './spool.js';
+import { notSpooled } from './spool.js';
 
 /** Whatever gives one record after another. */
 export type Records = Iterable<unknown> | AsyncIterable<unknown>;
@@ -25,7 +25,7 @@ export async function spoolRecords(records: Records, folder: string, signal?: Ab
       file ??= await open(path, 'wx', 0o600);
       await file.writeFile(text);
     } catch (error) {
-      throw notKept('the records', path, error);
+      throw notSpooled('the records', path, error);
     }
   };
   try {

@@ -1,0 +1,223 @@
+/** What the beginning of a CSV tells: its dialect, and the names of its columns. */
+import { InputError } from '../../errors.js';
+import { type Format, KINDS } from '../../model.js';
+import type { Warning } from '../../problems.js';
+import { formatSize } from '../../size.js';
+import { namesOf } from '../mapping/id-column.js';
+import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
+import type { InputOptions } from '../types.js';
+import { findDelimiter, firstRows } from './delimiter.js';
+import {
+  type AskedDialect,
+  askedDialect,
+  type Dialect,
+  plainDialect,
+  rejectsDelimiter,
+  separatorLine,
+} from './dialect.js';
+import { csvRows } from './rows.js';
+import { splitterOf } from './split.js';
+
+export type HeaderOptions = Pick<
+  InputOptions,
+  | 'path'
+  | 'id'
+  | 'userId'
+  | 'companyId'
+  | 'byKind'
+  | 'maxCellBytes'
+  | 'delimiter'
+  | 'quote'
+  | 'escape'
+  | 'comment'
+  | 'skipLines'
+  | 'lenientQuotes'
+  | 'renameDuplicates'
+>;
+
+export interface Header {
+  dialect: Dialect;
+  /** As they are written. */
+  cells: string[];
+  line: number;
+}
+
+type Text = Pick<Head, 'text' | 'whole'>;
+
+/** Before it is known what the rows are. @throws InputError UsageError */
+export async function headerOf(head: Head, options: HeaderOptions, format: Format): Promise<Header> {
+  const asked = askedOf(head, options);
+  return (
+    headerIn(head, options, format, asked) ??
+    headerIn(head.whole ? head : await head.longer(), options, format, asked) ??
+    endless(head, options.path)
+  );
+}
+
+/** What was asked for, and what the text itself says of its dialect. @throws UsageError */
+function askedOf({ text }: Text, options: HeaderOptions): AskedDialect {
+  const rejects = rejectsDelimiter(text);
+  if (rejects !== null) return plainDialect(rejects);
+  const asked = askedDialect(options);
+  const separator = separatorLine(text);
+  if (separator === null) return asked;
+  return { ...asked, delimiter: asked.delimiter ?? separator, skipLines: Math.max(asked.skipLines, 1) };
+}
+
+/** Null where the text ends before the header does. @throws InputError for a whole text without a header */
+export function headerIn(
+  head: Text,
+  options: HeaderOptions,
+  format: Format,
+  asked: AskedDialect,
+): Header | null {
+  const given = KINDS.flatMap((kind) => namesOf(kind, options).map(({ column }) => column));
+  const names = ['user_id', 'company_id', ...given];
+  // The last line of a whole file counts even without a line end.
+  const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
+  const delimiter = asked.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(text, names, asked));
+  const dialect = { ...asked, delimiter };
+  const row = firstRow({ text, whole: head.whole }, dialect, options);
+  if (row) return { dialect, ...row };
+  if (head.whole)
+    throw new InputError('has no header', { file: options.path, hint: 'its first line names the columns' });
+  return null;
+}
+
+function endless({ text }: Text, path: string): never {
+  const start = text.findIndex((byte) => byte !== LF && byte !== CR);
+  throw new InputError(`the header does not end within the first ${formatSize(HEADER_BYTES)}`, {
+    file: path,
+    line: lineEnds(text.subarray(0, start)) + 1,
+    hint: 'check the line ends and the quotes; a header may not be longer',
+  });
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Null where no row ends in the text. @throws InputError for a quote or a cell that does not end within its limit */
+function firstRow(
+  { text, whole }: Text,
+  dialect: Dialect,
+  { path, maxCellBytes }: HeaderOptions,
+): { cells: string[]; line: number } | null {
+  const splitter = () => splitterOf({ path, dialect, maxCellBytes }, { header: false });
+  // Most headers end within the first bytes: the parser need not read all of the text for it.
+  let batch = splitter().push(text.subarray(0, 4096));
+  if (!batch) {
+    const all = splitter();
+    batch = all.push(text) ?? (whole ? all.end() : null);
+  }
+  if (!batch) return null;
+  const [broken] = batch.broken ?? [];
+  if (broken?.number === 0) {
+    throw new InputError('text follows the closing quote of a cell in the header', {
+      file: path,
+      line: broken.line,
+      hint: 'double a quote that belongs to the text ("")',
+    });
+  }
+  const [cells] = csvRows(batch.bytes, dialect);
+  return { cells: cells!, line: batch.lines[0]! };
+}
+
+/**
+ * The names in a header, trimmed; empty for a column without one.
+ * @throws InputError for two columns with one name, unless the second is to be renamed, and where no column has a name
+ */
+export function namesIn({ cells, line }: Header, { path, renameDuplicates }: HeaderOptions): string[] {
+  const trimmed = cells.map((cell) => cell.trim());
+  const taken = new Set(trimmed);
+  const seen = new Map<string, number>();
+  if (trimmed.every((name) => name === '')) {
+    throw new InputError('the header names no column', {
+      file: path,
+      line,
+      hint: 'its first line names the columns',
+    });
+  }
+  return trimmed.map((name, index) => {
+    const other = seen.get(name);
+    if (name === '' || other === undefined) {
+      seen.set(name, index);
+      return name;
+    }
+    if (!renameDuplicates) {
+      throw new InputError(`columns ${other + 1} and ${index + 1} are both called "${name}"`, {
+        file: path,
+        line,
+        hint: 'rename or remove one of them',
+        problem: { code: 'duplicate_column', column: name },
+      });
+    }
+    let number = 2;
+    while (taken.has(`${name}_${number}`)) number++;
+    taken.add(`${name}_${number}`);
+    return `${name}_${number}`;
+  });
+}
+
+/** Lines above the header that are looked through for one. */
+const MOST_TITLE_LINES = 30;
+
+/**
+ * How many lines to skip, where the header seems to be further down: behind them `fits` finds its columns, or rows with
+ * more columns begin. Null where nothing speaks for it.
+ */
+export function titleLines(
+  head: Text,
+  options: HeaderOptions,
+  format: Format,
+  first: Header | null,
+  fits: (columns: string[]) => boolean,
+): { skipLines: number; header: string[] } | null {
+  const asked = askedOf(head, options);
+  if (rejectsDelimiter(head.text) !== null) return null;
+  const lines = Math.min(lineEnds(head.text), MOST_TITLE_LINES);
+  const found: { skipLines: number; header: Header; names: string[] }[] = [];
+  for (let skipLines = asked.skipLines + 1; skipLines <= lines; skipLines++) {
+    const header = quietly(() => headerIn(head, { ...options, skipLines }, format, { ...asked, skipLines }));
+    const names = header && quietly(() => namesIn(header, options));
+    // A header behind an empty line is found again from the next one: the lines up to it are what is skipped.
+    if (!header || !names || header.line !== skipLines + 1) continue;
+    if (fits(names)) return { skipLines, header: names };
+    found.push({ skipLines, header, names });
+  }
+  const least = Math.max(first?.cells.filter((cell) => cell.trim() !== '').length ?? 0, 1);
+  for (const { skipLines, header, names } of found) {
+    if (names.length <= least || names.includes('')) continue;
+    const rows = quietly(() => firstRows(head.text, header.dialect)) ?? [];
+    const fit = rows.filter((row) => row.length === names.length).length;
+    if (rows.length > 1 && fit > rows.length * 0.8) return { skipLines, header: names };
+  }
+  return null;
+}
+
+function quietly<T>(attempt: () => T): T | null {
+  try {
+    return attempt();
+  } catch {
+    return null;
+  }
+}
+
+/** Columns in which every cell stands between apostrophes, as far as the beginning tells: they may be quotes. */
+export function apostrophes({ text }: Text, { dialect, line }: Header): Warning[] {
+  if (dialect.quote === "'") return [];
+  const [header, ...all] = quietly(() => firstRows(text, dialect)) ?? [];
+  const rows = all.filter(({ length }) => length === header!.length);
+  const columns = header?.flatMap((name, index) => {
+    const cells = rows.map((row) => row[index] ?? '').filter((cell) => cell !== '');
+    return cells.length > 0 && cells.every((cell) => /^'.*'$/s.test(cell) && cell.length > 1)
+      ? [name.trim()]
+      : [];
+  });
+  if (!columns?.length) return [];
+  return [
+    {
+      message: `line ${line + 1}: the cells of ${columns.length === 1 ? `"${columns[0]}"` : `${columns.length} columns`} stand between apostrophes, which are sent with them`,
+      problem: { code: 'apostrophes' },
+    },
+  ];
+}

@@ -1,0 +1,41 @@
+/** What a CSV may not be: cells, records and quotes that do not end. Memory stays bounded by it. */
+import { InputError } from '../../errors.js';
+import { formatSize } from '../../size.js';
+import { MAX_RECORD_BYTES } from '../text/splitter.js';
+
+export interface Limits {
+  /** For messages. */
+  path: string;
+  maxCellBytes: number;
+}
+
+export const maxRecordBytes = ({ maxCellBytes }: Limits): number =>
+  Math.max(MAX_RECORD_BYTES, maxCellBytes * 2);
+
+/** @param line on which the quote opened @param within bytes in which no quote closed it; none: to the end of the file */
+export function unclosed({ path, maxCellBytes }: Limits, line: number, within?: number): InputError {
+  const how = within === undefined ? 'never closed' : `not closed within ${formatSize(within)}`;
+  return new InputError(`the quote that opens on this line is ${how}`, {
+    file: path,
+    line,
+    hint: 'close it, or double a quote that belongs to the text ("")',
+    problem: { code: 'quote_not_closed', maxBytes: maxCellBytes },
+  });
+}
+
+export function tooLong({ path, maxCellBytes }: Limits, line: number): InputError {
+  return new InputError(`a cell is longer than ${formatSize(maxCellBytes)}`, {
+    file: path,
+    line,
+    hint: 'shorten it, or allow longer cells',
+    problem: { code: 'cell_too_long', maxBytes: maxCellBytes },
+  });
+}
+
+export function recordTooLarge(limits: Limits, line: number): InputError {
+  return new InputError(`the record is larger than ${formatSize(maxRecordBytes(limits))}`, {
+    file: limits.path,
+    line,
+    hint: 'check the delimiter and the line ends',
+  });
+}

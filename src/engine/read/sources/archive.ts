@@ -1,0 +1,224 @@
+/** Zip archives: what they hold, and one member of them as a file. Names inside are never used as paths. */
+import { createWriteStream } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { crc32 } from 'node:zlib';
+import type { Entry, ZipFile } from 'yauzl';
+import { InputError } from '../../errors.js';
+import { nearest } from '../../nearest.js';
+import { formatSize } from '../../size.js';
+import { notSpooled } from './spool.js';
+
+const GIB = 1024 ** 3;
+/** An archive of more members is not looked through. */
+const MAX_MEMBERS = 10_000;
+/** A member may always have this many bytes… */
+const SMALL_MEMBER_BYTES = GIB;
+/** …and more, up to this many times what it takes in the archive… */
+const MAX_RATIO = 200;
+/** …but never more than this. */
+const MAX_MEMBER_BYTES = 100 * GIB;
+
+/** Members that a message lists. */
+const LISTED = 20;
+
+/** Parts of a zip whose format is another: workbooks of Excel and LibreOffice. */
+const DOCUMENT_PARTS = ['[Content_Types].xml', 'mimetype'];
+const DOCUMENT = /\.(?:xlsx|xlsm|xlsb|ods|numbers)$/i;
+
+/** Whether a file is a zip that is looked into, by its first bytes: workbooks are zips too, but they are read whole. */
+export async function isArchive(location: string, path: string, signal?: AbortSignal): Promise<boolean> {
+  if (DOCUMENT.test(path) || !(await beginsLikeZip(location))) return false;
+  const names = (await entriesOf(location, path, signal)).map(({ fileName }) => fileName);
+  return !DOCUMENT_PARTS.some((part) => names.includes(part));
+}
+
+async function beginsLikeZip(location: string): Promise<boolean> {
+  const handle = await open(location, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
+    // An archive without members is its end record alone.
+    return bytesRead === 4 && ['504b0304', '504b0506'].includes(buffer.toString('hex'));
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * The member that was named, or the only one.
+ * @param path of the archive, as messages show it
+ * @param wanted null: the only one. Folders, hidden files and what macOS adds do not count
+ * @param join how a member is named in an input: `archive.zip:member.csv`
+ * @throws InputError for several members, none, or an archive that cannot be trusted
+ */
+export async function memberOf(
+  location: string,
+  { path, wanted, join }: { path: string; wanted: string | null; join: (member: string) => string },
+  signal?: AbortSignal,
+): Promise<Entry> {
+  const entries = (await entriesOf(location, path, signal)).filter(({ fileName }) => !fileName.endsWith('/'));
+  const names = entries.map(({ fileName }) => fileName);
+  const found = wanted === null ? entries.filter(({ fileName }) => isOrdinary(fileName)) : [];
+  if (wanted !== null) found.push(...entries.filter(({ fileName }) => fileName === wanted));
+  const [first, second] = found;
+  if (first && !second) return first;
+  if (!first) {
+    const like = wanted === null ? undefined : nearest(wanted, names);
+    throw new InputError(
+      wanted === null ? 'the zip archive holds no files' : 'no such file in the zip archive',
+      {
+        file: wanted === null ? path : join(wanted),
+        hint: like === undefined ? listed(names, join) : `did you mean ${join(like)}?`,
+      },
+    );
+  }
+  if (wanted !== null) {
+    throw new InputError('the zip archive holds two files of this name', {
+      file: join(wanted),
+      hint: UNPACK,
+    });
+  }
+  throw new InputError(`the zip archive holds ${found.length} files: name the one to read`, {
+    file: path,
+    hint: listed(
+      found.map(({ fileName }) => fileName),
+      join,
+    ),
+  });
+}
+
+const UNPACK = 'unpack the archive, and import the file in it';
+
+const isOrdinary = (name: string): boolean =>
+  !name.split('/').some((part) => part === '__MACOSX' || part.startsWith('.'));
+
+function listed(names: readonly string[], join: (member: string) => string): string | undefined {
+  const lines = names.slice(0, LISTED).map(join);
+  if (names.length > LISTED) lines.push(`and ${names.length - LISTED} more`);
+  return lines.length === 0 ? undefined : lines.join('\n');
+}
+
+/**
+ * Unpacks a member into a private file, and checks its size and its checksum.
+ * @param shown the member as messages name it
+ * @throws InputError for a member that is encrypted, damaged or too large; StateError when it cannot be written; the
+ * signal's reason when aborted
+ */
+export async function unpackMember(
+  location: string,
+  { entry, shown, to }: { entry: Entry; shown: string; to: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  refuseMember(entry, shown);
+  const file = createWriteStream(to, { flags: 'wx', mode: 0o600 });
+  let failedToWrite = false;
+  file.once('error', (error: NodeJS.ErrnoException) => {
+    failedToWrite = error.syscall !== undefined;
+  });
+  let sum = 0;
+  const check = new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      sum = crc32(chunk, sum);
+      done(null, chunk);
+    },
+    flush: (done) => done(sum === entry.crc32 ? null : new Error('its checksum is another')),
+  });
+  const zip = await openZip(location).catch((error: Error) => {
+    file.destroy();
+    throw damaged(shown, error);
+  });
+  try {
+    const unpacked = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
+      zip.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
+    });
+    await pipeline(unpacked, check, file, signal ? { signal } : {});
+  } catch (error) {
+    file.destroy();
+    await rm(to, { force: true });
+    if (signal?.aborted) throw signal.reason;
+    throw failedToWrite ? notSpooled(shown, to, error) : damaged(shown, error as Error);
+  } finally {
+    zip.close();
+  }
+}
+
+/** The checks that need no byte of the member. @throws InputError */
+export function refuseMember(
+  entry: Pick<Entry, 'generalPurposeBitFlag' | 'compressionMethod' | 'compressedSize' | 'uncompressedSize'>,
+  shown: string,
+): void {
+  if (entry.generalPurposeBitFlag & 1) {
+    throw new InputError('is encrypted', {
+      file: shown,
+      hint: 'unpack the archive with its password, and import the file in it',
+    });
+  }
+  if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8) {
+    throw new InputError(`is packed by a method (${entry.compressionMethod}) that is not supported`, {
+      file: shown,
+      hint: UNPACK,
+    });
+  }
+  const most = Math.min(MAX_MEMBER_BYTES, Math.max(SMALL_MEMBER_BYTES, MAX_RATIO * entry.compressedSize));
+  if (entry.uncompressedSize > most) {
+    throw new InputError(
+      `would unpack from ${formatSize(entry.compressedSize)} to ${formatSize(entry.uncompressedSize)}, which looks like a zip bomb`,
+      { file: shown, hint: `if you trust it, ${UNPACK}` },
+    );
+  }
+}
+
+async function openZip(location: string): Promise<ZipFile> {
+  const { default: yauzl } = await import('yauzl');
+  return new Promise((resolve, reject) => {
+    const options = { lazyEntries: true, autoClose: false } as const;
+    yauzl.open(location, options, (error, zip) => (error ? reject(error) : resolve(zip)));
+  });
+}
+
+/** @throws InputError for an archive that is damaged, has too many members, or one whose name leads out of it */
+async function entriesOf(location: string, path: string, signal?: AbortSignal): Promise<Entry[]> {
+  const zip = await openZip(location).catch((error: Error) => {
+    throw damaged(path, error);
+  });
+  try {
+    if (zip.entryCount > MAX_MEMBERS) {
+      throw new InputError(`the zip archive holds ${zip.entryCount} files, more than ${MAX_MEMBERS}`, {
+        file: path,
+        hint: UNPACK,
+      });
+    }
+    const entries: Entry[] = [];
+    await new Promise<void>((resolve, reject) => {
+      zip.on('entry', (entry: Entry) => {
+        if (signal?.aborted) return reject(signal.reason);
+        entries.push(entry);
+        zip.readEntry();
+      });
+      zip.once('end', resolve);
+      zip.on('error', (error: Error) => reject(damaged(path, error)));
+      zip.readEntry();
+    });
+    return entries;
+  } finally {
+    zip.close();
+  }
+}
+
+function damaged(path: string, error: Error): InputError {
+  const leadsOut = /^(?:invalid relative path|absolute path|invalid characters in fileName): (.*)$/s.exec(
+    error.message,
+  );
+  return leadsOut
+    ? new InputError(`the zip archive holds a file whose name leads out of it: ${leadsOut[1]}`, {
+        file: path,
+        hint: 'do not trust it; ask for another export',
+        cause: error,
+      })
+    : new InputError(`the zip data is damaged or cut off: ${error.message}`, {
+        file: path,
+        hint: 'download or export it again; unzip -t tests it',
+        cause: error,
+      });
+}

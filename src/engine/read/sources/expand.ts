@@ -1,0 +1,146 @@
+/** What the inputs on the command line name: files, the files of a folder or a pattern, and members of archives. */
+import { readdir, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { InputError, UsageError } from '../../errors.js';
+import { nearest } from '../../nearest.js';
+import { EXTENSIONS, formatOfName } from '../formats.js';
+import { isArchive } from './archive.js';
+
+export type Source =
+  | { from: 'stdin'; path: '-' }
+  | { from: 'file'; path: string; location: string }
+  /** `path` is the archive's. `member` is null for the only one. */
+  | { from: 'zip'; path: string; location: string; member: string | null };
+
+/** Files that an import wrote beside its input. */
+const REJECTS = /\.rejects(?:-\d+)?\.[a-z]+$/i;
+
+interface Where {
+  cwd: string;
+  /** Of Windows: `\` separates folders, also in a pattern. */
+  windows: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * The sources that one input names, in name order. What exists is taken as it is called, whatever characters it has.
+ * @throws InputError for a folder or a pattern without files, and for what an archive does not hold
+ */
+export async function expandInput(path: string, where: Where): Promise<Source[]> {
+  // A variable of a script that is not set must not mean this folder.
+  if (path === '')
+    throw new UsageError('the name of an input is empty', { hint: 'name a file; . is this folder' });
+  if (path === '-') return [{ from: 'stdin', path }];
+  const location = resolve(where.cwd, path);
+  const found = await stat(location).catch(() => null);
+  if (found?.isDirectory()) return folder(path, where);
+  if (found) return [await source(path, where)];
+  const member = await memberNamed(path, where);
+  if (member) return [member];
+  if (isPattern(path)) return pattern(path, where);
+  // Opening it says what is wrong.
+  return [{ from: 'file', path, location }];
+}
+
+export const isPattern = (path: string): boolean => /[*?[{]/.test(path);
+
+async function source(path: string, { cwd, signal }: Where): Promise<Source> {
+  const location = resolve(cwd, path);
+  // What cannot be read, or is not a file, is refused by name when it is opened.
+  const readable = await stat(location).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  const zip = readable && (await isArchive(location, path, signal).catch(unlessUnreadable));
+  return zip ? { from: 'zip', path, location, member: null } : { from: 'file', path, location };
+}
+
+function unlessUnreadable(error: NodeJS.ErrnoException): false {
+  if (error.syscall === undefined) throw error;
+  return false;
+}
+
+/** `archive.zip:member.csv`, where the archive exists. */
+async function memberNamed(path: string, { cwd }: Where): Promise<Source | null> {
+  for (const { index } of path.matchAll(/(?<=\.zip):./gi)) {
+    const archive = path.slice(0, index);
+    const location = resolve(cwd, archive);
+    if (
+      await stat(location).then(
+        (found) => found.isFile(),
+        () => false,
+      )
+    ) {
+      return { from: 'zip', path: archive, location, member: path.slice(index + 1) };
+    }
+  }
+  return null;
+}
+
+async function folder(path: string, where: Where): Promise<Source[]> {
+  const entries = await readdir(resolve(where.cwd, path), { withFileTypes: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new InputError(`the folder cannot be read (${error.code})`, { file: path, cause: error });
+    },
+  );
+  const names = entries
+    .filter((entry) => !entry.isDirectory())
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('.') && !REJECTS.test(name) && formatOfName(name) !== undefined)
+    .sort(byName);
+  if (names.length === 0) {
+    const known = [...EXTENSIONS.keys()].map((extension) => `.${extension}`).join(', ');
+    throw new InputError('the folder holds no file of a known format', {
+      file: path,
+      hint: `it is searched for ${known}, packed ones too, but not in its subfolders: for those, use a pattern in quotes, such as '${path.replace(/\/+$/, '')}/**/*.csv'`,
+    });
+  }
+  const join = path.endsWith('/') || (where.windows && path.endsWith('\\')) ? '' : '/';
+  const sources: Source[] = [];
+  for (const name of names) sources.push(await source(`${path === '.' ? '' : path + join}${name}`, where));
+  return sources;
+}
+
+const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+async function pattern(path: string, where: Where): Promise<Source[]> {
+  const { glob } = await import('tinyglobby');
+  const found = await glob(where.windows ? path.replaceAll('\\', '/') : path, {
+    cwd: where.cwd,
+    absolute: false,
+    expandDirectories: false,
+    onlyFiles: true,
+    // Names of Windows have no case.
+    caseSensitiveMatch: !where.windows,
+    ...(where.signal && { signal: where.signal }),
+  });
+  where.signal?.throwIfAborted();
+  const names = found.filter((name) => !REJECTS.test(name)).sort(byName);
+  if (names.length > 0) {
+    const sources: Source[] = [];
+    for (const name of names) sources.push(await source(asWritten(name, path, where.cwd), where));
+    return sources;
+  }
+  if (found.length > 0) {
+    throw new InputError('only rejects files match, and a pattern leaves those out', {
+      file: path,
+      hint: 'name the file itself',
+    });
+  }
+  throw new InputError('no file matches', { file: path, hint: await nearestFolder(path, where) });
+}
+
+/** A pattern that begins at the root gives paths that do. */
+const asWritten = (name: string, path: string, cwd: string): string =>
+  path.startsWith('/') ? resolve(cwd, name) : name;
+
+async function nearestFolder(path: string, { cwd }: Where): Promise<string> {
+  const steps = path.split('/');
+  const fixed = steps.slice(0, Math.max(0, steps.findIndex(isPattern)));
+  const [first] = fixed;
+  const names = first ? await readdir(cwd).catch((): string[] => []) : [];
+  const like = first && !names.includes(first) ? nearest(first, names) : undefined;
+  return like === undefined
+    ? 'check the folder and the pattern: * matches within a folder, ** any folders, {a,b} either'
+    : `did you mean ${[like, ...steps.slice(1)].join('/')}?`;
+}

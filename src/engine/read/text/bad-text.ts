@@ -1,0 +1,143 @@
+/**
+ * What a file may be whose bytes are not text of its encoding: a file of another kind, or text of other encodings. It
+ * is read again for that, once, at the end of a run.
+ */
+import { InputError } from '../../errors.js';
+import type { EncodingSuggestion } from '../../problems.js';
+import { type BadTextError, encodingLabel } from './encoding.js';
+import { kindOfFile, otherKind } from './kind-of-file.js';
+import { readBytes, type SourceFile } from './source.js';
+
+export type PackedFile = SourceFile & Parameters<typeof readBytes>[0];
+
+/** Bytes around the bad one that an encoding is told by. */
+const SAMPLE_BYTES = 64 * 1024;
+/** Bytes of a file that tell its kind: a tar says so at 257. */
+const KIND_BYTES = 4_100;
+const MAX_SUGGESTIONS = 4;
+/** Characters of a line that are shown. */
+const SHOWN = 100;
+
+/** The error to report for a file that stopped being text on a line. */
+export async function badText(
+  file: PackedFile,
+  { sentence, offset, hint }: BadTextError,
+  line: number,
+  encoding: string,
+  signal?: AbortSignal,
+): Promise<InputError> {
+  const { path } = file;
+  const { head, sample, at } = await around(file, offset, signal);
+  const kind = await kindOfFile(head);
+  if (kind) return otherKind(path, kind);
+  if (hint !== null) return new InputError(sentence, { file: path, line, hint });
+  const suggestions = (await suggestEncodings(sample, at)).filter((found) => found.encoding !== encoding);
+  if (suggestions.length === 0 && sample.includes(0)) {
+    return new InputError(sentence, { file: path, line, hint: 'export it as CSV UTF-8 or JSON' });
+  }
+  return new InputError(sentence, {
+    file: path,
+    line,
+    hint:
+      suggestions.length === 0
+        ? 'name the encoding of the file, or export it as UTF-8'
+        : suggestions.map((found) => `as ${found.encoding} the line reads: ${found.line}`).join('\n'),
+    problem: { code: 'wrong_encoding', suggestions },
+  });
+}
+
+/** @returns the beginning of the file, the bytes around an offset, and where it is in them */
+async function around(
+  file: PackedFile,
+  offset: number,
+  signal?: AbortSignal,
+): Promise<{ head: Buffer; sample: Buffer; at: number }> {
+  let head: Buffer = Buffer.alloc(0);
+  let sample: Buffer = Buffer.alloc(0);
+  let read = 0;
+  // Its stamp is not compared: what it says now is what its owner will look at.
+  const { path, location, compression } = file;
+  for await (const chunk of readBytes({ path, location, compression }, signal)) {
+    if (head.length < KIND_BYTES) head = Buffer.concat([head, chunk.subarray(0, KIND_BYTES)]);
+    sample = Buffer.concat([sample, chunk]);
+    read += chunk.length;
+    if (read >= offset + SAMPLE_BYTES) break;
+    const spare = Math.min(sample.length, offset - (read - sample.length)) - SAMPLE_BYTES;
+    // An even number goes: UTF-16 has two bytes a character.
+    if (spare > 0) sample = Buffer.from(sample.subarray(spare - (spare % 2)));
+  }
+  return { head, sample, at: Math.max(0, offset - (read - sample.length)) };
+}
+
+/**
+ * Encodings that can read the bytes, the likeliest first, each with the line of one of them.
+ * @param at of the byte whose line is shown
+ */
+export async function suggestEncodings(sample: Buffer, at: number): Promise<EncodingSuggestion[]> {
+  const wide = utf16Of(sample);
+  if (wide) return readings([wide], sample, at);
+  if (sample.includes(0)) return [];
+  const { analyse } = (await import('chardet')).default;
+  // Lines of ASCII say nothing, and would drown those that do.
+  const telling = sample
+    .toString('latin1')
+    .split(/\r\n|\n|\r/)
+    .filter((line) => /[\x80-\xff]/.test(line))
+    .join('\n');
+  const found = analyse(Buffer.from(telling, 'latin1'))
+    .filter(({ confidence }) => confidence > 0)
+    .map(({ name }) => name);
+  // A few bytes tell it little; by far the most files that are not UTF-8 are of this one.
+  if (!found.slice(0, MAX_SUGGESTIONS).includes('windows-1252')) found.splice(1, 0, 'windows-1252');
+  return readings(found, sample, at);
+}
+
+/** Most text has characters below 256, commas and line ends at least, and one byte of those is NUL: always the same. */
+function utf16Of(sample: Buffer): string | null {
+  const nuls = [0, 0];
+  for (let index = 0; index < sample.length; index++) if (sample[index] === 0) nuls[index % 2]!++;
+  const [even, odd] = nuls as [number, number];
+  if (even + odd === 0) return null;
+  if (odd > 4 * even && odd > sample.length / 16) return 'utf-16le';
+  return even > 4 * odd && even > sample.length / 16 ? 'utf-16be' : null;
+}
+
+function readings(names: readonly string[], sample: Buffer, at: number): EncodingSuggestion[] {
+  const suggestions: EncodingSuggestion[] = [];
+  for (const name of names) {
+    const found = reading(name, sample, at);
+    // Two that read alike differ elsewhere at most: the likelier one will do.
+    if (
+      found &&
+      !suggestions.some(({ encoding, line }) => encoding === found.encoding || line === found.line)
+    ) {
+      suggestions.push(found);
+    }
+    if (suggestions.length === MAX_SUGGESTIONS) break;
+  }
+  return suggestions;
+}
+
+/** Null for one that the platform does not know, or that makes no text of the bytes. */
+function reading(name: string, sample: Buffer, at: number): EncodingSuggestion | null {
+  try {
+    const encoding = encodingLabel(name);
+    // `stream`: a character may be cut at the end, and without it Node 20 takes windows-1252 for latin1.
+    const decoder = new TextDecoder(encoding, { fatal: true });
+    const before = decoder.decode(sample.subarray(0, at), { stream: true });
+    const after = decoder.decode(sample.subarray(at), { stream: true });
+    if (/[\u0000-\u0008\u000e-\u001f\u007f-\u009f]/.test(before + after)) return null;
+    const start = /[^\r\n]*$/.exec(before)![0];
+    const line = start + /^[^\r\n]*/.exec(after)![0];
+    return { encoding, line: cut(line, start.length) };
+  } catch {
+    return null;
+  }
+}
+
+/** As much of a line as is shown, with the character in question in it. */
+function cut(line: string, at: number): string {
+  if (line.length <= SHOWN) return line;
+  const from = Math.max(0, Math.min(at - SHOWN / 2, line.length - SHOWN));
+  return `${from > 0 ? '…' : ''}${line.slice(from, from + SHOWN)}${from + SHOWN < line.length ? '…' : ''}`;
+}

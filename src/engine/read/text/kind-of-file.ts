@@ -1,0 +1,63 @@
+/** Files of a kind that is not read here, named as what they are. */
+import { InputError } from '../../errors.js';
+
+const UNPACK = 'unpack it, and import the file in it';
+const EXPORT = 'export the data as CSV or JSON, and import that';
+
+/** By the extension that file-type gives. Others are named by their MIME type. */
+const KINDS: Record<string, readonly [name: string, hint: string]> = {
+  sqlite: [
+    'an SQLite database',
+    'export one of its tables: sqlite3 -csv -header <file> "SELECT * FROM <table>" > export.csv',
+  ],
+  tar: ['a tar archive', UNPACK],
+  'tar.gz': ['a tar archive', UNPACK],
+  bz2: ['a file packed by bzip2', 'unpack it with bunzip2, and import what is in it'],
+  xz: ['a file packed by xz', 'unpack it with unxz, and import what is in it'],
+  lz: ['a file packed by lzip', UNPACK],
+  lz4: ['a file packed by LZ4', 'unpack it with unlz4, and import what is in it'],
+  Z: ['a file packed by compress', 'unpack it with uncompress, and import what is in it'],
+  '7z': ['a 7-Zip archive', UNPACK],
+  rar: ['a RAR archive', UNPACK],
+  zip: ['a zip archive inside another file', UNPACK],
+  pdf: ['a PDF document', EXPORT],
+  rtf: ['an RTF document', EXPORT],
+  png: ['a PNG image', EXPORT],
+  jpg: ['a JPEG image', EXPORT],
+  gif: ['a GIF image', EXPORT],
+  webp: ['a WebP image', EXPORT],
+  exe: ['a Windows program', EXPORT],
+  elf: ['a Linux program', EXPORT],
+  avro: ['an Avro file', EXPORT],
+  arrow: ['an Arrow file', EXPORT],
+  xml: ['an XML file', EXPORT],
+  html: [
+    'an HTML page',
+    'if a browser shows a sign-in page at its address, sign in there, download the file, and import that',
+  ],
+};
+
+/** Text that begins like no CSV and no JSON. */
+export function kindOfText(start: string): string | null {
+  if (/^<(?:!doctype\s+html|html[\s>]|head[\s>])/i.test(start)) return 'html';
+  if (start.startsWith('<?xml ')) return 'xml';
+  if (start.startsWith('%PDF-')) return 'pdf';
+  return start.startsWith('{\\rtf') ? 'rtf' : null;
+}
+
+/** What bytes that are not text begin: an extension or a MIME type; null where that cannot be told. */
+export async function kindOfFile(head: Uint8Array): Promise<string | null> {
+  const { fileTypeFromBuffer } = await import('file-type/core');
+  const found = await fileTypeFromBuffer(head).catch(() => undefined); // a file may end in the middle of its signature
+  if (!found) return null;
+  return found.ext in KINDS ? found.ext : found.mime;
+}
+
+export function otherKind(path: string, kind: string): InputError {
+  const [name, hint] = KINDS[kind] ?? [`a file of type ${kind}`, EXPORT];
+  return new InputError(`is ${name}, not data in a format that can be imported`, {
+    file: path,
+    hint,
+    problem: { code: 'other_kind_of_file', name },
+  });
+}

@@ -1,0 +1,44 @@
+/** A finished run whose failed requests are sent again (contract §1, `resume`). */
+import { UNSENT } from '../send/request.js';
+import { isShort } from '../service/names.js';
+import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
+
+/** Accepted, and there is no job to tell what became of it. */
+const isUntraceable = (r: RequestRecord): boolean =>
+  r.state === 'settled' && (r.job === null || r.job.status === 'unknown');
+
+const isShortOf = (r: RequestRecord): boolean => r.job !== null && isShort(r.job, r.rows);
+
+/** Requests whose rows are not all with the service, as far as it is known. */
+export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
+  standing(records).filter((r) => {
+    if (r.rows === 0) return false;
+    if (r.state === 'settled') return r.job?.status === 'failed' || isShortOf(r) || isUntraceable(r);
+    return ['rejected', 'refused', 'failed', 'unsent'].includes(r.state);
+  });
+
+/** A request for each of them that sends the same rows again. */
+export function retriesOf(records: readonly RequestRecord[]): RequestRecord[] {
+  let { seq } = records.at(-1) ?? { seq: 0 };
+  return failedOf(records).map((r) => ({
+    ...r,
+    ...UNSENT,
+    seq: ++seq,
+    parent: r.seq,
+    state: 'waiting',
+    left_out: 0,
+    left_out_by: null,
+    digest: '',
+    // It may have been carried out: then this is the second time.
+    possibleDuplicate: isUntraceable(r) ? 'it was accepted, and no job tells what became of it' : null,
+  }));
+}
+
+/** Inputs whose rejects file would go on naming rows that are sent again: they get a new one. */
+export const newRejects = (records: readonly RequestRecord[]): Set<number> =>
+  new Set(
+    failedOf(records)
+      .filter((r) => r.state === 'rejected')
+      .flatMap(rangesOf)
+      .map(({ input }) => input),
+  );

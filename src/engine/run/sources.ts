@@ -1,0 +1,164 @@
+/** Inputs as files: what lies elsewhere is copied into the run's private folder first, and stays there until it has finished. */
+import { type FileHandle, open, rm, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { InputError } from '../errors.js';
+import type { ImportEvent } from '../model.js';
+import {
+  expandInput,
+  isArchive,
+  memberOf,
+  notSpooled,
+  type Source,
+  spoolStdin,
+  unpackMember,
+} from '../read/index.js';
+import { download, type Sink } from '../service/download.js';
+import { parseWebAddress, type WebAddress } from '../service/web-address.js';
+import { formatSize } from '../size.js';
+import type { ImportDeps } from './deps.js';
+
+export type SourceDeps = Pick<
+  ImportDeps,
+  'cwd' | 'platform' | 'stdin' | 'stop' | 'clock' | 'random' | 'download'
+>;
+
+export type AnySource = Source | ({ from: 'web'; path: string } & WebAddress);
+
+/** An input that can be opened. */
+export interface Located {
+  /** What messages and reports call it. */
+  path: string;
+  location: string;
+}
+
+/** The inputs as they may be printed. */
+export const shownInputs = (paths: readonly string[]): string[] =>
+  paths.map((path) => parseWebAddress(path)?.shown ?? path);
+
+/** All sources that the inputs name, before any of them is fetched. @throws InputError UsageError */
+export async function expandInputs(paths: readonly string[], deps: SourceDeps): Promise<AnySource[]> {
+  const where = { cwd: deps.cwd, windows: deps.platform === 'win32', signal: deps.stop };
+  const found: AnySource[] = [];
+  for (const path of paths) {
+    const address = parseWebAddress(path);
+    if (address) found.push({ from: 'web', path: address.shown, ...address });
+    else found.push(...(await expandInput(path, where)));
+  }
+  return found;
+}
+
+/**
+ * Brings a source to where it can be opened.
+ * @param folder of the run, which the caller removes; made where something is put into it
+ * @param name of the copy in it
+ * @throws InputError NetworkError StateError, and the signal's reason
+ */
+export async function* fetchSource(
+  source: AnySource,
+  { folder, name }: { folder: () => string; name: string },
+  deps: SourceDeps,
+): AsyncGenerator<ImportEvent, Located> {
+  if (source.from === 'file') return source;
+  const to = join(folder(), name);
+  if (source.from === 'zip') {
+    const { path, location, member } = source;
+    return unpack({ path, location, member, join: (inside) => `${path}:${inside}` }, to, deps.stop);
+  }
+  if (source.from === 'stdin') {
+    const location = await spoolStdin(deps.stdin, folder(), deps.stop);
+    const copy = { path: '-', location, member: null, join: (inside: string) => inside };
+    return { ...(await unpackCopy(copy, to, deps.stop)), path: '-' };
+  }
+  const { shown: path, member } = source;
+  const location = `${to}.download`;
+  yield* fetchWeb(source, location, deps);
+  return unpackCopy({ path, location, member, join: (inside) => `${path}#${inside}` }, to, deps.stop);
+}
+
+interface Archive extends Located {
+  /** Null for the only one. */
+  member: string | null;
+  /** How a member of it is named. */
+  join: (member: string) => string;
+}
+
+async function unpack(archive: Archive, to: string, signal: AbortSignal): Promise<Located> {
+  const { path, location, member: wanted, join } = archive;
+  const entry = await memberOf(location, { path, wanted, join }, signal);
+  const shown = join(entry.fileName);
+  await refuseWithoutSpace(shown, to, entry.uncompressedSize);
+  await unpackMember(location, { entry, shown, to }, signal);
+  return { path: shown, location: to };
+}
+
+/** A copy that was made of a source, or the member of it that was meant, in its place. */
+async function unpackCopy(copy: Archive, to: string, signal: AbortSignal): Promise<Located> {
+  const { path, location, member } = copy;
+  if (!(await isArchive(location, path, signal))) {
+    if (member === null) return { path, location };
+    throw new InputError(`is not a zip archive, so there is no "${member}" in it`, { file: path });
+  }
+  const unpacked = await unpack(copy, to, signal);
+  await rm(location, { force: true });
+  return unpacked;
+}
+
+async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): AsyncGenerator<ImportEvent> {
+  const { stop: signal, clock, random } = deps;
+  const { shown } = address;
+  let handle: FileHandle | undefined;
+  let asked = false;
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    await work().catch((error: unknown) => {
+      throw notSpooled(shown, to, error);
+    });
+  };
+  try {
+    await attempt(async () => {
+      handle = await open(to, 'wx', 0o600);
+    });
+    const sink: Sink = {
+      write: (chunk) => attempt(() => handle!.writeFile(chunk)),
+      restart: () =>
+        attempt(async () => {
+          await handle!.close();
+          handle = await open(to, 'w', 0o600);
+        }),
+    };
+    const receiving = download(address, sink, { ...deps.download, signal, clock, random });
+    for (;;) {
+      const next = await receiving.next();
+      if (next.done) {
+        if (!next.value.sure) yield { type: 'warning', message: `${shown}: ${NOT_SURE}` };
+        return;
+      }
+      const { bytes, total } = next.value;
+      if (!asked && total !== null) await refuseWithoutSpace(shown, to, total);
+      asked = true;
+      yield {
+        type: 'progress',
+        phase: 'downloading',
+        kind: null,
+        rows: 0,
+        total_rows: null,
+        bytes,
+        total_bytes: total,
+      };
+    }
+  } finally {
+    await handle?.close();
+  }
+}
+
+const NOT_SURE = 'the server did not say how long the file is, so a copy that was cut off would look whole';
+
+/** Half an hour of unpacking or downloading should not end on a full disk. @throws StateError */
+async function refuseWithoutSpace(shown: string, to: string, bytes: number): Promise<void> {
+  const disk = await statfs(dirname(to)).catch(() => null);
+  if (disk === null || disk.bavail * disk.bsize >= bytes) return;
+  throw notSpooled(
+    shown,
+    to,
+    new Error(`it takes ${formatSize(bytes)}, and ${formatSize(disk.bavail * disk.bsize)} are free`),
+  );
+}

@@ -1,0 +1,106 @@
+/** The job of a request to its end, and what is reported of the two. What is reported is what is recorded. */
+import type { Clock } from '../clock.js';
+import type { ImportEvent, Kind } from '../model.js';
+import { count } from '../numbers.js';
+import type { SendOptions } from '../options.js';
+import type { ServiceClient } from '../service/client.js';
+import type { Job } from '../service/contract.js';
+import { isFinal, isShort } from '../service/names.js';
+import type { RequestRecord } from '../state/requests.js';
+import type { Scope, State } from '../state/state.js';
+import { completedRows, placeOf, placeText, runJob, submittedRows } from './accounts.js';
+import type { Chunk } from './chunk.js';
+import { MISSING_GRACE_MS } from './other-jobs.js';
+import { watchJobs } from './watch.js';
+
+export interface DeliverDeps {
+  run: string;
+  scope: Scope;
+  state: State;
+  client: ServiceClient;
+  clock: Clock;
+  random: () => number;
+  options: SendOptions;
+  /** Lowered by a 413; whoever cuts the chunks reads it. */
+  limits: { items: number; bytes: number };
+  /** All requests of the run, those of earlier sessions first. New ones are added here. */
+  records: RequestRecord[];
+  inputs: readonly { path: string; kind: Kind }[];
+  /** Rows of all inputs that are to be sent, for progress. */
+  totalRows: number;
+  emit(event: ImportEvent): void;
+  /** Waiting ends here. */
+  stop: AbortSignal;
+  /** Requests in flight end here. */
+  abort: AbortSignal;
+  /** Takes the rows of a request that the service refused for good to the rejects file. */
+  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void): Promise<void>;
+}
+
+/** Follows the job of an acknowledged request to its end, or until waiting is ended. */
+export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps): Promise<void> {
+  const { kind } = deps.inputs[record.input]!;
+  const see = async (seen: Job, missing: boolean): Promise<void> => {
+    record.job = seen;
+    if (missing || isFinal(seen.status)) record.state = 'settled';
+    if (missing) await deps.state.record(deps.run, deps.scope, kind, record, null);
+    else deps.state.updateJob(deps.scope, seen);
+    reportJob(kind, record, deps);
+  };
+  if (isFinal(job.status)) return see(job, false);
+  for await (const seen of watchJobs(deps.client, [job], {
+    clock: deps.clock,
+    signal: deps.stop,
+    intervalMs: deps.options.intervalMs,
+    missingGraceMs: MISSING_GRACE_MS,
+  })) {
+    if (!seen.missing) {
+      // The id that was asked for is the one it is known by, whatever the record calls itself.
+      await see({ ...seen.job, job_id: seen.job_id }, false);
+      continue;
+    }
+    await see({ ...(record.job ?? job), status: 'unknown' }, true);
+    deps.emit({
+      type: 'warning',
+      message: `job ${seen.job_id} no longer exists at the service; its ${count(record.rows, 'row')} will not be sent again`,
+    });
+  }
+}
+
+export const pathsOf = ({ inputs }: DeliverDeps): string[] => inputs.map(({ path }) => path);
+
+export function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
+  deps.emit({
+    type: 'submitted',
+    request: record.seq,
+    kind,
+    ...placeOf(record, pathsOf(deps)),
+    rows: record.rows,
+    job_id: record.job_id,
+  });
+  deps.emit({
+    type: 'progress',
+    phase: 'sending',
+    kind,
+    rows: submittedRows(deps.records),
+    total_rows: deps.totalRows,
+  });
+}
+
+function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
+  const job = record.job!;
+  deps.emit({ type: 'job', kind, rows: record.rows, job: runJob(job, record, pathsOf(deps)) });
+  deps.emit({
+    type: 'progress',
+    phase: 'following',
+    kind,
+    rows: completedRows(deps.records),
+    total_rows: submittedRows(deps.records),
+  });
+  if (isShort(job, record.rows)) {
+    deps.emit({
+      type: 'warning',
+      message: `job ${job.job_id} completed ${job.completed_rows ?? 0} of ${job.total_rows ?? record.rows} rows (${placeText(placeOf(record, pathsOf(deps)))})`,
+    });
+  }
+}

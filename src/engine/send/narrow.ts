@@ -1,0 +1,172 @@
+/**
+ * Sends the rows of a failed request again, and with `isolate` narrows them down to those at fault (contract §4). What
+ * comes next is decided in `isolate.ts`; here it is carried out, and recorded before and after, so that it goes on after
+ * a crash as it would have without one.
+ */
+import type { ServiceError } from '../errors.js';
+import { count } from '../numbers.js';
+import type { RequestRecord } from '../state/requests.js';
+import { wasAccepted } from './accounts.js';
+import { serialize } from './body.js';
+import { type Chunk, rangesOf } from './chunk.js';
+import { type Failed, refusal, repeated, sendOnce } from './deliver.js';
+import type { DeliverDeps } from './follow.js';
+import {
+  failureOf,
+  failureText,
+  isAboutRows,
+  nextStep,
+  type Part,
+  partOf,
+  sourcesIn,
+  starts,
+} from './isolate.js';
+import { divide, pick, type Rows, rowsOf } from './part.js';
+import { UNSENT } from './request.js';
+
+/**
+ * Carries out what is left to do.
+ * @param begin whether a search may begin; otherwise it ends where one would
+ * @returns whether there is a search to begin
+ */
+export async function narrow(
+  { chunk, root, error }: Failed,
+  deps: DeliverDeps,
+  begin: boolean,
+): Promise<boolean> {
+  const { isolate, isolateJobs } = deps.options;
+  if (deps.stop.aborted) return false;
+  if (error) refuse(root, error);
+  let isHeld = false;
+  for (const { seq } of sourcesIn(root, deps.records, isolate)) {
+    for (;;) {
+      if (deps.stop.aborted) return false;
+      const source = partOf(recordOf(seq, deps), deps.records);
+      const step = nextStep(source, { isolate, jobs: isolateJobs });
+      if (step.do === 'done') break;
+      if (!begin && starts(step, source)) {
+        isHeld = true;
+        break;
+      }
+      await carryOut(step.do, step.part, recordOf(seq, deps), chunk, deps);
+    }
+  }
+  return isHeld;
+}
+
+async function carryOut(
+  what: 'send' | 'repeat' | 'divide' | 'reject' | 'leave',
+  part: Part,
+  source: RequestRecord,
+  chunk: Chunk,
+  deps: DeliverDeps,
+): Promise<void> {
+  const record = recordOf(part.seq, deps);
+  const rows = pick(chunk, rowsOf(record));
+  switch (what) {
+    case 'send':
+      return sendPart(rows, record, deps);
+    case 'repeat':
+      return addParts(record, [rowsOf(record)], chunk, deps);
+    case 'divide': {
+      const halves = divide(rows);
+      // Items that cannot be told apart by their identifiers.
+      if (!halves) return reject(rows, record, deps, `; ${count(record.rows, 'item')} fail only together`);
+      if (record.state === 'waiting' || record.state === 'withdrawn') record.state = 'divided';
+      return addParts(record, halves, chunk, deps);
+    }
+    case 'reject':
+      return reject(rows, record, deps);
+    case 'leave':
+      record.state = wasEverAccepted(record, deps.records) ? 'failed' : 'unsent';
+      record.failure = failureOf(source);
+      record.reason = `the ${count(deps.options.isolateJobs, 'request')} to find the rows at fault are used up`;
+      return commit(record, chunk, deps);
+  }
+}
+
+/** Sends a part, or sees to the end of one that was sent. */
+async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
+  const body = serialize(chunk);
+  const record = repeated(chunk, body, waiting, deps);
+  const error = await sendOnce(chunk, body, record, deps);
+  if (!error) return;
+  const { isolate, continueOnError } = deps.options;
+  if (error.status === 413 || (isolate && isAboutRows(error.status))) {
+    refuse(record, error);
+    return commit(record, chunk, deps);
+  }
+  if (!continueOnError) throw refusal(record, error, deps);
+  record.failure = failureText(error);
+  record.reason = error.message;
+  return reject(chunk, record, deps);
+}
+
+function refuse(record: RequestRecord, error: ServiceError): void {
+  record.state = 'refused';
+  record.failure = failureText(error);
+  record.reason = error.message;
+}
+
+async function reject(chunk: Chunk, record: RequestRecord, deps: DeliverDeps, note = ''): Promise<void> {
+  const reason = (record.reason ?? jobReason(record)) + note;
+  // The rejects file first: a record that says "rejected" promises that the rows are in it.
+  await deps.reject(chunk, reason, deps.emit);
+  record.failure = failureOf(record);
+  record.state = 'rejected';
+  record.reason = reason;
+  return commit(record, chunk, deps);
+}
+
+/** What the job's record says of itself: the specification shows no such field, but a service may have one. */
+function jobReason({ job }: RequestRecord): string {
+  const words = ['error_code', 'error', 'message', 'details', 'reason']
+    .map((key) => job?.[key])
+    .filter((text): text is string => typeof text === 'string' && text !== '');
+  return ['the service failed the job of this row alone', ...new Set(words)].join(': ');
+}
+
+/** Recorded in one turn, with the request that they are of: all of it is on disk, or none. */
+async function addParts(
+  of: RequestRecord,
+  parts: readonly Rows[][],
+  chunk: Chunk,
+  deps: DeliverDeps,
+): Promise<void> {
+  const added = parts.map((ranges) => addPart(of, pick(chunk, ranges), deps));
+  await Promise.all([of, ...added].map((record) => commit(record, chunk, deps)));
+}
+
+function addPart(of: RequestRecord, chunk: Chunk, { records }: DeliverDeps): RequestRecord {
+  const { body, items, merged } = serialize(chunk);
+  const [first, ...more] = rangesOf(chunk);
+  const record: RequestRecord = {
+    ...first!,
+    more,
+    seq: (records.at(-1)?.seq ?? 0) + 1,
+    ...UNSENT,
+    parent: of.seq,
+    rows: items,
+    merged,
+    unchanged: chunk.unchanged,
+    left_out: chunk.leftOut.length,
+    left_out_by: null,
+    bytes: body.length,
+    digest: '',
+    state: 'waiting',
+  };
+  records.push(record);
+  return record;
+}
+
+const commit = (record: RequestRecord, { kind }: Chunk, { state, run, scope }: DeliverDeps): Promise<void> =>
+  state.record(run, scope, kind, record, null);
+
+const recordOf = (seq: number, { records }: DeliverDeps): RequestRecord =>
+  records.find((r) => r.seq === seq)!;
+
+/** Whether the service had accepted a request with these rows before. */
+function wasEverAccepted(record: RequestRecord, records: readonly RequestRecord[]): boolean {
+  const before = records.find((r) => r.seq === record.parent);
+  return before !== undefined && (wasAccepted(before) || wasEverAccepted(before, records));
+}

@@ -1,0 +1,122 @@
+/** Part of a chunk: the rows of one request that another one sends again. */
+import { emptyColumns, type RowColumns } from '../read/index.js';
+import type { RequestRange, RequestRecord } from '../state/requests.js';
+import { bodyOf, itemsOf } from './body.js';
+import type { Chunk, ChunkPart } from './chunk.js';
+
+/** Rows of one input, the end exclusive. */
+export type Rows = Pick<RequestRange, 'input' | 'first_row' | 'end_row'>;
+
+/** The only place that says which rows a request has: those of its ranges. */
+export const rowsOf = (r: RequestRecord): Rows[] => [r, ...r.more];
+
+/**
+ * The rows of a chunk that are in these ranges, in order. A part of it counts the unchanged rows of its own ranges; they
+ * are between items, and go with the one before them.
+ */
+export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
+  const inputs = inputsOf(chunk);
+  const chosen: number[] = [];
+  const parts: ChunkPart[] = [];
+  let unchanged = 0;
+  const skipped: number[] = [];
+  for (const { input, first_row, end_row } of ranges) {
+    const from = firstFrom(chunk, inputs, input, first_row);
+    const to = firstFrom(chunk, inputs, input, end_row);
+    parts.push({ input, first_row, end_row, from: chosen.length });
+    const before = skippedBefore(chunk, from, input, first_row);
+    for (let at = from; at < to; at++) {
+      skipped.push(unchanged + chunk.skipped[at]! - before);
+      chosen.push(at);
+    }
+    unchanged += skippedBefore(chunk, to, input, end_row) - before;
+  }
+  const items = itemsOf(chunk);
+  const { lines, rows, ...prints } = columnsAt({ ...chunk, ...chunk.prints }, chosen);
+  const isIn = ({ input, row }: { input: number; row: number }): boolean =>
+    ranges.some((range) => range.input === input && range.first_row <= row && row < range.end_row);
+  return {
+    ...chunk,
+    ...bodyOf(
+      chunk.kind,
+      chosen.map((at) => items[at]!),
+    ),
+    lines,
+    rows,
+    prints,
+    parts,
+    skipped: Uint32Array.from(skipped),
+    unchanged,
+    leftOut: chunk.leftOut.filter(isIn),
+    recorded: null,
+  };
+}
+
+/**
+ * Ranges of the two halves of a chunk, by item: rows that merge into one item stay together. Null where there are no two.
+ */
+export function divide(chunk: Chunk): [Rows[], Rows[]] | null {
+  const { ids } = chunk.prints;
+  const order = new Map<bigint, number>();
+  for (const id of ids) if (!order.has(id)) order.set(id, order.size);
+  if (order.size < 2) return null;
+  const middle = Math.ceil(order.size / 2);
+  const halves: [Rows[], Rows[]] = [[], []];
+  for (const [part, { input, first_row, end_row, from }] of chunk.parts.entries()) {
+    const to = chunk.parts[part + 1]?.from ?? ids.length;
+    // Rows without an item go with the item before them, at the start with the one after them.
+    let start = first_row;
+    for (let at = from; at <= to; at++) {
+      const side = sideOf(at < to ? at : at - 1);
+      if (at === to || (at > from && side !== sideOf(at - 1))) {
+        const last = to === from ? 0 : sideOf(at - 1);
+        const end = at === to ? end_row : chunk.rows[at]!;
+        if (end > start) halves[last].push({ input, first_row: start, end_row: end });
+        start = end;
+      }
+    }
+  }
+  return halves;
+
+  function sideOf(at: number): 0 | 1 {
+    return at >= 0 && order.get(ids[at]!)! >= middle ? 1 : 0;
+  }
+}
+
+/** The input of each item. */
+function inputsOf({ parts, rows }: Chunk): Uint32Array {
+  const inputs = new Uint32Array(rows.length);
+  for (const [part, { input, from }] of parts.entries()) inputs.fill(input, from, parts[part + 1]?.from);
+  return inputs;
+}
+
+/** The first item at a row of an input or behind it. */
+function firstFrom({ rows }: Chunk, inputs: Uint32Array, input: number, row: number): number {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const isBefore = inputs[middle]! < input || (inputs[middle] === input && rows[middle]! < row);
+    if (isBefore) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Unchanged rows before a place of the chunk, which an item begins at, or which is an edge of one of its parts. */
+function skippedBefore(chunk: Chunk, at: number, input: number, row: number): number {
+  const first = chunk.parts[0]!;
+  if (first.input === input && first.first_row >= row) return 0;
+  return chunk.skipped[at] ?? chunk.unchanged;
+}
+
+function columnsAt(columns: RowColumns, places: readonly number[]): RowColumns {
+  const chosen = emptyColumns(places.length);
+  for (const [to, at] of places.entries()) {
+    chosen.lines[to] = columns.lines[at]!;
+    chosen.rows[to] = columns.rows[at]!;
+    chosen.ids[to] = columns.ids[at]!;
+    chosen.contents[to] = columns.contents[at]!;
+    chosen.records[to] = columns.records[at]!;
+  }
+  return chosen;
+}

@@ -1,0 +1,54 @@
+/** Addresses as inputs. */
+import { UsageError } from '../errors.js';
+import { isLoopback } from './address.js';
+
+/** A web address as an input. `shown` is what is printed and stored: a query may hold a signature, so it has none. */
+export interface WebAddress {
+  url: URL;
+  shown: string;
+  /** After `#`: the member of a zip, or null. */
+  member: string | null;
+}
+
+/**
+ * Reads an input that is an address. Null for one that is not.
+ * @throws UsageError for one that cannot be read: another scheme, plain http, a name and a password
+ */
+export function parseWebAddress(text: string): WebAddress | null {
+  const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase();
+  if (scheme === undefined) return null;
+  if (scheme !== 'https' && scheme !== 'http') {
+    throw new UsageError(`inputs of ${scheme}:// cannot be read: only files, stdin, and https://`, {
+      hint:
+        scheme === 'file'
+          ? 'name the file by its path'
+          : 'download the file first, or pipe it in and name the input -',
+    });
+  }
+  if (!URL.canParse(text))
+    throw new UsageError(`the ${scheme}:// input is not a URL`, {
+      hint: 'check it for spaces and a missing host',
+    });
+  const url = new URL(text);
+  // The text of a URL with credentials is not repeated: it would print them.
+  if (url.username || url.password) {
+    throw new UsageError(`the address of an input on ${url.host} must not hold a user name or password`, {
+      hint: 'it would show in the list of processes and in the history of the shell: download the file with another program, and pipe it in',
+    });
+  }
+  const member = url.hash === '' ? null : decoded(url.hash.slice(1));
+  url.hash = '';
+  const shown = url.origin + url.pathname;
+  if (scheme === 'http' && !isLoopback(url.hostname)) {
+    throw new UsageError(`${shown}: http:// is not protected on its way`, { hint: 'use https://' });
+  }
+  return { url, shown, member };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,225 @@
+/** Inputs that are no single file: what an import makes of them, from argv to what arrives. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createTls } from 'node:https';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { describe, expect } from 'vitest';
+import type { Summary } from '../../../src/engine/model.js';
+import { httpServer, listen } from '../../engine/service/support/servers.js';
+import { profiles } from '../../support/child.js';
+import { type CliResult, cli, scratch } from '../../support/cli.js';
+import { FaultServer } from '../../support/fault-server.js';
+import { environmentOf, test } from '../../support/sandbox.js';
+import { zip } from '../../support/zip.js';
+
+function folder(files: Record<string, string | Uint8Array>): string {
+  const cwd = scratch();
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true });
+    writeFileSync(join(cwd, name), content);
+  }
+  return cwd;
+}
+
+const JSON_OUT = ['--json', '--quiet', '--interval', '5ms'];
+const summaryOf = ({ code, stdout, stderr }: CliResult): Summary => {
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout) as Summary;
+};
+const pathsOf = (summary: Summary): string[] => summary.files.map(({ path }) => path);
+const spooled = (cwd: string): string[] => readdirSync(join(cwd, '.state/spool'));
+const COMPANIES = 'company_id,name\nc1,One\nc2,Two\n';
+const USERS = '{"user_id":"u1","company_id":"c1"}\n';
+
+describe('a folder, a pattern, an archive', () => {
+  test('a folder is its files, companies first; a run that has finished leaves no copy', async ({
+    sandbox,
+  }) => {
+    const members = zip([{ name: 'a.csv', content: 'company_id,name\nc3,Three\n' }]);
+    const cwd = folder({
+      'in/b-users.ndjson': USERS,
+      'in/c.csv.gz': gzipSync(COMPANIES),
+      'in/c.rejects.csv': 'x',
+      'm.zip': members,
+    });
+    const summary = summaryOf(
+      await cli(['import', 'in', 'm.zip', ...JSON_OUT], { cwd, env: environmentOf(sandbox) }),
+    );
+    expect(pathsOf(summary)).toEqual(['in/c.csv.gz', 'm.zip:a.csv', 'in/b-users.ndjson']);
+    expect(summary.rows).toMatchObject({ read: 4, submitted: 4, completed: 4 });
+    expect(sandbox.show('companies', 'c3')?.metadata).toEqual({ name: 'Three' });
+    expect(sandbox.show('users', 'u1')?.companyId).toBe('c1');
+    expect(spooled(cwd)).toEqual([]);
+  });
+
+  test('a member of any format, of stdin too', async ({ sandbox }) => {
+    const bytes = zip([
+      { name: 'in/users.json.gz', content: gzipSync(`[${USERS}]`) },
+      { name: 'in/c.csv', content: COMPANIES },
+    ]);
+    const cwd = folder({ 'a.zip': bytes });
+    const env = environmentOf(sandbox);
+    const named = summaryOf(await cli(['import', 'a.zip:in/users.json.gz', ...JSON_OUT], { cwd, env }));
+    expect(pathsOf(named)).toEqual(['a.zip:in/users.json.gz']);
+    expect(sandbox.show('users', 'u1')?.companyId).toBe('c1');
+    const stdin = zip([{ name: 'c.csv', content: COMPANIES }]);
+    expect(pathsOf(summaryOf(await cli(['import', '-', ...JSON_OUT], { cwd, env, stdin })))).toEqual(['-']);
+    expect(sandbox.show('companies', 'c2')?.metadata).toEqual({ name: 'Two' });
+  });
+
+  test('rejected rows of a member go into a file of its name', async ({ sandbox }) => {
+    const cwd = folder({ 'a.zip': zip([{ name: 'in/c.csv', content: 'company_id,name\n,Nobody\n' }]) });
+    const { code, stdout } = await cli(['import', 'a.zip', ...JSON_OUT], {
+      cwd,
+      env: environmentOf(sandbox),
+    });
+    expect(code).toBe(5);
+    expect((JSON.parse(stdout) as Summary).files[0]!.rejects_file).toBe('c.rejects.csv');
+    expect(readFileSync(join(cwd, 'c.rejects.csv'), 'utf8')).toContain(',Nobody,2,');
+  });
+
+  test('one rejects file cannot take several inputs', async ({ sandbox }) => {
+    const cwd = folder({ 'in/a.csv': COMPANIES, 'in/b.csv': COMPANIES });
+    const result = await cli(['import', 'in', '--rejects', 'r.csv'], { cwd, env: environmentOf(sandbox) });
+    expect([result.code, result.stderr]).toEqual([
+      2,
+      'profiles: --rejects takes one file, but there are several inputs\n  leave it out: each input then gets its own rejects file\n',
+    ]);
+  });
+
+  test('inspect shows them, and keeps no copy', async () => {
+    const cwd = folder({ 'a.zip': zip([{ name: 'c.csv', content: COMPANIES }]), 'in/d.csv': COMPANIES });
+    const { code, stdout } = await cli(['inspect', 'a.zip', 'in/*.csv', '--json'], { cwd });
+    expect(code).toBe(0);
+    expect((JSON.parse(stdout) as { files: { path: string }[] }).files.map(({ path }) => path)).toEqual([
+      'a.zip:c.csv',
+      'in/d.csv',
+    ]);
+    expect(spooled(cwd)).toEqual([]);
+  });
+});
+
+const CERTS = fileURLToPath(new URL('../../engine/service/certs/', import.meta.url));
+
+describe('an address', () => {
+  test('the built command reads it over TLS, by a redirect, and prints nothing secret', async () => {
+    const asked: (string | undefined)[] = [];
+    const options = {
+      key: readFileSync(join(CERTS, 'good.key')),
+      cert: readFileSync(join(CERTS, 'good.pem')),
+    };
+    const server = createTls(options, (request, response) => {
+      asked.push(request.headers.authorization);
+      if (request.url!.startsWith('/get'))
+        response.writeHead(302, { location: '/files/c.csv?sig=s3cret' }).end();
+      else response.end(COMPANIES);
+    });
+    const { url } = await listen(server, 'https');
+    const cwd = scratch();
+    const env = { NODE_EXTRA_CA_CERTS: join(CERTS, 'authority.pem') };
+    const words = ['import', `${url}/get/c.csv?sig=s3cret`, '--region', 'sandbox', '--json', '--debug'];
+    const { code, stdout, stderr } = await profiles(words, { cwd, env }).ended;
+    expect([code, JSON.parse(stdout).files[0].path]).toEqual([0, `${url}/get/c.csv`]);
+    expect(JSON.parse(stdout).rows).toMatchObject({ read: 2, completed: 2 });
+    expect(stdout + stderr).not.toContain('s3cret');
+    expect(asked).toEqual([undefined, undefined]);
+    for (const file of readdirSync(join(cwd, '.state')).filter(
+      (name) => name.includes('.db') || name.includes('.sqlite'),
+    )) {
+      expect(readFileSync(join(cwd, '.state', file), 'latin1')).not.toContain('s3cret');
+    }
+    const untrusted = await profiles(words, { cwd }).ended;
+    expect([untrusted.code, untrusted.stderr]).toEqual([6, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
+  });
+
+  test('a run that stopped continues with the copy, and a new import of it replaces the run', async () => {
+    const service = await new FaultServer().start();
+    let served = 0;
+    const web = await httpServer((_, response) => {
+      served++;
+      response.end(COMPANIES);
+    });
+    const cwd = scratch();
+    const env = { PROFILES_BASE_URL: service.url, PROFILES_TOKEN: 'test-token-1234' };
+    const words = ['import', `${web.url}/c.csv`, '--retries', '0', '--json', '--quiet', '--interval', '5ms'];
+    try {
+      service.trouble = { submit: () => ({ status: 503 }) as never };
+      const first = JSON.parse((await cli(words, { cwd, env })).stdout) as Summary;
+      expect(first.rows).toMatchObject({ submitted: 0, unsent: 2 });
+      expect(spooled(cwd)).toHaveLength(1);
+      const second = JSON.parse((await cli(words, { cwd, env })).stdout) as Summary;
+      expect(second.warnings[0]).toMatch(/^this import replaces run .*, which was unfinished$/);
+      expect(spooled(cwd)).toHaveLength(1);
+      service.trouble = {};
+      const resumed = await cli(['resume', '--json', '--quiet'], { cwd, env });
+      expect([resumed.code, (JSON.parse(resumed.stdout) as Summary).run]).toEqual([0, second.run]);
+      expect(served).toBe(2);
+      expect(spooled(cwd)).toEqual([]);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  test('a page in place of a file, an archive that is none, and what is not there: nothing is sent', async ({
+    sandbox,
+  }) => {
+    const { url, seen } = await httpServer((request, response) => {
+      if (request.url === '/login')
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Sign in</title>');
+      else if (request.url === '/a.zip') response.end('PK\x03\x04 not a zip');
+      else if (request.url === '/c.csv') response.end(COMPANIES);
+      else response.writeHead(404).end();
+    });
+    const cwd = scratch();
+    const env = environmentOf(sandbox);
+    const said = async (input: string): Promise<string> => {
+      const { code, stderr } = await cli(['import', input], { cwd, env });
+      expect(code).toBe(2);
+      return stderr.split('\n').find((line) => line.startsWith('profiles: '))!;
+    };
+    expect(await said(`${url}/login`)).toBe(
+      `profiles: ${url}/login: is an HTML page, not data in a format that can be imported`,
+    );
+    expect(await said(`${url}/a.zip`)).toMatch(/a\.zip: the zip data is damaged or cut off/);
+    expect(await said(`${url}/gone.csv?k=s3cret`)).toBe(
+      `profiles: ${url}/gone.csv: ${new URL(url).host} answered 404`,
+    );
+    expect(await said(`${url}/c.csv#d.csv`)).toBe(
+      `profiles: ${url}/c.csv: is not a zip archive, so there is no "d.csv" in it`,
+    );
+    expect(await said('https://user:s3cret@h/c.csv')).not.toContain('s3cret');
+    expect(seen).toHaveLength(4);
+    expect(sandbox.show('companies', 'c1')).toBeUndefined();
+    expect(spooled(cwd)).toEqual([]);
+  });
+
+  test('Ctrl-C ends a download that hangs, and leaves nothing', async () => {
+    const { url, seen } = await httpServer((_, response) => {
+      response.writeHead(200, { 'content-length': 1e6 });
+      response.write(COMPANIES);
+    });
+    const cwd = scratch();
+    const child = profiles(['import', `${url}/c.csv`, '--region', 'sandbox'], { cwd });
+    await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(1);
+    child.kill('SIGINT');
+    expect((await child.ended).code).toBe(130);
+    expect(spooled(cwd)).toEqual([]);
+  });
+
+  test('a length that nobody told is a warning', async ({ sandbox }) => {
+    const { url } = await listen(
+      (await import('node:net')).createServer((socket) => {
+        socket.once('data', () => socket.end(`HTTP/1.0 200 OK\r\n\r\n${COMPANIES}`));
+      }),
+    );
+    const { code, stdout } = await cli(['import', `${url}/c.csv`, ...JSON_OUT], {
+      cwd: scratch(),
+      env: environmentOf(sandbox),
+    });
+    expect(code).toBe(0);
+    expect((JSON.parse(stdout) as Summary).warnings).toEqual([
+      `${url}/c.csv: the server did not say how long the file is, so a copy that was cut off would look whole`,
+    ]);
+  });
+});

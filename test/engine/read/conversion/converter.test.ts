@@ -1,0 +1,434 @@
+/** What becomes of a cell under each type: tables of cases (contract §3 "Types"). */
+import fc from 'fast-check';
+import { DateTime } from 'luxon';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { CellType } from '../../../../src/engine/model.js';
+import { converterOf } from '../../../../src/engine/read/conversion/converter.js';
+import { cellType, misfit } from '../../../../src/engine/read/conversion/type.js';
+import { loadZones } from '../../../../src/engine/read/conversion/zones.js';
+
+beforeAll(loadZones);
+
+const NOT = null;
+
+describe.each<[type: CellType, cases: [text: string, json: string | null][]]>([
+  [
+    'integer',
+    [
+      ['-12', '-12'],
+      ['1.0', NOT],
+      ['007', NOT],
+      ['9007199254740993', NOT],
+    ],
+  ],
+  [
+    'number',
+    [
+      ['1.10', '1.10'],
+      ['5', '5'],
+      ['1e5', NOT],
+      ['n/a', NOT],
+      ['1,234', NOT],
+    ],
+  ],
+  [
+    'number:1.234,56',
+    [
+      ['1.234,56', '1234.56'],
+      ['1234,56', '1234.56'],
+      ['-1.234.567', '-1234567'],
+      ['1.234,56-', '-1234.56'],
+      ['+12', '12'],
+      ['−3,5', '-3.5'],
+      ['1,234', '1.234'],
+      ['1.234', '1234'],
+      ['1.5', NOT],
+      ['1.2345,00', NOT],
+      ['12.34.567', NOT],
+      ['1234.567,00', NOT],
+      ['1,2,3', NOT],
+      ['0012,50', '12.5'],
+      ['-0,00', '0'],
+      [',5', '0.5'],
+      ['5,', NOT],
+      ['-5-', NOT],
+      ['-', NOT],
+      ['1e5', NOT],
+      ['٣', NOT],
+      [' 1', NOT],
+      ['12345678901234567,89', NOT],
+      ['0,1', '0.1'],
+      ['9007199254740993', NOT],
+      ['9'.repeat(101), NOT],
+    ],
+  ],
+  [
+    'number:1,234.56',
+    [
+      ['1,234', '1234'],
+      ['1,234.50', '1234.5'],
+      ['1.234', '1.234'],
+      ['12,34', NOT],
+    ],
+  ],
+  [
+    'number:1 234,56',
+    [
+      ['1 234,5', '1234.5'],
+      ['1\u00a0234\u202f567', '1234567'],
+    ],
+  ],
+  ["number:1'234.56", [['1’234.5', '1234.5']]],
+  [
+    'number:1234,56',
+    [
+      ['1.234', NOT],
+      ['1234,5', '1234.5'],
+    ],
+  ],
+  [
+    'money',
+    [
+      ['$18,299,000.00', '18299000'],
+      ['(12.00)', '-12'],
+      ['($1,234.50)', '-1234.5'],
+      ['-$5', '-5'],
+      ['$-5', '-5'],
+      ['(-5)', NOT],
+      ['(5', NOT],
+      ['5)', NOT],
+      ['€ 5', '5'],
+      ['5 €', '5'],
+      ['US$ 5', '5'],
+      ['EUR 1,234.50', '1234.5'],
+      ['1,234.50EUR', '1234.5'],
+      ['5 kr', '5'],
+      ['USD', NOT],
+      ['$', NOT],
+      ['n/a', NOT],
+      ['5 apples', NOT],
+      ['1.234,56 €', NOT],
+      ['0', '0'],
+      ['(0.00)', '0'],
+    ],
+  ],
+  [
+    'money:1.234,56',
+    [
+      ['1.234,56 €', '1234.56'],
+      ['EUR 12,00-', '-12'],
+      ['$1,234.56', NOT],
+    ],
+  ],
+  [
+    'percent',
+    [
+      ['12.5%', '12.5'],
+      ['-3 %', '-3'],
+      ['1,200%', '1200'],
+      ['0.1%', '0.1'],
+      ['12.5', NOT],
+      ['%', NOT],
+    ],
+  ],
+  ['percent:1.234,56', [['12,5 %', '12.5']]],
+  [
+    'boolean',
+    [
+      ['true', 'true'],
+      ['FALSE', 'false'],
+      ['Yes', 'true'],
+      ['n', 'false'],
+      ['ON', 'true'],
+      ['0', 'false'],
+      ['2', NOT],
+      ['yes ', NOT],
+    ],
+  ],
+  [
+    'boolean:Ja/Nein',
+    [
+      ['ja', 'true'],
+      ['NEIN', 'false'],
+      ['yes', NOT],
+      ['true', NOT],
+    ],
+  ],
+  [
+    'date:MM/dd/yyyy',
+    [
+      ['03/31/2024', '"2024-03-31"'],
+      ['3/31/2024', NOT],
+      ['31/03/2024', NOT],
+      ['02/29/2024', '"2024-02-29"'],
+      ['02/29/2023', NOT],
+      ['02/29/1900', NOT],
+      ['02/29/2000', '"2000-02-29"'],
+      ['00/10/2024', NOT],
+      ['01/00/2024', NOT],
+      ['03/31/0001', '"0001-03-31"'],
+      ['03/31/20240', NOT],
+    ],
+  ],
+  [
+    'date:M/d/yy',
+    [
+      ['3/1/60', '"2060-03-01"'],
+      ['03/01/61', '"1961-03-01"'],
+      ['3/1/2024', NOT],
+    ],
+  ],
+  [
+    'date:d MMM yyyy',
+    [
+      ['1 Mar 2024', '"2024-03-01"'],
+      ['31 sep 2024', NOT],
+      ['1 März 2024', NOT],
+    ],
+  ],
+  [
+    'date:EEEE, MMMM d, yyyy',
+    [
+      ['Sunday, March 31, 2024', '"2024-03-31"'],
+      ['Monday, March 31, 2024', NOT],
+    ],
+  ],
+  [
+    'date:yyyyMMdd',
+    [
+      ['20240331', '"2024-03-31"'],
+      ['2024331', NOT],
+    ],
+  ],
+  [
+    'date:yyyy-MM-dd HH:mm:ss',
+    [
+      ['2024-03-31 23:59:59', '"2024-03-31"'],
+      ['0000-00-00 00:00:00', NOT],
+    ],
+  ],
+  ["date:dd 'de' MM 'de' yyyy", [['31 de 03 de 2024', '"2024-03-31"']]],
+  [
+    'date:iso',
+    [
+      ['2024-03-31', '"2024-03-31"'],
+      ['2024-03-31T10:00', NOT],
+      ['-0044-03-15', NOT],
+    ],
+  ],
+  [
+    'datetime:dd.MM.yyyy HH:mm@Europe/Berlin',
+    [
+      ['15.01.2024 12:00', '"2024-01-15T12:00:00+01:00"'],
+      ['15.07.2024 12:00', '"2024-07-15T12:00:00+02:00"'],
+      ['31.03.2024 01:59', '"2024-03-31T01:59:00+01:00"'],
+      ['31.03.2024 02:00', NOT],
+      ['31.03.2024 02:59', NOT],
+      ['31.03.2024 03:00', '"2024-03-31T03:00:00+02:00"'],
+      ['27.10.2024 02:30', '"2024-10-27T02:30:00+02:00"'],
+      ['27.10.2024 03:00', '"2024-10-27T03:00:00+01:00"'],
+      ['15.01.2024 24:00', '"2024-01-16T00:00:00+01:00"'],
+      ['31.12.2024 24:00', '"2025-01-01T00:00:00+01:00"'],
+      ['15.01.2024 24:01', NOT],
+      ['15.01.2024 12:60', NOT],
+      ['15.01.1890 12:00', '"1890-01-15T11:06:32Z"'],
+    ],
+  ],
+  [
+    'datetime:MM/dd/yyyy h:mm a@America/New_York',
+    [
+      ['03/31/2024 12:05 AM', '"2024-03-31T00:05:00-04:00"'],
+      ['03/31/2024 12:05 pm', '"2024-03-31T12:05:00-04:00"'],
+      ['03/31/2024 1:05\u202fPM', '"2024-03-31T13:05:00-04:00"'],
+      ['03/31/2024 13:05 PM', NOT],
+      ['03/31/2024 0:05 AM', NOT],
+    ],
+  ],
+  [
+    'datetime:yyyy-MM-dd HH:mm:ss.SSS ZZ',
+    [
+      ['2024-03-31 10:00:00.120 +0530', '"2024-03-31T10:00:00.12+05:30"'],
+      ['2024-03-31 10:00:00.120 +2460', NOT],
+    ],
+  ],
+  [
+    'datetime:iso@UTC',
+    [
+      ['2024-03-31T10:00:00Z', '"2024-03-31T10:00:00Z"'],
+      ['2024-03-31 10:00:00+00', '"2024-03-31T10:00:00Z"'],
+      ['2024-03-31 10:00:00.000000 UTC', '"2024-03-31T10:00:00Z"'],
+      ['2024-03-31T10:00:00.123456789+02:00', '"2024-03-31T10:00:00.123456789+02:00"'],
+      ['2024-03-31 10:00', '"2024-03-31T10:00:00Z"'],
+      ['2024-03-31', '"2024-03-31T00:00:00Z"'],
+      ['2016-12-31T23:59:60Z', NOT],
+      ['12024-03-31T10:00:00Z', NOT],
+      ['9999-12-31T24:00:00Z', NOT],
+    ],
+  ],
+  [
+    'datetime:iso',
+    [
+      ['2024-03-31T10:00:00-00:00', '"2024-03-31T10:00:00Z"'],
+      ['2024-03-31T10:00', NOT],
+    ],
+  ],
+  ['datetime:dd.MM.yyyy HH:mm@+05:30', [['31.03.2024 10:00', '"2024-03-31T10:00:00+05:30"']]],
+  [
+    'datetime:epoch',
+    [
+      ['0', '"1970-01-01T00:00:00Z"'],
+      ['-1', '"1969-12-31T23:59:59Z"'],
+      ['1711879200', '"2024-03-31T10:00:00Z"'],
+      ['1711879200.25', '"2024-03-31T10:00:00.25Z"'],
+      ['1711879200123', '"2024-03-31T10:00:00.123Z"'],
+      ['-100000000001', '"1966-10-31T14:13:19.999Z"'],
+      ['1711879200123456', NOT],
+      ['253402300800000', NOT],
+      ['1.5e9', NOT],
+    ],
+  ],
+  [
+    'lower',
+    [
+      ['ÅSA@Example.COM', '"åsa@example.com"'],
+      ['a"B', '"a\\"b"'],
+    ],
+  ],
+])('%s', (type, cases) => {
+  it.each(cases)('%j', (text, json) => {
+    expect(converterOf(cellType(type, 'x') as CellType)!.json(text)).toBe(json);
+  });
+});
+
+it('reads the same text again, and another after it', () => {
+  const money = converterOf('money')!;
+  expect(['$1', '$1', '$2', 'x', 'x', '$2'].map((text) => money.json(text))).toEqual([
+    '1',
+    '1',
+    '2',
+    NOT,
+    NOT,
+    '2',
+  ]);
+});
+
+describe('a cell that does not fit', () => {
+  it.each<[type: CellType, text: string, reason: string, code: string, characters?: string[]]>([
+    ['number', '$1,234.00', ': "$" and "," are in the way', 'characters', ['$', ',']],
+    ['integer', '1.5', ': "." is in the way', 'characters', ['.']],
+    ['integer', '007', '', 'form'],
+    ['number', '12345678901234567890', ': a number cannot hold so many digits exactly', 'digits'],
+    ['number:1.234,56', '1 000\u200b', ': " " and "U+200B" are in the way', 'characters', [' ', '\u200b']],
+    ['number:1.234,56', '12345678901234567,89', ': a number cannot hold so many digits exactly', 'digits'],
+    ['money', '1/2', ': "/" is in the way', 'characters', ['/']],
+    ['money', 'n/a', '', 'form'],
+    ['number:1,234.56', '1<2>3[4]5{6', ': "<", ">", "[", "]" and "{" are in the way', 'characters'],
+    ['boolean', 'maybe', '', 'form'],
+    ['date:MM/dd/yyyy', '03.31.2024', ': "." is in the way', 'characters', ['.']],
+    ['date:MM/dd/yyyy', '13/31/2024', ': there is no such day or time', 'range'],
+    ['date:MM/dd/yyyy', '3/31/2024', '', 'form'],
+    ['date:MM/dd/yyyy', '03/31', '', 'form'],
+    [
+      'datetime:dd.MM.yyyy HH:mm@Europe/Berlin',
+      '31.03.2024 02:30',
+      ': the clocks there skip that time',
+      'zone',
+    ],
+    ['datetime:iso', '2024-03-31 02:30', ': it has no offset', 'zone'],
+    ['datetime:epoch', '12:30', ': ":" is in the way', 'characters', [':']],
+  ])('%s: %s', (type, text, detail, code, characters) => {
+    const refusal = misfit('Col', text, type, converterOf(type)!);
+    if (typeof refusal === 'string') throw new Error(refusal);
+    if (characters) expect(refusal.cause.characters).toEqual(characters);
+    expect(refusal.cause).toMatchObject({ column: 'Col', type, code });
+    if (text.length < 12) expect(refusal.reason).toBe(`Col: "${text}" is not of type ${type}${detail}`);
+    else expect(refusal.reason).toContain(detail);
+  });
+});
+
+describe('a type that is wrong', () => {
+  it.each([
+    ['moneyy', /did you mean money|not one of/],
+    ['number:1,234', /does not show how/],
+    ['number:1.234.56', /does not show how/],
+    ['number:', /nothing after the colon/],
+    ['integer:5', /takes nothing/],
+    ['boolean:Yes', /two words/],
+    ['boolean:Yes/yes', /two words/],
+    ['date:dd/mm/yyyy', /mm are minutes/],
+    ['date:DD.MM.YYYY', /d is the day/],
+    ['date:%d/%m/%Y', /dd\/MM\/yyyy/],
+    ['date:MM/yyyy', /no day/],
+    ['date:dd.MM.yyyy hh:mm', /AM or PM/],
+    ['date:dd.MM.yyyy dd', /appears twice/],
+    ['datetime:dd.MM.yyyy HH:mm', /zone/],
+    ['datetime:iso@', /no zone/],
+    ['datetime:iso@<zone>', /in place of <zone>/],
+    ['datetime:epoch@UTC', /no zone/],
+  ])('%s', (type, message) => {
+    expect(() => cellType(type, '--type x')).toThrow(message);
+  });
+});
+
+const TOKENS = [
+  ['yyyy-MM-dd', ''],
+  ['dd/MM/yyyy', ''],
+  ['M/d/yy', ''],
+  ['d MMM yyyy', ''],
+  ['EEE, MMMM d, yyyy', ''],
+  ['dd.MM.yyyy', ' HH:mm'],
+  ['M/d/yyyy', ' h:mm a'],
+  ['yyyyMMdd', ' HH:mm:ss'],
+  ['dd-MMM-yyyy', ' HH:mm:ss.SSS'],
+] as const;
+
+describe('against luxon', () => {
+  const point = fc.integer({ min: Date.UTC(1961, 0, 1), max: Date.UTC(2060, 11, 31) });
+  const zone = fc.constantFrom(
+    'Europe/Berlin',
+    'America/New_York',
+    'Australia/Lord_Howe',
+    'Asia/Kolkata',
+    'UTC',
+    'Africa/Casablanca',
+  );
+  const pattern = fc.constantFrom(...TOKENS);
+
+  it('reads what it writes as the same time', () => {
+    fc.assert(
+      fc.property(point, zone, pattern, (ms, zone, [day, time]) => {
+        const at = DateTime.fromMillis(ms, { zone, locale: 'en-US' });
+        const text = at.toFormat(day + time);
+        const luxon = DateTime.fromFormat(text, day + time, { zone, locale: 'en-US' });
+        // Of two times that clocks show, luxon may give either.
+        const possible = luxon.getPossibleOffsets().map((each) => each.toMillis());
+        const type = `datetime:${day}${time}@${zone}` as CellType;
+        const json = converterOf(type)!.json(text);
+        // The start of a day may be skipped.
+        fc.pre(json !== null || luxon.toFormat(day + time) === text);
+        expect(possible).toContain(DateTime.fromISO(JSON.parse(json!)).toMillis());
+      }),
+      { seed: 1, numRuns: 2_000 },
+    );
+  });
+
+  it('reads no text that luxon does not, and none as another day', () => {
+    const digits = fc.stringMatching(/^[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]{1,4}( [0-9]{1,2}:[0-9]{2})?$/);
+    fc.assert(
+      fc.property(
+        digits,
+        fc.constantFrom('M/d/yyyy', 'dd.MM.yyyy', 'yyyy-MM-dd', 'd/M/yy', 'dd.MM.yyyy H:mm'),
+        (text, pattern) => {
+          // luxon also takes years of three and four digits for yy.
+          fc.pre(!pattern.endsWith('/yy') || !/\/\d{3,}$/.test(text));
+          const json = converterOf(`datetime:${pattern}@UTC`)!.json(text);
+          const luxon = DateTime.fromFormat(text, pattern, { zone: 'utc', locale: 'en-US' });
+          expect(json === null ? null : DateTime.fromISO(JSON.parse(json)).toMillis()).toBe(
+            luxon.isValid ? luxon.toMillis() : null,
+          );
+        },
+      ),
+      { seed: 2, numRuns: 5_000 },
+    );
+  });
+});

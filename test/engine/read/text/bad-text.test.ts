@@ -1,0 +1,168 @@
+/** What a file is called, and what is suggested, whose bytes are not text of its encoding. */
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { InputError } from '../../../../src/engine/errors.js';
+import type { ProblemOf } from '../../../../src/engine/problems.js';
+import { file, open, type ReadOptions, read } from '../reading.js';
+
+async function refusal(content: Uint8Array, options: ReadOptions = {}, name = 'a.csv'): Promise<InputError> {
+  const path = file(name, content);
+  const error: InputError = await read(path, options).then(
+    () => expect.fail('it was read'),
+    (reason) => reason,
+  );
+  expect(error.exit).toBe(2);
+  return Object.assign(error, { message: error.message.replace(path, name) });
+}
+
+const suggested = ({ problem }: InputError): [string, string][] =>
+  (problem as ProblemOf<'wrong_encoding'>).suggestions.map(({ encoding, line }) => [encoding, line]);
+
+/** Text as another program encodes it: Node only decodes, so every byte and pair of bytes is tried. */
+function encoded(text: string, encoding: string): Buffer {
+  if (encoding === 'utf-16le') return Buffer.from(text, 'utf16le');
+  if (encoding === 'utf-16be') return Buffer.from(text, 'utf16le').swap16();
+  const bytesOf = new Map<string, readonly number[]>();
+  const learn = (bytes: readonly number[]): void => {
+    const decoder = new TextDecoder(encoding, { fatal: true });
+    try {
+      const char = decoder.decode(Uint8Array.from(bytes), { stream: true });
+      decoder.decode();
+      if ([...char].length === 1 && !bytesOf.has(char)) bytesOf.set(char, bytes);
+    } catch {} // no character
+  };
+  for (let byte = 0; byte < 256; byte++) learn([byte]);
+  for (let first = 0x81; first < 0xff; first++) {
+    for (let second = 0x40; second < 0xff; second++) learn([first, second]);
+  }
+  return Buffer.from([...text].flatMap((char) => bytesOf.get(char)!));
+}
+
+describe('encodings', () => {
+  it.each([
+    ['windows-1252', 'c2,Café Müller “Zürich” 5 €'],
+    ['shift_jis', 'c2,株式会社トヨタ自動車'],
+    ['euc-jp', 'c2,株式会社トヨタ自動車の本社です'],
+    ['windows-1251', 'c2,Газпром и другие компании России'],
+    ['koi8-r', 'c2,Газпром и другие компании России'],
+    ['gb18030', 'c2,中国石油化工股份有限公司的报告'],
+    ['big5', 'c2,台灣積體電路製造股份有限公司的報告'],
+    ['utf-16le', 'company_id,name'],
+    ['utf-16be', 'company_id,name'],
+  ])('%s is among those suggested, with the line as it would read', async (encoding, line) => {
+    const row = line.startsWith('c2') ? line : 'c2,Åsa';
+    const error = await refusal(encoded(`company_id,name\nc1,plain\n${row}\nc3,plain\n`, encoding));
+    expect(suggested(error)).toContainEqual([encoding, line]);
+    expect(suggested(error).length).toBeLessThanOrEqual(4);
+    expect(error.hint).toContain(`as ${encoding} the line reads: ${line}`);
+  });
+
+  it('are those that can read it: never one that makes control characters', async () => {
+    const error = await refusal(Buffer.from('company_id,name\nc1,a\x81\x8d\x8fb\n', 'latin1'));
+    expect(error.message).toBe('a.csv:2: the byte at offset 20 is not valid UTF-8');
+    expect(suggested(error).map(([encoding]) => encoding)).not.toContain('windows-1252');
+  });
+
+  it.each([
+    ['as it is', (bytes: Buffer) => bytes],
+    ['packed', (bytes: Buffer) => gzipSync(bytes)],
+  ])('deep in a file, %s: line, offset and reading are those of the bad byte', async (_, packed) => {
+    const rows = Array.from({ length: 60_000 }, (_, row) => `c${row},name ${row}\n`).join('');
+    const start = `company_id,name\n${rows}`;
+    const error = await refusal(packed(Buffer.from(`${start}cx,Caf\xe9\ncy,no\xebl\n`, 'latin1')));
+    expect(error.message).toBe(`a.csv:60002: the byte at offset ${start.length + 6} is not valid UTF-8`);
+    expect(suggested(error)).toContainEqual(['windows-1252', 'cx,Café']);
+  });
+
+  it('a long line is cut around the character', async () => {
+    const error = await refusal(
+      Buffer.from(`company_id,name\nc1,${'x'.repeat(500)}\xe9${'y'.repeat(500)}\n`, 'latin1'),
+    );
+    const [, line] = suggested(error).find(([encoding]) => encoding === 'windows-1252')!;
+    expect(line).toMatch(/^…x{50}éy{49}…$/);
+  });
+
+  it('one that was asked for is not suggested again; UTF-8 may be', async () => {
+    const error = await refusal(Buffer.from('company_id,name\nc1,Zürich – Größe\n'), {
+      encoding: 'shift_jis',
+    });
+    expect(error.message).toMatch(/^a\.csv:2: the byte at offset \d+ is not valid shift_jis$/);
+    expect(suggested(error)[0]).toEqual(['utf-8', 'c1,Zürich – Größe']);
+    expect(suggested(error).map(([encoding]) => encoding)).not.toContain('shift_jis');
+  });
+
+  it('UTF-8 that is damaged gets no suggestion', async () => {
+    const error = await refusal(Buffer.concat([Buffer.from('company_id\né'), Buffer.from([0xff, 0x41])]));
+    expect(error.hint).toMatch(/UTF-8 up to there/);
+    expect(error.problem).toBeUndefined();
+  });
+});
+
+describe('files of another kind', () => {
+  const tar = (): Buffer => {
+    const block = Buffer.alloc(10_240);
+    block.write('a.csv');
+    block.write('0000644\0', 100);
+    block.write('ustar\x0000', 257);
+    const sum = block.subarray(0, 512).reduce((total, byte) => total + byte, 0) + 8 * 0x20;
+    block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+    return block;
+  };
+  it.each<[name: string, content: () => Uint8Array, hint: RegExp]>([
+    [
+      'an SQLite database',
+      () => Buffer.from(`SQLite format 3\0\x10\0\x01\x01${'\0'.repeat(80)}`, 'latin1'),
+      /sqlite3 -csv/,
+    ],
+    ['a tar archive', tar, /unpack it/],
+    ['a tar archive', () => gzipSync(tar()), /unpack it/],
+    [
+      'a file packed by bzip2',
+      () =>
+        Buffer.from(
+          '425a68393141592653599f7d82f1000002cb80001020000000ac23c0202000220d006840d03424024651cde3e2ee48a70a1213efb05e20',
+          'hex',
+        ),
+      /bunzip2/,
+    ],
+    [
+      'a file packed by xz',
+      () =>
+        Buffer.from(
+          'fd377a585a000004e6d6b4460200210116000000742fe5a301000c636f6d70616e795f69640a310a00000000f5ffb3943d438dc10001250d7119c4b61fb6f37d010000000004595a',
+          'hex',
+        ),
+      /unxz/,
+    ],
+    [
+      'a PNG image',
+      () => Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex'),
+      /export the data/,
+    ],
+    ['a PDF document', () => Buffer.from('%PDF-1.7\n1 0 obj\n'), /export the data/],
+    ['an HTML page', () => Buffer.from('\n<!DOCTYPE html>\n<html><title>Sign in</title>'), /sign-in page/],
+    ['an HTML page', () => Buffer.from('\ufeff<html lang="en"><body>'), /sign-in page/],
+    ['an XML file', () => Buffer.from('<?xml version="1.0"?>\n<Workbook>'), /export the data/],
+    [
+      'a file of type font/woff2',
+      () => Buffer.from('774f463200010000000000000000000000', 'hex'),
+      /export the data/,
+    ],
+  ])('%s is called that', async (name, content, hint) => {
+    const error = await refusal(content());
+    expect(error.message).toBe(`a.csv: is ${name}, not data in a format that can be imported`);
+    expect(error.hint).toMatch(hint);
+    expect(error.problem).toEqual({ code: 'other_kind_of_file', name });
+  });
+
+  it('bytes of no kind at all are no text', async () => {
+    const error = await refusal(Buffer.from('company_id\0\0\x01\x02\x03', 'latin1'));
+    expect(error.message).toBe('a.csv:1: a NUL byte at offset 10: this is not a text file');
+    expect(error.hint).toBe('export it as CSV UTF-8 or JSON');
+  });
+
+  it.each(['<company>,company_id\na,b\n', 'company_id\n<html>\n', '"<html>",company_id\na,b\n'])(
+    '%j is CSV',
+    async (content) => expect((await open(file('a.csv', content))).format).toBe('csv'),
+  );
+});

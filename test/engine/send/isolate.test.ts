@@ -1,0 +1,219 @@
+/** Which request comes next for rows that failed: decisions as tables, and what they come to for random rows at fault. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { mayIsolate, nextStep, type Part } from '../../../src/engine/send/isolate.js';
+import { recordedRange } from '../support/rows.js';
+
+let seq = 0;
+const part = (outcome: Part['outcome'], items: number, parts: Part[] = [], failure = 'x'): Part => ({
+  seq: ++seq,
+  items,
+  outcome,
+  failure: outcome === 'failed' ? failure : null,
+  parts,
+});
+const failed = (items: number, ...parts: Part[]): Part => part('failed', items, parts);
+const known = (items: number, ...parts: Part[]): Part => part('known', items, parts);
+const waiting = (items: number): Part => part('waiting', items);
+const completed = (items: number): Part => part('completed', items);
+const ended = (items: number): Part => part('ended', items);
+const otherwise = (items: number): Part => part('failed', items, [], 'y');
+
+const RULES = { isolate: true, jobs: 128 };
+
+/** The step, and the place of its part: `0.1` is the right half of the request that repeats the first one. */
+function stepOf(source: Part, rules = RULES): string {
+  const step = nextStep(source, rules);
+  if (step.do === 'done') return 'done';
+  const place = (at: Part, path: string): string | null => {
+    if (at === step.part) return path;
+    for (const [i, child] of at.parts.entries()) {
+      const found = place(child, path === '' ? `${i}` : `${path}.${i}`);
+      if (found !== null) return found;
+    }
+    return null;
+  };
+  return `${step.do} ${place(source, '')}`.trim();
+}
+
+describe('the next step', () => {
+  test.each<[string, Part, string, Partial<typeof RULES>?]>([
+    ['the same rows go once more', failed(8), 'repeat'],
+    ['not unless they are to be searched', failed(8), 'done', { isolate: false }],
+    ['they are sent', failed(8, waiting(8)), 'send 0'],
+    ['in any case', failed(8, waiting(8)), 'send 0', { isolate: false }],
+    ['what is under way is seen to its end', failed(8, part('open', 8)), 'send 0', { isolate: false }],
+    ['they complete', failed(8, completed(8)), 'done'],
+    ['they fail alike', failed(8, failed(8)), 'divide 0'],
+    ['they fail alike, and are not searched', failed(8, failed(8)), 'done', { isolate: false }],
+    ['they fail in another way', failed(8, otherwise(8)), 'done'],
+    ['a single item fails twice', failed(1, failed(1)), 'reject 0'],
+    ['it fails in another way the second time', failed(1, otherwise(1)), 'done'],
+    ['they end short', failed(8, ended(8)), 'done'],
+    ['the left half first', failed(8, failed(8, waiting(4), waiting(4))), 'send 0.0'],
+    ['the right half after it', failed(8, failed(8, failed(1), waiting(4))), 'reject 0.0'],
+    ['which is sent where the left one fails', failed(8, failed(8, ended(1), waiting(4))), 'send 0.1'],
+    ['and is not sent where that completes', failed(8, failed(8, completed(4), waiting(4))), 'divide 0.1'],
+    ['a single item is always sent', failed(2, failed(2, completed(1), waiting(1))), 'send 0.1'],
+    [
+      'what is known to fail has a left half',
+      failed(8, failed(8, completed(4), known(4, waiting(2), waiting(2)))),
+      'send 0.1.0',
+    ],
+    [
+      'and a right one',
+      failed(8, failed(8, completed(4), known(4, completed(2), waiting(2)))),
+      'divide 0.1.1',
+    ],
+    [
+      'a left half whose parts all completed says nothing of the right one',
+      failed(8, failed(8, failed(4, completed(2), completed(2)), waiting(4))),
+      'send 0.1',
+    ],
+    [
+      'a half that fails in another way is divided, too',
+      failed(8, failed(8, otherwise(4), waiting(4))),
+      'divide 0.0',
+    ],
+    ['all is known', failed(2, failed(2, completed(1), ended(1))), 'done'],
+    [
+      'what a later attempt sent again is its own matter',
+      failed(8, failed(8, failed(4, waiting(4)), completed(4))),
+      'done',
+    ],
+    ['no request is left', failed(8, failed(8, waiting(4), waiting(4))), 'leave 0.0', { jobs: 1 }],
+    ['nor for the other half', failed(8, failed(8, ended(4), waiting(4))), 'leave 0.1', { jobs: 2 }],
+    ['what failed stays as it is', failed(8, failed(8, failed(4), ended(4))), 'done', { jobs: 3 }],
+    ['but a single item is rejected', failed(2, failed(2, failed(1), ended(1))), 'reject 0.0', { jobs: 3 }],
+    ['the repetition itself', failed(8, failed(8)), 'done', { jobs: 1 }],
+  ])('%s', (_, source, step, rules = {}) => {
+    expect(stepOf(source, { ...RULES, ...rules })).toBe(step);
+  });
+});
+
+describe('whether to search', () => {
+  const job = (status: string) => ({ job_id: 'j', status });
+  const bad = recordedRange(0, 1, { state: 'settled', job: job('failed') });
+  const refused = recordedRange(0, 1, { state: 'withdrawn', failure: '422 invalid_item' });
+  const good = recordedRange(0, 1, { state: 'settled', rows: 1, job: job('completed') });
+  const short = recordedRange(0, 1, {
+    state: 'settled',
+    rows: 2,
+    job: { ...job('completed'), completed_rows: 1 },
+  });
+  test.each([
+    ['a request has completed', [bad, bad, bad, good], 'now'],
+    ['two failed', [bad, bad], 'later'],
+    ['three failed alike', [bad, bad, bad], 'never'],
+    ['three were refused alike', [refused, refused, refused], 'never'],
+    ['three failed in two ways', [bad, refused, bad], 'later'],
+    ['a part of one is not a third', [bad, bad, { ...bad, parent: 1 }], 'later'],
+    [
+      'but what completes of a part tells that it is the rows',
+      [bad, bad, bad, { ...good, parent: 1 }],
+      'now',
+    ],
+    ['a short job tells nothing', [bad, short], 'later'],
+    ['nothing has ended', [], 'later'],
+  ] as const)('%s: %s', (_, records, may) => {
+    expect(mayIsolate(records)).toBe(may);
+  });
+});
+
+/** A service that fails what holds a bad item, or two that do not go together, and keeps what it completes. */
+class Service {
+  readonly held = new Set<number>();
+  readonly sent: number[][] = [];
+  constructor(
+    readonly bad: ReadonlySet<number>,
+    readonly pairs: readonly (readonly [number, number])[],
+  ) {}
+  completes(items: readonly number[]): boolean {
+    this.sent.push([...items]);
+    const has = new Set(items);
+    const fails = items.some((i) => this.bad.has(i)) || this.pairs.some(([a, b]) => has.has(a) && has.has(b));
+    if (!fails) for (const i of items) this.held.add(i);
+    return !fails;
+  }
+}
+
+/** Carries out step after step, as the sender does. */
+function search(n: number, service: Service, jobs: number) {
+  const all = Array.from({ length: n }, (_, i) => i);
+  const rows = new Map<Part, number[]>();
+  const add = (to: Part, items: number[]): void => {
+    const child = waiting(items.length);
+    rows.set(child, items);
+    to.parts.push(child);
+  };
+  const source = failed(n);
+  rows.set(source, all);
+  expect(service.completes(all)).toBe(false);
+  service.sent.length = 0;
+  const [rejected, left]: [number[], number[]] = [[], []];
+  for (let steps = 0; ; steps++) {
+    expect(steps).toBeLessThan(10 * n + 10);
+    const step = nextStep(source, { isolate: true, jobs });
+    if (step.do === 'done') break;
+    const items = rows.get(step.part)!;
+    if (step.do === 'repeat') add(step.part, items);
+    if (step.do === 'send') {
+      const good = service.completes(items);
+      Object.assign(step.part, { outcome: good ? 'completed' : 'failed', failure: good ? null : 'x' });
+    }
+    if (step.do === 'divide') {
+      if (step.part.outcome === 'waiting') step.part.outcome = 'known';
+      const middle = Math.ceil(items.length / 2);
+      add(step.part, items.slice(0, middle));
+      add(step.part, items.slice(middle));
+    }
+    if (step.do === 'reject') rejected.push(...items);
+    if (step.do === 'leave') left.push(...items);
+    if (step.do === 'reject' || step.do === 'leave') step.part.outcome = 'ended';
+  }
+  const stays = (at: Part): number[] =>
+    at.parts.length > 0 ? at.parts.flatMap(stays) : at.outcome === 'failed' ? rows.get(at)! : [];
+  return { rejected, left: [...left, ...stays(source)] };
+}
+
+const levels = (n: number): number => Math.ceil(Math.log2(n));
+const aCase = fc.integer({ min: 1, max: 300 }).chain((n) =>
+  fc.record({
+    n: fc.constant(n),
+    bad: fc.uniqueArray(fc.nat(n - 1), { maxLength: 12 }),
+    pairs: fc.array(fc.tuple(fc.nat(n - 1), fc.nat(n - 1)), { maxLength: 3 }),
+    jobs: fc.oneof(fc.constant(10_000), fc.integer({ min: 1, max: 40 })),
+  }),
+);
+
+test('exactly the rows at fault are rejected, within the bounds', () => {
+  fc.assert(
+    fc.property(aCase, ({ n, bad, pairs, jobs }) => {
+      const apart = pairs.filter(([a, b]) => a !== b && !bad.includes(a) && !bad.includes(b));
+      fc.pre(bad.length + apart.length > 0);
+      const service = new Service(new Set(bad), apart);
+      const { rejected, left } = search(n, service, jobs);
+      // Each row is in one place; a pair that fails only together is completed apart.
+      expect([...rejected, ...left, ...service.held].sort((a, b) => a - b)).toEqual(
+        Array.from({ length: n }, (_, i) => i),
+      );
+      for (const item of rejected) expect(bad).toContain(item);
+      if (jobs === 10_000) expect([...rejected].sort()).toEqual([...bad].sort());
+      const faults = bad.length + 2 * apart.length;
+      expect(service.sent.length).toBeLessThanOrEqual(Math.min(jobs, 1 + 2 * faults * levels(n)));
+      expect(service.sent.flat().length).toBeLessThanOrEqual(n * (1 + levels(n)));
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test.each([1, 2, 5, 17, 200])('%i rows at fault among 20,000, evenly: requests and rows', (k) => {
+  const bad = new Set(Array.from({ length: k }, (_, i) => Math.floor((i * 20_000) / k)));
+  const service = new Service(bad, []);
+  const { rejected, left } = search(20_000, service, 1_000_000);
+  expect([rejected.length, left]).toEqual([k, []]);
+  expect(service.held.size).toBe(20_000 - k);
+  expect(service.sent.length).toBeLessThanOrEqual(1 + 2 * k * levels(20_000));
+  // With one, each level sends half as many as the one before.
+  if (k === 1) expect(service.sent.flat().length).toBeLessThanOrEqual(3 * 20_000 + levels(20_000));
+});
