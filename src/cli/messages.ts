@@ -166,7 +166,6 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   odd_identifiers: ({ white }) => ({
     hint: white ? '--trim removes it' : 'remove them where the file comes from',
   }),
-  null_marker: ({ text }) => ({ hint: `--null ${shellWord(text)} makes it an empty cell` }),
   zone_missing: ({ column, type }) => ({
     hint: `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
   }),

@@ -82,8 +82,6 @@ export type Problem =
   | { code: 'type_changed'; column: string; before: string }
   /** Identifiers with white space around them, or with invisible characters. */
   | { code: 'odd_identifiers'; column: string; white: boolean }
-  /** A text that stands for no value keeps a column from being a number. */
-  | { code: 'null_marker'; column: string; text: string }
   | { code: 'isolation_not_started' }
   // Files that the engine writes
   | { code: 'state_folder' }

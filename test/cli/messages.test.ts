@@ -80,7 +80,6 @@ const CASES: {
     '--id Email: the inputs are companies and users, and --id is for inputs of one kind',
   ],
   odd_identifiers: [{ column: 'company_id', white: true }, '--trim removes it'],
-  null_marker: [{ column: 'n', text: 'n/a' }, '--null n/a makes it an empty cell'],
   unknown_column: [
     { path: 'a.csv', rule: 'types', column: 'sets' },
     undefined,

@@ -8,8 +8,9 @@ import { strayDate, textOf } from './conversion/found.js';
 import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
+import { oddWords } from './identifier.js';
 import { buildRows, readRecords } from './records.js';
-import type { ScanPart } from './scan-rows.js';
+import { noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
 import { selectRecords } from './selection.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
@@ -106,6 +107,7 @@ class ScanTotals {
   #bytes = 0;
   #largest = 0;
   #rounded: ScanPart['rounded'] = { first: null, count: 0 };
+  readonly #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   #first: ScanPart['sample'] = null;
   /** The first item, where it was only known once the types were decided. */
   #built: string | null = null;
@@ -127,6 +129,7 @@ class ScanTotals {
       first: this.#rounded.first ?? part.rounded.first,
       count: this.#rounded.count + part.rounded.count,
     };
+    for (const which of ['id', 'company'] as const) addOdd(this.#odd[which], part.odd[which]);
     this.#columns.add(part.columns);
   }
 
@@ -185,6 +188,10 @@ class ScanTotals {
     const { read, filtered } = this.rows;
     if (read === 0) warnings.push({ message: 'no rows' });
     else if (read === filtered) warnings.push({ message: `no row is left: all ${read} are filtered` });
+    const place = readerOf(this.#input).placeOf(this.#input);
+    const { idColumn, companyIdColumn } = this.#input;
+    warnings.push(...oddWarning(this.#odd.id, idColumn, place));
+    warnings.push(...oddWarning(this.#odd.company, companyIdColumn ?? '', place));
     const { first, count } = this.#rounded;
     if (first) {
       const more = count === 1 ? '' : ` (and ${count - 1} more)`;
@@ -194,4 +201,21 @@ class ScanTotals {
     }
     return warnings;
   }
+}
+
+function addOdd(sum: OddCount, part: OddCount): void {
+  sum.first ??= part.first;
+  sum.count += part.count;
+  sum.ends &&= part.ends;
+}
+
+function oddWarning({ first, count, ends }: OddCount, column: string, place: string): Warning[] {
+  if (first === null) return [];
+  const more = count === 1 ? '' : ` (and ${count - 1} more)`;
+  return [
+    {
+      message: `${place} ${first.line}${more}: ${column}: ${oddWords(first.text)}`,
+      problem: { code: 'odd_identifiers', column, white: ends },
+    },
+  ];
 }

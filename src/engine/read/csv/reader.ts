@@ -26,8 +26,9 @@ export const csvReader: FormatReader = {
   build: buildCsv,
   original: (batch, input) => rowReader(input)(batch).rows.map((cells) => ({ cells })),
   item(input, schema, original) {
-    const row = [...cellsOf(original)];
     const layout = csvLayout(input);
+    const cells = cellsOf(original);
+    const row = layout.clean ? layout.clean(cells) : [...cells];
     layout.refusal(row); // fills up a short row
     return JSON.parse(itemText(layout, schema)(row));
   },

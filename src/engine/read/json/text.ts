@@ -188,6 +188,38 @@ function valueEnd(json: string, start: number): number {
 }
 
 /**
+ * Where the value of a member of a valid JSON object is in its text, the last one of that name; null where it has none.
+ */
+export function memberSpan(json: string, name: string): [start: number, end: number] | null {
+  let found: [number, number] | null = null;
+  let depth = 0;
+  let key: string | null = null;
+  let start = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      const end = stringEnd(json, at);
+      if (depth === 1 && key === null) key = JSON.parse(json.slice(at, end)) as string;
+      at = end - 1;
+    } else if (code === 0x5b || code === 0x7b) depth++;
+    else if (code === 0x3a && depth === 1) start = at + 1;
+    else if (code === 0x5d || code === 0x7d || code === 0x2c) {
+      if (depth === 1 && key !== null) {
+        if (key === name) found = [start, at];
+        key = null;
+      }
+      if (code !== 0x2c) depth--;
+    }
+  }
+  return found && trimmedSpan(json, found);
+}
+
+function trimmedSpan(json: string, [start, end]: [number, number]): [number, number] {
+  const text = json.slice(start, end);
+  return [start + text.length - text.trimStart().length, start + text.trimEnd().length];
+}
+
+/**
  * Levels of a value. Where JSON.stringify runs out of stack depends on Node and on the thread (4,000 to 17,000 levels
  * before Node 26, no bound since); below all of them, a row is accepted or rejected alike everywhere.
  */
