@@ -1,5 +1,5 @@
 /** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
-import type { Warning } from './problems.js';
+import type { Problem, Warning } from './problems.js';
 import type { Job } from './service/contract.js';
 
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
@@ -19,7 +19,7 @@ export const ENVELOPE = {
 /** Bytes of a request's body beyond its items and the commas between them. */
 export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
 
-export const FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const;
+export const FORMATS = ['csv', 'tsv', 'json', 'ndjson', 'xlsx', 'parquet'] as const;
 export type Format = (typeof FORMATS)[number];
 
 export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
@@ -71,6 +71,24 @@ export interface Cause {
   type: CellType;
   /** Those in this value that are in the way. */
   characters?: string[];
+}
+
+/** Rejected rows of a file that have one cause. */
+export interface RejectionCause {
+  file: string;
+  /** The column that is at fault; null for the row as a whole. */
+  column: string | null;
+  /** What speaks against a row: `contains "$" or ","`, `is empty`. No cell of the file is in it. */
+  reason: string;
+  rows: number;
+  first_line: number;
+  /** What may help, or null. */
+  hint: string | null;
+  /** The first of its rows as messages name it: `line 2`, `item 2`. */
+  at: string;
+  /** What stands in the column there, in quotes; null where that says nothing. Never in a document. */
+  example: string | null;
+  problem?: Problem;
 }
 
 /** A row that was refused, with what the rejects file needs to give it back unaltered. */
@@ -237,6 +255,8 @@ export interface Summary {
   }[];
   /** The first 20. */
   rejected: Rejection[];
+  /** All of them by cause, most rows first; of more than 200 causes the last counts the others. */
+  causes: RejectionCause[];
   jobs: RunJob[];
   maybe_sent_twice: MaybeSentTwice[];
   warnings: string[];

@@ -215,6 +215,8 @@ export interface ReadOptions extends DialectOptions {
   companyId?: string | undefined;
   /** Default: by the first bytes, else by the name. */
   format?: Format | undefined;
+  /** Sheet of a workbook: its name, or its number from 1. Default: the first that is not hidden. */
+  sheet?: string | undefined;
   /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
   encoding?: string | undefined;
   /**
@@ -237,6 +239,15 @@ export interface ReadOptions extends DialectOptions {
   limit?: number | undefined;
   /** Where inputs of a kind have rules of their own. */
   byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
+  /** What of the rules was asked for, apart from defaults; a rejects file's own run says the rest. */
+  stated?: Stated | undefined;
+}
+
+/** No values that are set for every item are among it. */
+export interface Stated {
+  rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
+  /** Whether it says what the columns are, so that a rejects file of an unknown run can be read. */
+  columns: boolean;
 }
 
 /**

@@ -41,6 +41,8 @@ export type Problem =
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }
+  | { code: 'unknown_sheet'; path: string; sheet: string }
+  | { code: 'sheet_empty'; others: string[] }
   | { code: 'stdin_is_terminal' }
   | { code: 'one_rejects_file' }
   /** A file whose format is none that is read, such as a database. `name` says what it is. */
@@ -61,6 +63,8 @@ export type Problem =
   | { code: 'identifier_as_key'; key: string }
   | { code: 'same_key'; key: string; columns: [string, string] }
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
+  /** Cells of a column are not of its type, but all of them are of another. */
+  | { code: 'cells_of_other_type'; column: string; type: string }
   /** `type` has no zone yet. */
   | { code: 'zone_missing'; column: string; type: string }
   | { code: 'unknown_zone'; column: string; type: string; zone: string }
@@ -69,6 +73,9 @@ export type Problem =
   | { code: 'two_patterns'; column: string; readings: { type: string; reading: string }[] }
   | { code: 'stray_date'; column: string; type: string }
   // Warnings
+  | { code: 'other_sheets'; others: string[] }
+  /** A spreadsheet's error, such as `#N/A`, in a column. */
+  | { code: 'error_cells'; column: string; text: string }
   | { code: 'nameless_column' }
   | { code: 'excel_text' }
   /** With `delimiter` the white space belongs to what separates the cells. */
@@ -89,6 +96,10 @@ export type Problem =
   | { code: 'state_newer' }
   | { code: 'lock_lost' }
   | { code: 'rejects_file' }
+  /** A rejects file whose run is not known, or that may come from several of its inputs. */
+  | { code: 'rejects_of_unknown_run'; path: string }
+  /** Keys that a rejects file's run set for every item. */
+  | { code: 'constants_missing'; keys: string[] }
   // Runs
   | { code: 'run_not_unfinished' }
   /** A run that can be continued, with its own settings. */

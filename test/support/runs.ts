@@ -1,5 +1,5 @@
 /** Made-up results of imports, for tests of what is said about them. */
-import type { ImportEvent, Plan, RunJob, Summary } from '../../src/engine/model.js';
+import type { ImportEvent, Plan, RejectionCause, RunJob, Summary } from '../../src/engine/model.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
   return {
@@ -36,6 +36,7 @@ export function aSummary(over: Partial<Summary> = {}): Summary {
       },
     ],
     rejected: [],
+    causes: [],
     jobs: [aJob()],
     maybe_sent_twice: [],
     warnings: [],
@@ -45,7 +46,22 @@ export function aSummary(over: Partial<Summary> = {}): Summary {
   };
 }
 
-/** With `n` rejected rows of `companies.csv`, of which a summary holds the first 20. */
+export function aCause(over: Partial<RejectionCause> = {}): RejectionCause {
+  const { first_line = 17 } = over;
+  return {
+    file: 'companies.csv',
+    column: null,
+    reason: 'has 3 cells, the header has 2',
+    rows: 1,
+    first_line,
+    hint: null,
+    at: `line ${first_line}`,
+    example: null,
+    ...over,
+  };
+}
+
+/** With `n` rejected rows of `companies.csv`, each for a reason of its own; a summary holds the first 20. */
 export function withRejections(n: number, over: Partial<Summary> = {}): Summary {
   const rejected = Array.from({ length: Math.min(n, 20) }, (_, i) => ({
     file: 'companies.csv',
@@ -72,6 +88,7 @@ export function withRejections(n: number, over: Partial<Summary> = {}): Summary 
       },
     ],
     rejected,
+    causes: Array.from({ length: n }, (_, i) => aCause({ first_line: 17 + i, reason: `reason ${i}` })),
     ...over,
   });
 }

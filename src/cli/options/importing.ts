@@ -36,7 +36,7 @@ export const READING = {
   },
   format: {
     type: word('format', WORDS.format),
-    summary: 'csv, tsv, json, or ndjson',
+    summary: 'csv, tsv, json, ndjson, xlsx, or parquet',
     otherwise: 'detected from content and name',
     sets: 'format',
   },
@@ -49,6 +49,12 @@ export const READING = {
     otherwise: 'detected',
     config: 'import.delimiter',
     sets: 'delimiter',
+  },
+  sheet: {
+    type: text('sheet'),
+    summary: 'sheet of a workbook: its name, or its number from 1',
+    otherwise: 'the first that is not hidden',
+    sets: 'sheet',
   },
   quote: {
     type: text('char'),
@@ -303,6 +309,16 @@ export const RETRYING = {
     ...engineNumber('busyTimeoutMs'),
     summary: 'how long to wait for a busy service (409)',
     config: 'import.busy_timeout',
+  },
+} as const satisfies Table;
+
+/** What is said of an import where others read it, too. */
+export const REPORTING = {
+  reportValues: {
+    type: FLAG,
+    default: false,
+    summary: 'show example cells in annotations and in the step summary of GitHub Actions',
+    commands: ['import', 'resume'],
   },
 } as const satisfies Table;
 

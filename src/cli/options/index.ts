@@ -4,7 +4,16 @@
  */
 import type { Command } from 'commander';
 import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
-import { COLUMNS, READING, REJECTING, RETRYING, SELECTING, SENDING, WAITING } from './importing.js';
+import {
+  COLUMNS,
+  READING,
+  REJECTING,
+  REPORTING,
+  RETRYING,
+  SELECTING,
+  SENDING,
+  WAITING,
+} from './importing.js';
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
 import {
   COMPLETION,
@@ -37,6 +46,7 @@ const GROUPS: readonly Group[] = [
   { heading: 'Waiting:', commands: ['import'], options: WAITING },
   { heading: WRONG, commands: ['import'], options: RETRYING },
   { heading: WRONG, commands: ['import'], options: REJECTING },
+  { heading: null, commands: ['import'], options: REPORTING },
   {
     heading: null,
     commands: [],

@@ -11,7 +11,7 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { cellType, readMapping, withMappings } from '../read/index.js';
+import { cellType, readMapping, statedBy, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
@@ -95,6 +95,7 @@ export async function optionsOf(
     ...dialectOptions(request),
     format,
     encoding,
+    sheet: request.sheet,
     jsonPath: request.jsonPath,
     roundNumbers: request.roundNumbers,
     where: request.where,
@@ -118,6 +119,7 @@ export async function optionsOf(
     paths,
     ...(request.records && { format: 'ndjson' as const }),
     rules: named.rules,
+    stated: statedBy(files, rules, rules.infer !== undefined),
     ...importNumbers(request),
     wait: request.wait ?? true,
     invalid: request.invalid ?? 'none',

@@ -59,7 +59,7 @@ async function* taken(
 
 /** Some records of a batch, by their numbers in it, ascending. */
 function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
-  const { bytes, spans, lines, fileLines, first, broken } = batch;
+  const { bytes, spans, lines, fileLines, first, broken, notes } = batch;
   const parts: Uint8Array[] = [];
   const kept = new Uint32Array(2 * numbers.length);
   let length = 0;
@@ -84,6 +84,7 @@ function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
     fileLines: fileLines && Uint32Array.from(numbers, (number) => fileLines[number]!),
     first,
     rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
+    ...(notes && { notes }),
     ...(broken && { broken: brokenAmong(broken, numbers) }),
   };
 }

@@ -3,8 +3,10 @@
 import type { CellType, ColumnPlan, FileRows, Format, Kind, RejectedRow, ShortRows } from '../model.js';
 import type { Condition, MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
+import type { Again, RejectsHead } from './again.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
+import type { CellNotes, SheetChoice } from './xlsx/notes.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** As the user wrote it; `-` for stdin. */
@@ -22,6 +24,17 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   inputs?: readonly string[] | undefined;
   /** Take the likeliest kind and identifier where the columns tell none. */
   guess?: boolean | undefined;
+  /** How an input is to be read that turns out to be a rejects file. Default: as any other. */
+  rejects?: ((found: RejectsHead) => AgainOptions) | undefined;
+}
+
+/** What the run that a rejects file comes from says of it. */
+export interface AgainOptions
+  extends Pick<
+    InputOptions,
+    'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'maxCellBytes' | 'excelText'
+  > {
+  again: Again | undefined;
 }
 
 export type Compression = 'gzip' | 'zstd';
@@ -72,12 +85,16 @@ export interface OpenedInput {
   constants: [key: string, json: string][];
   /** Bytes of UTF-8 that a cell may have. */
   maxCellBytes: number;
+  /** A workbook's sheet. */
+  sheet?: SheetChoice | undefined;
   /** JSON: a number that a double does not hold exactly is rounded instead of refused. */
   roundNumbers: boolean;
   /** JSON: where the items are; null for one on each line. */
   body: JsonBody | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
   decidedTypes?: readonly CellType[] | undefined;
+  /** Of a rejects file whose run is known: what its rows are held against. */
+  again?: Again | undefined;
   /** Columns of dates whose pattern was found: a value of another is not a bad row, but a wrong guess. Default: none. */
   found?: readonly string[] | undefined;
   /** Which rows are taken; null where all are. */
@@ -130,6 +147,8 @@ export interface RecordBatch {
   spans: Uint32Array<ArrayBuffer>;
   /** JSON: the line of the file on which each record begins. */
   fileLines: Uint32Array<ArrayBuffer> | null;
+  /** Of a sheet: what its cells were, by column. */
+  notes?: readonly CellNotes[];
   /** How many records of the input come before this batch. */
   first: number;
   /** Number of each record in the input, where some were filtered out. Absent: they count up from `first`. */

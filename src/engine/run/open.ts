@@ -7,11 +7,13 @@ import {
   type InputOptions,
   type OpenedInput,
   openInput,
+  type RejectsHead,
   selectIn,
   spoolRecords,
 } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
+import { readAgain } from './origin.js';
 import { expandInputs, fetchSource, shownInputs } from './sources.js';
 
 /** @throws InputError UsageError NetworkError */
@@ -37,11 +39,11 @@ export async function* openInputs(
   const opened: OpenedInput[] = [];
   if (records) {
     const location = await spoolRecords(records, folder(), deps.stop);
-    opened.push(await openOne(options.paths[0]!, location, options, deps));
+    opened.push(await openOne(options.paths[0]!, location, options, options, deps));
   }
   for (const [index, source] of sources.entries()) {
     const { path, location } = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
-    opened.push(await openOne(path, location, { ...options, paths: inputs }, deps));
+    opened.push(await openOne(path, location, { ...options, paths: inputs }, options, deps));
   }
   checkOpened(opened, options);
   checkPath(opened, options);
@@ -57,7 +59,7 @@ export async function reopenInputs(
   const opened: OpenedInput[] = [];
   for (const { path, location, kind, types } of run.inputs) {
     const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
-    opened.push(await openOne(path, location, { ...options, kind }, deps, began));
+    opened.push(await openOne(path, location, { ...options, kind }, options, deps, began));
   }
   return selectIn(opened, options.where);
 }
@@ -76,14 +78,17 @@ function openOne(
   path: string,
   location: string,
   options: ImportOptions,
+  asked: ImportOptions,
   deps: ImportDeps,
   began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
-  const { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind } = options;
+  const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;
+  const how = { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind };
   const { where, limit, jsonPath, roundNumbers } = options;
-  const how = { kind, id, userId, companyId, format, encoding, maxCellBytes, rules, byKind };
   const reading = { ...how, where, limit, jsonPath, roundNumbers, ...dialectOptions(options) };
-  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs: options.paths }, deps.stop);
+  const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
+  const inputs = options.paths;
+  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs, rejects }, deps.stop);
 }
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */

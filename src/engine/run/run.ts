@@ -29,6 +29,8 @@ export function identityOf(
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
   const mapping: unknown[] = [kind, id, companyId, format, delimiter, encoding, rules];
   // Of what came later, only what was asked for: runs of earlier versions must be found again.
+  const { sheet } = options;
+  if (sheet !== undefined) mapping.push({ sheet });
   if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
   // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
   const bounds = [maxCellBytes, chunkBytes];

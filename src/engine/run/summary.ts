@@ -26,6 +26,7 @@ import {
 } from '../send/accounts.js';
 import { isShort } from '../service/names.js';
 import { type RequestRecord, type RequestState, rangesOf, standing } from '../state/requests.js';
+import type { CauseTotals } from './causes.js';
 
 /** Whether a resume has nothing left to do for what is in its rows. */
 const isClosed = (r: RequestRecord): boolean => wasAccepted(r) || r.state === 'rejected' || isRefused(r);
@@ -142,6 +143,8 @@ export interface Facts {
   service: { account: string | null; region: string; base_url: string };
   inputs: { opened: OpenedInput; scan: Scan; rejects_file: string | null }[];
   rejected: Rejection[];
+  /** Of the rows that the plan rejected. */
+  causes: CauseTotals;
   warnings: string[];
   resume: string | null;
   plan: Plan | undefined;
@@ -154,6 +157,7 @@ const NEVER_SENT = new Set<RequestState>(['withdrawn', 'waiting', 'divided', 'fa
 export function summarize(ending: Ending, facts: Facts): Summary {
   const { records } = ending;
   const paths = facts.inputs.map(({ opened }) => opened.path);
+  facts.causes.addRefused(records, paths);
   return {
     run: facts.run,
     status: statusOf(ending),
@@ -169,6 +173,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
       rejects_file,
     })),
     rejected: facts.rejected,
+    causes: facts.causes.list(),
     jobs: jobsOf(
       // Of what was sent again, the last job counts; what is rejected is reported as such.
       standing(records).filter(({ state }) => state !== 'rejected'),

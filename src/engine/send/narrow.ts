@@ -126,7 +126,7 @@ function jobReason({ job }: RequestRecord): string {
   return ['the service failed the job of this row alone', ...new Set(words)].join(': ');
 }
 
-/** Recorded in one turn, with the request that they are of: all of it is on disk, or none. */
+/** Recorded with the request that they are of: all of it is on disk, or none. */
 async function addParts(
   of: RequestRecord,
   parts: readonly Rows[][],
@@ -134,7 +134,7 @@ async function addParts(
   deps: DeliverDeps,
 ): Promise<void> {
   const added = parts.map((ranges) => addPart(of, pick(chunk, ranges), deps));
-  await Promise.all([of, ...added].map((record) => commit(record, chunk, deps)));
+  await deps.state.recordAll(deps.run, deps.scope, chunk.kind, [of, ...added]);
 }
 
 function addPart(of: RequestRecord, chunk: Chunk, { records }: DeliverDeps): RequestRecord {

@@ -162,11 +162,10 @@ class Sender {
    */
   async #isolateHeld(must: boolean | ReadonlySet<bigint>): Promise<void> {
     for (const failed of [...this.#held]) {
-      const { chunk, error } = failed;
+      const { chunk } = failed;
       const may = mayIsolate(this.#deps.records);
       const now = typeof must === 'boolean' ? must : sharesOne(chunk.shared, must);
-      const waits = may === 'later' || (may === 'never' && error === null);
-      if (waits && !now && this.#held.length <= MOST_HELD) continue;
+      if (may !== 'now' && !now && this.#held.length <= MOST_HELD) continue;
       if (may === 'never') {
         this.#held = this.#held.filter((held) => held !== failed);
         await this.#giveUp(failed);

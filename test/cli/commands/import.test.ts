@@ -29,7 +29,7 @@ describe('import', () => {
     expect([code, stderr]).toEqual([0, '']);
     const summary = summaryOf(stdout);
     expect(Object.keys(summary)).toEqual(
-      'run status kinds account region base_url rows requests retries files rejected jobs maybe_sent_twice warnings resume elapsed_seconds'.split(
+      'run status kinds account region base_url rows requests retries files rejected causes jobs maybe_sent_twice warnings resume elapsed_seconds'.split(
         ' ',
       ),
     );
@@ -104,13 +104,14 @@ describe('import', () => {
     });
     expect(sandbox.ledger()).toEqual([]);
 
+    const { run } = summaryOf(first.stdout);
     const rejects = readFileSync(join(cwd, 'c.rejects.csv'), 'utf8');
     expect(rejects).toBe(
-      '\uFEFFcompany_id,name,_profiles_line,_profiles_error,_profiles_extra\r\n' +
-        ',B,3,company_id is empty,\r\n' +
-        '3,C,4,"has 3 cells, the header has 2",D\r\n',
+      '\uFEFFcompany_id,name,_profiles_line,_profiles_error,_profiles_run,_profiles_extra\r\n' +
+        `,B,3,company_id is empty,${run},\r\n` +
+        `3,C,4,"has 3 cells, the header has 2",${run},D\r\n`,
     );
-    writeFileSync(join(cwd, 'c.rejects.csv'), rejects.replace('\r\n,B', '\r\n2,B'));
+    writeFileSync(join(cwd, 'c.rejects.csv'), rejects.replace('\r\n,B', '\r\n2,B').replace(',D', ','));
     const again = await cli(['import', 'c.rejects.csv', '--json', ...FAST], { cwd, env });
     expect([again.code, summaryOf(again.stdout).rows.submitted]).toEqual([0, 2]);
     expect(sandbox.show('companies', '2')?.metadata).toEqual({ name: 'B' });

@@ -521,13 +521,10 @@ const CASES: Record<string, Case | Case[]> = {
     error: 'gzip-cut-off.csv.gz: the gzip data is damaged or cut off',
     hint: 'test it with gzip -t',
   },
-  'workbook.xlsx': {
-    error: 'workbook.xlsx: is a spreadsheet, not text',
-    hint: 'save as CSV UTF-8 and import that',
-  },
+  'workbook.xlsx': { error: /^workbook.xlsx: the workbook is damaged: /, hint: /save it as CSV UTF-8$/ },
   'workbook.xls': {
-    error: 'workbook.xls: is a spreadsheet, not text',
-    hint: 'save as CSV UTF-8 and import that',
+    error: 'workbook.xls: is a workbook of Excel 97-2003 (.xls), or another old Office file',
+    hint: 'save as .xlsx or CSV UTF-8',
   },
   'array.json': {
     items: [

@@ -178,6 +178,8 @@ export function suggestionOf(
     const reading = json ?? (isCell ? type : '');
     if (!found.has(reading)) found.set(reading, type);
   }
+  // What is sent as it is written needs no type.
+  found.delete(JSON.stringify(first));
   if (found.size === 0) return null;
   const chosen = [...found].slice(0, 2);
   return {

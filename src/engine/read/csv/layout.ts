@@ -1,4 +1,5 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
+import { refusalAgain } from '../again.js';
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
@@ -96,7 +97,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     constantKeys.has(key) ||
     metadata.some(({ index, target }) => target.key === key && (row[index] !== '' || empty !== null));
 
-  return {
+  const again = input.again ? refusalAgain(input.again, input.columns, pads) : null;
+  const layout: CsvLayout = {
     targets,
     id,
     company,
@@ -143,6 +145,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       return typeof members === 'string' ? members : null;
     },
   };
+  if (!again) return layout;
+  return { ...layout, refusal: (row) => again(row) ?? layout.refusal(row) };
 }
 
 /** Reads an identifier: byte for byte as written, unless lower case was asked for. */

@@ -1,5 +1,7 @@
 /** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
+
 import type { CellType } from '../../model.js';
+import { otherRun } from '../again.js';
 import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
@@ -93,6 +95,8 @@ export function jsonLayout(input: OpenedInput): Layout {
 
   return (value, text, see) => {
     if (!isObject(value)) return `is ${article(jsonTypeOf(value), value)}, not an object`;
+    const other = input.again ? otherRun(value._profiles_run, input.again.runs) : null;
+    if (other !== null) return other;
     const numbers = withoutIds(value, text);
     const loss = lossIn(numbers, value, input.roundNumbers);
     // The first reason is told; all fields are looked at, so that the plan knows them.

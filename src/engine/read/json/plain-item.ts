@@ -49,7 +49,7 @@ export class PlainItem implements RawItem {
   readonly #head: Buffer;
   readonly #constants: Buffer;
   readonly #check: IdentifierCheck | null;
-  /** Texts are changed, so none is copied. */
+  /** Texts are changed, so none is copied; and items of a rejects file are looked at one by one. */
   readonly #changes: boolean;
   #item = 0;
   /** Bytes of the members that are placed, each with a comma before it, and of the constants. */
@@ -66,7 +66,7 @@ export class PlainItem implements RawItem {
     this.#head = Buffer.from(form.headOf(input.kind));
     this.#constants = Buffer.from(membersText(constants));
     this.#check = input.anyId ? null : identifierCheck(input.rules);
-    this.#changes = cleaner(input.rules) !== null;
+    this.#changes = cleaner(input.rules) !== null || input.again !== undefined;
   }
 
   begin(batch: Uint8Array): void {

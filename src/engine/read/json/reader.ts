@@ -1,7 +1,7 @@
 /** JSON arrays, bodies of the service and JSON Lines: kind and identifier are told by the first items. */
 import { InputError, UsageError } from '../../errors.js';
 import type { Kind, RejectedRow } from '../../model.js';
-import type { FormatReader } from '../format.js';
+import type { TextReader } from '../format.js';
 import { identify } from '../mapping/id-column.js';
 import { METADATA } from '../mapping/targets.js';
 import type { Head } from '../text/head.js';
@@ -16,7 +16,7 @@ import { scanJson } from './scan.js';
 import { shapeOf } from './shape.js';
 import { JsonTotals, placeOf } from './totals.js';
 
-export const jsonReader: FormatReader = {
+export const jsonReader: TextReader = {
   extensions: { json: 'json', ndjson: 'ndjson', jsonl: 'ndjson' },
   recognize(start, named, path) {
     // A CSV header may begin with a bracket, but not like this.

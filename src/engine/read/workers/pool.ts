@@ -29,7 +29,8 @@ const WORKER = new URL('./worker.js', import.meta.url);
 const builtWorker = (): URL | null => (existsSync(fileURLToPath(WORKER)) ? WORKER : null);
 
 /** Starting threads costs some 100 ms: a file that is read in less is read here. */
-const leastBytesOf = ({ compression }: OpenedInput): number => (compression ? 1 : 8) * 1024 * 1024;
+const leastBytesOf = ({ compression, format }: OpenedInput): number =>
+  (compression || format === 'xlsx' || format === 'parquet' ? 1 : 8) * 1024 * 1024;
 
 /** Batches that a worker has at once: one to work on and one that waits. */
 const PER_WORKER = 2;
