@@ -7,7 +7,7 @@ import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js'
 import type { ImportEvent, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
 import type { RequestTotals } from './plan/estimate.js';
-import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
+import { acceptedOf, contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
@@ -263,7 +263,7 @@ export class Session {
         limits: this.#limits,
         records,
         inputs: this.#opened,
-        totalRows: rows.read - rows.rejected,
+        totalRows: acceptedOf(rows),
         stop,
         reject: async (chunk, reason, emit) => {
           const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;

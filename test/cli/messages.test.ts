@@ -29,6 +29,14 @@ const CASES: {
     "rename or remove one of them, or add --rename-duplicates to call the second one 'First name_2'",
   ],
   wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
+  wrong_path: [{}, 'name the path to the array of items with --json-path'],
+  bad_path: [{ path: 'a..b' }, undefined, '--json-path: "a..b" is not names with dots between them'],
+  path_of_lines: [
+    { format: 'ndjson' },
+    'leave --json-path out, or set --format json',
+    '--json-path leads to an array in a JSON file; the format is ndjson',
+  ],
+  both_kinds: [{}, 'import them one after the other: add --kind companies, then --kind users'],
   item_too_long: [
     { maxBytes: 9 },
     'it does not fit into a request; check the format, or set it with --format',

@@ -13,6 +13,7 @@ import {
   REJECTING,
   REPORTING,
   RETRYING,
+  SELECTING,
   SENDING,
   type Values,
   valuesOf,
@@ -57,7 +58,7 @@ export async function importOptions(
   const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
   const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
   const options = engineValues(
-    { ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
+    { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
     { ...importDefaults, ...flags },
   );
   if (options.full && flags.resume) {

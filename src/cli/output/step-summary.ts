@@ -15,7 +15,7 @@ interface StepOptions extends Public {
 export function stepSummary(summary: Summary, { maxBytes, ...shown }: StepOptions): string {
   const { rows, causes, jobs } = summary;
   const counts = (
-    ['read', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
+    ['read', 'filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
   ).filter((name) => rows[name] !== undefined);
   const outcome = `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n`;
   const totals = table(

@@ -43,9 +43,11 @@ export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';
 export { scanInput } from './scan.js';
+export { selectIn } from './selection.js';
 export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
 export { notSpooled, spoolStdin } from './sources/spool.js';
+export { type Records, spoolRecords } from './sources/spool-records.js';
 export { refuseChanged } from './text/source.js';
 export type {
   AgainOptions,

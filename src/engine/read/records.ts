@@ -5,6 +5,7 @@ import type { Notes } from './csv/notes.js';
 import type { BinaryReader } from './format.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
+import { selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes, refuseChanged } from './text/source.js';
 import { splitText } from './text/splitter.js';
@@ -64,7 +65,8 @@ export async function* buildItems(
   const { hashKey, records, signal } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  yield* options.pool.run(spec, readRecords(input, { signal, byteTotals }), signal);
+  const records_ = selectRecords(input, readRecords(input, { signal, byteTotals }), { toEnd: false });
+  yield* options.pool.run(spec, records_, signal);
 }
 
 /** Items of some rows, by their numbers in ascending order, and their rejections. */
