@@ -147,7 +147,7 @@ describe('inspect', () => {
 });
 
 describe('--write-mapping', () => {
-  it('writes what was found; with it the file is read the same', async () => {
+  it('writes what was found and what is suggested; with it the file is read so', async () => {
     const cwd = scratch();
     copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));
     const written = await inspect(
@@ -162,7 +162,7 @@ describe('--write-mapping', () => {
       map: { name: 'full_name', sessions: 'sessions' },
       exclude: ['email'],
       set: { plan: 'pro' },
-      type: { sessions: 'integer', score: 'number', signed_up_at: 'string' },
+      type: { sessions: 'integer', score: 'number', signed_up_at: 'string', completion: 'percent' },
       empty: 'omit',
     });
     const again = documentOf(await inspect('users.csv --mapping m.json --json', { cwd })).files[0]!;
@@ -172,6 +172,7 @@ describe('--write-mapping', () => {
         map: [['name', 'full_name']],
         exclude: ['email'],
         set: [['plan', 'pro']],
+        types: [['completion', 'percent']],
       },
     });
     expect(again.sample).toEqual(before.scan.sample);
