@@ -1,8 +1,8 @@
 /** Which type every cell of a text column would fit, so that the plan can name it (contract §3 "Types"). */
 import { type CellType, SOME_ZONE } from '../../model.js';
-import { type Converter, converterOf, partsOf } from './converter.js';
-import { fitting } from './found.js';
+import { converterOf, partsOf } from './converter.js';
 import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
+import { isDigit } from './pattern.js';
 
 /** What the cells of a text column have in common. Plain data. */
 export interface Likely {
@@ -43,18 +43,67 @@ const OTHERS = [
 /** No value of these types is longer. */
 const LONGEST = 60;
 
-const converters = new Map<string, Converter>();
+/** A type while it is a candidate. */
+interface Candidate {
+  reads(text: string): boolean;
+  /** By length, the last short number that it read: others that differ in digits alone need no closer look. */
+  alike: string[] | null;
+}
+
+const candidates = new Map<string, Candidate>();
+/** Patterns come from cells: those of a hostile file must not fill the memory. */
+const MOST_CANDIDATES = 500;
 /** Postal codes and telephone numbers are written with digits, too. */
 const CODE = /^\+|^0\d/;
+/** A double holds every number of as many digits. */
+const MOST_ALIKE = 15;
+
+function candidateOf(type: string): Candidate {
+  const { name, form, zone } = partsOf(type);
+  if (isDate(type)) {
+    const needsOffset = name === 'datetime' && zone === null;
+    const reads = (text: string): boolean => {
+      const parts = readsAs(text, name as DateKind, form!);
+      return parts !== null && (name === 'date' || (parts.offset !== null) === needsOffset);
+    };
+    return { reads, alike: null };
+  }
+  const converter = converterOf(type as CellType)!;
+  const isStyled = form !== null || name === 'money' || name === 'percent';
+  return {
+    reads: (text) => !CODE.test(text) && converter.json(text) !== null,
+    alike: isStyled ? [] : null,
+  };
+}
 
 function reads(type: string, text: string): boolean {
-  if (CODE.test(text)) return false;
-  let converter = converters.get(type);
-  if (!converter) {
-    converter = converterOf(type as CellType)!;
-    converters.set(type, converter);
+  let candidate = candidates.get(type);
+  if (!candidate) {
+    candidate = candidateOf(type);
+    if (candidates.size >= MOST_CANDIDATES) candidates.clear();
+    candidates.set(type, candidate);
   }
-  return converter.json(text) !== null;
+  const { alike } = candidate;
+  if (alike === null || text.length > MOST_ALIKE) return candidate.reads(text);
+  if (isAlike(alike[text.length], text)) return true;
+  if (!candidate.reads(text)) return false;
+  alike[text.length] = text;
+  return true;
+}
+
+/** Whether two texts of the same length differ in digits alone; a zero at the beginning counts. */
+function isAlike(known: string | undefined, text: string): boolean {
+  if (known === undefined || (known[0] === '0') !== (text[0] === '0')) return false;
+  for (let at = 0; at < text.length; at++) {
+    const [a, b] = [known.charCodeAt(at), text.charCodeAt(at)];
+    if (a !== b && !(isDigit(a) && isDigit(b))) return false;
+  }
+  return true;
+}
+
+function areRead(types: readonly string[], text: string): boolean {
+  for (const type of types) if (!reads(type, text)) return false;
+  return true;
 }
 
 /** @param plain numbers among the cells before the first call */
@@ -66,10 +115,11 @@ export function addLikely(likely: Likely, text: string, plain: Plain): void {
     likely.types = types;
     return;
   }
-  const types =
-    likely.types.length === 1 && !isDate(likely.types[0]!) && reads(likely.types[0]!, text)
-      ? likely.types
-      : narrowed(likely.types, text);
+  if (areRead(likely.types, text)) return;
+  const types = likely.types.flatMap((type) => {
+    const loose = isDate(type) ? loosened(type) : type;
+    return reads(type, text) ? [type] : loose !== type && reads(loose, text) ? [loose] : [];
+  });
   if (types.length > 0 || !mark(likely, text)) likely.types = types;
 }
 
@@ -111,21 +161,6 @@ const besides = (types: readonly string[], plain: Plain): string[] =>
   );
 
 const isDate = (type: string): boolean => type.startsWith('date');
-
-function narrowed(types: readonly string[], text: string): string[] {
-  return types.flatMap((type) => {
-    if (!isDate(type)) return reads(type, text) ? [type] : [];
-    const { name, form, zone } = partsOf(type);
-    const kind = name as DateKind;
-    const [pattern] = fitting(text, kind, [form!]);
-    if (
-      pattern === undefined ||
-      (kind === 'datetime' && (readsAs(text, kind, pattern)!.offset === null) !== (zone !== null))
-    )
-      return [];
-    return [`${kind}:${pattern}${zone === null ? '' : `@${zone}`}`];
-  });
-}
 
 /** What two stretches of a column have in common. `numbers` are those of a stretch that has nothing else. */
 export function mergeLikely(a: Likely, b: Likely): Likely {
