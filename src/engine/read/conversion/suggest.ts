@@ -133,13 +133,15 @@ function mark(likely: Likely, text: string): boolean {
   return true;
 }
 
+/** What any number looks like. The patterns that tell which one it is take long to compile. */
+const NUMERAL = /^\D{0,10}\d[\d.,'’ \u00a0\u202f]*\D{0,10}$/;
+/** No currency has as many letters. */
+const WORD = /[a-z]{4}/i;
+
 function typesOf(text: string, plain: Plain): string[] {
   if (text.length > LONGEST) return [];
   if (!/\d/.test(text)) return plain === 0 && reads('boolean', text) ? ['boolean'] : [];
-  // Telephone numbers have spaces, too.
-  const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
-  const numbers: string[] = NUMBERS.filter(isFit);
-  const found = numbers.length > 0 ? numbers : OTHERS.filter(isFit);
+  const found = NUMERAL.test(text) && !WORD.test(text) ? numbersOf(text) : [];
   if (plain > 0) return besides(found, plain);
   const days = patternsOf(text, 'date').map((pattern) => `date:${pattern}`);
   if (days.length > 0) return [...found, ...days];
@@ -148,6 +150,15 @@ function typesOf(text: string, plain: Plain): string[] {
     return `datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`;
   });
   return [...found, ...times];
+}
+
+function numbersOf(text: string): string[] {
+  // Telephone numbers have spaces, too.
+  const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
+  const numbers: string[] = NUMBERS.filter(isFit);
+  if (numbers.length > 0) return numbers;
+  const isPercent = text.includes('%');
+  return OTHERS.filter((type) => type.startsWith('percent') === isPercent && isFit(type));
 }
 
 /** Those that also read plain numbers. */
