@@ -54,6 +54,7 @@ export type {
   Plan,
   PropertyCheck,
   Rejection,
+  RejectionCause,
   RowCounts,
   RunJob,
   RunStatus,

@@ -158,7 +158,7 @@ function failing(state: State, after: number): State {
     get: (target, name) => {
       const member = Reflect.get(target, name) as unknown;
       if (typeof member !== 'function') return member;
-      if (name === 'record' || name === 'written') {
+      if (name === 'record' || name === 'recordAll' || name === 'written') {
         return (...args: unknown[]) => (full() ? Promise.reject(error) : member.apply(target, args));
       }
       return (...args: unknown[]) => {

@@ -12,11 +12,11 @@ import type { Context } from '../context.js';
 import { engineValues, given, REJECTING, RESUME, WAITING } from '../options/index.js';
 import { shellWord } from '../shell.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { type Form, formOf, runAndReport } from './import-run.js';
+import { type Report, reportOf, runAndReport } from './import-run.js';
 
 interface Options {
   run: string | undefined;
-  form: Form;
+  report: Report;
   waitTimeoutMs: number | null;
   intervalMs: number | null;
   failed: boolean;
@@ -43,11 +43,14 @@ export function define(command: Command, wire: Wire): void {
 function options([run]: readonly string[], flags: Flags): Options {
   const { isolate, isolateJobs } = given(ISOLATING, flags);
   const { failed = false } = given(RESUME, flags);
-  return { run, form: formOf(flags), ...engineValues(TIMING, flags), failed, isolate, isolateJobs };
+  if (isolateJobs !== undefined && !isolate) {
+    throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
+  }
+  return { run, report: reportOf(flags), ...engineValues(TIMING, flags), failed, isolate, isolateJobs };
 }
 
 async function run(
-  { run: id, form, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs }: Options,
+  { run: id, report, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs }: Options,
   context: Context,
 ): Promise<ExitCode | Ending> {
   const state = await context.state();
@@ -71,7 +74,7 @@ async function run(
     full: false,
     dryRun: false,
   };
-  return runAndReport(options, stored, form, there, stored.scope);
+  return runAndReport(options, stored, report, there, stored.scope);
 }
 
 /** @throws UsageError for a run that is unknown or finished */

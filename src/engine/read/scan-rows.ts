@@ -2,9 +2,10 @@
 import type { RejectedRow } from '../model.js';
 import type { ChangeDetector, ChangedPart, KnownItems } from './change-detector.js';
 import { Hashes } from './hashes.js';
+import { isOdd, isOddBytes, trimmed } from './identifier.js';
 import type { ItemWriter, RawItem } from './item-writer.js';
 import type { Evidence } from './mapping/stats.js';
-import { Numbers } from './text/splitter.js';
+import { Numbers, rowOf } from './text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 
 /** What a batch contributes to the scan. Plain data: it is made on any thread and added up on one. */
@@ -26,11 +27,22 @@ export interface ScanPart {
   companyRepeats: boolean;
   /** First identifier that a spreadsheet seems to have rounded, and how many there are. */
   rounded: { first: Evidence | null; count: number };
+  /** Identifiers with white space around them or invisible characters in them: the rows' own, and of companies. */
+  odd: { id: OddCount; company: OddCount };
   /** What the columns or fields hold, for the totals of the format. */
   columns: readonly unknown[];
   /** Which accepted rows are unchanged; null where that was not asked, or cannot be told. */
   changes: ChangedPart | null;
 }
+
+export interface OddCount {
+  first: Evidence | null;
+  count: number;
+  /** Without the ends, all of them are good. */
+  ends: boolean;
+}
+
+export const noneOdd = (): OddCount => ({ first: null, count: 0, ends: true });
 
 /** What spreadsheets make of a long number: `1.23E+11`. */
 const ROUNDED_ID = /^[+-]?\d(?:[.,]\d+)?E\+\d+$/i;
@@ -67,6 +79,8 @@ export class ScanRows {
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
   #rounded: ScanPart['rounded'] = { first: null, count: 0 };
+  #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
+  readonly #anyId: boolean;
   #unsettled: number[] = [];
   #bytes = 0;
   #largest = 0;
@@ -80,6 +94,7 @@ export class ScanRows {
     this.#untilRepeated = input.eitherKind === true;
     this.#keepsCompanies = companies;
     this.#detector = detector;
+    this.#anyId = input.anyId === true;
   }
 
   /** Forgets the batch before, whether or not it was finished. */
@@ -88,6 +103,7 @@ export class ScanRows {
     this.#detecting = this.#detector !== null && !this.#detector.full;
     this.#rejected = [];
     this.#rounded = { first: null, count: 0 };
+    this.#odd = { id: noneOdd(), company: noneOdd() };
     this.#unsettled = [];
     this.#bytes = this.#largest = this.#skipped = 0;
     this.#sample = -1;
@@ -105,12 +121,14 @@ export class ScanRows {
 
   /** A row whose size is only known at the end. */
   leaveOpen(number: number): void {
-    this.#unsettled.push(this.#batch!.first + number);
+    this.#unsettled.push(rowOf(this.#batch!, number));
   }
 
   /** `company` is empty where a row names none. */
   accept(number: number, id: string, company: string, size: number): void {
     this.#note(number, id);
+    if (isOdd(id)) this.#noteOdd(this.#odd.id, number, id);
+    if (company !== '' && isOdd(company)) this.#noteOdd(this.#odd.company, number, company);
     if (!this.#detecting) this.#ids.add(id);
     if (company !== '') this.#companies?.add(company);
     this.#count(number, size);
@@ -120,6 +138,10 @@ export class ScanRows {
   acceptPlain(number: number, item: RawItem): void {
     const { bytes, id, idEnd, company, companyEnd, size } = item;
     if (mayBeRounded(bytes, id, idEnd)) this.#note(number, bytes.toString('utf8', id, idEnd));
+    if (isOddBytes(bytes, id, idEnd)) this.#noteOdd(this.#odd.id, number, bytes.toString('utf8', id, idEnd));
+    if (isOddBytes(bytes, company, companyEnd)) {
+      this.#noteOdd(this.#odd.company, number, bytes.toString('utf8', company, companyEnd));
+    }
     if (!this.#detecting) this.#ids.addBytes(bytes, id, idEnd);
     if (companyEnd > company) this.#companies?.addBytes(bytes, company, companyEnd);
     this.#count(number, size);
@@ -130,6 +152,13 @@ export class ScanRows {
     if (!ROUNDED_ID.test(id)) return;
     this.#rounded.first ??= { line: this.#batch!.lines[number]!, text: id };
     this.#rounded.count++;
+  }
+
+  #noteOdd(odd: OddCount, number: number, text: string): void {
+    if (this.#anyId) return;
+    odd.first ??= { line: this.#batch!.lines[number]!, text };
+    odd.count++;
+    odd.ends &&= !isOdd(trimmed(text));
   }
 
   #count(number: number, size: number): void {
@@ -149,7 +178,6 @@ export class ScanRows {
     append: (writer: ItemWriter, number: number) => void,
   ): ScanPart {
     const batch = this.#batch!;
-    const { first } = batch;
     const companies = this.#companies?.take() ?? null;
     const repeats = this.#untilRepeated && companies !== null && new Set(companies).size < companies.length;
     if (repeats) {
@@ -163,11 +191,13 @@ export class ScanRows {
       bytes: this.#bytes,
       largest: this.#largest,
       ids: found?.ids ?? this.#ids.take(),
-      sample: this.#sample < 0 ? null : { row: first + this.#sample, original: originalOf(this.#sample) },
+      sample:
+        this.#sample < 0 ? null : { row: rowOf(batch, this.#sample), original: originalOf(this.#sample) },
       unsettled: this.#unsettled,
       companies,
       companyRepeats: repeats,
       rounded: this.#rounded,
+      odd: this.#odd,
       columns,
       // What is left open until the end is in no part.
       changes: this.#unsettled.length > 0 ? null : (found?.part ?? null),

@@ -1,6 +1,6 @@
 /** The first pass: every row read, mapped, typed and checked. Nothing is kept of them but what the plan says. */
 
-import type { RejectedRow } from '../model.js';
+import type { FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { ChangedPart, KnownItems } from './change-detector.js';
@@ -8,8 +8,10 @@ import { strayDate, textOf } from './conversion/found.js';
 import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
+import { oddWords } from './identifier.js';
 import { buildRows, readRecords } from './records.js';
-import type { ScanPart } from './scan-rows.js';
+import { noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
+import { selectRecords } from './selection.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
 import { quoted } from './wording.js';
@@ -55,14 +57,12 @@ export async function scanInput(
   const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
   const notes = input.dialect && new Notes(input.dialect, input.excelText);
+  const selected = { toEnd: true, filtered: 0 };
+  const records = selectRecords(input, readRecords(input, { signal, byteTotals, notes }), selected);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
-  for await (const part of options.pool.run(
-    spec,
-    readRecords(input, { signal, byteTotals, notes }),
-    signal,
-  )) {
+  for await (const part of options.pool.run(spec, records, signal)) {
     totals.add(part);
     changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);
@@ -72,8 +72,9 @@ export async function scanInput(
       refuseStray(input, row);
       await options.onRejected?.(row);
     }
-    options.onProgress?.(totals.rows.read, byteTotals.size);
+    options.onProgress?.(totals.rows.read + selected.filtered, byteTotals.size);
   }
+  totals.leaveOut(selected.filtered);
   const schema = totals.schema();
   if (totals.unsettled.length > 0) {
     for await (const batch of buildRows(input, schema, totals.unsettled, {
@@ -98,7 +99,7 @@ function refuseStray({ found, columns, path }: OpenedInput, { cause, line, origi
 
 /** Adds up what the batches of a scan found. */
 class ScanTotals {
-  readonly rows = { read: 0, rejected: 0 };
+  readonly rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
   readonly unsettled: number[] = [];
   readonly #input: OpenedInput;
   readonly #schema: Schema;
@@ -106,6 +107,7 @@ class ScanTotals {
   #bytes = 0;
   #largest = 0;
   #rounded: ScanPart['rounded'] = { first: null, count: 0 };
+  readonly #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
   #first: ScanPart['sample'] = null;
   /** The first item, where it was only known once the types were decided. */
   #built: string | null = null;
@@ -127,7 +129,14 @@ class ScanTotals {
       first: this.#rounded.first ?? part.rounded.first,
       count: this.#rounded.count + part.rounded.count,
     };
+    for (const which of ['id', 'company'] as const) addOdd(this.#odd[which], part.odd[which]);
     this.#columns.add(part.columns);
+  }
+
+  /** Rows that are in no part. */
+  leaveOut(filtered: number): void {
+    this.rows.read += filtered;
+    this.rows.filtered = filtered;
   }
 
   /** Once all parts are in. @throws UsageError for a rule that names an unknown field */
@@ -161,7 +170,7 @@ class ScanTotals {
       rows: this.rows,
       bytes: this.#bytes,
       largestItemBytes: this.#largest,
-      columns: this.#columns.plans(this.rows.read),
+      columns: this.#columns.plans(this.rows.read - this.rows.filtered),
       schema: this.#schema,
       sample: this.#sample(),
       warnings: this.#warnings(odd),
@@ -176,7 +185,13 @@ class ScanTotals {
 
   #warnings(odd: readonly Warning[]): Warning[] {
     const warnings = [...(this.#input.warnings ?? []), ...odd, ...this.#columns.warnings()];
-    if (this.rows.read === 0) warnings.push({ message: 'no rows' });
+    const { read, filtered } = this.rows;
+    if (read === 0) warnings.push({ message: 'no rows' });
+    else if (read === filtered) warnings.push({ message: `no row is left: all ${read} are filtered` });
+    const place = readerOf(this.#input).placeOf(this.#input);
+    const { idColumn, companyIdColumn } = this.#input;
+    warnings.push(...oddWarning(this.#odd.id, idColumn, place));
+    warnings.push(...oddWarning(this.#odd.company, companyIdColumn ?? '', place));
     const { first, count } = this.#rounded;
     if (first) {
       const more = count === 1 ? '' : ` (and ${count - 1} more)`;
@@ -186,4 +201,21 @@ class ScanTotals {
     }
     return warnings;
   }
+}
+
+function addOdd(sum: OddCount, part: OddCount): void {
+  sum.first ??= part.first;
+  sum.count += part.count;
+  sum.ends &&= part.ends;
+}
+
+function oddWarning({ first, count, ends }: OddCount, column: string, place: string): Warning[] {
+  if (first === null) return [];
+  const more = count === 1 ? '' : ` (and ${count - 1} more)`;
+  return [
+    {
+      message: `${place} ${first.line}${more}: ${column}: ${oddWords(first.text)}`,
+      problem: { code: 'odd_identifiers', column, white: ends },
+    },
+  ];
 }

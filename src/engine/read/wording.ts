@@ -5,6 +5,12 @@ export function quoted(text: string, most = 60): string {
   return text.length > most ? `"${text.slice(0, most)}…"` : `"${text}"`;
 }
 
+/** A text in quotes whose invisible characters are shown as their code points: `"a<U+200B>b"`. */
+export const codePoints = (text: string): string =>
+  quoted(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|(?! )\p{Zs}/gu, (sign) => {
+    return `<U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`;
+  });
+
 /** A JSON value. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value);

@@ -29,6 +29,7 @@ import { Jobs } from './jobs.js';
 import { Locks } from './lock.js';
 import type { LaterSends } from './open-jobs.js';
 import { overviewOf, type StateOverview } from './overview.js';
+import { RejectsFiles } from './rejects.js';
 import { type RequestRecord, Requests } from './requests.js';
 import { Runs, type StoredRun } from './runs.js';
 import { readSecret, Scopes, scopeOf } from './scopes.js';
@@ -52,6 +53,7 @@ export function openState(folder: string, now: () => number): State {
 
 class SqliteState implements State {
   readonly secret: Buffer;
+  readonly rejects: RejectsFiles;
   readonly #db: DatabaseSyncInstance;
   readonly #inUse: FilesInUse;
   readonly #locks: Locks;
@@ -75,6 +77,7 @@ class SqliteState implements State {
     this.#commits = new Commits(this.#db, folder);
     this.#scopes = new Scopes(this.#db);
     this.#runs = new Runs(this.#db);
+    this.rejects = new RejectsFiles(this.#db, (put) => this.#write(() => put(this.#time())));
     this.#requests = new Requests(this.#db);
     this.#jobs = new Jobs(this.#db);
     this.#sends = new Sends(this.#db, now);
@@ -136,6 +139,7 @@ class SqliteState implements State {
       // Row ids are given out again, so nothing may go on naming requests that are gone.
       this.#sends.letGo('IN (SELECT request FROM requests WHERE run = ?)', run);
       this.#jobs.forget(run);
+      this.rejects.forget(run);
       this.#runs.delete(run);
     });
     this.removeSpool(run);
@@ -165,17 +169,27 @@ class SqliteState implements State {
     if (current.state === 'intent' || current.state === 'unknown') this.#inUse.check();
     // As it stands now: the caller goes on with it.
     const request = { ...current };
+    return this.#commits.commit(() => this.#put(run, scope, kind, request, prints, shared));
+  }
+
+  recordAll(...[run, scope, kind, requests]: Parameters<State['recordAll']>): Promise<void> {
+    const all = requests.map((request) => ({ ...request }));
     return this.#commits.commit(() => {
-      const known = this.#requests.idOf(run, request.seq);
-      if (known !== null) this.#requests.update(run, request);
-      const id = known ?? this.#requests.insert(run, request);
-      if (prints) this.#sent.add({ run, scope: this.#scopes.idOf(scope), kind, request: id }, prints, shared);
-      if (request.job) {
-        const from = { kind, rows: request.rows, request: id, run };
-        this.#jobs.add(this.#scopes.idOf(scope), request.job, from, this.#time());
-      }
-      this.#sends.stand(id, request);
+      for (const request of all) this.#put(run, scope, kind, request, null, new Set());
     });
+  }
+
+  /** Within a transaction. */
+  #put(...[run, scope, kind, request, prints, shared]: Required<Parameters<State['record']>>): void {
+    const known = this.#requests.idOf(run, request.seq);
+    if (known !== null) this.#requests.update(run, request);
+    const id = known ?? this.#requests.insert(run, request);
+    if (prints) this.#sent.add({ run, scope: this.#scopes.idOf(scope), kind, request: id }, prints, shared);
+    if (request.job) {
+      const from = { kind, rows: request.rows, request: id, run };
+      this.#jobs.add(this.#scopes.idOf(scope), request.job, from, this.#time());
+    }
+    this.#sends.stand(id, request);
   }
 
   written(): Promise<void> {

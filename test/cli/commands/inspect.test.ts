@@ -45,7 +45,12 @@ describe('inspect', () => {
         id: 'company_id',
       },
       { path: 'users.json', kind: 'users', format: 'json', delimiter: null, company_id: 'company_id' },
-      { path: 'input/semicolon.csv', delimiter: ';', compression: null, rows: { read: 2, rejected: 0 } },
+      {
+        path: 'input/semicolon.csv',
+        delimiter: ';',
+        compression: null,
+        rows: { read: 2, filtered: 0, rejected: 0 },
+      },
     ]);
     const [companies] = documentOf(result).files;
     expect(companies).toMatchObject({
@@ -84,7 +89,7 @@ describe('inspect', () => {
     writeFileSync(join(cwd, 'b.csv'), `company_id,n\n${',1\n'.repeat(11)}`);
     expect((await inspect('b.csv', { cwd })).stderr).toMatch(/\nand 1 more rejected row\n$/);
     const { files } = documentOf(await inspect('a.csv --json --quiet', { cwd }));
-    expect(files[0]).toMatchObject({ rows: { read: 30, rejected: 30 }, sample: null });
+    expect(files[0]).toMatchObject({ rows: { read: 30, filtered: 0, rejected: 30 }, sample: null });
     expect(files[0]!.rejected).toHaveLength(20);
   });
 
@@ -104,7 +109,7 @@ describe('inspect', () => {
       env,
     });
     const summary = JSON.parse(planned.stdout) as Record<string, unknown>;
-    expect(files[0]).toMatchObject({ rows: { read: 2, rejected: 1 }, rejected: [{ line: 3 }] });
+    expect(files[0]).toMatchObject({ rows: { read: 2, filtered: 0, rejected: 1 }, rejected: [{ line: 3 }] });
     expect(files[0]!.rejected).toEqual(summary.rejected);
     expect(summary.plan).toMatchObject({ files: [{ rows: files[0]!.rows, sample: files[0]!.sample }] });
   });

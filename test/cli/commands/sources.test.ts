@@ -194,6 +194,25 @@ describe('an address', () => {
     expect(spooled(cwd)).toEqual([]);
   });
 
+  test('a command to paste holds no signature', async ({ sandbox }) => {
+    const { url } = await httpServer((_, response) =>
+      response.end('Email,Company ID,company_id \na@b.c,1,2\n'),
+    );
+    for (const command of ['import', 'inspect']) {
+      const words = [command, `${url}/c.csv?sig=s3cret`, `${url}/d.csv?sig=s3cret`];
+      const { stdout, stderr } = await cli(words, { cwd: scratch(), env: environmentOf(sandbox) });
+      expect(stdout + stderr).toContain('/c.csv');
+      expect(stdout + stderr).not.toContain('s3cret');
+    }
+    const unknown = await httpServer((_, response) => response.end('Email,Name\na@b.c,x\n'));
+    const { stderr } = await cli(['import', `${unknown.url}/c.csv?sig=s3cret`], {
+      cwd: scratch(),
+      env: environmentOf(sandbox),
+    });
+    expect(stderr).toContain(`profiles import ${unknown.url}/c.csv --kind users --id Email`);
+    expect(stderr).not.toContain('s3cret');
+  });
+
   test('Ctrl-C ends a download that hangs, and leaves nothing', async () => {
     const { url, seen } = await httpServer((_, response) => {
       response.writeHead(200, { 'content-length': 1e6 });

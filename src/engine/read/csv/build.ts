@@ -27,7 +27,8 @@ export function buildCsv(
   const writer = new ItemWriter(schema, hashKey, records ? recordHashes(input, schema, hashKey) : null);
   const read = rowReader(input);
   return (batch) => {
-    const { rows, broken } = read(batch);
+    const { rows: originals, broken } = read(batch);
+    const rows = layout.clean ? originals.map(layout.clean) : originals;
     writer.begin(batch);
     for (let number = 0; number < rows.length; number++) {
       const row = rows[number]!;
@@ -37,7 +38,7 @@ export function buildCsv(
         if (writer.add(number, itemOf(row), layout.idOf(row))) continue;
         reason = TOO_LARGE;
       }
-      writer.reject(rejectedRow(input.path, batch, number, reason, row));
+      writer.reject(rejectedRow(input.path, batch, number, reason, originals[number]!));
     }
     return writer.finish();
   };

@@ -1,6 +1,8 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
+import { refusalAgain } from '../again.js';
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
+import { cleaner, identifierCheck } from '../identifier.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/key-style.js';
@@ -36,6 +38,8 @@ export interface CsvLayout {
   empty: string | null;
   /** Members of the row's `metadata` cell but for keys that the row has from elsewhere, each with a comma before it. */
   spread(row: readonly string[]): string;
+  /** A row whose cells are trimmed, and empty where they say so; null where that was not asked for. */
+  clean: ((row: readonly string[]) => string[]) | null;
   /**
    * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is no row. Fills up a short row
    * that may be short.
@@ -77,10 +81,12 @@ export function csvLayout(input: OpenedInput): CsvLayout {
 
   const constantKeys = new Set(rules.set.map(([key]) => key));
 
+  const check = input.anyId ? null : identifierCheck(rules);
+  const clean = cleaner(rules);
   const styled = keyStyle(rules.keys);
   /** Members of a `metadata` cell under their keys, or why it has none. */
   const spreadOf = (cell: string): [key: string, json: string][] | string => {
-    const members = membersOf(cell);
+    const members = membersOf(cell, input.roundNumbers);
     if (!rules.keys || typeof members === 'string') return members;
     const keyed = members.map(([name, json]): [string, string] => [styled(name), json]);
     const [twice] = keyed.find(([key], index) => keyed.findIndex((other) => other[0] === key) < index) ?? [];
@@ -91,11 +97,13 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     constantKeys.has(key) ||
     metadata.some(({ index, target }) => target.key === key && (row[index] !== '' || empty !== null));
 
-  return {
+  const again = input.again ? refusalAgain(input.again, input.columns, pads) : null;
+  const layout: CsvLayout = {
     targets,
     id,
     company,
     metadata,
+    clean: clean && ((row) => row.map(clean)),
     head: headOf(input.kind),
     idOf: identifierAt(id, targets),
     companyOf: identifierAt(company, targets),
@@ -118,6 +126,14 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       if (identifier === '') return row.every(isEmpty) ? BLANK : `${input.idColumn} is empty`;
       if ((identifier === idName || identifier === idNameAfterMark) && repeatsHeader(row))
         return REPEATED_HEADER;
+      if (check !== null) {
+        const wrong = check(identifier, input.idColumn);
+        if (wrong !== null) return wrong;
+        if (company >= 0 && row[company] !== '') {
+          const other = check(row[company]!, input.companyIdColumn!);
+          if (other !== null) return other;
+        }
+      }
       for (const { index, target, converter } of checked) {
         const cell = row[index]!;
         if (cell !== '' && converter!.json(cell) === null) {
@@ -129,6 +145,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       return typeof members === 'string' ? members : null;
     },
   };
+  if (!again) return layout;
+  return { ...layout, refusal: (row) => again(row) ?? layout.refusal(row) };
 }
 
 /** Reads an identifier: byte for byte as written, unless lower case was asked for. */

@@ -26,7 +26,8 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
   const itemOf = itemText(layout, known?.schema ?? { types: [], itemLimitBytes });
   const read = rowReader(input);
   return (batch) => {
-    const { rows, broken } = read(batch);
+    const { rows: originals, broken } = read(batch);
+    const rows = layout.clean ? originals.map(layout.clean) : originals;
     const columns = new Columns(layout);
     accepted.begin(batch);
     for (let number = 0; number < rows.length; number++) {
@@ -38,7 +39,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
         continue;
       }
       if (reason !== null) {
-        accepted.reject(rejectedRow(input.path, batch, number, reason, row));
+        accepted.reject(rejectedRow(input.path, batch, number, reason, originals[number]!));
         // A row that is not sent still belongs to its columns: it may come back fixed.
         const itsOwn =
           row.length === layout.targets.length && reason !== REPEATED_HEADER && !broken?.has(number);
@@ -56,11 +57,11 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       columns.leaveOut(row);
       // Numbers have no quotes: with those, some columns' types decide.
       if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.leaveOpen(number);
-      else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, row));
+      else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, originals[number]!));
     }
     return accepted.finish(
       columns.parts,
-      (number) => ({ cells: rows[number]! }),
+      (number) => ({ cells: originals[number]! }),
       // With numbers as numbers it has no more bytes than were measured, which is within the limit.
       (writer, number) => writer.add(number, itemOf(rows[number]!), layout.idOf(rows[number]!)),
     );

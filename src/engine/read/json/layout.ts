@@ -1,13 +1,16 @@
 /** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
+
 import type { CellType } from '../../model.js';
+import { otherRun } from '../again.js';
 import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
+import { cleaner, identifierCheck } from '../identifier.js';
 import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-writer.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
 import { quoted, shown } from '../wording.js';
-import { inexactNumber, inexactReason, jsonString, membersText, writtenAgain } from './text.js';
+import { jsonString, lossIn, memberSpan, membersText, objectMembers, writtenAgain } from './text.js';
 import { type JsonType, jsonTypeOf, MAX_FIELDS } from './totals.js';
 
 /** A value of an item, accepted or not, under the name by which rules and plan know it. */
@@ -67,13 +70,38 @@ export function jsonLayout(input: OpenedInput): Layout {
   const idKey = headOf(input.kind);
   const empty = { omit: null, null: 'null', string: '""' }[input.rules.empty];
   const converters = new Map<CellType, Converter | null>();
+  const check = input.anyId ? null : identifierCheck(input.rules);
+  const clean = cleaner(input.rules);
+  const cleaned = (member: unknown): unknown =>
+    clean !== null && typeof member === 'string' ? clean(member) : member;
+  const ids = [input.idColumn, ...(input.companyIdColumn === null ? [] : [input.companyIdColumn])];
+  /** An item whose identifiers are numbers of any length, without them. */
+  const withoutIds = (value: Record<string, unknown>, text: string): string => {
+    let rest = text;
+    for (const field of ids) {
+      if (typeof value[field] !== 'number' || input.anyId) continue;
+      const [start, end] = memberSpan(rest, field)!;
+      if (WHOLE.test(rest.slice(start, end)))
+        rest = rest.slice(0, start) + '0'.padEnd(end - start) + rest.slice(end);
+    }
+    return rest;
+  };
+  /** A number with the digits as written; null for one with decimals or an exponent. */
+  const wholeNumber = (text: string, field: string): string | null => {
+    const span = input.anyId ? null : memberSpan(text, field);
+    const written = span && text.slice(...span);
+    return written !== null && WHOLE.test(written) ? written : null;
+  };
 
   return (value, text, see) => {
     if (!isObject(value)) return `is ${article(jsonTypeOf(value), value)}, not an object`;
-    const inexact = inexactNumber(text);
+    const other = input.again ? otherRun(value._profiles_run, input.again.runs) : null;
+    if (other !== null) return other;
+    const numbers = withoutIds(value, text);
+    const loss = lossIn(numbers, value, input.roundNumbers);
     // The first reason is told; all fields are looked at, so that the plan knows them.
     let reason: Refusal | null =
-      inexact === null ? null : inexactReason(fieldHolding(value, inexact), inexact);
+      loss === null ? null : `${fieldAtFault(numbers, loss, input.roundNumbers)}${loss}`;
     let id = '';
     let company = '';
     let spread: Record<string, unknown> | null = null;
@@ -81,20 +109,26 @@ export function jsonLayout(input: OpenedInput): Layout {
 
     for (const field of Object.keys(value)) {
       const target = flat(field);
-      const member = value[field];
+      const written = value[field];
+      const member = cleaned(written);
       if (target.role === 'spread') {
         if (isObject(member)) spread = member;
         else if (member !== null)
           reason ??= `${field} is ${article(jsonTypeOf(member), member)}, not an object`;
         continue;
       }
-      see?.(target, member);
-      if (target.role === 'metadata') place(target, member);
+      const emptied = member === '' && written !== '';
+      if (!emptied) see?.(target, member);
+      if (target.role === 'metadata') emptied ? placeEmpty(target) : place(target, member);
       else if (target.role === 'id' || target.role === 'company') {
         if (member === null && target.role === 'company') continue;
-        if (typeof member !== 'string') reason ??= notText(field, member);
-        else if (target.role === 'id') id = spelled(target, member);
-        else company = spelled(target, member);
+        const written = typeof member === 'number' ? wholeNumber(text, field) : member;
+        if (typeof written !== 'string') reason ??= notText(field, member);
+        else {
+          if (written !== '' && check !== null) reason ??= check(written, field);
+          if (target.role === 'id') id = spelled(target, written);
+          else company = spelled(target, written);
+        }
       }
     }
     if (id === '') {
@@ -102,10 +136,16 @@ export function jsonLayout(input: OpenedInput): Layout {
     }
     for (const field of spread ? Object.keys(spread) : []) {
       const target = nested(field);
-      const member = spread![field];
-      see?.(target, member);
-      const taken = target.key !== null && (members.has(target.key) || constantKeys.has(target.key));
-      if (target.role === 'metadata' && !taken) place(target, member);
+      const written = spread![field];
+      const member = cleaned(written);
+      const emptied = member === '' && written !== '';
+      if (!emptied) see?.(target, member);
+      if (target.role !== 'metadata' || constantKeys.has(target.key!)) continue;
+      if (target.key === field && members.has(field) && Object.hasOwn(value, field)) {
+        reason ??= `${quoted(field)} is beside metadata and in it, too`;
+      }
+      if (emptied) placeEmpty(target);
+      else place(target, member);
     }
     if (reason !== null) return reason;
     let body = '';
@@ -114,6 +154,12 @@ export function jsonLayout(input: OpenedInput): Layout {
     const head = idKey + jsonString(id) + (company === '' ? '' : COMPANY + jsonString(company));
     const item = `${head}${body === '' ? '' : METADATA_OPEN + body.slice(1) + METADATA_CLOSE}}`;
     return { item, id, company };
+
+    /** What was emptied, as an empty cell. */
+    function placeEmpty({ key }: Target): void {
+      if (members.has(key!)) reason ??= `two fields both map to the key ${quoted(key!)}`;
+      if (empty !== null) members.set(key!, `,${jsonString(key!)}:${empty}`);
+    }
 
     function place({ column, key, pinned }: Target, member: unknown): void {
       if (members.has(key!)) reason ??= `two fields both map to the key ${quoted(key!)}`;
@@ -158,6 +204,8 @@ const isText = (member: unknown, type: CellType): member is string | number =>
 /** An identifier is sent as it is, unless lower case was asked for. */
 const spelled = ({ pinned }: Target, id: string): string => (pinned === 'lower' ? id.toLowerCase() : id);
 
+const WHOLE = /^-?\d+$/;
+
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -174,7 +222,7 @@ export function isOfType(actual: JsonType, type: CellType): boolean {
 function notText(field: string, value: unknown): string {
   const type = jsonTypeOf(value);
   if (type === 'integer' || type === 'number') {
-    return `${field} is the number ${JSON.stringify(value)}, which has lost any leading zeros; write it in quotes: "${JSON.stringify(value)}"`;
+    return `${field} is the number ${JSON.stringify(value)}, which is not a whole number; write it in quotes: "${JSON.stringify(value)}"`;
   }
   return `${field} is ${article(type, value)}, not a text`;
 }
@@ -185,8 +233,11 @@ function article(type: JsonType, value: unknown): string {
   return type === 'integer' || type === 'object' ? `an ${type}` : `a ${type === 'string' ? 'text' : type}`;
 }
 
-/** The top-level field whose value holds a number; only its text is at hand, so the first that may. */
-function fieldHolding(item: Record<string, unknown>, number: string): string {
-  const rounded = JSON.stringify(Number(number));
-  return Object.keys(item).find((field) => writtenAgain(item[field])?.includes(rounded)) ?? 'the item';
+/** The field of an item, or of its metadata, in whose value the fault is, for the beginning of a sentence. */
+function fieldAtFault(text: string, loss: string, rounds: boolean): string {
+  const has = (json: string): boolean => lossIn(json, JSON.parse(json), rounds) === loss;
+  const [name, json] = objectMembers(text).find(([, json]) => has(json)) ?? [];
+  if (name === undefined || json === undefined) return '';
+  const inner = name === METADATA ? objectMembers(json).find(([, member]) => has(member)) : undefined;
+  return `${inner ? `${METADATA}.${inner[0]}` : name}: `;
 }

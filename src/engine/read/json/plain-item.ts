@@ -2,10 +2,12 @@
  * The fast path: items laid out without being parsed, whose values are copied as they are in the file. Equal, byte for
  * byte, to what the layout makes of the parsed item; whatever is not plain is left to it, so only it knows reasons.
  */
+
+import { cleaner, type IdentifierCheck, identifierCheck, isSuspect } from '../identifier.js';
 import type { RawItem } from '../item-writer.js';
 import * as form from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
-import { CLOSE_BRACE, COMMA, Is, skipSpace } from './bytes.js';
+import { CLOSE_BRACE, COMMA, Is, QUOTE, skipSpace } from './bytes.js';
 import { isOfType, targetsOfItems } from './layout.js';
 import { Fields, Keys, Members } from './members.js';
 import { membersText } from './text.js';
@@ -46,6 +48,9 @@ export class PlainItem implements RawItem {
   readonly #fields: readonly Fields[];
   readonly #head: Buffer;
   readonly #constants: Buffer;
+  readonly #check: IdentifierCheck | null;
+  /** Texts are changed, so none is copied; and items of a rejects file are looked at one by one. */
+  readonly #changes: boolean;
   #item = 0;
   /** Bytes of the members that are placed, each with a comma before it, and of the constants. */
   #body = 0;
@@ -60,6 +65,8 @@ export class PlainItem implements RawItem {
     this.nested = new Members(nested);
     this.#head = Buffer.from(form.headOf(input.kind));
     this.#constants = Buffer.from(membersText(constants));
+    this.#check = input.anyId ? null : identifierCheck(input.rules);
+    this.#changes = cleaner(input.rules) !== null || input.again !== undefined;
   }
 
   begin(batch: Uint8Array): void {
@@ -70,6 +77,7 @@ export class PlainItem implements RawItem {
 
   /** Reads the item from `start` to `end`. False when it is not plain: nothing is known of it then. */
   read(start: number, end: number): boolean {
+    if (this.#changes) return false;
     const { bytes, flat, nested } = this;
     this.#item++;
     nested.count = 0;
@@ -91,10 +99,16 @@ export class PlainItem implements RawItem {
   write(target: Buffer, start: number): void {
     const { bytes } = this;
     target.set(this.#head, start);
-    let at = copy(bytes, this.id - 1, this.idEnd + 1, target, start + this.#head.length);
+    let at = start + this.#head.length;
+    target[at++] = QUOTE;
+    at = copy(bytes, this.id, this.idEnd, target, at);
+    target[at++] = QUOTE;
     if (this.companyEnd > this.company) {
       target.set(COMPANY, at);
-      at = copy(bytes, this.company - 1, this.companyEnd + 1, target, at + COMPANY.length);
+      at += COMPANY.length;
+      target[at++] = QUOTE;
+      at = copy(bytes, this.company, this.companyEnd, target, at);
+      target[at++] = QUOTE;
     }
     if (this.#body > 0) {
       const open = at;
@@ -118,16 +132,16 @@ export class PlainItem implements RawItem {
       case 'metadata':
         return this.#place(flat, index);
       case 'id':
-        if (flat.kinds[index] !== Is.text || target.pinned === 'lower') return false;
-        this.id = flat.starts[index]! + 1;
-        this.idEnd = flat.ends[index]! - 1;
-        return true;
+        if (!this.#isIdentifier(index) || target.pinned === 'lower') return false;
+        this.id = flat.starts[index]! + this.#quote(index);
+        this.idEnd = flat.ends[index]! - this.#quote(index);
+        return this.#isGood(this.id, this.idEnd, target.column);
       case 'company':
         if (flat.kinds[index] === Is.null) return true;
-        if (flat.kinds[index] !== Is.text || target.pinned === 'lower') return false;
-        this.company = flat.starts[index]! + 1;
-        this.companyEnd = flat.ends[index]! - 1;
-        return true;
+        if (!this.#isIdentifier(index) || target.pinned === 'lower') return false;
+        this.company = flat.starts[index]! + this.#quote(index);
+        this.companyEnd = flat.ends[index]! - this.#quote(index);
+        return this.#isGood(this.company, this.companyEnd, target.column);
       case 'spread':
         return flat.kinds[index] === Is.null || flat.kinds[index] === Is.spread;
       case 'ignored':
@@ -135,12 +149,28 @@ export class PlainItem implements RawItem {
     }
   }
 
-  /** What a flat field, or a value set for every item, stands for is left out. */
+  /** A text, or a whole number, which is sent as one. */
+  #isIdentifier(index: number): boolean {
+    const kind = this.flat.kinds[index];
+    return kind === Is.text || (kind === Is.integer && this.#check !== null);
+  }
+
+  #quote(index: number): number {
+    return this.flat.kinds[index] === Is.text ? 1 : 0;
+  }
+
+  #isGood(start: number, end: number, column: string): boolean {
+    const { bytes } = this;
+    if (this.#check === null || end === start || !isSuspect(bytes[start]!, end - start)) return true;
+    return this.#check(bytes.toString('utf8', start, end), column) === null;
+  }
+
+  /** What a value set for every item stands for is left out. */
   #takeNested(index: number): boolean {
     const { nested } = this;
     const { key } = nested.fields[index]!;
     nested.placed[index] = 0;
-    if (key === null || key.constant || key.item === this.#item) return true;
+    if (key === null || key.constant) return true;
     return this.#place(nested, index);
   }
 

@@ -1,0 +1,79 @@
+/** What an identifier may be (contract §3 "Kind and identifier"): what stands for no value merges profiles that differ. */
+import type { MappingRules } from '../options.js';
+import { codePoints, quoted } from './wording.js';
+
+/** What databases, programs and spreadsheets write where there is no value, in lower case. */
+const MARKERS = [
+  ...['null', '\\n', 'n/a', 'nan', 'none', 'undefined', '<na>', '(null)', '<null>'],
+  ...['#n/a', '#ref!', '#value!', '#div/0!', '#name?', '#null!', '#num!'],
+];
+const MARKER = new Set(MARKERS);
+
+/** By the first character: a bit for each length that a marker has. Most identifiers are told by this look. */
+const LENGTHS = new Uint16Array(0x80);
+for (const marker of MARKERS) {
+  for (const first of [marker, marker.toUpperCase()]) LENGTHS[first.charCodeAt(0)]! |= 1 << marker.length;
+}
+
+/** Nothing that can be seen. */
+const BLANK = /^[\p{Z}\p{Cc}\p{Cf}\p{DI}]*$/u;
+const ENDS = /^[\p{Z}\p{Cc}\p{Cf}]+|[\p{Z}\p{Cc}\p{Cf}]+$/gu;
+/** White space at an end, or something anywhere that cannot be seen or told from a space. */
+const ODD = /^ | $|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|(?! )\p{Zs}/u;
+
+const isPlain = (code: number): boolean => code > 0x20 && code < 0x7f;
+
+/** Whether an identifier needs a closer look. @param length in bytes or UTF-16 code units, alike for what is looked for */
+export const isSuspect = (first: number, length: number): boolean =>
+  !isPlain(first) || (length < 16 && (LENGTHS[first]! & (1 << length)) !== 0);
+
+/** Why a text that is not empty cannot be an identifier; null when it can. */
+export type IdentifierCheck = (text: string, column: string) => string | null;
+
+export function identifierCheck({ allowIds = [] }: MappingRules): IdentifierCheck {
+  const allowed = new Set(allowIds);
+  return (text, column) => {
+    if (!isSuspect(text.charCodeAt(0), text.length)) return null;
+    if (BLANK.test(text)) return `${column} is only white space`;
+    if (!MARKER.has(text.toLowerCase()) || allowed.has(text)) return null;
+    return `${column} is ${quoted(text)}, which stands for a missing value`;
+  };
+}
+
+/** Whether an identifier has white space around it, or invisible characters. */
+export function isOdd(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    if (!isPlain(text.charCodeAt(at))) return ODD.test(text);
+  }
+  return false;
+}
+
+/** The same for UTF-8. */
+export function isOddBytes(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    if (!isPlain(bytes[at]!)) return ODD.test(bytes.toString('utf8', start, end));
+  }
+  return false;
+}
+
+/** Without white space and invisible characters at its ends. */
+export function trimmed(text: string): string {
+  if (text === '' || (isPlain(text.charCodeAt(0)) && isPlain(text.charCodeAt(text.length - 1)))) return text;
+  return text.replace(ENDS, '');
+}
+
+/** What is odd about an identifier, in words: `"a " has white space around it`. */
+export function oddWords(text: string): string {
+  if (isOdd(trimmed(text))) return `${codePoints(text)} has invisible characters in it`;
+  return `${codePoints(text)} has white space or invisible characters around it`;
+}
+
+/** What becomes of a text before anything else: null where nothing does. */
+export function cleaner({ nulls = [], trim = false }: MappingRules): ((text: string) => string) | null {
+  if (nulls.length === 0 && !trim) return null;
+  const empty = new Set(nulls);
+  return (text) => {
+    const cell = trim ? trimmed(text) : text;
+    return empty.has(cell) ? '' : cell;
+  };
+}

@@ -1,0 +1,226 @@
+/** What an identifier may be, in CSV and in JSON: each case is rejected, warned of, or taken as it is written. */
+import { describe, expect, it } from 'vitest';
+import { type MappingRules, NO_RULES } from '../../../src/engine/read/index.js';
+import { type Reading, type ReadOptions, readText } from './reading.js';
+
+const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+const rules = (some: Partial<MappingRules>): ReadOptions => ({ rules: { ...NO_RULES, ...some } });
+
+/** Items of these identifiers, as CSV and as JSON: both must come out alike. */
+async function companies(ids: readonly string[], options: ReadOptions = {}): Promise<Reading[]> {
+  return [
+    await readText('a.csv', `company_id,n\n${ids.map((id, n) => `${cell(id)},${n}\n`).join('')}`, options),
+    await readText('a.json', JSON.stringify(ids.map((company_id, n) => ({ company_id, n }))), options),
+  ];
+}
+
+const sent = ({ items }: Reading): unknown[] =>
+  items.map((item) => (item as { company_id: string }).company_id);
+
+describe('what stands for no value', () => {
+  const MARKERS = ['NULL', 'null', 'Null', '\\N', '\\n', 'N/A', 'n/a', '#N/A', '#REF!', '#ref!', 'NaN', 'nan']
+    .concat(['None', 'NONE', 'undefined', 'Undefined', '#VALUE!', '#DIV/0!', '#NAME?', '#NULL!', '#NUM!'])
+    .concat(['<NA>', '(null)', '<null>']);
+
+  it.each(MARKERS)('%s rejects the row', async (marker) => {
+    for (const reading of await companies(['c1', marker, 'c2'])) {
+      expect(sent(reading)).toEqual(['c1', 'c2']);
+      expect(reading.reasons).toHaveLength(1);
+      expect(reading.reasons[0]).toContain(`company_id is "${marker}", which stands for a missing value`);
+    }
+  });
+
+  it.each(['NULLs', 'nul', 'nonesuch', 'n', 'N', 'NA', '\\', '#', '#1', 'undefine', 'nan1', 'u-1', '0', '-'])(
+    '%s is an identifier',
+    async (id) => {
+      for (const reading of await companies([id])) {
+        expect([sent(reading), reading.reasons]).toEqual([[id], []]);
+      }
+    },
+  );
+
+  it('is let pass where it is allowed, as written', async () => {
+    for (const reading of await companies(['NULL', 'null', 'None'], rules({ allowIds: ['NULL', 'None'] }))) {
+      expect(sent(reading)).toEqual(['NULL', 'None']);
+      expect(reading.reasons).toHaveLength(1);
+    }
+  });
+
+  it('is empty where it is said to be, which rejects the row as well', async () => {
+    for (const reading of await companies(['c1', 'NULL'], rules({ nulls: ['NULL'] }))) {
+      expect(sent(reading)).toEqual(['c1']);
+      expect(reading.reasons[0]).toMatch(/company_id is empty$/);
+    }
+  });
+
+  it('likewise of a run that began before this was so: nothing is checked', async () => {
+    for (const reading of await companies(['NULL', ' c1'], { itemFormat: 1 })) {
+      expect([sent(reading), reading.reasons, reading.scan.warnings]).toEqual([['NULL', ' c1'], [], []]);
+    }
+  });
+});
+
+describe('white space', () => {
+  it.each([' ', '   ', '\t', '\u00a0', '\u200b', '\ufeff \u2060'])(
+    'alone rejects the row: %j',
+    async (id) => {
+      for (const reading of await companies(['c1', id])) {
+        expect(sent(reading)).toEqual(['c1']);
+        expect(reading.reasons[0]).toMatch(/company_id is only white space$/);
+      }
+    },
+  );
+
+  it('around identifiers is one warning, with the flag that helps', async () => {
+    for (const reading of await companies(['c1', ' c2', 'c3\t', 'c 4', 'c5'])) {
+      expect(sent(reading)).toEqual(['c1', ' c2', 'c3\t', 'c 4', 'c5']);
+      expect(reading.scan.warnings).toEqual([
+        {
+          message: expect.stringMatching(
+            /^(line 3|item 2) \(and 1 more\): company_id: " c2" has white space or invisible characters around it$/,
+          ),
+          problem: { code: 'odd_identifiers', column: 'company_id', white: true },
+        },
+      ]);
+    }
+    for (const reading of await companies(['c1', ' c2', 'c3\t', '\u200bc5\ufeff'], rules({ trim: true }))) {
+      expect([sent(reading), reading.scan.warnings]).toEqual([['c1', 'c2', 'c3', 'c5'], []]);
+    }
+  });
+
+  it.each([
+    ['c\u200b1', '"c<U+200B>1"'],
+    ['c\u00a01', '"c<U+00A0>1"'],
+    ['c\u0007', '"c<U+0007>"'],
+    ['\u202ec1', '"<U+202E>c1"'],
+  ])('invisible characters are a warning that shows them: %j', async (id, shown) => {
+    for (const reading of await companies(['c0', id])) {
+      expect(sent(reading)).toEqual(['c0', id]);
+      expect(reading.scan.warnings.map(({ message }) => message)).toEqual([expect.stringContaining(shown)]);
+    }
+  });
+
+  it.each(['Größe', '日本', 'a b', 'é', "O'Neil & Co."])('%s is nothing odd', async (id) => {
+    for (const reading of await companies([id])) {
+      expect([sent(reading), reading.scan.warnings, reading.reasons]).toEqual([[id], [], []]);
+    }
+  });
+});
+
+describe("a user's company", () => {
+  const users = async (companies: readonly string[], options: ReadOptions = {}): Promise<Reading[]> => {
+    const rows = companies.map((company_id, n) => ({ user_id: `u${n}`, company_id }));
+    const lines = rows.map((row) => `${row.user_id},${cell(row.company_id)}\n`);
+    return [
+      await readText('a.csv', `user_id,company_id\n${lines.join('')}`, options),
+      await readText('a.json', JSON.stringify(rows), options),
+    ];
+  };
+
+  it('is held to the same, and left out where it is empty', async () => {
+    for (const { items, reasons, scan } of await users(['c1', '', 'NULL', ' ', 'c2 '])) {
+      expect(items).toEqual([
+        { user_id: 'u0', company_id: 'c1' },
+        { user_id: 'u1' },
+        { user_id: 'u4', company_id: 'c2 ' },
+      ]);
+      expect(reasons).toEqual([
+        expect.stringMatching(/company_id is "NULL", which stands for a missing value$/),
+        expect.stringMatching(/company_id is only white space$/),
+      ]);
+      expect(scan.warnings).toHaveLength(1);
+      expect(scan.warnings[0]!.problem).toEqual({
+        code: 'odd_identifiers',
+        column: 'company_id',
+        white: true,
+      });
+    }
+  });
+
+  it('that is said to be empty is left out', async () => {
+    for (const { items, reasons } of await users(
+      ['NULL', ' ', 'c1 '],
+      rules({ nulls: ['NULL'], trim: true }),
+    )) {
+      expect(items).toEqual([{ user_id: 'u0' }, { user_id: 'u1' }, { user_id: 'u2', company_id: 'c1' }]);
+      expect(reasons).toEqual([]);
+    }
+  });
+});
+
+describe('whole numbers of JSON', () => {
+  const DIGITS = ['0', '7', '-5', '42', '9007199254740993', '123456789012345678901234567890', '-0'];
+
+  it('are the digits as written, however many', async () => {
+    const spaced = DIGITS.map((id) => `{"x":{"company_id":1.5},"company_id" : ${id} ,"n":1}`);
+    const tight = DIGITS.map((id) => `{"n":1,"company_id":${id}}`);
+    for (const lines of [spaced, tight]) {
+      const { items, reasons, texts, scan } = await readText('a.ndjson', `${lines.join('\n')}\n`);
+      expect(reasons).toEqual([]);
+      expect(items.map((item) => (item as { company_id: string }).company_id)).toEqual(DIGITS);
+      expect(scan.bytes).toBe(Buffer.byteLength(texts.join('')));
+    }
+  });
+
+  it("also of a user's company", async () => {
+    const { items } = await readText(
+      'a.json',
+      '[{"user_id":9007199254740993,"company_id":9007199254740995},{"user_id":1,"company_id":2}]',
+    );
+    expect(items).toEqual([
+      { user_id: '9007199254740993', company_id: '9007199254740995' },
+      { user_id: '1', company_id: '2' },
+    ]);
+  });
+
+  it.each(['1.0', '1e3', '1.5', 'true', 'null', '{}', '[1]'])('%s is none', async (id) => {
+    const { items, reasons } = await readText('a.ndjson', `{"company_id":${id}}\n{"company_id":"c"}\n`);
+    expect([items, reasons.length]).toEqual([[{ company_id: 'c' }], 1]);
+  });
+
+  it('elsewhere are held exactly, or reject the row', async () => {
+    const { items, reasons } = await readText(
+      'a.ndjson',
+      '{"company_id":9007199254740993,"n":9007199254740993}\n{"company_id":9007199254740993,"n":5}\n',
+    );
+    expect(items).toEqual([{ company_id: '9007199254740993', metadata: { n: 5 } }]);
+    expect(reasons).toEqual([expect.stringMatching(/^1: .*no number holds 9007199254740993 exactly/)]);
+  });
+});
+
+describe('--null and --trim', () => {
+  it('of a CSV: cells are empty, also for the types; rejected rows stay as they were', async () => {
+    const { items, scan, rejected } = await readText(
+      'a.csv',
+      'company_id,n,b\nc1, 5 ,x\nc2,\\N,n/a\nc3,,  y z  \n NULL ,7,\n',
+      rules({ nulls: ['\\N', 'n/a'], trim: true }),
+    );
+    expect(items).toEqual([
+      { company_id: 'c1', metadata: { n: 5, b: 'x' } },
+      { company_id: 'c2' },
+      { company_id: 'c3', metadata: { b: 'y z' } },
+    ]);
+    expect(scan.columns.map(({ column, type, empty }) => [column, type, empty])).toEqual([
+      ['company_id', 'string', 0],
+      ['n', 'integer', 2],
+      ['b', 'string', 2],
+    ]);
+    expect(rejected.map(({ original }) => original)).toEqual([{ cells: [' NULL ', '7', ''] }]);
+  });
+
+  it.each([
+    ['omit', {}],
+    ['null', { a: null, b: null, c: null }],
+    ['string', { a: '', b: '', c: '' }],
+  ] as const)('of JSON: a text that becomes empty is as an empty cell: %s', async (empty, metadata) => {
+    const { items } = await readText(
+      'a.json',
+      '[{"company_id":" c1 ","a":"n/a","b":"  ","metadata":{"c":"n/a"}},{"company_id":"c2","a":" x ","b":"","c":5}]',
+      rules({ nulls: ['n/a'], trim: true, empty }),
+    );
+    expect(items).toEqual([
+      { company_id: 'c1', ...(empty !== 'omit' && { metadata }) },
+      { company_id: 'c2', metadata: { a: 'x', b: '', c: 5 } },
+    ]);
+  });
+});
