@@ -112,7 +112,10 @@ export class NumberReader {
     if (this.#around === 'currency') {
       const code = text.charCodeAt(at);
       if (code === 0x24 || code === 0x20ac || code === 0xa3) at++;
-    } else if (this.#around === 'percent' && text.charCodeAt(--end) !== 0x25) return null;
+    } else if (this.#around === 'percent') {
+      end -= 1;
+      if (text.charCodeAt(end) !== 0x25) return null;
+    }
     const first = at;
     let value = 0;
     /** Digits since the last group sign, or the beginning. */
