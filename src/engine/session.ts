@@ -43,6 +43,7 @@ import {
   summarize,
 } from './run/summary.js';
 import { submittedRows } from './send/accounts.js';
+import { isCanaryDue } from './send/canary.js';
 import { isUnanswered } from './send/chunk.js';
 import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
@@ -222,6 +223,12 @@ export class Session {
     return isUnanswered(r) || isFollowed || isOpen(r, records, this.options);
   }
 
+  /** Also of a run that began with one and goes on without. */
+  #isCanaryDue(): boolean {
+    const began = this.#run.earlier?.options as Partial<ImportOptions> | undefined;
+    return isCanaryDue(this.options.canary ?? began?.canary, this.#run.records);
+  }
+
   /** Ids that others have sent since: a retry leaves them out. Null for a new run. */
   #sentLater(kind: Kind): ReturnType<CutDeps['sentLater']> {
     return this.#run.earlier && sentLater(this.#run, kind, this.deps.state, (r) => this.#isSentAgain(r));
@@ -230,6 +237,7 @@ export class Session {
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const rejects = await this.#rejecting!.flush();
     if (this.options.failed) this.#run.retry(this.options);
+    else if (this.#run.earlier && sends && this.#isCanaryDue()) this.#run.retryCanary(this.options);
     for (const old of this.#run.begin({ options: this.options, scanned, rejects }, sends)) {
       yield this.#warn({
         message: `this import replaces run ${old} of the same file, which was unfinished`,
@@ -281,7 +289,7 @@ export class Session {
     return (
       unsent <= leftOutRows(records) + refusedForNow(records) &&
       !records.some((r) => r.parent === null && isOpen(r, records, this.options)) &&
-      !(this.options.wait && records.some((r) => r.state === 'acknowledged'))
+      !((this.options.wait || this.#isCanaryDue()) && records.some((r) => r.state === 'acknowledged'))
     );
   }
 

@@ -1,6 +1,6 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 
-import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { CanaryError, Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
 import type { ImportOptions, InvalidBound } from '../../engine/options.js';
 import type { ServiceClient } from '../../engine/service/client.js';
@@ -114,7 +114,7 @@ export async function runAndReport(
       }
       const { failure, exit } = next.value;
       // A failed job outranks a wait that timed out (contract §7); the summary shows both.
-      if (failure && exit !== Exit.jobFailed) throw failure;
+      if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
       const lost = reporter.lost();
       if (lost) throw lost;
       return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;

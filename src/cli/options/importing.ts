@@ -223,6 +223,11 @@ export const SENDING = {
     summary: 'bytes in one request',
     config: 'import.chunk_bytes',
   },
+  canary: {
+    ...engineNumber('canary', 'items'),
+    summary: 'send a first request of at most this many items, and nothing else before its job has completed',
+    config: 'import.canary',
+  },
   concurrency: {
     ...engineNumber('concurrency'),
     summary: 'how many jobs may be unfinished at a time',

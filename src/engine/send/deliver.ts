@@ -8,6 +8,7 @@ import { count } from '../numbers.js';
 import type { RequestRecord } from '../state/requests.js';
 import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
+import { checkCanary } from './canary.js';
 import { type Chunk, isUnanswered, rangesOf } from './chunk.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { halve } from './halve.js';
@@ -35,6 +36,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
   const record = chunk.recorded ? repeated(chunk, body, chunk.recorded, deps) : newRecord(chunk, body, deps);
   const { isolate, continueOnError } = deps.options;
   const error = await sendOnce(chunk, body, record, deps);
+  if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return isolate && failureOf(record) !== null ? [{ chunk, root: record, error: null }] : [];
   if (error.status === 413 && record.rows > 1) {
     lowerLimit(chunk.ends.length, deps);

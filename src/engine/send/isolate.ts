@@ -122,6 +122,9 @@ export function partOf(r: RequestRecord, records: readonly RequestRecord[]): Par
   return grow(r);
 }
 
+/** All its rows are with the service. */
+export const isCompleted = (r: RequestRecord): boolean => outcomeOf(r) === 'completed';
+
 function outcomeOf(r: RequestRecord): Part['outcome'] {
   switch (r.state) {
     case 'waiting':
@@ -182,7 +185,7 @@ const ALIKE = 3;
  * come; or `never`, since the service or the mapping is at fault.
  */
 export function mayIsolate(records: readonly RequestRecord[]): 'now' | 'later' | 'never' {
-  if (records.some((r) => outcomeOf(r) === 'completed')) return 'now';
+  if (records.some(isCompleted)) return 'now';
   const alike = new Map<string, number>();
   for (const r of records) {
     const failure = r.parent === null ? failureOf(r) : null;
