@@ -1,5 +1,6 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 
+import { resolve } from 'node:path';
 import { CanaryError, Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
 import type { ImportOptions, InvalidBound } from '../../engine/options.js';
@@ -10,6 +11,7 @@ import type { Context } from '../context.js';
 import { eventWords } from '../messages.js';
 import {
   engineValues,
+  given,
   REJECTING,
   RETRYING,
   SENDING,
@@ -69,6 +71,14 @@ export async function importOptions(
   if (flags.isolateJobs !== undefined && !options.isolate) {
     throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
   }
+  if (flags.outcomes !== undefined && options.dryRun) {
+    throw new UsageError(
+      '--outcomes and --dry-run cannot be combined: nothing becomes of rows in a dry run',
+      {
+        hint: 'leave one out',
+      },
+    );
+  }
   return {
     ...reading,
     ...options,
@@ -76,8 +86,16 @@ export async function importOptions(
     changedOnly,
     invalid: invalidBound(rejecting, flags),
     rejects: rejecting.rejects ?? null,
+    outcomes: outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, context.cwd),
     failed: false,
   };
+}
+
+/** A run keeps it for its resume, which may be started elsewhere. @throws UsageError */
+export function outcomesFile(path: string | undefined, cwd: string): string | null {
+  if (path === undefined) return null;
+  if (path !== '-' && path !== '') return resolve(cwd, path);
+  throw new UsageError('--outcomes takes the name of a file', { hint: 'such as --outcomes outcomes.csv' });
 }
 
 /** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */

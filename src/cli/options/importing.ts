@@ -213,6 +213,11 @@ export const SENDING = {
     summary: 'continue the unfinished import of the same content, if there is one',
     sets: 'resume',
   },
+  outcomes: {
+    type: path('file'),
+    summary: 'write what became of each row here: CSV, or NDJSON for names that end in .ndjson',
+    commands: ['import', 'resume'],
+  },
   chunkSize: {
     ...engineNumber('chunkSize', 'items'),
     summary: 'items in one request',

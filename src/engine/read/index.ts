@@ -33,6 +33,7 @@ export {
 export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { buildItems, readRows } from './records.js';
+export { idOfItem, idOfOriginal } from './row-id.js';
 export { scanInput } from './scan.js';
 export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
