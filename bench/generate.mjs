@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 
-const COLUMNS = [
+export const COLUMNS = [
   'company_id',
   'name',
   'industry',
@@ -47,6 +47,12 @@ function random(seed) {
   };
 }
 
+/** Rows one after another, the same for the same seed. */
+export function* records(rows, seed = 1) {
+  const next = random(seed);
+  for (let index = 0; index < rows; index++) yield row(index, next);
+}
+
 function row(index, next) {
   const word = WORDS[next(WORDS.length)];
   const second = WORDS[next(WORDS.length)];
@@ -82,12 +88,13 @@ const FORMATS = {
 /** Writes `rows` rows to `file`. Gives the number of characters written. */
 export async function generate(format, rows, file, seed = 1) {
   const { head, item, tail } = FORMATS[format];
-  const next = random(seed);
   await mkdir(dirname(file), { recursive: true });
   const out = createWriteStream(file);
   let text = head;
-  for (let index = 0; index < rows; index++) {
-    text += item(row(index, next), index === 0);
+  let first = true;
+  for (const record of records(rows, seed)) {
+    text += item(record, first);
+    first = false;
     if (text.length > 1 << 18) {
       if (!out.write(text)) await once(out, 'drain');
       text = '';

@@ -14,6 +14,7 @@ const SECTIONS = [
   'first-request',
   'csv',
   'json',
+  'columnar',
   'latency',
   'memory',
   'identifiers',
@@ -25,7 +26,7 @@ const SECTIONS = [
   'peers',
 ];
 /** Need packages from the registry, or a browser, so they are run when asked for. */
-const ON_REQUEST = ['peers', 'page'];
+const ON_REQUEST = ['peers', 'page', 'columnar'];
 const RESULTS = fileURLToPath(new URL('results.md', import.meta.url));
 
 const { values } = parseArgs({

@@ -1,13 +1,16 @@
 // What the sections share: the built command, input files, state folders, and the sink.
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rename, rm, statfs } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { generate } from './generate.mjs';
+import { writeWorkbook } from './generate-workbook.mjs';
 import { cleanEnvironment, node } from './measure.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -44,6 +47,38 @@ export async function input(format, rows) {
   }
   return file;
 }
+
+/** The same rows as a workbook. */
+export async function workbook(rows) {
+  const file = join(DATA, `companies-${rows}.xlsx`);
+  if (!existsSync(file)) {
+    await room(rows * ROW_BYTES.csv);
+    console.error(`  making ${file}`);
+    await writeWorkbook(rows, file);
+  }
+  return file;
+}
+
+/** The same rows as Parquet, written by DuckDB, which is installed beside the data. */
+export async function parquet(rows) {
+  const file = join(DATA, `companies-${rows}.parquet`);
+  if (existsSync(file)) return file;
+  const csv = await input('csv', rows);
+  const folder = join(DATA, 'duckdb');
+  const installed = join(folder, 'node_modules', '@duckdb', 'node-api');
+  if (!existsSync(installed)) {
+    await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--prefix', folder, DUCKDB]);
+  }
+  console.error(`  making ${file}`);
+  const { DuckDBInstance } = createRequire(join(folder, 'from.js'))('@duckdb/node-api');
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  const text = "types = {'adoption_rate': 'VARCHAR', 'last_seen_at': 'VARCHAR'}";
+  await connection.run(`COPY (SELECT * FROM read_csv('${csv}', ${text})) TO '${file}.part' (FORMAT parquet)`);
+  await rename(`${file}.part`, file);
+  return file;
+}
+
+const DUCKDB = '@duckdb/node-api@1.5.6-r.1';
 
 /** The CSV in which every n-th row has another `last_seen_at`. */
 export async function changedInput(rows, every) {

@@ -4,7 +4,13 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import { type ImportEvent, type Kind, SOME_ZONE, type Summary } from '../engine/model.js';
+import {
+  type ImportEvent,
+  type Kind,
+  type RejectionCause,
+  SOME_ZONE,
+  type Summary,
+} from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
 import { again, wasTyped } from './again.js';
 import { shellWord } from './shell.js';
@@ -37,6 +43,7 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
   id: '--id',
   user_id: '--user-id',
   company_id: '--company-id',
+  where: '--where',
 };
 
 /** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
@@ -82,12 +89,32 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
         ? 'name the format with --format'
         : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
   }),
+  wrong_path: () => ({ hint: 'name the path to the array of items with --json-path' }),
+  bad_path: ({ path }) => ({ message: `--json-path: "${path}" is not names with dots between them` }),
+  path_of_lines: ({ format }) => ({
+    message: `--json-path leads to an array in a JSON file; the format is ${format}`,
+    hint: 'leave --json-path out, or set --format json',
+  }),
+  both_kinds: () => ({ hint: 'import them one after the other: add --kind companies, then --kind users' }),
   item_too_long: () => ({
     hint: 'it does not fit into a request; check the format, or set it with --format',
   }),
   cell_too_long: () => ({ hint: 'shorten it, or raise --max-cell' }),
   quote_not_closed: () => ({
     hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
+  }),
+  unknown_sheet: ({ path, sheet }) => ({ message: `--sheet: ${path} has no sheet "${sheet}"` }),
+  sheet_empty: ({ others: [other] }) => ({
+    hint:
+      other === undefined
+        ? 'check the workbook, and save it again'
+        : `read another sheet: --sheet ${shellWord(other)}`,
+  }),
+  other_sheets: ({ others }) => ({
+    hint: `choose one with --sheet, such as --sheet ${shellWord(others[0]!)}`,
+  }),
+  error_cells: ({ text }) => ({
+    hint: `fix the formula, or read it as empty with --null ${shellWord(text)}`,
   }),
   stdin_is_terminal: () => ({ hint: `pipe a file in: ${command('import', '-')} < companies.csv` }),
 
@@ -148,6 +175,10 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
   }),
 
+  cells_of_other_type: ({ column, type }) => ({
+    hint: `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
+  }),
+
   nameless_column: () => ({ hint: 'name it in the header to send it' }),
   excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
   space_before_quote: ({ delimiter }) => ({
@@ -190,6 +221,12 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),
   lock_lost: () => ({
     hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
+  }),
+  rejects_of_unknown_run: ({ path }) => ({
+    hint: `use the state directory that its run used, or say what the columns are: ${command('import', path, '--mapping')} mapping.json, or --types strings (all columns are text), or --types auto`,
+  }),
+  constants_missing: ({ keys }) => ({
+    hint: `repeat ${keys.map((key) => `--set ${shellWord(`${key}=`)}…`).join(' ')}, or leave a key out with --exclude`,
   }),
   rejects_file: () => ({ hint: 'choose a writable file with --rejects <path>' }),
 
@@ -271,9 +308,20 @@ export function warningText({ message, problem }: Warning, argv?: readonly strin
 }
 
 /** A result document as the command prints it: what to continue with is a command line. */
-export function summaryWords<T extends Pick<Summary, 'run' | 'resume'>>(summary: T): T {
-  const { run, resume } = summary;
-  return { ...summary, resume: run === null || resume === null ? null : resumeCommand(run) };
+export function summaryWords<T extends Pick<Summary, 'run' | 'resume'> & Partial<Pick<Summary, 'causes'>>>(
+  summary: T,
+): T {
+  const { run, resume, causes } = summary;
+  return {
+    ...summary,
+    ...(causes && { causes: causes.map(causeWords) }), // one that an earlier version recorded has none
+    resume: run === null || resume === null ? null : resumeCommand(run),
+  };
+}
+
+/** A cause with the flag that helps. */
+function causeWords({ problem, ...cause }: RejectionCause): RejectionCause {
+  return problem ? { ...cause, hint: wordsOf(problem).hint ?? cause.hint } : cause;
 }
 
 /** Events of one import as the command reports them: the words of this page in place of codes. */

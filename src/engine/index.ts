@@ -55,6 +55,7 @@ export type {
   Plan,
   PropertyCheck,
   Rejection,
+  RejectionCause,
   RowCounts,
   RunJob,
   RunStatus,

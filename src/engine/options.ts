@@ -62,6 +62,7 @@ export const WORDS = {
   empty: EMPTY_CELLS,
   shortRows: SHORT_ROWS,
   types: ['auto', 'strings'],
+  is: ['=', '!='],
   keys: KEY_STYLES,
 } as const;
 
@@ -152,6 +153,9 @@ export const NO_RULES: MappingRules = {
   empty: 'omit',
 };
 
+/** Keeps the rows whose cell or field equals a text, or differs from it. */
+export type Condition = readonly [column: string, is: '=' | '!=', value: string];
+
 /** How a CSV is written. `\t`, `\x01` and `\u00a6` stand for characters in each text. */
 export interface DialectOptions {
   /** One character or several, or `tab`. Default: what an Excel `sep=` line says, else found among `,` `;` tab `|`. */
@@ -212,13 +216,39 @@ export interface ReadOptions extends DialectOptions {
   companyId?: string | undefined;
   /** Default: by the first bytes, else by the name. */
   format?: Format | undefined;
+  /** Sheet of a workbook: its name, or its number from 1. Default: the first that is not hidden. */
+  sheet?: string | undefined;
   /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
   encoding?: string | undefined;
+  /**
+   * JSON: members that lead to the array of items, such as `data.items`. Default: the array itself, or the member
+   * `companies` or `users`.
+   */
+  jsonPath?: string | undefined;
+  /** JSON: round numbers that a double does not hold exactly. Default: their rows are rejected. */
+  roundNumbers?: boolean | undefined;
   /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
+  /**
+   * Conditions that all must hold of a row, on its cells as they are in the file; in JSON a text without its quotes, any
+   * other value as it is written, and a field that is missing or null as the empty text. A condition applies to every
+   * input that has the column. Rows left out count as `filtered`. Default: all rows are taken.
+   */
+  where?: readonly Condition[] | undefined;
+  /** Rows of each kind that are taken, of those for which the conditions hold, at least 1. Default: all. */
+  limit?: number | undefined;
   /** Where inputs of a kind have rules of their own. */
   byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
+  /** What of the rules was asked for, apart from defaults; a rejects file's own run says the rest. */
+  stated?: Stated | undefined;
+}
+
+/** No values that are set for every item are among it. */
+export interface Stated {
+  rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
+  /** Whether it says what the columns are, so that a rejects file of an unknown run can be read. */
+  columns: boolean;
 }
 
 /**

@@ -8,7 +8,7 @@ import { InterruptedError, OutputError, ProfilesError, StateLostError, WaitTimeo
 import type { ImportEvent, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
 import type { RequestTotals } from './plan/estimate.js';
-import { contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
+import { acceptedOf, contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
@@ -152,7 +152,12 @@ export class Session {
     const written = this.#opened.map((_, index) =>
       renewed.has(index) ? null : (this.#run.earlier?.inputs[index]?.rejects_file ?? null),
     );
-    const rejecting = new Rejecting(this.#opened, written, { cwd: deps.cwd, path: options.rejects });
+    const rejecting = new Rejecting(this.#opened, written, {
+      cwd: deps.cwd,
+      path: options.rejects,
+      state: deps.state,
+      run: () => this.#run.id,
+    });
     this.#rejecting = rejecting;
     const scanned = yield* scanAll(this.#opened, {
       hashKey: deps.state.secret,
@@ -162,6 +167,7 @@ export class Session {
       known: (kind) => this.#known.of(kind),
       reject: (input, row) => rejecting.planned(input, row),
     });
+    rejecting.scanned(scanned);
     checkScanned(scanned.inputs, options);
     for (const warning of scanned.warnings) yield this.#warn(warning);
     for (const kind of deps.scope ? this.#kinds() : []) {
@@ -270,7 +276,7 @@ export class Session {
         limits: this.#limits,
         records,
         inputs: this.#opened,
-        totalRows: rows.read - rows.rejected,
+        totalRows: acceptedOf(rows),
         stop,
         reject: async (chunk, reason, emit) => {
           const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
@@ -355,6 +361,7 @@ export class Session {
       service: deps.service,
       inputs: scanned.inputs.map((input, i) => ({ ...input, rejects_file: files[i] ?? null })),
       rejected: this.#rejecting!.first,
+      causes: this.#rejecting!.causes,
       warnings: this.#warnings,
       resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? this.#run.id : null,
       plan,

@@ -159,7 +159,7 @@ function failing(state: State, after: number): State {
     get: (target, name) => {
       const member = Reflect.get(target, name) as unknown;
       if (typeof member !== 'function') return member;
-      if (name === 'record' || name === 'written') {
+      if (name === 'record' || name === 'recordAll' || name === 'written') {
         return (...args: unknown[]) => (full() ? Promise.reject(error) : member.apply(target, args));
       }
       return (...args: unknown[]) => {
@@ -194,7 +194,9 @@ function outcomesAgree(path: string, { rows, jobs }: Summary): boolean {
     submitted: rows.submitted,
   });
   // A short job completes some of its rows, and does not say which.
-  const isShort = jobs.some(({ status, completed_rows, total_rows }) => status === 'completed' && completed_rows! < total_rows!);
+  const isShort = jobs.some(
+    ({ status, completed_rows, total_rows }) => status === 'completed' && completed_rows! < total_rows!,
+  );
   if (isShort) expect(completed).toBeLessThanOrEqual(rows.completed);
   else expect([completed, short]).toEqual([rows.completed, 0]);
   return true;

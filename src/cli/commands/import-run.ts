@@ -13,7 +13,9 @@ import {
   engineValues,
   given,
   REJECTING,
+  REPORTING,
   RETRYING,
+  SELECTING,
   SENDING,
   type Values,
   valuesOf,
@@ -27,8 +29,21 @@ import { readingOptions } from './reading.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
 
+/** How an import is reported. */
+export interface Report {
+  form: Form;
+  /** Whether cells may be shown in annotations and in the step summary. */
+  values: boolean;
+}
+
 /** @throws UsageError for two forms at once */
-export function formOf(flags: Flags): Form {
+export const reportOf = (flags: Flags): Report => ({
+  form: formOf(flags),
+  values: valuesOf(REPORTING, flags).reportValues,
+});
+
+/** @throws UsageError for two forms at once */
+function formOf(flags: Flags): Form {
   if (flags.json && flags.ndjson) {
     throw new UsageError('--json and --ndjson cannot be combined', { hint: 'choose one of them' });
   }
@@ -45,7 +60,7 @@ export async function importOptions(
   const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
   const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
   const options = engineValues(
-    { ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
+    { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
     { ...importDefaults, ...flags },
   );
   if (options.full && flags.resume) {
@@ -110,7 +125,7 @@ function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, fla
 export async function runAndReport(
   options: ImportOptions,
   earlier: StoredRun | null,
-  form: Form,
+  { form, values }: Report,
   context: Context,
   /** Of a resumed run: its own, even if another token is used now. */
   scope: Scope | null = null,
@@ -120,7 +135,16 @@ export async function runAndReport(
   const deps = { ...(await importDeps(options, context, scope)), stop };
   const { stdout, stderr, env, cwd, flags, clock } = context;
   const inWords = eventWords();
-  const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
+  const reporter = createReporter({
+    mode: form,
+    stdout,
+    stderr,
+    env,
+    cwd,
+    flags,
+    clock,
+    reportValues: values,
+  });
   try {
     const events = runImport(options, deps, earlier);
     for (;;) {

@@ -4,7 +4,12 @@ import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Context } from '../context.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import type { Form } from './import-run.js';
+import type { Report } from './import-run.js';
+
+interface Options {
+  import: ImportOptions;
+  report: Report;
+}
 
 export function define(command: Command, wire: Wire): void {
   command.argument('<input...>', 'files, folders, patterns in quotes, https:// URLs; - is stdin');
@@ -17,19 +22,12 @@ export function define(command: Command, wire: Wire): void {
 }
 
 /** Help needs nothing of this: it is loaded by an import. */
-async function options(
-  paths: readonly string[],
-  flags: Flags,
-  context: Context,
-): Promise<{ import: ImportOptions; form: Form }> {
-  const { formOf, importOptions } = await import('./import-run.js');
-  return { import: await importOptions(paths, flags, context), form: formOf(flags) };
+async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
+  const { importOptions, reportOf } = await import('./import-run.js');
+  return { import: await importOptions(paths, flags, context), report: reportOf(flags) };
 }
 
-async function run(
-  options: { import: ImportOptions; form: Form },
-  context: Context,
-): Promise<ExitCode | Ending> {
+async function run(options: Options, context: Context): Promise<ExitCode | Ending> {
   const { runAndReport } = await import('./import-run.js');
-  return runAndReport(options.import, null, options.form, context);
+  return runAndReport(options.import, null, options.report, context);
 }

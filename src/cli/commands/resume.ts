@@ -12,11 +12,11 @@ import type { Context } from '../context.js';
 import { engineValues, given, REJECTING, RESUME, SENDING, WAITING } from '../options/index.js';
 import { shellWord } from '../shell.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { type Form, formOf, outcomesFile, runAndReport } from './import-run.js';
+import { outcomesFile, type Report, reportOf, runAndReport } from './import-run.js';
 
 interface Options {
   run: string | undefined;
-  form: Form;
+  report: Report;
   waitTimeoutMs: number | null;
   intervalMs: number | null;
   failed: boolean;
@@ -44,12 +44,23 @@ export function define(command: Command, wire: Wire): void {
 function options([run]: readonly string[], flags: Flags, { cwd }: Context): Options {
   const { isolate, isolateJobs } = given(ISOLATING, flags);
   const { failed = false } = given(RESUME, flags);
+  if (isolateJobs !== undefined && !isolate) {
+    throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
+  }
   const outcomes = outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, cwd);
-  return { run, form: formOf(flags), ...engineValues(TIMING, flags), failed, isolate, isolateJobs, outcomes };
+  return {
+    run,
+    report: reportOf(flags),
+    ...engineValues(TIMING, flags),
+    failed,
+    isolate,
+    isolateJobs,
+    outcomes,
+  };
 }
 
 async function run(
-  { run: id, form, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs, outcomes }: Options,
+  { run: id, report, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs, outcomes }: Options,
   context: Context,
 ): Promise<ExitCode | Ending> {
   const state = await context.state();
@@ -74,7 +85,7 @@ async function run(
     full: false,
     dryRun: false,
   };
-  return runAndReport(options, stored, form, there, stored.scope);
+  return runAndReport(options, stored, report, there, stored.scope);
 }
 
 /** @throws UsageError for a run that is unknown or finished */

@@ -95,6 +95,57 @@ sandbox needs no keys.`)}
 profiles config --help lists its commands.`;
 }
 
+const CONVERSIONS: readonly (readonly [type: string, text: string])[] = [
+  ['integer, number', 'plain numbers; a decimal point, no grouping'],
+  ['string', 'text, as it is'],
+  ['auto', 'decided over the whole column, which is the default'],
+  ['number:1.234,56', 'numbers written like the example: its grouping and decimal signs'],
+  ['money', '$1,234.56, 12 EUR, (12.00) for negative'],
+  ['money:1.234,56', 'the same, written like the example'],
+  ['percent', '12.5% as 12.5; percent:1.234,56 is written like the example'],
+  ['boolean', 'true/false, yes/no, y/n, on/off, 1/0, in any case'],
+  ['boolean:Ja/Nein', 'these two words, in any case'],
+  ['date:MM/dd/yyyy', 'dates of this pattern, sent as 2024-03-31'],
+  ['date', 'ISO 8601, or the one pattern that every value fits'],
+  ['datetime:dd.MM.yyyy HH:mm@Europe/Berlin', 'a pattern and a zone, sent as 2024-03-31T10:00:00+02:00'],
+  ['datetime@UTC', 'ISO 8601, or the one pattern that every value fits, in this zone'],
+  ['datetime:epoch', 'seconds or milliseconds since 1970'],
+  ['lower', 'lower case; the only type that an identifier may have'],
+];
+
+const DATE_TOKENS: readonly (readonly [token: string, text: string])[] = [
+  ['yyyy, yy', 'year; two digits up to 60 are 20xx'],
+  ['MM, M, MMM, MMMM', 'month: 03, 3, Mar, March (English)'],
+  ['dd, d', 'day: 09, 9'],
+  ['EEE, EEEE', 'weekday: Sun, Sunday'],
+  ['HH, H, hh, h, a', 'hour up to 23; up to 12 with AM or PM'],
+  ['mm, ss, SSS', 'minute, second, digits after the second'],
+  ['ZZ', 'offset: +02:00, +0200, Z'],
+  ["'T'", 'letters that stand for themselves'],
+];
+
+function types(): string {
+  return `Types
+
+${paragraph(`A column of a CSV has one type, decided over the whole file: integer, number, or text. Other
+types are read where you ask for them, with --type <column>=<type> or in a mapping file. They also hold
+for text in JSON. profiles inspect names the columns whose every value would fit one, with the flag to
+paste.`)}
+
+${twoColumns(CONVERSIONS)}
+
+Tokens of a date pattern:
+
+${twoColumns(DATE_TOKENS)}
+
+${paragraph(`A value that does not fit rejects its row, and the reason names the characters in the way. An empty
+cell stays empty. A number with more digits than a double holds exactly is rejected.`)}
+
+Examples:
+  profiles import crm.csv --type 'Annual Revenue=money' --type 'Win Rate=percent'
+  profiles import crm.csv --type 'Created=datetime:MM/dd/yyyy HH:mm@America/New_York'`;
+}
+
 function formats(): string {
   return `Formats and inputs
 
@@ -105,6 +156,8 @@ ${twoColumns([
   ['csv, tsv', 'one row per record, with a header'],
   ['json', 'an array of objects, or a body of the service: {"companies":[...]}'],
   ['ndjson', 'one JSON object per line'],
+  ['xlsx', 'one sheet of an Excel workbook; --sheet names it'],
+  ['parquet', 'a Parquet file'],
 ])}
 
 An input is:
@@ -135,6 +188,7 @@ export const TOPICS: readonly Topic[] = [
   { name: 'exit-codes', summary: 'what each exit code means', text: exitCodes },
   { name: 'environment', summary: 'environment variables', text: environment },
   { name: 'config', summary: 'where the config file is, its keys, and what overrides them', text: config },
+  { name: 'types', summary: 'types of columns: numbers, money, percentages, booleans, dates', text: types },
   { name: 'formats', summary: 'what can be imported, and from where', text: formats },
 ];
 

@@ -1,7 +1,7 @@
 /** Options that say how files are read, sent and followed. */
 import { NO_RULES, WORDS } from '../../engine/options.js';
 import { engineNumber, type Table } from './option.js';
-import { BOUND_TYPE, countType, FLAG, pair, path, text, word } from './types.js';
+import { BOUND_TYPE, condition, countType, FLAG, pair, path, text, word } from './types.js';
 
 const COLUMN = text('column');
 
@@ -36,7 +36,7 @@ export const READING = {
   },
   format: {
     type: word('format', WORDS.format),
-    summary: 'csv, tsv, json, or ndjson',
+    summary: 'csv, tsv, json, ndjson, xlsx, or parquet',
     otherwise: 'detected from content and name',
     sets: 'format',
   },
@@ -49,6 +49,12 @@ export const READING = {
     otherwise: 'detected',
     config: 'import.delimiter',
     sets: 'delimiter',
+  },
+  sheet: {
+    type: text('sheet'),
+    summary: 'sheet of a workbook: its name, or its number from 1',
+    otherwise: 'the first that is not hidden',
+    sets: 'sheet',
   },
   quote: {
     type: text('char'),
@@ -104,10 +110,38 @@ export const READING = {
     config: 'import.encoding',
     sets: 'encoding',
   },
+  jsonPath: {
+    type: text('key.key'),
+    summary: 'where the items of a JSON file are, if not in the array itself, companies, or users',
+    sets: 'jsonPath',
+  },
+  roundNumbers: {
+    type: FLAG,
+    default: false,
+    summary: 'round JSON numbers that a double cannot hold exactly, instead of rejecting their rows',
+    config: 'import.round_numbers',
+    sets: 'roundNumbers',
+  },
   maxCell: {
     ...engineNumber('maxCellBytes'),
     summary: 'longest cell to accept; a CSV header may be up to 4MiB',
     config: 'import.max_cell',
+  },
+} as const satisfies Table;
+
+/** Which rows are taken. */
+export const SELECTING = {
+  where: {
+    type: condition('column', 'value'),
+    summary: 'take only rows whose cell is, or with != is not, this text; all conditions must hold',
+    repeatable: true,
+    complete: 'column=',
+    sets: 'where',
+  },
+  limit: {
+    type: countType(1),
+    summary: 'take at most this many rows of each kind',
+    sets: 'limit',
   },
 } as const satisfies Table;
 
@@ -285,6 +319,16 @@ export const RETRYING = {
     ...engineNumber('busyTimeoutMs'),
     summary: 'how long to wait for a busy service (409)',
     config: 'import.busy_timeout',
+  },
+} as const satisfies Table;
+
+/** What is said of an import where others read it, too. */
+export const REPORTING = {
+  reportValues: {
+    type: FLAG,
+    default: false,
+    summary: 'show example cells in annotations and in the step summary of GitHub Actions',
+    commands: ['import', 'resume'],
   },
 } as const satisfies Table;
 

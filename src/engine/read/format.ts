@@ -7,13 +7,36 @@ import type { Notes } from './csv/notes.js';
 import type { HashOptions } from './item-writer.js';
 import type { RowOptions, ScanPart } from './scan-rows.js';
 import type { Head } from './text/head.js';
+import type { SourceFile } from './text/source.js';
 import type { Splitter } from './text/splitter.js';
 import type { InputFile, InputOptions, OpenedInput, RecordBatch, Scan, Schema } from './types.js';
 
-export interface FormatReader {
+/** What all formats have in common: their rows come as batches of records. */
+interface Reader {
   /** Its formats, by the extensions of files that have them. */
   readonly extensions: Readonly<Record<string, Format>>;
 
+  /** The plan's look at records, on any thread: what the rows hold, and why some cannot be sent. */
+  scan(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart;
+
+  /** Adds up what the scan found in the columns or fields. */
+  totals(input: OpenedInput): ColumnTotals;
+
+  /** Makes items of records, on any thread. */
+  build(input: OpenedInput, schema: Schema, hashes: HashOptions): (batch: RecordBatch) => ItemBatch;
+
+  /** The records of a batch as they are in the file, for the rejects file. */
+  original(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
+
+  /** The item of one accepted row as it would be sent, by what `original` or the scan gave. */
+  item(input: OpenedInput, schema: Schema, original: RejectedRow['original']): unknown;
+
+  /** What the numbers of records are called in messages: `line`, `item`, `row`. */
+  placeOf(input: OpenedInput): string;
+}
+
+/** A format that is text: read from its beginning to its end, unpacked and decoded on the way. */
+export interface TextReader extends Reader {
   /**
    * Tells whether a text is of this format.
    * @param start the beginning of the text, without leading white space
@@ -43,25 +66,27 @@ export interface FormatReader {
    * @param notes collects what looks as if the text were of another dialect
    */
   split(input: OpenedInput, notes?: Notes): Splitter;
-
-  /** The plan's look at records, on any thread: what the rows hold, and why some cannot be sent. */
-  scan(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart;
-
-  /** Adds up what the scan found in the columns or fields. */
-  totals(input: OpenedInput): ColumnTotals;
-
-  /** Makes items of records, on any thread. */
-  build(input: OpenedInput, schema: Schema, hashes: HashOptions): (batch: RecordBatch) => ItemBatch;
-
-  /** The records of a batch as they are in the file, for the rejects file. */
-  original(batch: RecordBatch, input: OpenedInput): RejectedRow['original'][];
-
-  /** The item of one accepted row as it would be sent, by what `original` or the scan gave. */
-  item(input: OpenedInput, schema: Schema, original: RejectedRow['original']): unknown;
-
-  /** What the numbers of records are called in messages: `line`, `item`. */
-  placeOf(input: OpenedInput): string;
 }
+
+/** A format that is no text: it finds its rows in the file by itself. Its libraries are loaded with the first file. */
+export interface BinaryReader extends Reader {
+  /** Whether a file is of this format. @param start its first bytes @throws InputError for one that cannot be read */
+  recognize(start: Buffer, file: SourceFile): boolean | Promise<boolean>;
+
+  /** Tells kind, columns and identifier. @throws InputError UsageError */
+  open(file: InputFile, options: InputOptions): Promise<OpenedInput>;
+
+  /** The columns alone. @throws InputError */
+  columns(file: InputFile): Promise<string[]>;
+
+  /**
+   * All records in order, in bounded memory. Closes the file when its consumer stops early.
+   * @throws InputError; the signal's reason when aborted
+   */
+  records(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch>;
+}
+
+export type FormatReader = TextReader | BinaryReader;
 
 export interface ColumnTotals {
   add(columns: ScanPart['columns']): void;

@@ -1,12 +1,17 @@
 /** The formats of input files. A new one is an object like those below, and a line in the list. */
 import type { Format } from '../model.js';
 import { csvReader } from './csv/reader.js';
-import type { FormatReader } from './format.js';
+import type { BinaryReader, FormatReader, TextReader } from './format.js';
 import { jsonReader } from './json/reader.js';
+import { parquetReader } from './parquet/reader.js';
+import type { SourceFile } from './text/source.js';
 import type { InputOptions } from './types.js';
+import { xlsxReader } from './xlsx/reader.js';
 
 /** In the order in which they look at a text. CSV comes last: any text may be CSV. */
-const READERS: readonly FormatReader[] = [jsonReader, csvReader];
+const TEXT_READERS: readonly TextReader[] = [jsonReader, csvReader];
+const BINARY_READERS: readonly BinaryReader[] = [parquetReader, xlsxReader];
+const READERS: readonly FormatReader[] = [...TEXT_READERS, ...BINARY_READERS];
 
 /** Extensions of files, and the formats that they promise. */
 export const EXTENSIONS = new Map(READERS.flatMap((reader) => Object.entries(reader.extensions)));
@@ -16,8 +21,31 @@ const READER_OF = new Map(
 
 export const readerOf = ({ format }: { format: Format }): FormatReader => READER_OF.get(format)!;
 
+/** The reader of a text. */
+export function textReaderOf(input: { format: Format }): TextReader {
+  const reader = readerOf(input);
+  if ('records' in reader) throw new Error(`${input.format} is no text`);
+  return reader;
+}
+
 /**
- * The format that was asked for; otherwise by the content, then by the name.
+ * The reader of a file that is no text: the one of the format that was asked for, else by the file's first bytes.
+ * @throws InputError for a file that is called what it is not
+ */
+export async function binaryReaderOf(
+  file: SourceFile & { format?: Format | undefined },
+  start: Buffer,
+): Promise<[BinaryReader, Format] | null> {
+  for (const reader of BINARY_READERS) {
+    const [format] = Object.values(reader.extensions);
+    const wanted = file.format === undefined ? await reader.recognize(start, file) : file.format === format;
+    if (wanted) return [reader, format!];
+  }
+  return null;
+}
+
+/**
+ * The format of a text: the one that was asked for; otherwise by the content, then by the name.
  * @param text beginning of the input, UTF-8
  * @throws InputError for a file that is called JSON and is not
  */
@@ -29,7 +57,7 @@ export function formatOf({ path, format }: Pick<InputOptions, 'path' | 'format'>
     0,
   );
   const start = text.subarray(begin, begin + 4096).toString();
-  for (const reader of READERS) {
+  for (const reader of TEXT_READERS) {
     const found = reader.recognize(start, named, path);
     if (found) return found;
   }

@@ -98,6 +98,8 @@ export async function* cutChunks(
   const isSentAgain = rules.isSentAgain ?? isUnanswered;
   let draft = null as Draft | null;
   let range = 0;
+  /** Decided once for each range, not for each row. */
+  let last: { range: RequestRecord | null; again: boolean } = { range: null, again: false };
   for await (const { input, batch } of batches) {
     for (let i = 0; i < batch.ends.length; i++) {
       const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
@@ -111,7 +113,8 @@ export async function* cutChunks(
           yield draft.cut();
           draft = null;
         }
-        if (here && !isSentAgain(here)) continue;
+        if (here && here !== last.range) last = { range: here, again: isSentAgain(here) };
+        if (here && !last.again) continue;
 
         draft ??= new Draft(rules, here);
         if (!here && !draft.fits(bytesOf(batch, i))) {

@@ -4,7 +4,7 @@ import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
 import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
-import { type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
+import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
 import { buildItems, type ItemBatch, type Pool, refuseChanged, type Scan } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { serialize } from './body.js';
@@ -111,7 +111,7 @@ export async function countRequests(
 function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
   const volume: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
   for (const { rows, bytes, largestItemBytes } of scans) {
-    volume.rows += rows.read - rows.rejected;
+    volume.rows += acceptedOf(rows);
     volume.bytes += bytes;
     volume.largestItemBytes = Math.max(volume.largestItemBytes, largestItemBytes);
   }

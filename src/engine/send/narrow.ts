@@ -27,32 +27,32 @@ import { UNSENT } from './request.js';
 
 /**
  * Carries out what is left to do.
- * @param begin whether a search may begin; otherwise it ends where one would
- * @returns whether there is a search to begin
+ * @param mayStart whether to search for rows at fault at all, asked once when that would begin
+ * @returns false where a search did not begin
  */
 export async function narrow(
   { chunk, root, error }: Failed,
   deps: DeliverDeps,
-  begin: boolean,
+  mayStart: () => Promise<boolean>,
 ): Promise<boolean> {
   const { isolate, isolateJobs } = deps.options;
-  if (deps.stop.aborted) return false;
+  if (deps.stop.aborted) return true;
   if (error) refuse(root, error);
-  let isHeld = false;
+  let started: boolean | null = null;
   for (const { seq } of sourcesIn(root, deps.records, isolate)) {
     for (;;) {
-      if (deps.stop.aborted) return false;
+      if (deps.stop.aborted) return true;
       const source = partOf(recordOf(seq, deps), deps.records);
       const step = nextStep(source, { isolate, jobs: isolateJobs });
       if (step.do === 'done') break;
-      if (!begin && starts(step, source)) {
-        isHeld = true;
-        break;
+      if (starts(step, source)) {
+        started ??= await mayStart();
+        if (!started) return false;
       }
       await carryOut(step.do, step.part, recordOf(seq, deps), chunk, deps);
     }
   }
-  return isHeld;
+  return true;
 }
 
 async function carryOut(
@@ -128,7 +128,7 @@ function jobReason({ job }: RequestRecord): string {
   return ['the service failed the job of this row alone', ...new Set(words)].join(': ');
 }
 
-/** Recorded in one turn, with the request that they are of: all of it is on disk, or none. */
+/** Recorded with the request that they are of: all of it is on disk, or none. */
 async function addParts(
   of: RequestRecord,
   parts: readonly Rows[][],
@@ -136,7 +136,7 @@ async function addParts(
   deps: DeliverDeps,
 ): Promise<void> {
   const added = parts.map((ranges) => addPart(of, pick(chunk, ranges), deps));
-  await Promise.all([of, ...added].map((record) => commit(record, chunk, deps)));
+  await deps.state.recordAll(deps.run, deps.scope, chunk.kind, [of, ...added]);
 }
 
 function addPart(of: RequestRecord, chunk: Chunk, { records }: DeliverDeps): RequestRecord {

@@ -7,11 +7,12 @@ import { Channel } from '../channel.js';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import type { OpenJob } from '../state/open-jobs.js';
+import type { RequestRecord } from '../state/requests.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import { deliver, type Failed, rejectWhole } from './deliver.js';
 import { type DeliverDeps, follow, pathsOf } from './follow.js';
-import { isOpen, mayIsolate } from './isolate.js';
+import { failureOf, isOpen, mayIsolate } from './isolate.js';
 import { narrow } from './narrow.js';
 import { OtherJobs } from './other-jobs.js';
 
@@ -36,9 +37,6 @@ export async function* send(
   return sender.failure;
 }
 
-/** Failed requests that are kept in memory until something tells whether to look for the rows at fault. */
-const MOST_HELD = 8;
-
 const sharesOne = (a: ReadonlySet<bigint>, b: ReadonlySet<bigint>): boolean => {
   const [few, many] = a.size < b.size ? [a, b] : [b, a];
   for (const id of few) if (many.has(id)) return true;
@@ -55,8 +53,10 @@ class Sender {
   readonly events = new Channel<ImportEvent>();
   failure: unknown = null;
   readonly #flights = new Set<Flight>();
-  /** They count as unfinished: requests that share their ids wait. */
-  #held: Failed[] = [];
+  /** How many requests failed in each way. */
+  readonly #alike = new Map<string | null, number>();
+  /** Each resolves when a search for rows at fault has ended. */
+  readonly #searches = new Set<Promise<void>>();
   #isGivenUp = false;
   /** Ends the waiting of all flights when one of them ends the run. It reaches nothing but its own. */
   readonly #halt = new AbortController();
@@ -105,17 +105,13 @@ class Sender {
       await this.#followEarlier();
       if (this.#deps.isCanary) await this.#endOfCanary(items);
       for await (const chunk of chunks) {
-        await this.#place(chunk.shared);
+        await this.#room(chunk.shared);
         if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
         if (this.#deps.stop.aborted) break;
         this.#launch(chunk.shared, this.#work(chunk));
         if (this.#deps.isCanary) await this.#endOfCanary(items);
-      }
-      while (!this.#deps.stop.aborted && this.#flights.size + this.#held.length > 0) {
-        await this.#isolateHeld(this.#flights.size === 0);
-        if (this.#flights.size > 0) await this.#landing();
       }
     } catch (error) {
       this.#fail(error);
@@ -168,50 +164,43 @@ class Sender {
     }
   }
 
-  /** A chunk to its end, or to where rows at fault are to be looked for. */
+  /** A chunk to its end, the search for its rows at fault included: until then it counts as unfinished. */
   async #work(chunk: Chunk): Promise<void> {
     const { records, options } = this.#deps;
     const root = chunk.recorded;
-    if (!root || !isOpen(root, records, options)) {
-      this.#held.push(...(await deliver(chunk, this.#deps)));
-      return;
-    }
-    const failed = { chunk, root, error: null };
-    if (await narrow(failed, this.#deps, false)) this.#held.push(failed);
+    const isFailed = root !== null && isOpen(root, records, options);
+    const all = isFailed ? [{ chunk, root, error: null }] : await deliver(chunk, this.#deps);
+    for (const failed of all) await this.#search(failed);
   }
 
-  /** Waits until there is a place, and until no request before holds one of these ids. */
-  async #place(shared: ReadonlySet<bigint>): Promise<void> {
-    do {
-      await this.#isolateHeld(shared);
-      await this.#room(shared);
-    } while (!this.#deps.stop.aborted && this.#held.some(({ chunk }) => sharesOne(chunk.shared, shared)));
+  async #search(failed: Failed): Promise<void> {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    try {
+      const began = await narrow(failed, this.#deps, async () => {
+        const may = await this.#mayIsolate(failed.root);
+        if (may) this.#searches.add(ended);
+        return may;
+      });
+      if (!began) await this.#giveUp(failed);
+    } finally {
+      this.#searches.delete(ended);
+      end();
+    }
   }
 
-  /**
-   * Starts to look for rows at fault, where something tells that it is the rows, or nothing more can tell.
-   * @param must true, or ids that are needed now
-   */
-  async #isolateHeld(must: boolean | ReadonlySet<bigint>): Promise<void> {
-    for (const failed of [...this.#held]) {
-      const { chunk, error } = failed;
-      const may = mayIsolate(this.#deps.records);
-      const now = typeof must === 'boolean' ? must : sharesOne(chunk.shared, must);
-      const waits = may === 'later' || (may === 'never' && error === null);
-      if (waits && !now && this.#held.length <= MOST_HELD) continue;
-      if (may === 'never') {
-        this.#held = this.#held.filter((held) => held !== failed);
-        await this.#giveUp(failed);
-        continue;
-      }
-      await this.#room(chunk.shared);
-      if (this.#deps.stop.aborted) return;
-      this.#held = this.#held.filter((held) => held !== failed);
-      this.#launch(
-        chunk.shared,
-        narrow(failed, this.#deps, true).then(() => {}),
-      );
+  /** Of one that is about to be narrowed down. The searches under way may still tell that it is the rows. */
+  async #mayIsolate(root: RequestRecord): Promise<boolean> {
+    const failure = failureOf(root);
+    const alike = (this.#alike.get(failure) ?? 0) + 1;
+    this.#alike.set(failure, alike);
+    while (!mayIsolate(alike, this.#deps.records)) {
+      if (this.#searches.size === 0) return false;
+      await Promise.race(this.#searches);
     }
+    return true;
   }
 
   /** So many requests failed alike, and none completed, that it is no matter of rows. */

@@ -6,6 +6,7 @@ import type { StateProblem } from './check.js';
 import type { History, HistoryEntry, RequestRows } from './history.js';
 import type { LaterSends, OpenJobs } from './open-jobs.js';
 import type { StateOverview } from './overview.js';
+import type { RejectsStore } from './rejects.js';
 import type { RequestRecord } from './requests.js';
 import type { InputLines } from './row-lists.js';
 import type { StoredRun } from './runs.js';
@@ -16,6 +17,8 @@ export interface State {
   readonly folder: string;
   /** Key of every hash that is stored here: 32 random bytes, made with the database. */
   readonly secret: Buffer;
+  /** Rejects files that runs wrote. */
+  readonly rejects: RejectsStore;
   /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
   scope(service: ServiceInUse): Scope;
   /** Null when another import of this account and kind runs on this machine. */
@@ -66,6 +69,8 @@ export interface State {
     shared?: ReadonlySet<bigint>,
     rows?: RequestRows | null,
   ): Promise<void>;
+  /** Commits several requests, none of which goes out now: all of them, or none. @throws StateError */
+  recordAll(run: string, scope: Scope, kind: Kind, requests: readonly RequestRecord[]): Promise<void>;
   /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
   written(): Promise<void>;
   /** Ids of a recorded request, as hashed for its fingerprints. */

@@ -30,6 +30,7 @@ import { Jobs } from './jobs.js';
 import { Locks } from './lock.js';
 import type { LaterSends } from './open-jobs.js';
 import { overviewOf, type StateOverview } from './overview.js';
+import { RejectsFiles } from './rejects.js';
 import { type RequestRecord, Requests } from './requests.js';
 import { shortId } from './row-lists.js';
 import { Runs, type StoredRun } from './runs.js';
@@ -54,6 +55,7 @@ export function openState(folder: string, now: () => number): State {
 
 class SqliteState implements State {
   readonly secret: Buffer;
+  readonly rejects: RejectsFiles;
   readonly #db: DatabaseSyncInstance;
   readonly #inUse: FilesInUse;
   readonly #locks: Locks;
@@ -78,6 +80,7 @@ class SqliteState implements State {
     this.#commits = new Commits(this.#db, folder);
     this.#scopes = new Scopes(this.#db);
     this.#runs = new Runs(this.#db);
+    this.rejects = new RejectsFiles(this.#db, (put) => this.#write(() => put(this.#time())));
     this.#requests = new Requests(this.#db);
     this.#jobs = new Jobs(this.#db);
     this.#sends = new Sends(this.#db, now);
@@ -140,6 +143,7 @@ class SqliteState implements State {
       // Row ids are given out again, so nothing may go on naming requests that are gone.
       this.#sends.letGo('IN (SELECT request FROM requests WHERE run = ?)', run);
       this.#jobs.forget(run);
+      this.rejects.forget(run);
       this.#runs.delete(run);
     });
     this.removeSpool(run);
@@ -170,19 +174,29 @@ class SqliteState implements State {
     if (current.state === 'intent' || current.state === 'unknown') this.#inUse.check();
     // As it stands now: the caller goes on with it.
     const request = { ...current };
+    return this.#commits.commit(() => this.#put(run, scope, kind, request, prints, shared, rows));
+  }
+
+  recordAll(...[run, scope, kind, requests]: Parameters<State['recordAll']>): Promise<void> {
+    const all = requests.map((request) => ({ ...request }));
     return this.#commits.commit(() => {
-      const known = this.#requests.idOf(run, request.seq);
-      if (known !== null) this.#requests.update(run, request);
-      const id = known ?? this.#requests.insert(run, request);
-      const of = { run, scope: this.#scopes.idOf(scope), kind, request: id };
-      if (prints) this.#sent.add(of, prints, shared);
-      if (prints && rows) this.#history.putRequest({ ...of, at: this.now() }, prints.ids, rows);
-      if (request.job) {
-        const from = { kind, rows: request.rows, request: id, run };
-        this.#jobs.add(of.scope, request.job, from, this.#time());
-      }
-      this.#sends.stand(id, request);
+      for (const request of all) this.#put(run, scope, kind, request, null, new Set(), null);
     });
+  }
+
+  /** Within a transaction. */
+  #put(...[run, scope, kind, request, prints, shared, rows]: Required<Parameters<State['record']>>): void {
+    const known = this.#requests.idOf(run, request.seq);
+    if (known !== null) this.#requests.update(run, request);
+    const id = known ?? this.#requests.insert(run, request);
+    const of = { run, scope: this.#scopes.idOf(scope), kind, request: id };
+    if (prints) this.#sent.add(of, prints, shared);
+    if (prints && rows) this.#history.putRequest({ ...of, at: this.now() }, prints.ids, rows);
+    if (request.job) {
+      const from = { kind, rows: request.rows, request: id, run };
+      this.#jobs.add(of.scope, request.job, from, this.#time());
+    }
+    this.#sends.stand(id, request);
   }
 
   written(): Promise<void> {

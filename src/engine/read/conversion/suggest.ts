@@ -86,22 +86,18 @@ function mark(likely: Likely, text: string): boolean {
 function typesOf(text: string, plain: Plain): string[] {
   if (text.length > LONGEST) return [];
   if (!/\d/.test(text)) return plain === 0 && reads('boolean', text) ? ['boolean'] : [];
-  const numbers: string[] = NUMBERS.filter(
-    // Telephone numbers have spaces, too.
-    (type) => reads(type, text) && (!type.includes(' ') || text.includes(',')),
-  );
-  const found = numbers.length > 0 ? numbers : OTHERS.filter((type) => reads(type, text));
+  // Telephone numbers have spaces, too.
+  const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
+  const numbers: string[] = NUMBERS.filter(isFit);
+  const found = numbers.length > 0 ? numbers : OTHERS.filter(isFit);
   if (plain > 0) return besides(found, plain);
-  return [
-    ...found,
-    ...patternsOf(text, 'date').map((pattern) => `date:${pattern}`),
-    ...patternsOf(text, 'datetime').flatMap((pattern) => {
-      const offset = readsAs(text, 'datetime', pattern)!.offset;
-      return readsAs(text, 'date', pattern)
-        ? []
-        : [`datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`];
-    }),
-  ];
+  const days = patternsOf(text, 'date').map((pattern) => `date:${pattern}`);
+  if (days.length > 0) return [...found, ...days];
+  const times = patternsOf(text, 'datetime').map((pattern) => {
+    const { offset } = readsAs(text, 'datetime', pattern)!;
+    return `datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`;
+  });
+  return [...found, ...times];
 }
 
 /** Those that also read plain numbers. */
@@ -178,6 +174,8 @@ export function suggestionOf(
     const reading = json ?? (isCell ? type : '');
     if (!found.has(reading)) found.set(reading, type);
   }
+  // What is sent as it is written needs no type.
+  found.delete(JSON.stringify(first));
   if (found.size === 0) return null;
   const chosen = [...found].slice(0, 2);
   return {

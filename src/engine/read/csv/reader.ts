@@ -1,6 +1,6 @@
 /** CSV and TSV: dialect, header, kind and identifier are told by the beginning. */
 import { InputError, ProfilesError } from '../../errors.js';
-import type { FormatReader } from '../format.js';
+import type { TextReader } from '../format.js';
 import { type Identity, identify } from '../mapping/id-column.js';
 import { targetsOf } from '../mapping/targets.js';
 import type { Head } from '../text/head.js';
@@ -14,7 +14,7 @@ import { scanCsv } from './scan.js';
 import { splitterOf } from './split.js';
 import { CsvTotals } from './totals.js';
 
-export const csvReader: FormatReader = {
+export const csvReader: TextReader = {
   extensions: { csv: 'csv', tsv: 'tsv', tab: 'tsv' },
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open,

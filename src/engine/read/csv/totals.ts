@@ -17,7 +17,11 @@ export class CsvTotals implements ColumnTotals {
   #columns: ColumnPart[];
   #decisions: (Omit<Decision, 'type'> & { type: CellType })[] = [];
 
-  constructor(input: OpenedInput) {
+  /** @param place what lines are called: in a sheet they are rows */
+  constructor(
+    input: OpenedInput,
+    private readonly place = 'line',
+  ) {
     this.#targets = input.targets;
     this.#before = input.decidedTypes;
     this.#columns = this.#targets.map(() => ({ stats: emptyStats(), outside: 0 }));
@@ -35,7 +39,10 @@ export class CsvTotals implements ColumnTotals {
     this.#decisions = this.#targets.map(({ pinned, because }, index) => {
       if (pinned) return { type: pinned, reason: because!, warning: null };
       const { stats } = this.#columns[index]!;
-      return decidedBefore(decide(stats), stats, this.#before?.[index]);
+      if (this.isBoolean(index, stats.cells)) {
+        return { type: 'boolean', reason: `all ${stats.cells} values are booleans`, warning: null };
+      }
+      return decidedBefore(decide(stats, this.place), stats, this.#before?.[index]);
     });
     let surplus = 0;
     this.#decisions.forEach(({ type }, index) => {
@@ -44,6 +51,11 @@ export class CsvTotals implements ColumnTotals {
       if (this.#inferred(index) && type !== 'string') surplus += 2 * (stats.cells - outside);
     });
     return { types: this.#decisions.map(({ type }) => type), surplus };
+  }
+
+  /** Whether all cells of a column are booleans: in a CSV those are text, whatever they look like. */
+  protected isBoolean(_index: number, _cells: number): boolean {
+    return false;
   }
 
   plans(): ColumnPlan[] {
@@ -63,7 +75,7 @@ export class CsvTotals implements ColumnTotals {
   #suggest(): (Suggestion | null)[] {
     const suggest = (styled: string | null) =>
       this.#columns.map(({ stats }, index) =>
-        this.#inferred(index) && stats.notNumber
+        this.#inferred(index) && stats.notNumber && this.#decisions[index]!.type === 'string'
           ? suggestionOf(stats.likely, stats.notNumber.text, styled)
           : null,
       );

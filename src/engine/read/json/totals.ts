@@ -97,7 +97,8 @@ export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan
 }
 
 /** What the records of a file are called in messages: lines, but items of an array. */
-export const placeOf = ({ format }: OpenedInput): string => (format === 'json' ? 'item' : 'line');
+export const placeOf = ({ format, body }: OpenedInput): string =>
+  format === 'parquet' ? 'row' : body?.items === 'array' ? 'item' : 'line';
 
 /** What a batch tells of one field. */
 export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because' | 'pinned'> {

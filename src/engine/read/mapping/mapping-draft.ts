@@ -40,14 +40,15 @@ function sectionOf({ opened, scan }: Found): MappingSection {
     ...(rules.include.length > 0 && { include: [...rules.include] }),
     ...(rules.exclude.length > 0 && { exclude: [...rules.exclude] }),
     ...(rules.set.length > 0 && { set: Object.fromEntries(rules.set) }),
-    type: Object.fromEntries(
-      metadata.flatMap(({ column, type, conversion, suggested }) => {
+    type: Object.fromEntries([
+      ...rules.types.filter(([column, type]) => type === 'lower' && isIdentifier(column)),
+      ...metadata.flatMap(({ column, type, conversion, suggested }) => {
         const [only, other] = suggested ?? [];
         const pinned = other === undefined ? (conversion ?? only) : undefined;
         const plain = COLUMN_TYPES.find((known) => known === type);
         return pinned || plain ? [[column, pinned ?? plain!]] : [];
       }),
-    ),
+    ]),
     empty: rules.empty,
     ...(rules.nulls && { null: [...rules.nulls] }),
     ...(rules.trim && { trim: true }),

@@ -93,8 +93,9 @@ export interface Decision {
   warning: string | null;
 }
 
-/** Type of a column whose cells are all counted. */
-export function decide(stats: ColumnStats): Decision {
+/** Type of a column whose cells are all counted. @param place what lines are called: in a sheet they are rows */
+export function decide(stats: ColumnStats, place = 'line'): Decision {
+  const at = ({ line, text }: Evidence): string => `${place} ${line}: ${quoted(text)}`;
   const text = (evidence: Evidence): Decision => ({ type: 'string', reason: at(evidence), warning: null });
   if (stats.cells === 0) return { type: 'string', reason: 'no values', warning: null };
   if (stats.notNumber) return text(stats.notNumber);
@@ -119,7 +120,6 @@ export function decidedBefore(now: Decision, stats: ColumnStats, type: CellType 
 const ruledOut = (stats: ColumnStats, type: 'integer' | 'number'): boolean =>
   (type === 'integer' ? stats.notInteger : stats.notNumber) !== null;
 
-const at = (evidence: Evidence): string => `line ${evidence.line}: ${quoted(evidence.text)}`;
 const all = (cells: number, noun: string): string =>
   cells === 1
     ? `the one value is ${noun === 'integer' ? 'an' : 'a'} ${noun}`

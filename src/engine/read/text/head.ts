@@ -41,7 +41,7 @@ export async function readHead(
   signal?: AbortSignal,
 ): Promise<Head> {
   const wanted = asked === undefined ? undefined : encodingLabel(asked);
-  const opened = await openFile(file);
+  const opened = file.opened ?? (await openFile(file));
   try {
     return await headOf({ ...file, opened }, wanted, signal);
   } finally {
@@ -94,7 +94,8 @@ async function* resumed(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buff
 const empty = (file: SourceFile): InputError =>
   new InputError('the file is empty', { file: file.path, hint: 'export it again' });
 
-async function firstBytes(handle: FileHandle): Promise<Buffer> {
+/** Enough of them to tell what is no text. */
+export async function firstBytes(handle: FileHandle): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0);
   return buffer.subarray(0, bytesRead);
 }
@@ -115,7 +116,7 @@ function refuseSpreadsheet(file: SourceFile, magic: Buffer): void {
 const spreadsheet = (file: SourceFile): InputError =>
   new InputError('is a spreadsheet, not text', {
     file: file.path,
-    hint: 'save as CSV UTF-8 and import that',
+    hint: 'save as .xlsx or CSV UTF-8 and import that',
   });
 
 async function firstText(

@@ -123,7 +123,7 @@ describe('rules', () => {
   it('a pinned type rejects the rows whose cell does not fit', async () => {
     const { items, reasons, scan } = await readText(
       'a.csv',
-      'company_id,n,b\nc1,5,TRUE\nc2,x,false\nc3,,yes\nc4,,\n',
+      'company_id,n,b\nc1,5,TRUE\nc2,x,false\nc3,,maybe\nc4,,\n',
       rules({
         types: [
           ['n', 'integer'],
@@ -132,7 +132,10 @@ describe('rules', () => {
       }),
     );
     expect(items).toEqual([{ company_id: 'c1', metadata: { n: 5, b: true } }, { company_id: 'c4' }]);
-    expect(reasons).toEqual(['3: n: "x" is not of type integer', '4: b: "yes" is not of type boolean']);
+    expect(reasons).toEqual([
+      '3: n: "x" is not of type integer: "x" is in the way',
+      '4: b: "maybe" is not of type boolean',
+    ]);
     expect(scan.columns.map(({ type, reason }) => [type, reason])).toEqual([
       ['string', 'the identifier'],
       ['integer', 'pinned'],
@@ -156,10 +159,13 @@ describe('rules', () => {
   it('a pinned type of a JSON field checks it', async () => {
     const { reasons } = await readText(
       'a.ndjson',
-      '{"company_id":"a","n":1}\n{"company_id":"b","n":1.5}\n{"company_id":"c","n":"1"}\n{"company_id":"d","n":null}\n',
+      '{"company_id":"a","n":1}\n{"company_id":"b","n":1.5}\n{"company_id":"c","n":"1,5"}\n{"company_id":"d","n":null}\n',
       rules({ types: [['n', 'integer']] }),
     );
-    expect(reasons).toEqual(['2: n: 1.5 is not of type integer', '3: n: "1" is not of type integer']);
+    expect(reasons).toEqual([
+      '2: n: 1.5 is not of type integer',
+      '3: n: "1,5" is not of type integer: "," is in the way',
+    ]);
   });
 });
 

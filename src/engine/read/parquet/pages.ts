@@ -1,0 +1,310 @@
+/**
+ * The pages of one column chunk, one after another. Only the page at hand is in memory: a row group may be the whole
+ * file, and hyparquet's own reader takes a column chunk as one piece.
+ */
+import type { FileHandle } from 'node:fs/promises';
+import { endianness } from 'node:os';
+import * as zlib from 'node:zlib';
+import type { ColumnMetaData, CompressionCodec, DecodedArray, PageHeader, SchemaTree } from 'hyparquet';
+import { parquetHeader } from 'hyparquet/src/column.js';
+import { deltaBinaryUnpack, deltaByteArray, deltaLengthByteArray } from 'hyparquet/src/delta.js';
+import { byteStreamSplit, readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
+import { readPlain } from 'hyparquet/src/plain.js';
+import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
+import { snappyUncompress } from 'hyparquet/src/snappy.js';
+import { compressors, decompressZstd } from 'hyparquet-compressors';
+import { isPlainInt64, isUnsigned } from './values.js';
+
+/** A page of this size is larger than any writer makes; what it unpacks to has to fit into memory. */
+const MAX_PAGE_BYTES = 256 * 1024 * 1024;
+const MAX_PAGE_VALUES = 1 << 24;
+const MAX_HEADER_BYTES = 1024 * 1024;
+
+/** What the values of a page are made of. Those that are null have no value. */
+export type Values =
+  /** Lengths and texts, one after another, from `offset` on: they are copied as they are. */
+  | { from: 'texts'; view: DataView; offset: number }
+  | { from: 'dictionary'; indices: Int32Array }
+  | { from: 'list'; list: ArrayLike<unknown> };
+
+export interface Page {
+  /** Values, nulls included. Of a column without lists: rows. */
+  count: number;
+  /** Null where nothing is null. */
+  definition: Uint8Array | null;
+  /** Null where there are no lists. */
+  repetition: Uint8Array | null;
+  values: Values;
+}
+
+export interface ColumnChunkPlace {
+  handle: FileHandle;
+  /** Of the file: no chunk ends after it. */
+  fileBytes: number;
+  meta: ColumnMetaData;
+  /** From the root of the schema to the column. */
+  schemaPath: SchemaTree[];
+  /** Bytes that are read at once. */
+  blockBytes: number;
+}
+
+export class Pages {
+  readonly #place: ColumnChunkPlace;
+  readonly #maxDefinition: number;
+  readonly #maxRepetition: number;
+  readonly #narrows: boolean;
+  #memory = Buffer.alloc(0);
+  #window = Buffer.alloc(0);
+  #unpacked = Buffer.alloc(0);
+  /** In the file: where the window begins, and where the chunk ends. */
+  #start: number;
+  readonly #end: number;
+  /** In the window: the first byte that was not taken. */
+  #at = 0;
+  #left: number;
+  #dictionary: ArrayLike<unknown> = [];
+
+  constructor(place: ColumnChunkPlace) {
+    this.#place = place;
+    const { meta, schemaPath, fileBytes } = place;
+    this.#maxDefinition = getMaxDefinitionLevel(schemaPath);
+    this.#maxRepetition = getMaxRepetitionLevel(schemaPath);
+    const data = Number(meta.data_page_offset);
+    const dictionary = Number(meta.dictionary_page_offset ?? 0);
+    this.#start = dictionary > 0 && dictionary < data ? dictionary : data;
+    this.#end = this.#start + Number(meta.total_compressed_size);
+    if (this.#start < 4 || this.#end > fileBytes) throw new Error('a column lies outside the file');
+    this.#left = Number(meta.num_values);
+    this.#narrows = isPlainInt64(this.#element) && !isUnsigned(this.#element) && endianness() === 'LE';
+  }
+
+  /** Values that are still to come, by the file's own account. */
+  get left(): number {
+    return this.#left;
+  }
+
+  /** Of the column: empty where it has none. */
+  get dictionary(): ArrayLike<unknown> {
+    return this.#dictionary;
+  }
+
+  /** The next page of values; null after the last. */
+  async next(): Promise<Page | null> {
+    while (this.#left > 0) {
+      const header = await this.#header();
+      const packed = header.compressed_page_size;
+      const unpacked = header.uncompressed_page_size;
+      if (!(packed >= 0 && unpacked >= 0 && Math.max(packed, unpacked) <= MAX_PAGE_BYTES)) {
+        throw new Error('a page is too large');
+      }
+      await this.#need(packed);
+      if (this.#window.length - this.#at < packed) throw new Error('a page is cut off');
+      const bytes = this.#window.subarray(this.#at, this.#at + packed);
+      this.#at += packed;
+      const page = this.#page(header, bytes);
+      if (page === null) continue;
+      this.#left -= page.count;
+      if (this.#left < 0) throw new Error('a column has too many values');
+      return page;
+    }
+    return null;
+  }
+
+  async #header(): Promise<PageHeader> {
+    for (let bytes = 1024; ; bytes *= 8) {
+      await this.#need(bytes);
+      const rest = this.#window.subarray(this.#at);
+      if (rest.length === 0) throw new Error('a column ends too early');
+      const reader = { view: viewOf(rest), offset: 0 };
+      try {
+        const header = parquetHeader(reader);
+        this.#at += reader.offset;
+        return header;
+      } catch (error) {
+        if (!(error instanceof RangeError) || rest.length < bytes || bytes > MAX_HEADER_BYTES) throw error;
+      }
+    }
+  }
+
+  /** Has so many bytes in the window, or all that are left of the chunk. */
+  async #need(bytes: number): Promise<void> {
+    const have = this.#window.length - this.#at;
+    if (have >= bytes) return;
+    const from = this.#start + this.#window.length;
+    const more = Math.min(Math.max(bytes - have, this.#place.blockBytes), this.#end - from);
+    if (more <= 0) return;
+    // The same memory for page after page: what is left to the garbage collector lies around for long.
+    if (this.#memory.length < have + more) this.#memory = Buffer.allocUnsafeSlow(have + more);
+    const window = this.#memory.subarray(0, have + more);
+    this.#window.copy(window, 0, this.#at);
+    const { handle } = this.#place;
+    for (let at = have; at < window.length; ) {
+      const { bytesRead } = await handle.read(window, at, window.length - at, from + at - have);
+      if (bytesRead === 0) throw new Error('the file is cut off');
+      at += bytesRead;
+    }
+    this.#start += this.#at;
+    this.#at = 0;
+    this.#window = window;
+  }
+
+  /** Null for a page without values: a dictionary, which is kept, or an index. */
+  #page(header: PageHeader, bytes: Uint8Array): Page | null {
+    const { type, codec } = this.#place.meta;
+    const size = header.uncompressed_page_size;
+    switch (header.type) {
+      case 'DICTIONARY_PAGE': {
+        const count = checked(header.dictionary_page_header?.num_values);
+        const unpacked = codec === 'UNCOMPRESSED' ? bytes : unpack(bytes, size, codec);
+        const reader = { view: viewOf(Uint8Array.from(unpacked)), offset: 0 };
+        this.#dictionary = readPlain(reader, type, count, this.#element.type_length);
+        return null;
+      }
+      case 'DATA_PAGE': {
+        const { num_values, encoding } = header.data_page_header!;
+        const count = checked(num_values);
+        const reader = { view: viewOf(this.#unpack(bytes, size)), offset: 0 };
+        const repetition = levels(reader, this.#maxRepetition, count);
+        const definition = levels(reader, this.#maxDefinition, count);
+        return this.#values(reader, encoding, { count, repetition, definition });
+      }
+      case 'DATA_PAGE_V2': {
+        const v2 = header.data_page_header_v2!;
+        const count = checked(v2.num_values);
+        const ends = v2.repetition_levels_byte_length + v2.definition_levels_byte_length;
+        const reader = { view: viewOf(bytes), offset: 0 };
+        const repetition = levels(reader, this.#maxRepetition, count, v2.repetition_levels_byte_length);
+        reader.offset = v2.repetition_levels_byte_length;
+        const definition = levels(reader, this.#maxDefinition, count, v2.definition_levels_byte_length);
+        const rest = bytes.subarray(ends);
+        const unpacked = v2.is_compressed === false ? rest : this.#unpack(rest, size - ends);
+        const data = { view: viewOf(unpacked), offset: 0 };
+        return this.#values(data, v2.encoding, { count, repetition, definition });
+      }
+      default:
+        return null;
+    }
+  }
+
+  /** Valid until the next page. */
+  #unpack(bytes: Uint8Array, size: number): Uint8Array {
+    const { codec } = this.#place.meta;
+    if (codec !== 'SNAPPY') return unpack(bytes, size, codec);
+    if (this.#unpacked.length < size) this.#unpacked = Buffer.allocUnsafeSlow(size);
+    const unpacked = this.#unpacked.subarray(0, size);
+    snappyUncompress(bytes, unpacked);
+    return unpacked;
+  }
+
+  get #element() {
+    return this.#place.schemaPath.at(-1)!.element;
+  }
+
+  #values(reader: Reader, encoding: string, page: Omit<Page, 'values'>): Page {
+    const { type } = this.#place.meta;
+    const { definition, count } = page;
+    let present = count;
+    const highest = this.#maxDefinition;
+    if (definition) for (let at = 0; at < count; at++) if (definition[at] !== highest) present--;
+    const of = { ...page, definition: present === count && !page.repetition ? null : definition };
+    const listed = (list: ArrayLike<unknown>): Page => {
+      if (list.length < present) throw new Error('a page has too few values');
+      const narrowed = list instanceof BigInt64Array && this.#narrows ? narrow(list) : list;
+      return { ...of, values: { from: 'list', list: narrowed } };
+    };
+    switch (encoding) {
+      case 'PLAIN':
+        if (type !== 'BYTE_ARRAY') return listed(readPlain(reader, type, present, this.#element.type_length));
+        return { ...of, values: { from: 'texts', view: reader.view, offset: reader.offset } };
+      case 'PLAIN_DICTIONARY':
+      case 'RLE_DICTIONARY': {
+        const indices = new Int32Array(present);
+        const width = present > 0 ? reader.view.getUint8(reader.offset++) : 0;
+        if (width > 0) readRleBitPackedHybrid(reader, width, asDecoded(indices), 0x7fffffff);
+        return { ...of, values: { from: 'dictionary', indices } };
+      }
+      case 'RLE': {
+        const list = new Uint8Array(present);
+        readRleBitPackedHybrid(reader, 1, list);
+        return listed(list);
+      }
+      case 'BYTE_STREAM_SPLIT':
+        return listed(byteStreamSplit(reader, present, type, this.#element.type_length));
+      case 'DELTA_BINARY_PACKED': {
+        const list = type === 'INT32' ? new Int32Array(present) : new BigInt64Array(present);
+        deltaBinaryUnpack(reader, present, list);
+        return listed(list);
+      }
+      case 'DELTA_LENGTH_BYTE_ARRAY':
+      case 'DELTA_BYTE_ARRAY': {
+        const list: Uint8Array[] = new Array(present);
+        (encoding === 'DELTA_BYTE_ARRAY' ? deltaByteArray : deltaLengthByteArray)(reader, present, list);
+        return listed(list);
+      }
+      default:
+        throw new Error(`the encoding ${encoding} is not supported`);
+    }
+  }
+}
+
+interface Reader {
+  view: DataView;
+  offset: number;
+}
+
+const asDecoded = (list: Int32Array | Uint8Array): DecodedArray => list as DecodedArray;
+
+const viewOf = (bytes: Uint8Array): DataView =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+function checked(count: number | undefined): number {
+  if (count !== undefined && count >= 0 && count <= MAX_PAGE_VALUES) return count;
+  throw new Error(`a page of ${count} values is too large`);
+}
+
+/** The same integers as numbers, which are much faster than bigints; those that no double holds stay bigints. */
+function narrow(list: BigInt64Array): ArrayLike<number | bigint> {
+  const halves = new Int32Array(list.buffer, list.byteOffset, list.length * 2);
+  const numbers = new Float64Array(list.length);
+  for (let at = 0; at < numbers.length; at++) {
+    const number = halves[2 * at + 1]! * 0x1_0000_0000 + (halves[2 * at]! >>> 0);
+    if (!Number.isSafeInteger(number)) return list;
+    numbers[at] = number;
+  }
+  return numbers;
+}
+
+/** @param bytes how many they take; where that is not told, the data does */
+function levels(reader: Reader, highest: number, count: number, bytes?: number): Uint8Array | null {
+  if (highest === 0) return null;
+  const found = new Uint8Array(count);
+  readRleBitPackedHybrid(reader, 32 - Math.clz32(highest), found, bytes);
+  return found;
+}
+
+function unpack(bytes: Uint8Array, size: number, codec: CompressionCodec): Uint8Array {
+  const unpacked = unpackerOf(codec)(bytes, size);
+  if (unpacked.length !== size) throw new Error(`a page has ${unpacked.length} bytes in place of ${size}`);
+  return unpacked;
+}
+
+type Unpack = (bytes: Uint8Array, size: number) => Uint8Array;
+
+/** Node's own where it has one: they are faster, and stop at the size that the page claims. */
+function unpackerOf(codec: CompressionCodec): Unpack {
+  switch (codec) {
+    case 'UNCOMPRESSED':
+      return (bytes) => bytes;
+    case 'GZIP':
+      return (bytes, size) => zlib.gunzipSync(bytes, { maxOutputLength: Math.max(size, 1) });
+    case 'BROTLI':
+      return (bytes, size) => zlib.brotliDecompressSync(bytes, { maxOutputLength: Math.max(size, 1) });
+    case 'ZSTD':
+      return (bytes, size) => decompressZstd(bytes, new Uint8Array(size));
+    default: {
+      const known = compressors[codec];
+      if (!known) throw new Error(`the compression ${codec} is not supported`);
+      return known;
+    }
+  }
+}

@@ -1,0 +1,228 @@
+/** The rows of a Parquet file as JSON, a few thousand at a time. */
+import {
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetSchema,
+  type SchemaElement,
+  type SchemaTree,
+} from 'hyparquet';
+import { getTreePath, isFlatColumn } from 'hyparquet/src/schema.js';
+import { InputError } from '../../errors.js';
+import { formatSize } from '../../size.js';
+import { targeting } from '../mapping/targets.js';
+import { Output } from '../text/output.js';
+import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
+import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
+import { type Column, FlatColumn, type Member, NestedColumn } from './columns.js';
+import type { ColumnChunkPlace } from './pages.js';
+import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
+
+/** What describes the columns has to fit into memory. */
+const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
+
+/** Bytes of JSON after which a batch ends, and rows. */
+const BATCH_BYTES = 128 * 1024;
+const BATCH_ROWS = 8192;
+
+/** For all columns of a file together, as far as it goes. */
+const WINDOW_BYTES = 2 * 1024 * 1024;
+
+/** The columns of a file, in its order. @throws InputError for a file that is not whole */
+export async function parquetColumns(file: SourceFile): Promise<string[]> {
+  const opened = await openFile(file);
+  try {
+    const { schema } = await footerOf(file, opened);
+    return schema.children.map(({ element }) => element.name);
+  } finally {
+    await opened.handle.close();
+  }
+}
+
+/**
+ * All rows in order, each as a JSON object.
+ * @throws InputError for a file that is damaged or cut off; the signal's reason when aborted
+ */
+export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+  const opened = await openFile(input);
+  try {
+    const footer = await footerOf(input, opened);
+    const members = membersOf(input, footer);
+    const out = new Output(2 * BATCH_BYTES);
+    let first = 0;
+    for (const group of footer.metadata.row_groups) {
+      const columns = columnsOf(group, members, footer, opened);
+      const end = first + Number(group.num_rows);
+      while (first < end) {
+        signal?.throwIfAborted();
+        const batch = await nextBatch(columns, out, first, end, input.path);
+        first += batch.lines.length;
+        yield batch;
+      }
+    }
+  } catch (error) {
+    throw signal?.aborted ? error : damaged(input.path, error);
+  } finally {
+    await opened.handle.close();
+  }
+}
+
+async function nextBatch(
+  columns: readonly Column[],
+  out: Output,
+  first: number,
+  end: number,
+  path: string,
+): Promise<RecordBatch> {
+  const [lines, spans] = [new Numbers(), new Numbers()];
+  const last = Math.min(end, first + BATCH_ROWS);
+  out.length = 0;
+  for (let row = first; row < last && out.length < BATCH_BYTES; ) {
+    let ready = last - row;
+    for (const column of columns) {
+      const rows = column.ready();
+      ready = Math.min(ready, typeof rows === 'number' ? rows : await rows);
+    }
+    if (ready === 0) throw new Error(`a column ends before row ${row + 1}`);
+    for (; ready > 0 && out.length < BATCH_BYTES; ready--) {
+      const start = out.length;
+      writeRow(columns, out, row + 1, path);
+      if (out.length - start > MAX_RECORD_BYTES) {
+        throw new InputError(`a row is larger than ${formatSize(MAX_RECORD_BYTES)}`, {
+          file: path,
+          line: row + 1,
+          hint: 'no request could hold it; leave its largest column out of the export',
+          problem: { code: 'item_too_long', maxBytes: MAX_RECORD_BYTES },
+        });
+      }
+      spans.push(start);
+      spans.push(out.length);
+      lines.push(++row);
+    }
+  }
+  const bytes = new Uint8Array(out.length);
+  bytes.set(out.bytes.subarray(0, out.length));
+  return { bytes, lines: lines.take(), spans: spans.take(), fileLines: null, first };
+}
+
+const OPEN_BRACE = 0x7b;
+const COMMA = 0x2c;
+
+function writeRow(columns: readonly Column[], out: Output, line: number, path: string): void {
+  const start = out.length;
+  try {
+    for (const column of columns) column.write(out);
+  } catch (error) {
+    if (!(error instanceof BadValueError)) throw error;
+    throw new InputError(error.message, {
+      file: path,
+      line,
+      hint: 'fix the value, and export the file again',
+    });
+  }
+  // Each member begins with a comma: the first one's is the brace.
+  if (out.length === start) out.writeAscii(',');
+  if (out.bytes[start] === COMMA) out.bytes[start] = OPEN_BRACE;
+  out.writeAscii('}');
+}
+
+interface Footer {
+  metadata: FileMetaData;
+  schema: SchemaTree;
+  fileBytes: number;
+}
+
+async function footerOf({ path }: SourceFile, { handle, stamp }: OpenFile): Promise<Footer> {
+  const fileBytes = stamp.size;
+  const read = async (start: number, end: number): Promise<ArrayBuffer> => {
+    if (end - start > MAX_FOOTER_BYTES) throw new Error('its footer is too large');
+    const bytes = new Uint8Array(end - start);
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
+    if (bytesRead < bytes.length) throw new Error('it is cut off');
+    return bytes.buffer;
+  };
+  try {
+    const end = Buffer.from(await read(Math.max(fileBytes - 4, 0), fileBytes)).toString('latin1');
+    if (end === 'PARE') {
+      throw new InputError('is an encrypted Parquet file', {
+        file: path,
+        hint: 'export it without encryption',
+      });
+    }
+    if (end !== 'PAR1') {
+      throw new InputError('the Parquet file is cut off: its end is missing', {
+        file: path,
+        hint: AGAIN,
+      });
+    }
+    const file = { byteLength: fileBytes, slice: (start: number, stop = fileBytes) => read(start, stop) };
+    const metadata = await parquetMetadataAsync(file, { geoparquet: false });
+    return { metadata, schema: parquetSchema(metadata), fileBytes };
+  } catch (error) {
+    throw damaged(path, error);
+  }
+}
+
+/** What a reader that trusts the file throws where it should not have. */
+function damaged(path: string, error: unknown): Error {
+  if (error instanceof InputError) return error;
+  const why = (error as Error).message.replace(/^parquet /, '');
+  return new InputError(`the Parquet file is damaged: ${why}`, { file: path, hint: AGAIN, cause: error });
+}
+
+const AGAIN = 'copy or export it again';
+
+/** Where and how each column of the file goes. */
+function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
+  const targetOf = targeting(input);
+  const missing = { omit: null, null: 'null', string: '""' }[input.rules.empty];
+  return schema.children.map((node): Member => {
+    const { role, pinned } = targetOf(node.element.name);
+    return {
+      name: node.element.name,
+      missing: role === 'metadata' ? missing : null,
+      asText: pinned !== 'string' ? 'none' : role === 'metadata' ? 'all' : 'integers',
+      spread: role === 'spread' && isText(node.element),
+      wide: isPlainInt64(node.element) && isWide(metadata, node.element),
+    };
+  });
+}
+
+/** Whether the file says that a column holds integers beyond 2^53. */
+function isWide({ row_groups }: FileMetaData, element: SchemaElement): boolean {
+  const { name } = element;
+  const unsigned = isUnsigned(element);
+  return row_groups.some(({ columns }) =>
+    columns.some(({ meta_data }) => {
+      if (meta_data?.path_in_schema.length !== 1 || meta_data.path_in_schema[0] !== name) return false;
+      const { min_value, max_value, min, max } = meta_data.statistics ?? {};
+      return [min_value, max_value, min, max].some(
+        (bound) =>
+          typeof bound === 'bigint' &&
+          !Number.isSafeInteger(Number(unsigned ? BigInt.asUintN(64, bound) : bound)),
+      );
+    }),
+  );
+}
+
+/** The columns of a row group, from its first row on. */
+function columnsOf(
+  group: FileMetaData['row_groups'][number],
+  members: readonly Member[],
+  { schema, fileBytes }: Footer,
+  { handle }: OpenFile,
+): Column[] {
+  const blockBytes = Math.min(Math.max(WINDOW_BYTES / group.columns.length, 4096), 256 * 1024);
+  return schema.children.map((node, index) => {
+    const places = group.columns.flatMap(({ meta_data: meta, file_path }): ColumnChunkPlace[] => {
+      if (!meta || meta.path_in_schema[0] !== node.element.name) return [];
+      if (file_path) throw new Error('its data is in another file');
+      const schemaPath = getTreePath(schema, meta.path_in_schema);
+      return [{ handle, fileBytes, meta, schemaPath, blockBytes }];
+    });
+    if (places.length === 0) throw new Error(`the column ${node.element.name} is missing`);
+    return isFlatColumn([schema, node])
+      ? new FlatColumn(places[0]!, members[index]!)
+      : new NestedColumn(node, places, members[index]!);
+  });
+}

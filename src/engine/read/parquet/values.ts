@@ -1,0 +1,201 @@
+/** What the values of a Parquet column are in JSON: nothing is rounded, and each column keeps one type. */
+import type { SchemaElement } from 'hyparquet';
+import { parseFloat16 } from 'hyparquet/src/convert.js';
+
+/** A value that nobody may guess at: the file promises another one. */
+export class BadValueError extends Error {}
+
+export type JsonValue = string | number | boolean | object | null;
+// biome-ignore lint/suspicious/noExplicitAny: each physical type has another one
+type Raw = any;
+type Convert = (raw: Raw) => JsonValue;
+
+/** Digits that a double holds exactly, whatever they are. */
+const EXACT_DIGITS = 15;
+
+/** Text as it lies in the file: the common case, which is copied without being decoded. */
+export const isText = ({ type, converted_type, logical_type }: SchemaElement): boolean =>
+  type === 'BYTE_ARRAY' &&
+  (converted_type === undefined || converted_type === 'UTF8' || converted_type === 'ENUM') &&
+  (logical_type === undefined || logical_type.type === 'STRING' || logical_type.type === 'ENUM');
+
+export const isJson = ({ converted_type, logical_type }: SchemaElement): boolean =>
+  converted_type === 'JSON' || logical_type?.type === 'JSON';
+
+/**
+ * How a value of a column becomes one of JSON.
+ * @param wide the column has 64-bit integers that a double cannot hold: then all of them are text
+ */
+export function converterOf(element: SchemaElement, wide: boolean): Convert {
+  const { type, converted_type: converted, logical_type: logical } = element;
+  if (converted === 'DECIMAL' || logical?.type === 'DECIMAL') return decimal(element);
+  switch (type) {
+    case 'BOOLEAN':
+      return (raw: boolean | number) => Boolean(raw);
+    case 'INT32':
+      if (converted === 'DATE' || logical?.type === 'DATE') return (days: number) => dateText(days);
+      if (converted === 'TIME_MILLIS' || logical?.type === 'TIME') {
+        return (millis: number) => timeText(BigInt(millis) * 1_000_000n);
+      }
+      return isUnsigned(element) ? (raw: number) => raw >>> 0 : (raw: number) => raw;
+    case 'INT64':
+      return int64(element, wide);
+    case 'INT96':
+      return (raw: bigint) => int96Text(raw);
+    case 'FLOAT':
+      return (raw: number) => shortest(raw, 6, 9, Math.fround);
+    case 'DOUBLE':
+      return finite;
+    case 'FIXED_LEN_BYTE_ARRAY':
+      if (logical?.type === 'UUID') return uuidText;
+      if (logical?.type === 'FLOAT16') {
+        return (raw: Uint8Array) => shortest(parseFloat16(raw) ?? Number.NaN, 3, 6, fround16);
+      }
+      return base64;
+    default:
+      if (isText(element)) return (raw: Uint8Array) => textOf(raw, converted !== undefined || !!logical);
+      if (isJson(element)) return (raw: Uint8Array) => JSON.parse(textOf(raw, true)) as JsonValue;
+      return base64;
+  }
+}
+
+export const isUnsigned = ({ converted_type, logical_type }: SchemaElement): boolean =>
+  converted_type?.startsWith('UINT_') === true ||
+  (logical_type?.type === 'INTEGER' && !logical_type.isSigned);
+
+/** Whether 64-bit integers of the column are plain integers: neither times nor decimals. */
+export const isPlainInt64 = ({ type, converted_type: converted, logical_type: logical }: SchemaElement) =>
+  type === 'INT64' &&
+  (converted === undefined || /^U?INT_/.test(converted)) &&
+  (logical === undefined || logical.type === 'INTEGER');
+
+/** Whether it holds integers with a sign that are what they are. */
+export const isPlainInt32 = ({ type, converted_type: converted, logical_type: logical }: SchemaElement) =>
+  type === 'INT32' &&
+  (converted === undefined || /^INT_/.test(converted)) &&
+  (logical === undefined || (logical.type === 'INTEGER' && logical.isSigned));
+
+const NANOS = { MILLIS: 1_000_000n, MICROS: 1000n, NANOS: 1n } as const;
+
+function int64(element: SchemaElement, wide: boolean): Convert {
+  const { converted_type: converted, logical_type: logical } = element;
+  if (logical?.type === 'TIMESTAMP') {
+    const zone = logical.isAdjustedToUTC ? 'Z' : '';
+    return (raw: bigint) => timestampText(raw * NANOS[logical.unit], zone);
+  }
+  if (logical?.type === 'TIME') return (raw: bigint) => timeText(raw * NANOS[logical.unit]);
+  if (converted === 'TIMESTAMP_MILLIS') return (raw: bigint) => timestampText(raw * 1_000_000n, 'Z');
+  if (converted === 'TIMESTAMP_MICROS') return (raw: bigint) => timestampText(raw * 1000n, 'Z');
+  if (converted === 'TIME_MICROS') return (raw: bigint) => timeText(raw * 1000n);
+  const exact = isUnsigned(element) ? (raw: bigint) => BigInt.asUintN(64, raw) : (raw: bigint) => raw;
+  if (wide) return (raw: bigint) => String(exact(raw));
+  return (raw: bigint | number) => {
+    if (typeof raw === 'number') return raw;
+    const number = Number(exact(raw));
+    return Number.isSafeInteger(number) ? number : String(exact(raw));
+  };
+}
+
+function decimal({ type, scale, precision, logical_type: logical }: SchemaElement): Convert {
+  const [decimals, digits] =
+    logical?.type === 'DECIMAL' ? [logical.scale, logical.precision] : [scale ?? 0, precision ?? 38];
+  const text = (raw: bigint): string => decimalText(raw, decimals);
+  const unscaled: (raw: Raw) => bigint =
+    type === 'INT32' || type === 'INT64' ? (raw: number | bigint) => BigInt(raw) : bigEndian;
+  if (digits > EXACT_DIGITS) return (raw) => text(unscaled(raw));
+  return (raw) => Number(text(unscaled(raw)));
+}
+
+/** Two's complement, the highest byte first. */
+function bigEndian(bytes: Uint8Array): bigint {
+  if (bytes.length === 0) return 0n;
+  return BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
+}
+
+export function decimalText(unscaled: bigint, decimals: number): string {
+  const sign = unscaled < 0n ? '-' : '';
+  const digits = String(unscaled < 0n ? -unscaled : unscaled);
+  if (decimals <= 0) return `${sign}${digits}${digits === '0' ? '' : '0'.repeat(-decimals)}`;
+  const padded = digits.padStart(decimals + 1, '0');
+  return `${sign}${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`;
+}
+
+const DAY_MILLIS = 86_400_000;
+const DAY_NANOS = 86_400_000_000_000n;
+
+/** Milliseconds since 1970, as far as dates go. */
+function isoOf(millis: number): string {
+  if (Math.abs(millis) <= 8_640_000_000_000_000) return new Date(millis).toISOString();
+  throw new BadValueError(`a date ${Math.trunc(millis / DAY_MILLIS)} days from 1970 is out of range`);
+}
+
+export const dateText = (days: number): string => isoOf(days * DAY_MILLIS).split('T')[0]!;
+
+/** No fraction where it is zero; otherwise 3, 6 or 9 digits, as many as it takes. */
+function fraction(nanos: number): string {
+  if (nanos === 0) return '';
+  const digits = String(nanos).padStart(9, '0');
+  if (digits.endsWith('000000')) return `.${digits.slice(0, 3)}`;
+  return digits.endsWith('000') ? `.${digits.slice(0, 6)}` : `.${digits}`;
+}
+
+const SECOND = 1_000_000_000n;
+
+/** Nanoseconds since 1970. */
+export function timestampText(nanos: bigint, zone: string): string {
+  const rest = ((nanos % SECOND) + SECOND) % SECOND;
+  const seconds = Number((nanos - rest) / SECOND);
+  return isoOf(seconds * 1000).slice(0, -5) + fraction(Number(rest)) + zone;
+}
+
+/** Nanoseconds since midnight. */
+export function timeText(nanos: bigint): string {
+  return timestampText(((nanos % DAY_NANOS) + DAY_NANOS) % DAY_NANOS, '').split('T')[1]!;
+}
+
+/** Nanoseconds of a day, and before them the Julian day; Spark, which writes most of them, means UTC. */
+function int96Text(raw: bigint): string {
+  const days = (raw >> 64n) - 2_440_588n;
+  return timestampText(days * DAY_NANOS + BigInt.asUintN(64, raw), 'Z');
+}
+
+/** JSON has no other numbers: what is not a number is a missing value, as it is to pandas. */
+function finite(value: number): JsonValue {
+  if (Number.isFinite(value)) return value;
+  return Number.isNaN(value) ? null : String(value);
+}
+
+/** The shortest decimal that a smaller float holds: 0.1, not 0.10000000149011612. */
+function shortest(value: number, least: number, most: number, round: (value: number) => number): JsonValue {
+  if (!Number.isFinite(value) || Number.isInteger(value)) return finite(value);
+  for (let digits = least; digits < most; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (round(short) === value) return short;
+  }
+  return Number(value.toPrecision(most));
+}
+
+/** To the 11 binary digits of a half float. */
+function fround16(value: number): number {
+  const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(value))), -14) - 10);
+  return Math.round(value / step) * step;
+}
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** @param promised the file says that these bytes are text; without that, other bytes become base64 */
+export function textOf(raw: Uint8Array, promised: boolean): string {
+  try {
+    return UTF_8.decode(raw);
+  } catch {
+    if (!promised) return base64(raw);
+    throw new BadValueError('a text is not valid UTF-8');
+  }
+}
+
+const base64 = (raw: Uint8Array): string => Buffer.from(raw).toString('base64');
+
+function uuidText(raw: Uint8Array): string {
+  const hex = Buffer.from(raw).toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

@@ -1,0 +1,92 @@
+/** UTF-8 that is written piece by piece, into memory that is used again. */
+import { isUtf8 } from 'node:buffer';
+
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Text that grows. */
+export class Output {
+  bytes: Buffer;
+  length = 0;
+
+  constructor(size: number) {
+    this.bytes = Buffer.allocUnsafeSlow(size);
+  }
+
+  reserve(bytes: number): void {
+    if (this.length + bytes <= this.bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + bytes));
+    this.bytes.copy(larger, 0, 0, this.length);
+    this.bytes = larger;
+  }
+
+  write(text: string): void {
+    this.reserve(text.length * 3);
+    this.length += this.bytes.write(text, this.length);
+  }
+
+  /** Text of ASCII characters alone. */
+  writeAscii(text: string): void {
+    const { length } = text;
+    this.reserve(length);
+    const { bytes } = this;
+    let to = this.length;
+    for (let at = 0; at < length; at++) bytes[to++] = text.charCodeAt(at);
+    this.length = to;
+  }
+
+  /** A whole number of at most 2^31. */
+  writeSmall(number: number): void {
+    this.reserve(11);
+    const { bytes } = this;
+    let rest = number;
+    if (rest < 0) {
+      bytes[this.length++] = MINUS;
+      rest = -rest;
+    }
+    let end = this.length + 1;
+    for (let power = 10; power <= rest; power *= 10) end++;
+    this.length = end;
+    do {
+      const tens = (rest / 10) | 0;
+      end -= 1;
+      bytes[end] = ZERO + rest - tens * 10;
+      rest = tens;
+    } while (rest > 0);
+  }
+
+  copy(source: Uint8Array): void {
+    const { length } = source;
+    this.reserve(length);
+    const { bytes } = this;
+    let to = this.length;
+    if (length > 48) {
+      bytes.set(source, to);
+      to += length;
+    } else {
+      for (let at = 0; at < length; at++) bytes[to++] = source[at]!;
+    }
+    this.length = to;
+  }
+
+  /** Text of UTF-8 as a JSON string. False when it has to be decoded for that; then nothing is written. */
+  copyText(source: Uint8Array, start: number, end: number): boolean {
+    this.reserve(end - start + 2);
+    const { bytes } = this;
+    let to = this.length;
+    bytes[to++] = QUOTE;
+    let high = 0;
+    for (let at = start; at < end; at++) {
+      const byte = source[at]!;
+      if (byte < 0x20 || byte === QUOTE || byte === BACKSLASH) return false;
+      high |= byte;
+      bytes[to++] = byte;
+    }
+    if (high >= 0x80 && !isUtf8(source.subarray(start, end))) return false;
+    bytes[to++] = QUOTE;
+    this.length = to;
+    return true;
+  }
+}

@@ -1,0 +1,220 @@
+/** The rows of a sheet as records of CSV, with what their cells were where text alone does not tell. */
+import { InputError } from '../../errors.js';
+import { formatSize } from '../../size.js';
+import { Output } from '../text/output.js';
+import type { SourceFile } from '../text/source.js';
+import { Numbers } from '../text/splitter.js';
+import type { RecordBatch } from '../types.js';
+import { Archive, damaged } from './archive.js';
+import { type CellNotes, emptyNotes, type SheetChoice } from './notes.js';
+import { CellTooLong, Is, type Row, SheetRows, unescaped } from './sheet.js';
+import { StringTable } from './strings.js';
+import { chooseSheet, readWorkbook } from './workbook.js';
+
+const BATCH_BYTES = 128 * 1024;
+
+interface Reading extends SourceFile {
+  maxCellBytes: number;
+}
+
+/** The sheet that is read, and its first rows, the header among them. @throws InputError UsageError */
+export async function firstRows(
+  file: Reading,
+  asked: string | undefined,
+  rows: number,
+): Promise<{ sheet: SheetChoice; rows: Row[]; whole: boolean }> {
+  const first: Row[] = [];
+  const found: { sheet?: SheetChoice } = {};
+  for await (const more of sheetRows(file, asked, (sheet) => Object.assign(found, { sheet }))) {
+    first.push(...more);
+    if (first.length >= rows) return { sheet: found.sheet!, rows: first.slice(0, rows), whole: false };
+  }
+  return { sheet: found.sheet!, rows: first, whole: true };
+}
+
+/**
+ * All rows after the header.
+ * @throws InputError for a workbook that is damaged; the signal's reason when aborted
+ */
+export async function* sheetRecords(
+  file: Reading,
+  sheet: string,
+  columns: number,
+  signal?: AbortSignal,
+): AsyncGenerator<RecordBatch> {
+  const batch = new BatchWriter(columns);
+  let header = true;
+  for await (const rows of sheetRows(file, sheet, () => {}, signal)) {
+    for (const row of rows) {
+      if (!header) batch.add(row);
+      header = false;
+    }
+    if (batch.bytes >= BATCH_BYTES) yield batch.take();
+  }
+  if (batch.bytes > 0) yield batch.take();
+}
+
+async function* sheetRows(
+  file: Reading,
+  asked: string | undefined,
+  choose: (sheet: SheetChoice) => void,
+  signal?: AbortSignal,
+): AsyncGenerator<Row[]> {
+  const archive = await Archive.open(file);
+  const strings = new StringTable();
+  try {
+    const workbook = await readWorkbook(archive, file.path);
+    const sheet = chooseSheet(workbook.sheets, asked, file.path);
+    const others = workbook.sheets.filter((other) => other !== sheet && !other.hidden);
+    choose({ name: sheet.name, others: asked === undefined ? others.map(({ name }) => name) : [] });
+    if (workbook.strings) await readStrings(archive, workbook.strings, strings, file, signal);
+    const rows = new SheetRows({
+      ...workbook,
+      maxCell: file.maxCellBytes,
+      text: (index) => strings.get(index),
+    });
+    for await (const _ of archive.read(sheet.part, rows, signal)) {
+      if (rows.rows.length > 0) yield rows.rows.splice(0);
+      if (rows.done) return;
+    }
+  } catch (error) {
+    throw signal?.aborted ? error : tooLong(file, error);
+  } finally {
+    strings.close();
+    archive.close();
+  }
+}
+
+function tooLong({ path, maxCellBytes }: Reading, error: unknown): Error {
+  const cause = error instanceof InputError ? error.cause : error;
+  if (!(cause instanceof CellTooLong)) return damaged(path, error);
+  return new InputError(`a cell is longer than ${formatSize(maxCellBytes)}`, {
+    file: path,
+    line: cause.row,
+    hint: 'shorten it, or allow longer cells',
+    problem: { code: 'cell_too_long', maxBytes: maxCellBytes },
+  });
+}
+
+/** A text may be made of runs of several fonts; how it is pronounced is no part of it. */
+async function readStrings(
+  archive: Archive,
+  part: string,
+  strings: StringTable,
+  { maxCellBytes }: Reading,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  let text = '';
+  let collects = false;
+  let phonetic = false;
+  const hooks = {
+    open(name: string): void {
+      if (name === 't') collects = !phonetic;
+      else if (name === 'si') text = '';
+      else if (name === 'rPh') phonetic = true;
+    },
+    text(more: string): void {
+      if (collects) text += more;
+      // Whether a cell refers to it is known later.
+      if (text.length > maxCellBytes + 1) text = text.slice(0, maxCellBytes + 1);
+    },
+    close(name: string): void {
+      if (name === 't') collects = false;
+      else if (name === 'si') strings.add(unescaped(text));
+      else if (name === 'rPh') phonetic = false;
+    },
+  };
+  for await (const _ of archive.read(part, hooks, signal));
+}
+
+/** A header and some rows as CSV, each on the line of its number where its cells have no line ends. */
+export function csvOf(rows: readonly Row[]): string {
+  const width = rows[0]?.cells.length ?? 0;
+  let text = '';
+  let line = 1;
+  for (const { number, cells } of rows) {
+    for (; line < number; line++) text += '\n';
+    text += `${recordOf(cells, width)}\n`;
+    line++;
+  }
+  return text;
+}
+
+function recordOf(cells: readonly string[], width: number): string {
+  let record = '';
+  const length = Math.max(lengthOf(cells), width);
+  for (let at = 0; at < length; at++) {
+    const cell = cells[at] ?? '';
+    record += at === 0 ? quotedCell(cell) : `,${quotedCell(cell)}`;
+  }
+  // A record of one empty cell is an empty line, which is no record.
+  return record === '' ? '""' : record;
+}
+
+/** Without empty cells at the end. */
+function lengthOf(cells: readonly string[]): number {
+  let length = cells.length;
+  while (length > 0 && cells[length - 1] === '') length--;
+  return length;
+}
+
+const SPECIAL = /[",\r\n]/;
+const quotedCell = (cell: string): string => (SPECIAL.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+
+class BatchWriter {
+  readonly #columns: number;
+  readonly #out = new Output(2 * BATCH_BYTES);
+  readonly #lines = new Numbers();
+  readonly #spans = new Numbers();
+  #notes: CellNotes[];
+  #first = 0;
+
+  constructor(columns: number) {
+    this.#columns = columns;
+    this.#notes = Array.from({ length: columns }, emptyNotes);
+  }
+
+  get bytes(): number {
+    return this.#out.length;
+  }
+
+  add({ number, cells, kinds }: Row): void {
+    const out = this.#out;
+    this.#lines.push(number);
+    this.#spans.push(out.length);
+    out.write(recordOf(cells, this.#columns));
+    this.#spans.push(out.length);
+    out.writeAscii('\n');
+    const columns = Math.min(cells.length, this.#columns);
+    for (let at = 0; at < columns; at++) {
+      const kind = kinds[at]!;
+      if (kind === Is.text) {
+        if (mayBeNumber(cells[at]!)) this.#notes[at]!.text ??= { line: number, text: cells[at]! };
+      } else if (kind === Is.number) this.#notes[at]!.numbers++;
+      else if (kind === Is.boolean) this.#notes[at]!.booleans++;
+      else if (kind === Is.uncomputed) this.#notes[at]!.uncomputed ??= { line: number, text: '' };
+      else if (kind === Is.error) {
+        this.#notes[at]!.errors++;
+        this.#notes[at]!.firstError ??= { line: number, text: cells[at]! };
+      }
+    }
+  }
+
+  take(): RecordBatch {
+    const bytes = new Uint8Array(this.#out.length);
+    bytes.set(this.#out.bytes.subarray(0, this.#out.length));
+    this.#out.length = 0;
+    const lines = this.#lines.take();
+    const first = this.#first;
+    this.#first += lines.length;
+    const notes = this.#notes;
+    this.#notes = notes.map(emptyNotes);
+    return { bytes, lines, spans: this.#spans.take(), fileLines: null, first, notes };
+  }
+}
+
+/** Most texts do not begin like a number. */
+function mayBeNumber(text: string): boolean {
+  const code = text.charCodeAt(0);
+  return (code === 0x2d || (code >= 0x30 && code <= 0x39)) && /^-?\d+(?:\.\d+)?$/.test(text);
+}

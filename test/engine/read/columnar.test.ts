@@ -1,0 +1,352 @@
+/** Workbooks and Parquet files that other programs wrote, held against values written by hand. */
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ProfilesError } from '../../../src/engine/errors.js';
+import { NO_RULES } from '../../../src/engine/options.js';
+import { buildItems, columnsOf, Pool, readRows } from '../../../src/engine/read/index.js';
+import { scratch } from '../../support/cli.js';
+import { FIXTURES, file, HERE, KEY, open, type ReadOptions, read } from './reading.js';
+
+const FOLDER = `${FIXTURES}columnar`;
+const reading = (name: string, options: ReadOptions = {}) => read(name, { cwd: FOLDER, ...options });
+const warningsOf = async (name: string, options: ReadOptions = {}): Promise<string[]> =>
+  (await reading(name, options)).scan.warnings.map(({ message }) => message);
+const errorOf = (promise: Promise<unknown>): Promise<ProfilesError> =>
+  promise.then(
+    () => expect.unreachable('it was read'),
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(ProfilesError);
+      return error as ProfilesError;
+    },
+  );
+
+const PEOPLE = [
+  {
+    user_id: '0012',
+    metadata: {
+      name: 'Åsa "A", Ö',
+      age: 41,
+      score: 1.25,
+      joined: '2024-03-31',
+      seen: '2024-03-31T12:30:00',
+      at: '08:05:00',
+      active: true,
+      zip: '02139',
+      double: 82,
+      broken: '#DIV/0!',
+      merged: 'both',
+    },
+  },
+  {
+    user_id: 'u2',
+    metadata: {
+      name: 'two\nlines',
+      age: 42,
+      score: -0.5,
+      joined: '1999-12-31',
+      seen: '2024-12-31T23:59:59',
+      at: '23:59:59',
+      active: false,
+      zip: '10115',
+      double: 84,
+      broken: 'fine',
+    },
+  },
+  { user_id: 'u4', metadata: { score: 1e-7, double: 0 } },
+];
+
+describe('workbooks', () => {
+  it('LibreOffice: types, dates, values of formulas, merged cells, an empty row', async () => {
+    const { items, lines, input } = await reading('people.xlsx');
+    expect(items).toEqual(PEOPLE);
+    expect(lines).toEqual([2, 3, 5]);
+    expect(input).toMatchObject({ format: 'xlsx', kind: 'users', delimiter: null });
+  });
+
+  it('warns of other sheets, of numbers that may have been texts, and of errors in cells', async () => {
+    expect(await warningsOf('people.xlsx')).toEqual([
+      'only the sheet "People" is read; the workbook also has "Companies 2024"',
+      'age, double: the workbook has numbers there, so leading zeros, if there were any, are gone; format such a column as text in the workbook to keep them',
+      'broken: row 2: the cell holds the error #DIV/0!, which is sent as text',
+    ]);
+  });
+
+  it('openpyxl: a formula without its value is empty, and a warning', async () => {
+    const { items, scan } = await reading('people-uncomputed.xlsx');
+    expect(items).toMatchObject([{ user_id: '0012', metadata: { merged: 'both' } }, {}, {}]);
+    expect(JSON.stringify(items)).not.toContain('double');
+    expect(scan.warnings.map(({ message }) => message)).toContain(
+      'double: row 2: the workbook holds a formula without its value, which counts as empty; open it in a spreadsheet program and save it again',
+    );
+  });
+
+  it.each(['Companies 2024', 'companies 2024', '2'])('the sheet %j, by name and by number', async (sheet) => {
+    const { items, scan, input } = await reading('people.xlsx', { sheet });
+    // One text among the numbers makes a column text, and numbers are identifiers as they are shown.
+    expect(items).toEqual([
+      { company_id: '17', metadata: { rank: 1, mixed: '12' } },
+      { company_id: '18', metadata: { rank: 2, mixed: '12' } },
+    ]);
+    expect(input.sheet).toEqual({ name: 'Companies 2024', others: [] });
+    expect(scan.columns.find(({ column }) => column === 'mixed')?.reason).toBe('row 2: "12"');
+    expect(scan.warnings).toHaveLength(1);
+    expect(scan.warnings[0]!.message).toMatch(/^company_id, rank: /);
+  });
+
+  it('a sheet that is not there is an error that lists those that are', async () => {
+    const error = await errorOf(open('people.xlsx', { cwd: FOLDER, sheet: '2024' }));
+    expect(error.message).toBe('people.xlsx has no sheet "2024"');
+    expect(error.hint).toBe('its sheets are People, Companies 2024, Notes');
+    expect(error.exit).toBe(2);
+  });
+
+  it('an empty sheet is an error', async () => {
+    const error = await errorOf(open('people.xlsx', { cwd: FOLDER, sheet: 'Notes' }));
+    expect(error.message).toBe('people.xlsx: the sheet "Notes" is empty');
+  });
+
+  it('XlsxWriter: days from 1904, fractions of a second, hours beyond a day, rich text', async () => {
+    const { items } = await reading('from-1904.xlsx');
+    expect(items).toEqual([
+      {
+        company_id: 'c1',
+        metadata: {
+          day: '1904-01-02',
+          moment: '2026-02-28T06:07:08.090',
+          lasting: '36:00:00',
+          share: 0.125,
+          amount: 1234.5,
+          rich: 'plain bold & plain',
+          big: '12345678901234570000',
+        },
+      },
+    ]);
+  });
+
+  it('pandas: a missing value leaves a column of whole numbers what it is', async () => {
+    const { items } = await reading('pandas.xlsx');
+    expect(items).toEqual([
+      { company_id: 'c1', metadata: { seats: 5, since: '2020-01-01T00:00:00', ok: true } },
+      { company_id: 'c2', metadata: { ok: false } },
+      { company_id: 'c3', metadata: { seats: 7, since: '2020-01-03T04:05:06', ok: true } },
+    ]);
+  });
+
+  it('rejected rows have their row number and their cells', async () => {
+    const { rejected, reasons } = await reading('people.xlsx', {
+      rules: { ...NO_RULES, types: [['zip', 'integer']] },
+    });
+    expect(reasons).toEqual(['2: zip: "02139" is not of type integer']);
+    expect(rejected[0]).toMatchObject({
+      line: 2,
+      row: 0,
+      original: { cells: expect.arrayContaining(['0012', '02139', 'true']) },
+    });
+  });
+
+  it('rows are found again by their numbers', async () => {
+    const input = await open('people.xlsx', { cwd: FOLDER });
+    const found = [];
+    for await (const { line, original } of readRows(input, [2])) found.push([line, original]);
+    expect(found).toMatchObject([[5, { cells: expect.arrayContaining(['u4']) }]]);
+  });
+
+  it.each([
+    ['cut-off.xlsx', /^cut-off.xlsx: the workbook is damaged: /],
+    ['sheet-cut-off.xlsx', /^sheet-cut-off.xlsx: the workbook is damaged: /],
+    [
+      'sheet-missing.xlsx',
+      /^sheet-missing.xlsx: the workbook is damaged: its part xl\/worksheets\/sheet1.xml is missing/,
+    ],
+    ['bomb.xlsx', /^bomb.xlsx: the workbook's part xl\/worksheets\/sheet1.xml is suspiciously large/],
+    ['old.xls', /^old.xls: is a workbook of Excel 97-2003 \(.xls\)/],
+  ])('%s is an error', async (name, message) => {
+    const error = await errorOf(reading(name));
+    expect(error.message).toMatch(message);
+    expect(error.hint).toMatch(/save (?:it )?as (?:\.xlsx or )?CSV UTF-8/);
+    expect(error.exit).toBe(2);
+  });
+
+  it('a workbook with a password is named as one', async () => {
+    // A compound file whose first directory sector names what Excel encrypts.
+    const compound = Buffer.alloc(2048);
+    compound.write('d0cf11e0a1b11ae1', 'hex');
+    compound.writeUInt16LE(9, 30);
+    compound.writeUInt32LE(1, 48);
+    compound.write('EncryptedPackage', 1024, 'utf16le');
+    const error = await errorOf(read(file('locked.xlsx', compound)));
+    expect(error.message).toMatch(/: is a workbook with a password$/);
+    expect(error.hint).toBe('remove the password, and save it as .xlsx or CSV UTF-8');
+  });
+
+  it('a zip archive that is no workbook is left to others', async () => {
+    const error = await errorOf(read(file('some.zip', Buffer.from('504b030400000000', 'hex'))));
+    expect(error.message).toMatch(/is a zip archive/);
+  });
+
+  it('columns are told without kind and identifier', async () => {
+    const source = { path: 'people.xlsx', location: join(FOLDER, 'people.xlsx') };
+    expect((await columnsOf(source)).slice(0, 3)).toEqual(['user_id', 'name', 'age']);
+  });
+});
+
+/** The 3,000 rows of each compression. */
+const MANY = Array.from({ length: 3000 }, (_, i) => ({
+  company_id: `c${i}`,
+  metadata: {
+    tier: `${i % 7} of seven`,
+    number: i,
+    part: i / 4,
+    ...(i % 3 > 0 && { name: `name ${i}` }),
+    pair: [i, i + 1],
+  },
+}));
+
+describe('Parquet', () => {
+  it.each(['uncompressed', 'snappy', 'gzip', 'zstd', 'brotli', 'lz4', 'delta'])('%s', async (name) => {
+    const { items, lines, scan } = await reading(`${name}.parquet`);
+    expect(items).toEqual(MANY);
+    expect(lines).toEqual(MANY.map((_, i) => i + 1));
+    expect(scan.columns.map(({ column, type, empty }) => [column, type, empty])).toEqual([
+      ['company_id', 'string', 0],
+      ['tier', 'string', 0],
+      ['number', 'integer', 0],
+      ['part', 'number', 0],
+      ['name', 'string', 1000],
+      ['pair', 'object', 0],
+    ]);
+  });
+
+  it('every type, exactly; a column of integers beyond 2^53 is text throughout', async () => {
+    const { texts } = await reading('types.parquet');
+    expect(texts).toEqual([
+      `{"user_id":"u1","company_id":"7","metadata":{${[
+        '"name":"Åsa \\"A\\""',
+        '"i32":41',
+        '"i8":-3',
+        '"u32":4294967295',
+        '"safe":9007199254740991',
+        '"wide":"9007199254740993"',
+        '"u64":"18446744073709551615"',
+        '"money":1234.5',
+        '"long_money":"12345678901234567.8900"',
+        '"f32":0.1',
+        '"f64":0.1',
+        '"yes":true',
+        '"day":"2024-02-29"',
+        '"at":"23:59:59.500"',
+        '"local":"2024-03-31T12:30:00.123456"',
+        '"moment":"2024-03-31T12:30:00Z"',
+        '"nanos":"2024-03-31T12:30:00.123456789"',
+        '"uuid":"6ba7b810-9dad-11d1-80b4-00c04fd430c8"',
+        '"list":["a",null,"c"]',
+        '"struct":{"city":"Lyon","zip":"069"}',
+        '"map":{"k":1}',
+        '"nested":[{"a":[1,2]},{"a":[]}]',
+        '"json":{"n":12.5}',
+        '"bytes":"qgE="',
+      ].join(',')}}}`,
+      '{"user_id":"u2","metadata":{"wide":"1","u64":"1"}}',
+    ]);
+  });
+
+  it('nulls become what empty cells become', async () => {
+    const { items } = await reading('snappy.parquet', { rules: { ...NO_RULES, empty: 'null' } });
+    expect(items[0]).toMatchObject({ metadata: { name: null } });
+  });
+
+  it('a column that is pinned to text is text', async () => {
+    const { items, reasons } = await reading('snappy.parquet', {
+      rules: {
+        ...NO_RULES,
+        types: [
+          ['number', 'string'],
+          ['part', 'integer'],
+        ],
+      },
+    });
+    expect(reasons[0]).toBe('2: part: 0.25 is not of type integer');
+    expect(items[0]).toMatchObject({ metadata: { number: '0' } });
+  });
+
+  it('rows are found again by their numbers, as JSON', async () => {
+    const input = await open('zstd.parquet', { cwd: FOLDER });
+    const found = [];
+    for await (const { line, original } of readRows(input, [0, 2999])) found.push([line, original]);
+    expect(found).toEqual([
+      [1, { item: '{"company_id":"c0","tier":"0 of seven","number":0,"part":0,"pair":[0,1]}' }],
+      [
+        3000,
+        {
+          item: '{"company_id":"c2999","tier":"3 of seven","number":2999,"part":749.75,"name":"name 2999","pair":[2999,3000]}',
+        },
+      ],
+    ]);
+  });
+
+  it('no rows are a warning', async () => {
+    expect(await warningsOf('no-rows.parquet')).toEqual(['no rows']);
+  });
+
+  it.each([
+    ['cut-off.parquet', 'cut-off.parquet: the Parquet file is cut off: its end is missing'],
+    ['hollow.parquet', /^hollow.parquet: the Parquet file is damaged: /],
+    ['not-utf-8.parquet', 'not-utf-8.parquet:1: a text is not valid UTF-8'],
+  ])('%s is an error', async (name, message) => {
+    const error = await errorOf(reading(name));
+    if (typeof message === 'string') expect(error.message).toBe(message);
+    else expect(error.message).toMatch(message);
+    expect(error.exit).toBe(2);
+  });
+
+  it('a file cut off anywhere, or with a byte that is another, is read or an error, and never hangs', async () => {
+    const whole = readFileSync(join(FOLDER, 'types.parquet'));
+    const path = join(scratch(), 'changed.parquet');
+    for (let at = 0; at < whole.length; at += 37) {
+      const changed = Buffer.from(whole);
+      changed[at]! ^= 1 << (at % 8);
+      writeFileSync(path, changed);
+      await read(path).catch((error: unknown) => expect(error).toBeInstanceOf(ProfilesError));
+      writeFileSync(path, whole.subarray(0, at));
+      await read(path).catch((error: unknown) => expect(error).toBeInstanceOf(ProfilesError));
+    }
+  });
+});
+
+it.each(['people.xlsx', 'types.parquet'])(
+  '%s: another file of that name is refused when it is read again',
+  async (name) => {
+    const path = join(scratch(), name);
+    copyFileSync(join(FOLDER, name), path);
+    const { input, scan } = await read(path);
+    const changed = readFileSync(path);
+    changed[changed.length >> 1]! ^= 1;
+    writeFileSync(path, changed);
+    const again = async (): Promise<void> => {
+      const pass = { hashKey: KEY, records: true, pool: HERE, planned: scan.marks };
+      for await (const _ of buildItems(input, scan.schema, pass)) expect.unreachable('an item was made');
+    };
+    expect((await errorOf(again())).message).toMatch(/changed while it was being imported/);
+  },
+);
+
+it('threads read them as this one does', async () => {
+  const pool = new Pool({
+    threads: 2,
+    leastBytes: 0,
+    workerUrl: new URL('../../../dist/worker.js', import.meta.url),
+  });
+  try {
+    for (const name of ['people.xlsx', 'snappy.parquet']) {
+      const { input, scan, texts } = await reading(name);
+      let found = '';
+      for await (const { items } of buildItems(input, scan.schema, { hashKey: KEY, records: true, pool })) {
+        found += Buffer.from(items).toString();
+      }
+      expect(found).toBe(texts.join(''));
+    }
+  } finally {
+    await pool.close();
+  }
+});

@@ -1,0 +1,314 @@
+/** Conversions of whole inputs: the items that arrive, found patterns, and what the plan suggests. */
+import { describe, expect, it } from 'vitest';
+import type { ProfilesError } from '../../../../src/engine/errors.js';
+import { type MappingRules, mappingDraft, NO_RULES } from '../../../../src/engine/read/index.js';
+import { readText } from '../reading.js';
+
+const types = (...some: MappingRules['types']): { rules: MappingRules } => ({
+  rules: { ...NO_RULES, types: some },
+});
+
+describe('conversions', () => {
+  const WANTED = types(
+    ['price', 'money'],
+    ['on', 'boolean:Ja/Nein'],
+    ['at', 'datetime:dd.MM.yyyy HH:mm@Europe/Berlin'],
+  );
+  const ITEMS = [
+    { company_id: 'c1', metadata: { price: -12.5, on: true, at: '2024-07-01T08:00:00+02:00' } },
+    { company_id: 'c2', metadata: { on: false } },
+  ];
+  const REASONS = [
+    '4: price: "12 apples" is not of type money',
+    '5: at: "31.03.2024 02:30" is not of type datetime:dd.MM.yyyy HH:mm@Europe/Berlin: the clocks there skip that time',
+  ];
+
+  it('of a CSV', async () => {
+    const { items, reasons, rejected, scan } = await readText(
+      'a.csv',
+      'company_id,price,on,at\nc1,($12.50),ja,01.07.2024 08:00\nc2,,NEIN,\nc3,12 apples,,\nc4,,,31.03.2024 02:30\n',
+      WANTED,
+    );
+    expect(items).toEqual(ITEMS);
+    expect(reasons).toEqual(REASONS);
+    expect(rejected.map(({ cause }) => cause)).toEqual([
+      { column: 'price', type: 'money', code: 'form' },
+      { column: 'at', type: 'datetime:dd.MM.yyyy HH:mm@Europe/Berlin', code: 'zone' },
+    ]);
+    expect(scan.columns.map(({ type, conversion }) => [type, conversion])).toEqual([
+      ['string', undefined],
+      ['number', 'money'],
+      ['boolean', 'boolean:Ja/Nein'],
+      ['string', 'datetime:dd.MM.yyyy HH:mm@Europe/Berlin'],
+    ]);
+    expect(scan.bytes).toBe(items.reduce<number>((sum, item) => sum + JSON.stringify(item).length, 0));
+  });
+
+  it('of text in JSON, flat or in metadata; values with a type of their own are sent as they are', async () => {
+    const { items, reasons, scan } = await readText(
+      'a.ndjson',
+      [
+        '{"company_id":"c1","price":"($12.50)","on":"ja","at":"01.07.2024 08:00"}',
+        '{"company_id":"c2","metadata":{"price":"","on":false}}',
+        '{"company_id":"c2","price":7,"on":null}',
+        '{"company_id":"c3","price":"12 apples"}',
+        '{"company_id":"c4","at":"31.03.2024 02:30"}',
+        '{"company_id":"c4","at":20240331}',
+      ].join('\n'),
+      WANTED,
+    );
+    expect(items).toEqual([...ITEMS, { company_id: 'c2', metadata: { price: 7, on: null } }]);
+    expect(reasons).toEqual([
+      ...REASONS,
+      '6: at: 20240331 is not of type datetime:dd.MM.yyyy HH:mm@Europe/Berlin',
+    ]);
+    expect(scan.columns.find(({ column }) => column === 'price')).toMatchObject({
+      type: 'number',
+      conversion: 'money',
+    });
+  });
+
+  it('epoch time of JSON may be a number', async () => {
+    const { items } = await readText(
+      'a.ndjson',
+      '{"company_id":"c1","at":1711879200}\n{"company_id":"c2","at":"0"}\n',
+      types(['at', 'datetime:epoch']),
+    );
+    expect(items).toMatchObject([
+      { metadata: { at: '2024-03-31T10:00:00Z' } },
+      { metadata: { at: '1970-01-01T00:00:00Z' } },
+    ]);
+  });
+
+  it.each([
+    ['a.csv', 'user_id,company_id\nÅ@B.se,C1\nå@b.se,c1\n'],
+    ['a.ndjson', '{"user_id":"Å@B.se","company_id":"C1"}\n{"user_id":"å@b.se","company_id":"c1"}\n'],
+  ])('lower case of identifiers, in %s', async (name, text) => {
+    const { items } = await readText(name, text, types(['user_id', 'lower'], ['company_id', 'lower']));
+    expect(items).toEqual([
+      { user_id: 'å@b.se', company_id: 'c1' },
+      { user_id: 'å@b.se', company_id: 'c1' },
+    ]);
+  });
+
+  it('no other conversion of an identifier', async () => {
+    await expect(readText('a.csv', 'company_id,n\nc1,2\n', types(['company_id', 'money']))).rejects.toThrow(
+      /always text/,
+    );
+  });
+
+  it('a constant is converted as a cell is', async () => {
+    const rules = {
+      ...NO_RULES,
+      set: [['at', '31.03.2024']] as const,
+      types: [['at', 'date:dd.MM.yyyy']] as const,
+    };
+    const { items } = await readText('a.csv', 'company_id,n\nc1,2\n', { rules });
+    expect(items).toMatchObject([{ metadata: { at: '2024-03-31' } }]);
+  });
+
+  it('a zone that is none', async () => {
+    await expect(
+      readText('a.csv', 'company_id,at\nc1,x\n', types(['at', 'datetime:iso@Berlin'])),
+    ).rejects.toMatchObject({
+      problem: { code: 'unknown_zone', column: 'at', zone: 'Berlin' },
+    });
+  });
+});
+
+const dates = (...cells: string[]): string =>
+  `company_id,at\n${cells.map((cell, n) => `c${n},"${cell}"\n`).join('')}`;
+
+describe('dates without a pattern', () => {
+  it.each<[type: MappingRules['types'][0][1], cells: string[], sent: string[], found: string]>([
+    ['date', ['2024-03-31', ''], ['2024-03-31'], 'date:iso'],
+    ['date', ['03/04/2024', '12/31/2024'], ['2024-03-04', '2024-12-31'], 'date:MM/dd/yyyy'],
+    [
+      'date',
+      ['03/04/2024', '31/12/2024', '1/2/2024'],
+      ['2024-04-03', '2024-12-31', '2024-02-01'],
+      'date:d/M/yyyy',
+    ],
+    ['date', ['05/05/2024'], ['2024-05-05'], 'date:MM/dd/yyyy'],
+    ['date', ['1. 2. 2024', '31. 12. 2024'], ['2024-02-01', '2024-12-31'], 'date:d. M. yyyy'],
+    ['date', ['31-Mar-24'], ['2024-03-31'], 'date:d-MMM-yy'],
+    ['date', ['March 31, 2024'], ['2024-03-31'], 'date:MMMM d, yyyy'],
+    ['date', ['May 1, 2024', 'Jun 1, 2024'], ['2024-05-01', '2024-06-01'], 'date:MMM d, yyyy'],
+    ['date', ['Sun, 31 Mar 2024'], ['2024-03-31'], 'date:EEE, d MMM yyyy'],
+    [
+      'datetime@UTC',
+      ['2024-03-31 10:00', '2024-03-31'],
+      ['2024-03-31T10:00:00Z', '2024-03-31T00:00:00Z'],
+      'datetime:iso@UTC',
+    ],
+    ['datetime', ['2024-03-31T10:00:00.5+02:00'], ['2024-03-31T10:00:00.5+02:00'], 'datetime:iso'],
+    [
+      'datetime@Asia/Tokyo',
+      ['12/31/2024, 1:05:09 PM'],
+      ['2024-12-31T13:05:09+09:00'],
+      'datetime:M/d/yyyy, h:mm:ss a@Asia/Tokyo',
+    ],
+    ['datetime', ['31/12/2024 23:05 -0500'], ['2024-12-31T23:05:00-05:00'], 'datetime:d/M/yyyy H:mm ZZ'],
+  ])('%s of %j', async (type, cells, sent, found) => {
+    const { items, scan } = await readText('a.csv', dates(...cells), types(['at', type]));
+    expect(items.flatMap((item) => (item as { metadata?: { at: string } }).metadata?.at ?? [])).toEqual(sent);
+    expect(scan.columns[1]!.conversion).toBe(found);
+  });
+
+  it('found in JSON too', async () => {
+    const { items } = await readText(
+      'a.ndjson',
+      '{"company_id":"a"}\n{"company_id":"b","metadata":{"at":"31/12/2024"}}\n',
+      types(['at', 'date']),
+    );
+    expect(items[1]).toEqual({ company_id: 'b', metadata: { at: '2024-12-31' } });
+  });
+
+  it('as many rows are looked at as it takes', async () => {
+    const cells = Array.from({ length: 20_000 }, () => '01/02/2024');
+    const { items } = await readText('a.csv', dates(...cells, '13/02/2024'), types(['at', 'date']));
+    expect(items[0]).toEqual({ company_id: 'c0', metadata: { at: '2024-02-01' } });
+  });
+
+  it.each<
+    [what: string, type: MappingRules['types'][0][1], cells: string[], problem: object, message: RegExp]
+  >([
+    [
+      'two patterns fit',
+      'date',
+      ['05/05/2024', '03/04/2024'],
+      {
+        code: 'two_patterns',
+        readings: [
+          { type: 'date:MM/dd/yyyy', reading: '2024-03-04' },
+          { type: 'date:dd/MM/yyyy', reading: '2024-04-03' },
+        ],
+      },
+      /a\.csv:3: at: "03\/04\/2024" may be 2024-03-04 or 2024-04-03/,
+    ],
+    [
+      'another pattern comes late',
+      'date',
+      ['12/31/2024', '31/12/2024'],
+      { code: 'stray_date', type: 'date:M/d/yyyy' },
+      /a\.csv:3: at: "31\/12\/2024" does not fit/,
+    ],
+    ['no day', 'date', ['30/02/2024'], { code: 'no_pattern' }, /a\.csv:2: at: "30\/02\/2024" is not a date/],
+    ['a date with a time', 'date', ['2024-03-31 10:00'], { code: 'no_pattern' }, /not a date/],
+    [
+      'no zone',
+      'datetime',
+      ['12/31/2024 10:00'],
+      { code: 'zone_missing', type: 'datetime:M/d/yyyy H:mm' },
+      /does not say in which zone/,
+    ],
+    [
+      'no zone, two patterns',
+      'datetime',
+      ['01/02/2024 10:00'],
+      { code: 'zone_missing', type: 'datetime' },
+      /zone/,
+    ],
+  ])('%s', async (_, type, cells, problem, message) => {
+    const failure = await readText('a.csv', dates(...cells), types(['at', type])).catch(
+      (error: ProfilesError) => error,
+    );
+    expect(failure).toMatchObject({ problem, message: expect.stringMatching(message) });
+  });
+
+  it('another pattern that comes after those that were looked at', async () => {
+    const cells = Array.from({ length: 20_000 }, () => '12/31/2024');
+    await expect(
+      readText('a.csv', dates(...cells, '31/12/2024'), types(['at', 'date'])),
+    ).rejects.toMatchObject({
+      message: expect.stringContaining('a.csv:20002: at: "31/12/2024" does not fit date:M/d/yyyy'),
+      problem: { code: 'stray_date' },
+    });
+  });
+});
+
+describe('suggestions', () => {
+  it.each<[cells: string[], suggested: string[] | undefined]>([
+    [['$1,234.00', '(5)'], ['money']],
+    [['5 €', '1.234,50 €'], ['money:1.234,56']],
+    [['213', '17,871', '1,234,567'], ['number:1,234.56']],
+    [['1.5', '1,234.5'], ['number:1,234.56']],
+    [
+      ['17,871', '213'],
+      ['number:1,234.56', 'number:1.234,56'],
+    ],
+    [['1.234,5', '12'], ['number:1.234,56']],
+    [['1 234,50', '5'], ['number:1 234,56']],
+    [['555 123 456'], undefined],
+    [['12.5%'], ['percent']],
+    [['12,5 %'], ['percent:1.234,56']],
+    [['Yes', 'no'], ['boolean']],
+    [['true', 'false'], ['boolean']],
+    [['Yes', 'perhaps'], undefined],
+    [['03/31/2024', '12/31/2024'], ['date:MM/dd/yyyy']],
+    [['12/31/2024', '3/1/2024'], ['date:M/d/yyyy']],
+    [['03/04/2024'], ['date:MM/dd/yyyy', 'date:dd/MM/yyyy']],
+    [['31.12.2024 10:00'], ['datetime:d.M.yyyy H:mm@<zone>']],
+    [['2024-12-31 10:00'], ['datetime:iso@<zone>']],
+    [['2024-12-31 10:00:00+00'], ['datetime:iso']],
+    [['2024-12-31'], undefined],
+    [['2024-12-31T10:00:00Z'], undefined],
+    [['02139', '10001'], undefined],
+    [['+4930123', '+4930124'], undefined],
+    [['$5', ''], ['money']],
+    [['12', '13'], undefined],
+    [['x', '$5'], undefined],
+  ])('%j: %j', async (cells, suggested) => {
+    const { scan } = await readText('a.csv', dates(...cells));
+    expect(scan.columns[1]!.suggested).toEqual(suggested);
+    expect(scan.warnings).toEqual([]);
+  });
+
+  it('what a column is in one part of a file, it must be in the others', async () => {
+    const many = Array.from({ length: 20_000 }, () => '12/11/2024');
+    for (const [last, suggested] of [
+      ['01/31/2024', ['date:M/d/yyyy']],
+      ['x', undefined],
+    ] as const) {
+      const { scan } = await readText('a.csv', dates(...many, last));
+      expect(scan.columns[1]!.suggested).toEqual(suggested);
+    }
+    const numbers = Array.from({ length: 20_000 }, (_, n) => String(n));
+    const { scan } = await readText('a.csv', dates(...numbers, '1,234,567'));
+    expect(scan.columns[1]!.suggested).toEqual(['number:1,234.56']);
+    expect((await readText('a.csv', dates(...numbers, '12.5%'))).scan.columns[1]!.suggested).toBeUndefined();
+  });
+
+  it('one column tells how the numbers of another are written', async () => {
+    const { scan } = await readText('a.csv', 'company_id,a,b\nc1,"17,871","$1,234.50"\n');
+    expect(scan.columns.map(({ suggested }) => suggested)).toEqual([
+      undefined,
+      ['number:1,234.56'],
+      ['money'],
+    ]);
+  });
+
+  it.each<[cells: string[], markers: string[], type: string]>([
+    [['35', '-', '12'], ['-'], 'integer'],
+    [['-', '35'], ['-'], 'integer'],
+    [['35', '1.5', 'n/a'], ['n/a'], 'number'],
+    [['$5', 'NULL', '-'], ['NULL', '-'], 'money'],
+    [['\\N', '12/31/2024'], ['\\N'], 'date:M/d/yyyy'],
+    [['yes', 'N/A'], ['N/A'], 'boolean'],
+  ])('%j: but for %j it would be %s', async (cells, markers, type) => {
+    const { scan } = await readText('a.csv', dates(...cells));
+    expect(scan.warnings).toMatchObject([{ problem: { code: 'null_markers', column: 'at', markers, type } }]);
+    expect(scan.columns[1]!.suggested).toBeUndefined();
+  });
+
+  it('a mapping file holds them, but for those that are in doubt', async () => {
+    const text = 'company_id,a,b,c,d\nc1,$5,03/04/2024,2024-03-31 10:00,x\n';
+    const { input, scan } = await readText('a.csv', text);
+    expect(JSON.parse(mappingDraft([{ opened: input, scan }])).type).toEqual({
+      a: 'money',
+      b: 'string',
+      c: 'datetime:iso@<zone>',
+      d: 'string',
+    });
+  });
+});
