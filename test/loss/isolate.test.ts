@@ -115,6 +115,7 @@ class Machine {
       wait: true,
       invalid: 'none',
       rejects: null,
+      outcomes: null,
       changedOnly: false,
       continueOnError: false,
       isolate: true,
