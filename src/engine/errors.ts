@@ -121,12 +121,13 @@ export class StateError extends ProfilesError {
   readonly exit = Exit.unexpected;
 }
 
-/** What the command prints cannot be written, as on a full disk. A reader that has left is no error. */
+/** What the command writes cannot be written, as on a full disk. A reader that has left is no error. */
 export class OutputError extends ProfilesError {
   readonly code = 'output';
   readonly exit = Exit.unexpected;
   constructor(
-    readonly stream: 'stdout' | 'stderr',
+    /** `stdout`, `stderr`, or a file. */
+    readonly stream: string,
     error: Error,
   ) {
     // `ENOSPC: no space left on device, write` becomes `no space left on device (ENOSPC)`.
