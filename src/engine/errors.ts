@@ -139,6 +139,18 @@ export class OutputError extends ProfilesError {
   }
 }
 
+/** The first request of an import, which had to complete before the others, did not. It can be continued. */
+export class CanaryError extends ProfilesError {
+  readonly code = 'canary';
+  constructor(
+    message: string,
+    readonly exit: ExitCode,
+    details: ErrorDetails = {},
+  ) {
+    super(message, details);
+  }
+}
+
 /** The database in use is not on disk any more: what this run recorded is lost with it. */
 export class StateLostError extends StateError {}
 
