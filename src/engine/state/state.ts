@@ -255,8 +255,8 @@ class SqliteState implements State {
     return this.#history.ofRequest(run, seq);
   }
 
-  history(scope: Scope, kind: Kind, id: bigint): HistoryEntry[] {
-    return this.#read(() => this.#history.find(this.#scopes.idOf(scope), kind, shortId(id)));
+  history(kind: Kind, id: bigint): HistoryEntry[] {
+    return this.#read(() => this.#history.find(kind, shortId(id)));
   }
 
   pruneHistory(before: number): void {
