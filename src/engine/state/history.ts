@@ -147,9 +147,9 @@ export class History {
     return found;
   }
 
-  /** Lets go of what is older. */
-  prune(before: number): void {
-    this.db.prepare('DELETE FROM history WHERE at < ?').run(before);
+  /** Lets go of what is older. @returns whether there was something */
+  prune(before: number): boolean {
+    return this.db.prepare('DELETE FROM history WHERE at < ?').run(before).changes > 0;
   }
 }
 

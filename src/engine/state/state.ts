@@ -260,7 +260,7 @@ class SqliteState implements State {
   }
 
   pruneHistory(before: number): void {
-    this.#write(() => this.#history.prune(before));
+    if (this.#write(() => this.#history.prune(before))) this.#db.exec('PRAGMA incremental_vacuum');
   }
 
   addJob(scope: Scope, job: Job, from: Parameters<State['addJob']>[2]): void {
