@@ -237,5 +237,6 @@ async function importDeps(
     random: Math.random,
     download: { timeoutMs: settings.timeoutMs, proxy: context.env },
     threads: Math.min(2, context.cores),
+    historyKeepMs: settings.historyKeepMs,
   };
 }
