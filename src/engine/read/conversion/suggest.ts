@@ -21,6 +21,8 @@ export interface Likely {
   candidates: readonly Candidate[];
   /** Cells that were looked at, null markers aside. */
   cells: number;
+  /** The first of them; null in a stretch of plain numbers alone. */
+  first: Evidence | null;
   /** The first texts that stand for no value. */
   markers: readonly string[];
 }
@@ -28,7 +30,7 @@ export interface Likely {
 /** None, integers, or decimals too. */
 export type Plain = 0 | 1 | 2;
 
-export const noLikely = (): Likely => ({ candidates: [], cells: 0, markers: [] });
+export const noLikely = (): Likely => ({ candidates: [], cells: 0, first: null, markers: [] });
 
 /** A type that more cells do not fit is none for its column. */
 const MOST_MISSES = 20;
@@ -81,6 +83,7 @@ export function plainLikely(plain: Plain, cells: number): Likely {
   return {
     candidates: types.map((type) => ({ type, misses: 0, stray: null, sample: null })),
     cells,
+    first: null,
     markers: [],
   };
 }
@@ -93,8 +96,8 @@ export const isOpen = ({ candidates, cells }: Likely): boolean =>
 export function addLikely(likely: Likely, cell: Evidence, plain: Plain): void {
   const { candidates, cells } = likely;
   const { text } = cell;
-  const [first] = candidates;
-  if (candidates.length === 1 && cells > MOST_MISSES && !isDate(first!.type) && reads(first!.type, text)) {
+  const [only] = candidates;
+  if (candidates.length === 1 && cells > MOST_MISSES && !isDate(only!.type) && reads(only!.type, text)) {
     likely.cells++;
     return;
   }
@@ -103,10 +106,16 @@ export function addLikely(likely: Likely, cell: Evidence, plain: Plain): void {
   const others = cells > MOST_MISSES ? [] : typesOf(text, plain).filter((type) => !isAmong(type, candidates));
   if (!isFit && others.length === 0 && mark(likely, text)) return;
   // The cells before it are of other types, but for plain numbers that this one reads too.
-  const found = others.map((type) => ({ type, misses: plain > 0 ? 0 : cells, stray: null, sample: text }));
+  const found = others.map((type) => ({
+    ...(plain > 0 ? { misses: 0, stray: null } : { misses: cells, stray: likely.first }),
+    ...{ type, sample: text },
+  }));
+  if (cells === 0) likely.first = shortened(cell);
   likely.candidates = [...fitted.filter(({ misses }) => misses <= MOST_MISSES), ...found];
   likely.cells++;
 }
+
+const shortened = ({ line, text }: Evidence): Evidence => ({ line, text: text.slice(0, LONGEST_SHOWN) });
 
 /** Whether a type is known already, if for numbers of other lengths. */
 const isAmong = (type: string, candidates: readonly Candidate[]): boolean =>
@@ -118,7 +127,7 @@ function withCell(one: Candidate, cell: Evidence): Candidate {
   const type = fitted(one.type, text);
   if (type === one.type) return one;
   return type === null
-    ? { ...one, misses: one.misses + 1, stray: one.stray ?? { ...cell, text: text.slice(0, LONGEST_SHOWN) } }
+    ? { ...one, misses: one.misses + 1, stray: one.stray ?? shortened(cell) }
     : { ...one, type };
 }
 
@@ -173,7 +182,10 @@ function fitted(type: string, text: string): string | null {
 export function mergeLikely(a: Likely, b: Likely): Likely {
   const markers = [...new Set([...a.markers, ...b.markers])];
   const cells = a.cells + b.cells;
-  if (markers.length > MOST_MARKERS) return { candidates: [], cells, markers: [] };
+  const first = a.first ?? b.first;
+  if (markers.length > MOST_MARKERS) {
+    return { candidates: [], cells: Math.max(cells, MOST_MISSES + 1), first, markers: [] };
+  }
   const candidates: Candidate[] = [];
   for (const one of [...a.candidates, ...b.candidates]) {
     if (isAmong(one.type, candidates)) continue;
@@ -183,12 +195,17 @@ export function mergeLikely(a: Likely, b: Likely): Likely {
     const type = before.type === after.type ? one.type : loosened(one.type);
     candidates.push({ ...one, type, misses, stray: before.stray ?? after.stray });
   }
-  return { candidates, cells, markers };
+  return { candidates, cells, first, markers };
 }
 
 /** How a type fares in a stretch: one that is no candidate of it fits no cell. */
-const counted = ({ candidates, cells }: Likely, type: string): Candidate =>
-  candidates.find((one) => isAmong(type, [one])) ?? { type, misses: cells, stray: null, sample: null };
+function counted({ candidates, cells, first }: Likely, type: string): Candidate {
+  const found = candidates.find((one) => isAmong(type, [one]));
+  if (found) return found;
+  // Plain numbers are many, or nothing worth a word.
+  const misses = cells > 0 && first === null ? MOST_MISSES + 1 : cells;
+  return { type, misses, stray: first, sample: null };
+}
 
 /** What a text column could be given. */
 export interface Suggestion {
@@ -231,7 +248,7 @@ export function suggestionOf(
   if (found.size === 0) return null;
   const types = [...found.values()].slice(0, 2);
   const stray = best.find(({ type }) => type === types[0])!.stray;
-  return { types, markers, strays: stray && { rows: misses, of: cells, first: stray } };
+  return { types, markers, strays: misses > 0 ? { rows: misses, of: cells, first: stray! } : null };
 }
 
 const styleOfType = (type: string): string => partsOf(type).form ?? '1,234.56';
