@@ -63,11 +63,11 @@ const CASES: {
     '--kind users: b.json contains {"companies": […]}',
   ],
   kind_unknown: [
-    { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number' },
+    { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number', company: null },
     "if the rows are companies by Company Number: profiles import a.csv --kind companies --id 'Company Number'",
   ],
   no_identifier: [
-    { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol' },
+    { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol', company: null },
     "say what each file holds in a mapping file: profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it: profiles import a.csv 'b c.csv' --mapping mapping.json",
   ],
   kind_ambiguous: [
@@ -148,6 +148,17 @@ const CASES: {
     { column: 'Score', markers: ['-', 'n/a'], type: 'money' },
     '--null - --null n/a --type Score=money',
   ],
+  short_rows: [{}, 'if only their last cells are missing, --short-rows pad reads them as empty'],
+  missing_value: [
+    { texts: ['NULL', '\\N'], optional: true },
+    "--null NULL --null '\\N' leaves it out; --allow-id NULL --allow-id '\\N' accepts it as an identifier",
+  ],
+  inexact_number: [{}, '--round-numbers rounds them'],
+  capital_emails: [{ column: 'E-mail' }, '--type E-mail=lower sends them in lower case'],
+  stray_values: [
+    { column: 'Created', markers: ['n/a'], type: 'datetime:M/d/yyyy H:mm@<zone>', rows: 2 },
+    "to convert them and reject those 2 rows: --null n/a --type 'Created=datetime:M/d/yyyy H:mm@UTC' (the zone of its times in place of UTC)",
+  ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
   isolation_not_started: [
@@ -203,6 +214,11 @@ const CASES: {
   ],
   busy_too_long: [{ timeoutMs: 60_000 }, 'wait longer with --busy-timeout 2h, or resume later'],
   retry_after_too_long: [{ waitMs: 601_000 }, 'resume then, or allow it with --max-retry-after 11m'],
+  outcomes_file: [{}, 'choose another file with --outcomes <file>'],
+  canary_not_completed: [
+    { run: 'r-1', failed: true, rows: 3 },
+    'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary: profiles resume r-1',
+  ],
   request_refused: [
     {},
     'rows at fault: fix them and import the file again\nservice fixed: send the same rows again with profiles resume\nskip them: use --continue-on-error',

@@ -1,23 +1,41 @@
 /** Which type every cell of a text column would fit, so that the plan can name it (contract §3 "Types"). */
 import { type CellType, SOME_ZONE } from '../../model.js';
+import type { Evidence } from '../wording.js';
 import { converterOf, partsOf } from './converter.js';
 import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
 import { isDigit } from './pattern.js';
 
+/** A type that most cells fit so far. */
+interface Candidate {
+  type: string;
+  /** Cells that do not fit it, and the first of them. */
+  misses: number;
+  stray: Evidence | null;
+  /** The cell that it was found by; null for plain numbers. */
+  sample: string | null;
+}
+
 /** What the cells of a text column have in common. Plain data. */
 export interface Likely {
-  /** Types that every cell fits, null markers aside, the likeliest first; null before the first. */
-  types: readonly string[] | null;
+  /** Types that all cells but a few fit, null markers aside, the likeliest first. */
+  candidates: readonly Candidate[];
+  /** Cells that were looked at, null markers aside. */
+  cells: number;
+  /** The first of them; null in a stretch of plain numbers alone. */
+  first: Evidence | null;
   /** The first texts that stand for no value. */
   markers: readonly string[];
-  /** Plain numbers that came before the first other cell. */
-  plain: Plain;
 }
 
 /** None, integers, or decimals too. */
-type Plain = 0 | 1 | 2;
+export type Plain = 0 | 1 | 2;
 
-export const noLikely = (): Likely => ({ types: null, markers: [], plain: 0 });
+export const noLikely = (): Likely => ({ candidates: [], cells: 0, first: null, markers: [] });
+
+/** A type that more cells do not fit is none for its column. */
+const MOST_MISSES = 20;
+/** Of so many cells, one may be a stray. */
+const CELLS_FOR_A_STRAY = 20;
 
 const MARKER =
   /^(?:\\N|null|\(null\)|#?n\/?a|n\.a\.|#n\/a|nan|none|nil|undefined|unknown|tbd|[-\u2013\u2014]{1,3}|\.|\?)$/i;
@@ -42,51 +60,52 @@ const OTHERS = [
 ] as const;
 /** No value of these types is longer. */
 const LONGEST = 60;
+const LONGEST_SHOWN = 100;
 
-/** A type while it is a candidate. */
-interface Candidate {
-  reads(text: string): boolean;
-  /** By length, the last short number that it read: others that differ in digits alone need no closer look. */
+/** How texts are held against a type. */
+interface Test {
+  passes(text: string): boolean;
+  /** By length, the last short number that passed: others that differ in digits alone need no closer look. */
   alike: string[] | null;
 }
 
-const candidates = new Map<string, Candidate>();
+const tests = new Map<string, Test>();
 /** Patterns come from cells: those of a hostile file must not fill the memory. */
-const MOST_CANDIDATES = 500;
+const MOST_TESTS = 500;
 /** Postal codes and telephone numbers are written with digits, too. */
 const CODE = /^\+|^0\d/;
 /** A double holds every number of as many digits. */
 const MOST_ALIKE = 15;
 
-function candidateOf(type: string): Candidate {
+function testOf(type: string): Test {
   const { name, form, zone } = partsOf(type);
   if (isDate(type)) {
     const needsOffset = name === 'datetime' && zone === null;
-    const reads = (text: string): boolean => {
+    const passes = (text: string): boolean => {
       const parts = readsAs(text, name as DateKind, form!);
       return parts !== null && (name === 'date' || (parts.offset !== null) === needsOffset);
     };
-    return { reads, alike: null };
+    return { passes, alike: null };
   }
   const converter = converterOf(type as CellType)!;
   const isStyled = form !== null || name === 'money' || name === 'percent';
   return {
-    reads: (text) => !CODE.test(text) && converter.json(text) !== null,
+    passes: (text) => !CODE.test(text) && converter.json(text) !== null,
     alike: isStyled ? [] : null,
   };
 }
 
 function reads(type: string, text: string): boolean {
-  let candidate = candidates.get(type);
-  if (!candidate) {
-    candidate = candidateOf(type);
-    if (candidates.size >= MOST_CANDIDATES) candidates.clear();
-    candidates.set(type, candidate);
+  let test = tests.get(type);
+  if (!test) {
+    test = testOf(type);
+    if (tests.size >= MOST_TESTS) tests.clear();
+    tests.set(type, test);
   }
-  const { alike } = candidate;
-  if (alike === null || text.length > MOST_ALIKE) return candidate.reads(text);
+  const { alike } = test;
+  if (alike === null || text.length > MOST_ALIKE) return test.passes(text);
   if (isAlike(alike[text.length], text)) return true;
-  if (!candidate.reads(text)) return false;
+  if (!test.passes(text)) return false;
   alike[text.length] = text;
   return true;
 }
@@ -101,26 +120,67 @@ function isAlike(known: string | undefined, text: string): boolean {
   return true;
 }
 
-function areRead(types: readonly string[], text: string): boolean {
-  for (const type of types) if (!reads(type, text)) return false;
+/** What is known of a stretch that holds plain numbers alone. */
+export function plainLikely(plain: Plain, cells: number): Likely {
+  if (plain === 0) return noLikely();
+  const types = NUMBERS.filter((type) => readsPlain(type, plain));
+  return {
+    candidates: types.map((type) => ({ type, misses: 0, stray: null, sample: null })),
+    cells,
+    first: null,
+    markers: [],
+  };
+}
+
+/** Whether one more cell can change what is known. */
+export const isOpen = ({ candidates, cells }: Likely): boolean =>
+  candidates.length > 0 || cells <= MOST_MISSES;
+
+/** Counts a cell that changes nothing: all candidates read it, and one has read every cell so far. False for any other. */
+export function addAlike(likely: Likely, text: string): boolean {
+  const { candidates, cells } = likely;
+  let isSure = cells > MOST_MISSES;
+  for (const { type, misses } of candidates) {
+    if (!reads(type, text)) return false;
+    isSure ||= misses === 0;
+  }
+  if (candidates.length === 0 || !isSure) return false;
+  likely.cells++;
   return true;
 }
 
-/** @param plain numbers among the cells before the first call */
-export function addLikely(likely: Likely, text: string, plain: Plain): void {
-  if (likely.types === null) {
-    likely.plain = Math.max(likely.plain, plain) as Plain;
-    const types = typesOf(text, likely.plain);
-    if (types.length === 0 && mark(likely, text)) return;
-    likely.types = types;
-    return;
-  }
-  if (areRead(likely.types, text)) return;
-  const types = likely.types.flatMap((type) => {
-    const loose = isDate(type) ? loosened(type) : type;
-    return reads(type, text) ? [type] : loose !== type && reads(loose, text) ? [loose] : [];
-  });
-  if (types.length > 0 || !mark(likely, text)) likely.types = types;
+/** @param plain numbers among the cells before the first text */
+export function addLikely(likely: Likely, cell: Evidence, plain: Plain): void {
+  const { candidates, cells } = likely;
+  const { text } = cell;
+  const fitted = candidates.map((one) => withCell(one, cell));
+  const isFit = fitted.some((one, at) => one.misses === candidates[at]!.misses);
+  const others = cells > MOST_MISSES ? [] : typesOf(text, plain).filter((type) => !isAmong(type, candidates));
+  if (!isFit && others.length === 0 && mark(likely, text)) return;
+  // The cells before it are of other types, but for plain numbers that this one reads too.
+  const found = others.map((type) => ({
+    ...(plain > 0 ? { misses: 0, stray: null } : { misses: cells, stray: likely.first }),
+    ...{ type, sample: text },
+  }));
+  if (cells === 0) likely.first = shortened(cell);
+  likely.candidates = [...fitted.filter(({ misses }) => misses <= MOST_MISSES), ...found];
+  likely.cells++;
+}
+
+const shortened = ({ line, text }: Evidence): Evidence => ({ line, text: text.slice(0, LONGEST_SHOWN) });
+
+/** Whether a type is known already, if for numbers of other lengths. */
+const isAmong = (type: string, candidates: readonly Candidate[]): boolean =>
+  candidates.some((one) => one.type === type || (isDate(type) && loosened(one.type) === loosened(type)));
+
+/** A candidate after one more cell; dates may get a looser pattern. */
+function withCell(one: Candidate, cell: Evidence): Candidate {
+  const { text } = cell;
+  const type = fitted(one.type, text);
+  if (type === one.type) return one;
+  return type === null
+    ? { ...one, misses: one.misses + 1, stray: one.stray ?? shortened(cell) }
+    : { ...one, type };
 }
 
 /** Takes note of a text that stands for no value. False for any other. */
@@ -135,6 +195,8 @@ function mark(likely: Likely, text: string): boolean {
 
 /** What any number looks like. The patterns that tell which one it is take long to compile. */
 const NUMERAL = /^\D{0,10}\d[\d.,'’ \u00a0\u202f]*\D{0,10}$/;
+/** How any date begins. */
+const DATED = /^(?:\d|sun|mon|tue|wed|thu|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i;
 /** No currency has as many letters. */
 const WORD = /[a-z]{4}/i;
 
@@ -142,7 +204,8 @@ function typesOf(text: string, plain: Plain): string[] {
   if (text.length > LONGEST) return [];
   if (!/\d/.test(text)) return plain === 0 && reads('boolean', text) ? ['boolean'] : [];
   const found = NUMERAL.test(text) && !WORD.test(text) ? numbersOf(text) : [];
-  if (plain > 0) return besides(found, plain);
+  if (plain > 0) return found.filter((type) => type !== 'boolean' && readsPlain(type, plain));
+  if (!DATED.test(text)) return found;
   const days = patternsOf(text, 'date').map((pattern) => `date:${pattern}`);
   if (days.length > 0) return [...found, ...days];
   const times = patternsOf(text, 'datetime').map((pattern) => {
@@ -161,75 +224,90 @@ function numbersOf(text: string): string[] {
   return OTHERS.filter((type) => type.startsWith('percent') === isPercent && isFit(type));
 }
 
-/** Those that also read plain numbers. */
-const besides = (types: readonly string[], plain: Plain): string[] =>
-  types.filter(
-    (type) =>
-      !isDate(type) &&
-      type !== 'boolean' &&
-      reads(type, plain === 2 ? '1.5' : '2') &&
-      !(plain === 2 && type === 'integer'),
-  );
+/** Whether a type also reads plain numbers. */
+const readsPlain = (type: string, plain: Plain): boolean =>
+  reads(type, plain === 2 ? '1.5' : '2') && !(plain === 2 && type === 'integer');
 
 const isDate = (type: string): boolean => type.startsWith('date');
 
-/** What two stretches of a column have in common. `numbers` are those of a stretch that has nothing else. */
-export function mergeLikely(a: Likely, b: Likely): Likely {
-  const plain = Math.max(a.plain, b.plain) as Plain;
-  const both = a.types && b.types ? common(a.types, b.types) : (a.types ?? b.types);
-  const markers = [...new Set([...a.markers, ...b.markers])];
-  if (markers.length > MOST_MARKERS) return { types: [], markers: [], plain };
-  return { types: both && plain > 0 ? besides(both, plain) : both, markers, plain };
+/** The type, or for a date one with a looser pattern, where the text fits it. */
+function fitted(type: string, text: string): string | null {
+  if (reads(type, text)) return type;
+  const loose = isDate(type) ? loosened(type) : type;
+  return loose !== type && reads(loose, text) ? loose : null;
 }
 
-const common = (a: readonly string[], b: readonly string[]): string[] =>
-  a.flatMap((type) => {
-    if (b.includes(type)) return [type];
-    const loose = isDate(type) ? loosened(type) : type;
-    return isDate(type) && b.some((other) => loosened(other) === loose) ? [loose] : [];
-  });
+/** What two stretches of a column have in common; `a` comes before `b`. */
+export function mergeLikely(a: Likely, b: Likely): Likely {
+  const markers = [...new Set([...a.markers, ...b.markers])];
+  const cells = a.cells + b.cells;
+  const first = a.first ?? b.first;
+  if (markers.length > MOST_MARKERS) {
+    return { candidates: [], cells: Math.max(cells, MOST_MISSES + 1), first, markers: [] };
+  }
+  const candidates: Candidate[] = [];
+  for (const one of [...a.candidates, ...b.candidates]) {
+    if (isAmong(one.type, candidates)) continue;
+    const [before, after] = [counted(a, one.type), counted(b, one.type)];
+    const misses = before.misses + after.misses;
+    if (misses > MOST_MISSES) continue;
+    const type = before.type === after.type ? one.type : loosened(one.type);
+    candidates.push({ ...one, type, misses, stray: before.stray ?? after.stray });
+  }
+  return { candidates, cells, first, markers };
+}
 
-/** What a text column could be given, and what its cells then are. */
+/** How a type fares in a stretch: one that is no candidate of it fits no cell. */
+function counted({ candidates, cells, first }: Likely, type: string): Candidate {
+  const found = candidates.find((one) => isAmong(type, [one]));
+  if (found) return found;
+  // Plain numbers are many, or nothing worth a word.
+  const misses = cells > 0 && first === null ? MOST_MISSES + 1 : cells;
+  return { type, misses, stray: first, sample: null };
+}
+
+/** What a text column could be given. */
 export interface Suggestion {
   /** One; two where a cell reads differently under each. */
   types: string[];
-  /** A cell, and what each type makes of it as JSON; null where that depends on a zone. */
-  text: string;
-  readings: (string | null)[];
   /** Texts that must count as empty for it. */
   markers: readonly string[];
+  /** Cells that it does not fit. */
+  strays: { rows: number; of: number; first: Evidence } | null;
 }
 
 /** @param first the first cell that is not a number @param styled a type of numbers that another column can only have */
 export function suggestionOf(
-  { types, markers, plain }: Likely,
+  { candidates, cells, markers }: Likely,
   first: string,
   styled: string | null,
 ): Suggestion | null {
-  const likely = types ?? (plain === 0 ? [] : [plain === 1 ? 'integer' : 'number']);
+  const misses = Math.min(...candidates.map((one) => one.misses));
+  if (misses * CELLS_FOR_A_STRAY > cells) return null;
+  const best = candidates.filter((one) => one.misses === misses);
+  const likely = best.map(({ type }) => type);
   const simple = likely.find((type) => type === 'integer' || type === 'number');
+  // Codes, of which most are digits.
+  if (simple !== undefined && misses > 0) return null;
   const alike =
     styled === null ? undefined : likely.find((type) => styleOfType(type) === styleOfType(styled));
   const [only] = [simple ?? alike];
   const wanted = only === undefined ? likely : [only];
-  const isCell = !markers.includes(first);
+  const sample = best[0]!.sample ?? first;
+  const isCell = !markers.includes(sample);
   const found = new Map<string, string>();
   for (const type of wanted) {
     const json =
-      isCell && !type.endsWith(`@${SOME_ZONE}`) ? converterOf(type as CellType)!.json(first) : null;
+      isCell && !type.endsWith(`@${SOME_ZONE}`) ? converterOf(type as CellType)!.json(sample) : null;
     const reading = json ?? (isCell ? type : '');
     if (!found.has(reading)) found.set(reading, type);
   }
   // What is sent as it is written needs no type.
-  found.delete(JSON.stringify(first));
+  found.delete(JSON.stringify(sample));
   if (found.size === 0) return null;
-  const chosen = [...found].slice(0, 2);
-  return {
-    types: chosen.map(([, type]) => type),
-    text: first,
-    readings: chosen.map(([reading, type]) => (reading === type || reading === '' ? null : reading)),
-    markers,
-  };
+  const types = [...found.values()].slice(0, 2);
+  const stray = best.find(({ type }) => type === types[0])!.stray;
+  return { types, markers, strays: misses > 0 ? { rows: misses, of: cells, first: stray! } : null };
 }
 
 const styleOfType = (type: string): string => partsOf(type).form ?? '1,234.56';
