@@ -7,9 +7,10 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../engine/clock.js';
 import type { ClientOptions, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
+import type { Commands } from './again.js';
 import type { GLOBAL, RawFlags } from './options/index.js';
 import type { TextStream } from './output/terminal.js';
-import type { Settings } from './settings/index.js';
+import type { Settings, SettingsFlags } from './settings/index.js';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 
@@ -42,8 +43,8 @@ export interface World {
 export type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
 
 export interface Context extends World {
-  /** The command line, for hints that repeat it. */
-  argv: readonly string[];
+  /** Composes commands to paste, which carry what chose the settings of this one. */
+  commands: Commands;
   flags: GlobalFlags;
   /** Resolved once; throws `ConfigError` or `UsageError`. */
   settings(): Promise<Settings>;
@@ -56,7 +57,7 @@ export interface Context extends World {
   /** A warning for people: one line on stderr unless `--quiet`. */
   warn(message: string): void;
   /** The same with other global flags: settings, client and scope are its own, the state is shared. */
-  withFlags(flags: GlobalFlags): Context;
+  withFlags(flags: SettingsFlags): Context;
   /** Closes what was opened, in reverse order. Called once, by `main`. */
   close(): Promise<void>;
 }

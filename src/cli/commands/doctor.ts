@@ -44,10 +44,10 @@ async function* diagnose(context: Context): AsyncGenerator<Finding> {
   try {
     settings = await context.settings();
   } catch (error) {
-    yield fail('settings', error);
+    yield fail('settings', error, context.commands);
     return;
   }
-  yield* checkSettings(settings);
+  yield* checkSettings(settings, context.commands);
   yield await checkState(context, settings);
   const reachable = settings.embedded || (settings.baseUrl !== null && settings.token !== null);
   if (reachable && proxy.status !== 'fail') yield* checkService(context, settings);

@@ -3,6 +3,7 @@
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
 import type { ImportOptions, InvalidBound } from '../../engine/options.js';
+import { failedOf } from '../../engine/run/retry.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
@@ -22,6 +23,7 @@ import { createReporter } from '../output/reporter.js';
 import { partialWords } from '../output/summary-text.js';
 import { requireBaseUrl, requireToken } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
+import { offerOf } from './offer.js';
 import { readingOptions } from './reading.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
@@ -113,9 +115,13 @@ export async function runAndReport(
 ): Promise<ExitCode | Ending> {
   const output = new AbortController();
   const stop = AbortSignal.any([context.stop, output.signal]);
-  const deps = { ...(await importDeps(options, context, scope)), stop };
   const { stdout, stderr, env, cwd, flags, clock } = context;
-  const inWords = eventWords();
+  const base = await importDeps(options, context, scope);
+  const inWords = eventWords(context.commands, ({ run, status }) => ({
+    failed:
+      run !== null && (status === 'failed' || status === 'partial') ? failedOf(base.state.requests(run)) : [],
+    set: earlier ? setIn(options) : [],
+  }));
   const reporter = createReporter({
     mode: form,
     stdout,
@@ -126,6 +132,8 @@ export async function runAndReport(
     clock,
     reportValues: values,
   });
+  const offer = earlier ? undefined : offerOf(options, context, () => reporter.pause());
+  const deps = { ...base, stop, offer };
   try {
     const events = runImport(options, deps, earlier);
     for (;;) {
@@ -146,6 +154,15 @@ export async function runAndReport(
     await reporter.close();
   }
 }
+
+/** What a run sets for every item, as `--set` takes it. */
+const setIn = ({ rules, byKind }: ImportOptions): string[] => [
+  ...new Set(
+    [rules, byKind?.companies?.rules, byKind?.users?.rules]
+      .flatMap((each) => each?.set ?? [])
+      .map(([key, value]) => `${key}=${value}`),
+  ),
+];
 
 async function importDeps(
   options: ImportOptions,

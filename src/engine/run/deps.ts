@@ -5,6 +5,7 @@ import type { ExitCode } from '../errors.js';
 import type { Summary } from '../model.js';
 import type { ServiceClient } from '../service/client.js';
 import type { DownloadOptions } from '../service/download.js';
+import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
 export interface ImportDeps {
@@ -22,6 +23,8 @@ export interface ImportDeps {
   stdin: Readable;
   /** How inputs that are addresses are fetched. The token is no part of it. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
+  /** Asks whether an unfinished run of the same content is to go on. Without it, only `resume` makes it. */
+  offer?: ((run: StoredRun) => Promise<boolean>) | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
   /** First Ctrl-C: intake and waiting end. Its reason names the signal, or is the error that ends the import. */

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { Told } from '../../../src/cli/messages.js';
 import { planText } from '../../../src/cli/output/plan-text.js';
 import { stylesFor } from '../../../src/cli/output/style.js';
 import { failureLines, partialWords, summaryLines } from '../../../src/cli/output/summary-text.js';
-import type { Summary } from '../../../src/engine/model.js';
 import { aCause, aJob, aPlan, aSummary, withRejections } from '../../support/runs.js';
 
 const plain = stylesFor(false);
-const lines = (over: Partial<Summary> = {}): string[] => summaryLines(aSummary(over), plain);
+const lines = (over: Partial<Told> = {}): string[] => summaryLines(aSummary(over), plain);
 
 describe('summaryLines', () => {
   test('when all went well', () => {
@@ -143,7 +143,7 @@ describe('summaryLines', () => {
     expect(text.at(-1)).toBe('            and 21 more jobs: profiles jobs');
   });
 
-  test.each<[string, Partial<Summary>, string]>([
+  test.each<[string, Partial<Told>, string]>([
     [
       'accepted only',
       { status: 'submitted', jobs: [aJob({ status: 'queued' })] },
@@ -200,7 +200,7 @@ describe('failureLines', () => {
 });
 
 describe('partialWords: what exit code 5 means', () => {
-  test.each<[words: string, over: Partial<Summary>]>([
+  test.each<[words: string, over: Partial<Told>]>([
     ['some rows were rejected', { rows: { ...aSummary().rows, rejected: 1 } }],
     [
       'a job completed fewer rows than it was sent',

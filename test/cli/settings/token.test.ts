@@ -92,7 +92,7 @@ describe('--token-file', () => {
 });
 
 it('a missing token names the command that sets it, for the account at hand', async () => {
-  expect(() => requireToken({ token: null, account: null })).toThrow(
+  expect(() => requireToken({ token: null, account: null, origins: {} })).toThrow(
     expect.objectContaining({
       message: 'no token is set',
       hint: expect.stringContaining('--region sandbox'),

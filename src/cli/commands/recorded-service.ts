@@ -1,0 +1,67 @@
+/** A run or a job is dealt with where it was sent: in the region and account that the state has recorded (contract §4, §5). */
+import { ConfigError, UsageError } from '../../engine/errors.js';
+import { sameService } from '../../engine/state/scopes.js';
+import type { Scope } from '../../engine/state/state.js';
+import type { Context } from '../context.js';
+import { hinted } from '../hint.js';
+
+export interface Recorded {
+  /** As an error names it: `run 20261120-101500-x7k2`. */
+  what: string;
+  scope: Scope;
+  /** Configured name of its account, or null. */
+  account: string | null;
+  /** The command that needs it, for one that works. */
+  words: readonly string[];
+}
+
+/** Jobs have no account but that of their scope, where a name stands for itself. */
+export const namedAccount = ({ account, region }: Scope): string | null =>
+  account.startsWith('token:') || region === 'sandbox' ? null : account;
+
+/**
+ * The context of the service that it went to; flags that were given stay.
+ * @throws UsageError when another host is set there now; ConfigError when its account or region is no longer configured
+ */
+export async function contextOf(recorded: Recorded, context: Context): Promise<Context> {
+  const there = await chosen(recorded, context);
+  const here = await hostsOf(there);
+  const { what, scope, words } = recorded;
+  if (sameService(here, scope)) return there;
+  const now = here.base_url === '' ? 'no host is set there now' : `not to ${here.base_url} (${here.region})`;
+  throw hinted(new UsageError(`${what} went to ${scope.base_url} (region ${scope.region}), ${now}`), () => {
+    const flags = {
+      region: scope.region,
+      ...(scope.region === 'sandbox' ? {} : { baseUrl: scope.base_url }),
+    };
+    return `name its region and host: ${context.withFlags(flags).commands.command(...words)}`;
+  });
+}
+
+async function hostsOf(context: Context): Promise<Scope> {
+  const { embedded, region, baseUrl } = await context.settings();
+  return { account: '', region, base_url: embedded ? 'embedded' : (baseUrl ?? '') };
+}
+
+/** Region and account replace what was not given by a flag. */
+async function chosen({ what, scope, account }: Recorded, context: Context): Promise<Context> {
+  const { flags } = context;
+  const settings = await context.settings();
+  const changes = {
+    ...(flags.region === undefined && settings.region !== scope.region ? { region: scope.region } : {}),
+    ...(flags.account === undefined && account !== null && settings.account !== account ? { account } : {}),
+  };
+  if (Object.keys(changes).length === 0) return context;
+  const there = context.withFlags(changes);
+  try {
+    await there.settings();
+    return there;
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof ConfigError)) throw error;
+    const where = account === null ? '' : ` of account "${account}"`;
+    throw new ConfigError(`${what} is in region "${scope.region}"${where}: ${error.message}`, {
+      hint: error.hint,
+      cause: error,
+    });
+  }
+}
