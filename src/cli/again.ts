@@ -35,6 +35,8 @@ export interface Commands {
   isOf(command: string): boolean;
   /** The inputs that were typed. */
   paths: readonly string[];
+  /** The same where other settings were chosen. */
+  at(chosen: SettingsFlags, settings: Settings | null): Commands;
   /** The same for files that others read: values of `--set` are left out. */
   shared: Commands;
   isShared: boolean;
@@ -103,6 +105,11 @@ export function commandsOf(running: Running, isShared = false): Commands {
     isOf: (command) => typed.command === command,
     paths: typed.paths,
     isShared,
+    at: (chosen, settings) =>
+      commandsOf(
+        { ...running, chosen: { ...running.chosen, ...chosen }, settings: () => settings },
+        isShared,
+      ),
     get shared() {
       return commandsOf(running, true);
     },

@@ -88,6 +88,8 @@ export type Problem =
   | { code: 'state_folder_shared'; folder: string }
   | { code: 'state_newer' }
   | { code: 'lock_lost' }
+  /** `run` is null while it is not recorded. */
+  | { code: 'import_running'; run: string | null }
   | { code: 'rejects_file' }
   /** A rejects file whose run is not known, or that may come from several of its inputs. */
   | { code: 'rejects_of_unknown_run'; path: string }

@@ -2,8 +2,10 @@
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { sameService } from '../../engine/state/scopes.js';
 import type { Scope } from '../../engine/state/state.js';
+import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
+import { resolveSettings, type Settings } from '../settings/index.js';
 
 export interface Recorded {
   /** As an error names it: `run 20261120-101500-x7k2`. */
@@ -38,8 +40,24 @@ export async function contextOf(recorded: Recorded, context: Context): Promise<C
   });
 }
 
-async function hostsOf(context: Context): Promise<Scope> {
-  const { embedded, region, baseUrl } = await context.settings();
+/** Commands that deal with it from here, also where the host is no longer set, so that it has to be named. */
+export async function commandsAt(
+  { scope, account }: Pick<Recorded, 'scope' | 'account'>,
+  context: Context,
+): Promise<Commands> {
+  const { flags, commands } = context;
+  const { baseUrl: _, ...others } = flags;
+  const own = { region: scope.region, ...(account === null ? {} : { account }) };
+  const known = (await context.settings()).region === scope.region && flags.baseUrl === undefined;
+  const chosen = known && (account === null || (await context.settings()).account === account) ? {} : own;
+  const settings = await resolveSettings(context, { ...others, ...chosen }).catch(() => null);
+  if (settings && sameService(hostsIn(settings), scope)) return commands.at(chosen, settings);
+  return commands.at({ ...own, baseUrl: scope.base_url }, settings);
+}
+
+const hostsOf = async (context: Context): Promise<Scope> => hostsIn(await context.settings());
+
+function hostsIn({ embedded, region, baseUrl }: Settings): Scope {
   return { account: '', region, base_url: embedded ? 'embedded' : (baseUrl ?? '') };
 }
 

@@ -22,6 +22,7 @@ import { stylesFor, usesColor } from '../output/style.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
+import { commandsAt } from './recorded-service.js';
 
 const FIELDS = [
   'run',
@@ -69,7 +70,7 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
   const runs = state.knownRuns().map((run) => asItIs(run, state));
   if (options.do === 'list') {
     const list = {
-      records: runs.map((run) => recordOf(run, context.commands)),
+      records: await recordsOf(runs, context),
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'run',
@@ -118,7 +119,9 @@ function asItIs(run: StoredRun, state: State): StoredRun {
     : run;
 }
 
-async function show(run: StoredRun, state: State, { stdout, env, flags, commands }: Context): Promise<void> {
+async function show(run: StoredRun, state: State, context: Context): Promise<void> {
+  const { stdout, env, flags } = context;
+  const commands = await commandsFor(run, context);
   const requests = state.requests(run.run);
   const next = stepsOf(run, requests, commands);
   const paths = run.inputs.map(({ path }) => path);
@@ -224,6 +227,17 @@ function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
     ...(rejects.length > 0 ? { rejects_file: rejects.join(',') } : {}),
     ...(resume === null ? {} : { resume }),
   };
+}
+
+const commandsFor = ({ scope, named_account: account }: StoredRun, context: Context): Promise<Commands> =>
+  commandsAt({ scope, account }, context);
+
+async function recordsOf(runs: readonly StoredRun[], context: Context): Promise<ListRecord[]> {
+  const records: ListRecord[] = [];
+  for (const run of runs) {
+    records.push(recordOf(run, run.finished ? context.commands : await commandsFor(run, context)));
+  }
+  return records;
 }
 
 function recordOf(run: StoredRun, commands: Commands): ListRecord {
