@@ -43,6 +43,7 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
   id: '--id',
   user_id: '--user-id',
   company_id: '--company-id',
+  where: '--where',
 };
 
 /** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
@@ -88,6 +89,13 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Command
         ? 'name the format with --format'
         : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
   }),
+  wrong_path: () => ({ hint: 'name the path to the array of items with --json-path' }),
+  bad_path: ({ path }) => ({ message: `--json-path: "${path}" is not names with dots between them` }),
+  path_of_lines: ({ format }) => ({
+    message: `--json-path leads to an array in a JSON file; the format is ${format}`,
+    hint: 'leave --json-path out, or set --format json',
+  }),
+  both_kinds: () => ({ hint: 'import them one after the other: add --kind companies, then --kind users' }),
   item_too_long: () => ({
     hint: 'it does not fit into a request; check the format, or set it with --format',
   }),
@@ -260,6 +268,13 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Command
   busy_too_long: () => ({ hint: 'wait longer with --busy-timeout 2h, or resume later' }),
   retry_after_too_long: ({ waitMs }) => ({
     hint: `resume then, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
+  }),
+  outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
+  canary_not_completed: ({ run }, { command }) => ({
+    hint: [
+      'rows or mapping at fault: fix them and import again',
+      `service fixed: send the same rows again as the new canary: ${command('resume', run)}`,
+    ].join('\n'),
   }),
   request_refused: (_, { command }) => ({
     hint: [

@@ -97,6 +97,14 @@ export interface RejectedRow extends Rejection {
   original: { cells: string[] } | { item: unknown };
 }
 
+/** What the plan made of the rows of one input. */
+export interface FileRows {
+  read: number;
+  /** Left out by `where` and `limit`: not looked at any further. */
+  filtered: number;
+  rejected: number;
+}
+
 /** What the plan says about one column of a CSV or one field of a JSON input. */
 export interface ColumnPlan {
   /** Header as written (trimmed), or the JSON field. */
@@ -123,7 +131,7 @@ export interface FilePlan {
   delimiter: string | null;
   /** CSV and TSV; null for the others. */
   dialect: DialectPlan | null;
-  rows: { read: number; rejected: number };
+  rows: FileRows;
   columns: ColumnPlan[];
   /** First item as it would be sent, or null when there is none. */
   sample: unknown;
@@ -166,9 +174,11 @@ export interface Plan {
   properties?: PropertyCheck;
 }
 
-/** `read = rejected + merged + unchanged + submitted + unsent`, always (contract §4). */
+/** `read = filtered + rejected + merged + unchanged + submitted + unsent`, always (contract §4). */
 export interface RowCounts {
   read: number;
+  /** Left out by `where` and `limit`. */
+  filtered: number;
   rejected: number;
   /** Merged into an earlier row of the same id in the same request. */
   merged: number;
@@ -240,7 +250,7 @@ export interface Summary {
   files: {
     path: string;
     kind: Kind;
-    rows: { read: number; rejected: number };
+    rows: FileRows;
     rejects_file: string | null;
   }[];
   /** The first 20. */

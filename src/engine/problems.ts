@@ -4,7 +4,7 @@
  */
 
 /** A rule about columns, by its name in a mapping file. */
-export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'user_id' | 'company_id';
+export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'user_id' | 'company_id' | 'where';
 
 /** As in the model, which needs the warnings of this file. */
 type RowKind = 'companies' | 'users';
@@ -31,6 +31,13 @@ export type Problem =
   | { code: 'title_above_header'; lines: number }
   | { code: 'duplicate_column'; column: string }
   | { code: 'wrong_format'; likely: string | null }
+  /** What was named as the path to the items leads to none. */
+  | { code: 'wrong_path' }
+  | { code: 'bad_path'; path: string }
+  /** A path is of no use where there is one item a line, or cells. */
+  | { code: 'path_of_lines'; format: string }
+  /** A body holds companies and users. */
+  | { code: 'both_kinds' }
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }
@@ -114,6 +121,10 @@ export type Problem =
   | { code: 'not_the_service' }
   | { code: 'busy_too_long'; timeoutMs: number }
   | { code: 'retry_after_too_long'; waitMs: number }
+  /** The file for the outcomes of rows cannot be written, or is one of the import's own. */
+  | { code: 'outcomes_file' }
+  /** The first request had to complete before the others, and did not. `failed`: its job did; otherwise nobody knows which rows arrived. */
+  | { code: 'canary_not_completed'; run: string; failed: boolean; rows: number }
   /** The service refused a request for its rows. */
   | { code: 'request_refused' };
 

@@ -33,6 +33,14 @@ const CASES: {
     "rename or remove one of them, or add --rename-duplicates to call the second one 'First name_2'",
   ],
   wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
+  wrong_path: [{}, 'name the path to the array of items with --json-path'],
+  bad_path: [{ path: 'a..b' }, undefined, '--json-path: "a..b" is not names with dots between them'],
+  path_of_lines: [
+    { format: 'ndjson' },
+    'leave --json-path out, or set --format json',
+    '--json-path leads to an array in a JSON file; the format is ndjson',
+  ],
+  both_kinds: [{}, 'import them one after the other: add --kind companies, then --kind users'],
   item_too_long: [
     { maxBytes: 9 },
     'it does not fit into a request; check the format, or set it with --format',
@@ -200,6 +208,11 @@ const CASES: {
   ],
   busy_too_long: [{ timeoutMs: 60_000 }, 'wait longer with --busy-timeout 2h, or resume later'],
   retry_after_too_long: [{ waitMs: 601_000 }, 'resume then, or allow it with --max-retry-after 11m'],
+  outcomes_file: [{}, 'choose another file with --outcomes <file>'],
+  canary_not_completed: [
+    { run: 'r-1', failed: true, rows: 3 },
+    'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary: profiles resume r-1',
+  ],
   request_refused: [
     {},
     'if single rows are at fault, find them: profiles resume --isolate\nif the service is fixed, send the same rows again: profiles resume\nto skip the whole request, add --continue-on-error',

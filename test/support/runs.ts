@@ -25,11 +25,16 @@ export function aSummary(over: Partial<Told> = {}): Told {
     account: 'production',
     region: 'eu',
     base_url: 'https://api.test',
-    rows: { read: 997, rejected: 0, merged: 0, unchanged: 0, submitted: 997, completed: 997 },
+    rows: { read: 997, filtered: 0, rejected: 0, merged: 0, unchanged: 0, submitted: 997, completed: 997 },
     requests: 1,
     retries: 0,
     files: [
-      { path: 'companies.csv', kind: 'companies', rows: { read: 997, rejected: 0 }, rejects_file: null },
+      {
+        path: 'companies.csv',
+        kind: 'companies',
+        rows: { read: 997, filtered: 0, rejected: 0 },
+        rejects_file: null,
+      },
     ],
     rejected: [],
     causes: [],
@@ -67,12 +72,20 @@ export function withRejections(n: number, over: Partial<Told> = {}): Told {
   }));
   return aSummary({
     status: 'partial',
-    rows: { read: 997 + n, rejected: n, merged: 0, unchanged: 0, submitted: 997, completed: 997 },
+    rows: {
+      read: 997 + n,
+      filtered: 0,
+      rejected: n,
+      merged: 0,
+      unchanged: 0,
+      submitted: 997,
+      completed: 997,
+    },
     files: [
       {
         path: 'companies.csv',
         kind: 'companies',
-        rows: { read: 997 + n, rejected: n },
+        rows: { read: 997 + n, filtered: 0, rejected: n },
         rejects_file: 'companies.rejects.csv',
       },
     ],
@@ -99,7 +112,7 @@ export function aPlan(over: Partial<Plan> = {}): Plan {
           skip_lines: 0,
           lenient_quotes: false,
         },
-        rows: { read: 50_000, rejected: 2 },
+        rows: { read: 50_000, filtered: 0, rejected: 2 },
         columns: [
           { column: 'company_id', key: 'company_id', type: 'string', reason: 'identifier', empty: 0 },
           { column: 'zip', key: 'zip', type: 'string', reason: 'row 17: "02139"', empty: 1_204 },

@@ -1,6 +1,7 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 
-import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { resolve } from 'node:path';
+import { CanaryError, Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
 import type { ImportOptions, InvalidBound } from '../../engine/options.js';
 import { failedOf } from '../../engine/run/retry.js';
@@ -11,9 +12,11 @@ import type { Context } from '../context.js';
 import { eventWords } from '../messages.js';
 import {
   engineValues,
+  given,
   REJECTING,
   REPORTING,
   RETRYING,
+  SELECTING,
   SENDING,
   type Values,
   valuesOf,
@@ -59,7 +62,7 @@ export async function importOptions(
   const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
   const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
   const options = engineValues(
-    { ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
+    { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
     { ...importDefaults, ...flags },
   );
   if (options.full && flags.resume) {
@@ -85,6 +88,14 @@ export async function importOptions(
   if (flags.isolateJobs !== undefined && !options.isolate) {
     throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
   }
+  if (flags.outcomes !== undefined && options.dryRun) {
+    throw new UsageError(
+      '--outcomes and --dry-run cannot be combined: nothing becomes of rows in a dry run',
+      {
+        hint: 'leave one out',
+      },
+    );
+  }
   return {
     ...reading,
     ...options,
@@ -92,8 +103,16 @@ export async function importOptions(
     changedOnly,
     invalid: invalidBound(rejecting, flags),
     rejects: rejecting.rejects ?? null,
+    outcomes: outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, context.cwd),
     failed: false,
   };
+}
+
+/** A run keeps it for its resume, which may be started elsewhere. @throws UsageError */
+export function outcomesFile(path: string | undefined, cwd: string): string | null {
+  if (path === undefined) return null;
+  if (path !== '-' && path !== '') return resolve(cwd, path);
+  throw new UsageError('--outcomes takes the name of a file', { hint: 'such as --outcomes outcomes.csv' });
 }
 
 /** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
@@ -145,7 +164,7 @@ export async function runAndReport(
       }
       const { failure, exit } = next.value;
       // A failed job outranks a wait that timed out (contract §7); the summary shows both.
-      if (failure && exit !== Exit.jobFailed) throw failure;
+      if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
       const lost = reporter.lost();
       if (lost) throw lost;
       return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;

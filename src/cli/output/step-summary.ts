@@ -14,8 +14,8 @@ interface StepOptions extends Public {
 export function stepSummary(summary: Told, { maxBytes, ...shown }: StepOptions): string {
   const { rows, causes, jobs } = summary;
   const counts = (
-    ['read', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
-  ).filter((name) => rows[name] !== undefined);
+    ['read', 'filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
+  ).filter((name) => rows[name] !== undefined && (name !== 'filtered' || rows.filtered > 0));
   const outcome = `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n`;
   const totals = table(
     counts,

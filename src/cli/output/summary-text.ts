@@ -97,7 +97,7 @@ export const totalsLine = (summary: Summary): string =>
 
 /** Every row read, in the classes that add up to it; classes without a row are left out. */
 function rowsLine({ rows }: Summary): string {
-  const classes = (['rejected', 'merged', 'unchanged', 'submitted', 'unsent'] as const)
+  const classes = (['filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'unsent'] as const)
     .filter((name) => (rows[name] ?? 0) > 0)
     .map((name) => `${grouped(rows[name] ?? 0)} ${name}`);
   const completed = rows.submitted > 0 ? ` (${grouped(rows.completed)} completed)` : '';

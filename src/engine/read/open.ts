@@ -7,10 +7,11 @@ import { ITEM_FORMAT_VERSION } from './csv/build.js';
 import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
 import { readRecords } from './records.js';
 import { rejectsHead } from './rejects-head.js';
+import { selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { firstBytes, readHead } from './text/head.js';
 import { openFile, readBytes, type SourceFile } from './text/source.js';
-import type { InputFile, InputOptions, OpenedInput } from './types.js';
+import type { InputFile, InputOptions, OpenedInput, RecordBatch } from './types.js';
 
 /** The item format since which columns are known by tolerant names, and identifiers are checked. */
 const CHECKED_IDS = 2;
@@ -57,10 +58,13 @@ async function loadRules({ rules, byKind }: InputOptions): Promise<void> {
 /** What is known of an input before it is looked at, and how its columns are named. */
 function known(options: InputOptions, location: string) {
   const { path, maxCellBytes, rules, decidedTypes, itemFormat = ITEM_FORMAT_VERSION } = options;
+  const { where = [], limit = null, roundNumbers = false } = options;
   const earlier = itemFormat < CHECKED_IDS;
   return {
     shared: {
       ...{ path, location, rules, constants: [], maxCellBytes, decidedTypes },
+      roundNumbers,
+      selection: where.length > 0 || limit !== null ? { where, absent: [], limit } : null,
       ...(earlier && { anyId: true as const }),
     },
     names: { ...options, exactNames: earlier },
@@ -80,7 +84,7 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
     decided.set(target.column, before as Conversion);
     return [];
   });
-  for await (const batch of finders.length > 0 ? readRecords(input, { signal }) : []) {
+  for await (const batch of finders.length > 0 ? rowsTaken(input, signal) : []) {
     const originals = readerOf(input).original(batch, input);
     for (const [number, original] of originals.entries()) {
       for (const { column, finder } of finders) {
@@ -106,6 +110,14 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
   };
 }
 
+/** The rows that are taken, as far as this input alone tells. */
+function rowsTaken(input: OpenedInput, signal: AbortSignal | undefined): AsyncIterable<RecordBatch> {
+  const { selection, columns } = input;
+  const where = selection?.where.filter(([column]) => columns.includes(column)) ?? [];
+  const alone = { ...input, selection: selection && { ...selection, where } };
+  return selectRecords(alone, readRecords(input, { signal }), { toEnd: false });
+}
+
 /** The columns alone, before it is known what the rows are: a header, or the fields of the first JSON items. @throws InputError */
 export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promise<string[]> {
   const { path, location } = source;
@@ -115,6 +127,8 @@ export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promi
     maxCellBytes: NUMBERS.maxCellBytes.default,
     rules: NO_RULES,
     constants: [],
+    roundNumbers: false,
+    selection: null,
   };
   const look = await firstLook(source);
   if (look.reader) return look.reader.columns({ ...shared, ...look.form });

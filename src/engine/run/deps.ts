@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
 import type { ExitCode } from '../errors.js';
 import type { Summary } from '../model.js';
+import type { Records } from '../read/index.js';
 import type { ServiceClient } from '../service/client.js';
 import type { DownloadOptions } from '../service/download.js';
 import type { StoredRun } from '../state/runs.js';
@@ -21,6 +22,8 @@ export interface ImportDeps {
   cwd: string;
   platform: NodeJS.Platform;
   stdin: Readable;
+  /** Read in place of files, as one input that goes by this name. */
+  records?: Records | undefined;
   /** How inputs that are addresses are fetched. The token is no part of it. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
   /** Asks whether an unfinished run of the same content is to go on. Without it, only `resume` makes it. */

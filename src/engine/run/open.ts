@@ -8,6 +8,8 @@ import {
   type OpenedInput,
   openInput,
   type RejectsHead,
+  selectIn,
+  spoolRecords,
 } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
@@ -20,7 +22,8 @@ export async function* openInputs(
   run: string,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, OpenedInput[]> {
-  const sources = await expandInputs(options.paths, deps);
+  const { records } = deps;
+  const sources = records ? [] : await expandInputs(options.paths, deps);
   if (sources.filter(({ from }) => from === 'stdin').length > 1) {
     throw new UsageError('stdin (-) can be read only once', {
       hint: 'use - only once, and pass file names for the other inputs',
@@ -34,12 +37,17 @@ export async function* openInputs(
   const folder = () => deps.state.spoolFolder(run);
   const inputs = shownInputs(options.paths);
   const opened: OpenedInput[] = [];
+  if (records) {
+    const location = await spoolRecords(records, folder(), deps.stop);
+    opened.push(await openOne(options.paths[0]!, location, options, options, deps));
+  }
   for (const [index, source] of sources.entries()) {
     const { path, location } = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
     opened.push(await openOne(path, location, { ...options, paths: inputs }, options, deps));
   }
   checkOpened(opened, options);
-  return inOrder(opened);
+  checkPath(opened, options);
+  return inOrder(selectIn(opened, options.where));
 }
 
 /** The inputs of an earlier session, from where they lay. */
@@ -53,7 +61,17 @@ export async function reopenInputs(
     const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
     opened.push(await openOne(path, location, { ...options, kind }, options, deps, began));
   }
-  return opened;
+  return selectIn(opened, options.where);
+}
+
+/** @throws UsageError for a path into JSON where there is none */
+function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions): void {
+  const [first] = opened;
+  if (jsonPath === undefined || !first || opened.some(({ body }) => body !== null)) return;
+  throw new UsageError(`jsonPath leads into a JSON text, and ${first.path} is ${first.format}`, {
+    hint: 'leave the path out',
+    problem: { code: 'path_of_lines', format: first.format },
+  });
 }
 
 function openOne(
@@ -66,7 +84,8 @@ function openOne(
 ): Promise<OpenedInput> {
   const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;
   const how = { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind };
-  const reading = { ...how, ...dialectOptions(options) };
+  const { where, limit, jsonPath, roundNumbers } = options;
+  const reading = { ...how, where, limit, jsonPath, roundNumbers, ...dialectOptions(options) };
   const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
   const inputs = options.paths;
   return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs, rejects }, deps.stop);

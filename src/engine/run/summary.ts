@@ -1,6 +1,7 @@
 /** The result of an import, worked out from what was planned and what was recorded. Pure. */
 import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
 import type {
+  FileRows,
   Kind,
   MaybeSentTwice,
   Plan,
@@ -88,11 +89,8 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
   });
 }
 
-/** Every row read, accounted for: `read = rejected + merged + unchanged + submitted + unsent`. */
-export function countRows(
-  planned: { read: number; rejected: number },
-  records: readonly RequestRecord[],
-): RowCounts {
+/** Every row read, accounted for: `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
+export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
   const last = standing(records);
   const refused = sum(
     last.filter((r) => r.state === 'rejected'),
@@ -100,23 +98,22 @@ export function countRows(
   );
   const counts: RowCounts = {
     read: planned.read,
+    filtered: planned.filtered,
     rejected: planned.rejected + refused,
     merged: sum(last.filter(wasAccepted), (r) => r.merged),
     unchanged: sum(last.filter(isClosed), (r) => r.unchanged),
     submitted: submittedRows(records),
     completed: completedRows(records),
   };
-  const unsent = counts.read - counts.rejected - counts.merged - counts.unchanged - counts.submitted;
+  const { read, filtered, rejected, merged, unchanged, submitted } = counts;
+  const unsent = read - filtered - rejected - merged - unchanged - submitted;
   return unsent === 0 ? counts : { ...counts, unsent };
 }
 
 /** The same for a plan: nothing was sent, so all that is left is unsent. */
-export function countPlanned(
-  planned: { read: number; rejected: number },
-  tallied: { merged: number; unchanged: number },
-): RowCounts {
+export function countPlanned(planned: FileRows, tallied: { merged: number; unchanged: number }): RowCounts {
   const { merged, unchanged } = tallied;
-  const unsent = planned.read - planned.rejected - merged - unchanged;
+  const unsent = planned.read - planned.filtered - planned.rejected - merged - unchanged;
   return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
 }
 
@@ -131,12 +128,12 @@ const refusedRows = (records: readonly RequestRecord[], input: number): number =
   );
 
 /** Whether an import goes on with so many invalid rows. */
-export function isWithinBound(rows: { read: number; rejected: number }, bound: InvalidBound): boolean {
+export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
   if (rows.rejected === 0 || bound === 'any') return true;
   if (bound === 'none') return false;
   if ('rows' in bound) return rows.rejected <= bound.rows;
   // 0.57 % has no exact double; the hair that it is short of must not cost a row.
-  return rows.rejected <= (rows.read * bound.percent * (1 + 1e-12)) / 100;
+  return rows.rejected <= ((rows.read - rows.filtered) * bound.percent * (1 + 1e-12)) / 100;
 }
 
 /** What the result document says beside how it ended. */
@@ -172,7 +169,7 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     files: facts.inputs.map(({ opened, scan, rejects_file }, index) => ({
       path: opened.path,
       kind: opened.kind,
-      rows: { read: scan.rows.read, rejected: scan.rows.rejected + refusedRows(records, index) },
+      rows: { ...scan.rows, rejected: scan.rows.rejected + refusedRows(records, index) },
       rejects_file,
     })),
     rejected: facts.rejected,

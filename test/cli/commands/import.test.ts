@@ -40,11 +40,16 @@ describe('import', () => {
       account: null,
       region: 'default',
       base_url: sandbox.url,
-      rows: { read: 2, rejected: 0, merged: 0, unchanged: 0, submitted: 2, completed: 2 },
+      rows: { read: 2, filtered: 0, rejected: 0, merged: 0, unchanged: 0, submitted: 2, completed: 2 },
       requests: 1,
       retries: 0,
       files: [
-        { path: 'companies.csv', kind: 'companies', rows: { read: 2, rejected: 0 }, rejects_file: null },
+        {
+          path: 'companies.csv',
+          kind: 'companies',
+          rows: { read: 2, filtered: 0, rejected: 0 },
+          rejects_file: null,
+        },
       ],
       jobs: [{ status: 'completed', total_rows: 2, completed_rows: 2, first_line: 2, last_line: 3 }],
       resume: null,
@@ -90,7 +95,7 @@ describe('import', () => {
     expect(first.code).toBe(5);
     expect(summaryOf(first.stdout)).toMatchObject({
       status: 'rejected',
-      rows: { read: 3, rejected: 2, submitted: 0, unsent: 1 },
+      rows: { read: 3, filtered: 0, rejected: 2, submitted: 0, unsent: 1 },
       rejected: [
         { file: 'c.csv', line: 3, reason: 'company_id is empty' },
         { file: 'c.csv', line: 4, reason: 'has 3 cells, the header has 2' },

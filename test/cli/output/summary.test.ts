@@ -114,6 +114,7 @@ describe('summaryLines', () => {
       status: 'interrupted',
       rows: {
         read: 1_500,
+        filtered: 0,
         rejected: 0,
         merged: 1,
         unchanged: 2,
@@ -174,7 +175,7 @@ describe('summaryLines', () => {
         files: [evil, 'b.csv'].map((path) => ({
           path,
           kind: 'users',
-          rows: { read: 1, rejected: 1 },
+          rows: { read: 1, filtered: 0, rejected: 1 },
           rejects_file: evil,
         })),
         jobs: [aJob({ job_id: evil, status: evil, file: evil })],

@@ -86,7 +86,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const styled = keyStyle(rules.keys);
   /** Members of a `metadata` cell under their keys, or why it has none. */
   const spreadOf = (cell: string): [key: string, json: string][] | string => {
-    const members = membersOf(cell);
+    const members = membersOf(cell, input.roundNumbers);
     if (!rules.keys || typeof members === 'string') return members;
     const keyed = members.map(([name, json]): [string, string] => [styled(name), json]);
     const [twice] = keyed.find(([key], index) => keyed.findIndex((other) => other[0] === key) < index) ?? [];

@@ -165,12 +165,12 @@ export class PlainItem implements RawItem {
     return this.#check(bytes.toString('utf8', start, end), column) === null;
   }
 
-  /** What a flat field, or a value set for every item, stands for is left out. */
+  /** What a value set for every item stands for is left out. */
   #takeNested(index: number): boolean {
     const { nested } = this;
     const { key } = nested.fields[index]!;
     nested.placed[index] = 0;
-    if (key === null || key.constant || key.item === this.#item) return true;
+    if (key === null || key.constant) return true;
     return this.#place(nested, index);
   }
 
