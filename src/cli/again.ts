@@ -33,6 +33,8 @@ export interface Commands {
   wasTyped(long: string): boolean;
   /** Whether this command was typed. */
   isOf(command: string): boolean;
+  /** Name of the account in use; null where it has none. */
+  account: string | null;
   /** The inputs that were typed. */
   paths: readonly string[];
   /** The same where other settings were chosen. */
@@ -102,6 +104,9 @@ export function commandsOf(running: Running, isShared = false): Commands {
       return compose([command], [...kept, ...plus], paths);
     },
     wasTyped: (long) => typed.flags.some(([name]) => name === long),
+    get account() {
+      return running.settings?.()?.account ?? running.chosen?.account ?? null;
+    },
     isOf: (command) => typed.command === command,
     paths: typed.paths,
     isShared,

@@ -237,9 +237,11 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Command
 
   run_not_unfinished: (_, commands) => ({ hint: listsRuns(commands) }),
   resumable: ({ run }, { command }) => ({ hint: `continue with: ${command('resume', run)}` }),
-  input_changed: ({ paths }, { command }) => ({
-    hint: `restore the old content, or import the file again: ${command('import', ...paths)}`,
-  }),
+  input_changed: ({ paths, kind, id }, { command, again, isOf }) => {
+    const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
+    const line = isOf('import') ? again({ without: ['--resume'] }) : command('import', ...paths, ...named);
+    return { hint: `restore the old content, or import the file again: ${line}` };
+  },
   jobs_unfinished: ({ jobs }, { command }) => ({ hint: command('job', ...jobs, '--watch') }),
 
   bad_job_id: (_, { command }) => ({ hint: `${command('jobs')} lists the known jobs` }),
@@ -247,8 +249,8 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Command
     hint: `use https://, or set PROFILES_ALLOW_HTTP=${host} if you trust that host and the network to it`,
   }),
   no_lookup_host: () => ({ hint: 'set lookup_base_url for this region, or add --lookup-base-url' }),
-  token_refused: (_, { command }) => ({
-    hint: `check the API key (PROFILES_TOKEN, --token-file or ${command('config', 'set', 'token')}) and that it belongs to this region`,
+  token_refused: (_, { command, account }) => ({
+    hint: `check the API key (PROFILES_TOKEN, --token-file or ${command('config', 'set', account === null ? 'token' : `accounts.${account}.token`)}) and that it belongs to this region`,
   }),
   wrong_address: (_, commands) => ({
     hint: `check the host and the path of the base URL; ${checkSettings(commands)}`,

@@ -106,7 +106,7 @@ export type Problem =
   | { code: 'run_not_unfinished' }
   /** A run that can be continued, with its own settings. */
   | { code: 'resumable'; run: string }
-  | { code: 'input_changed'; paths: string[] }
+  | { code: 'input_changed'; kind?: RowKind | undefined; id?: string | undefined; paths: string[] }
   | { code: 'jobs_unfinished'; jobs: string[] }
   // The service
   | { code: 'bad_job_id' }

@@ -255,7 +255,7 @@ const SCENARIOS: Record<string, () => Scenario> = {
     sandbox: { limits: { failRows: [['name', 'Bob']], failRowsWith: '422' } },
     line: `profiles import ${FILE}`,
     exit: 6,
-    next: [[/^profiles resume \S+ --isolate/, 5, /1 rejected \+ 3 submitted/]],
+    next: [[/^profiles resume --isolate/, 5, /1 rejected \+ 3 submitted/]],
   }),
   'a job fails': () => ({
     line: `profiles import ${FILE}`,
@@ -355,6 +355,7 @@ async function play(
   }
   // Whatever else is named in passing finds its way, too: it fails neither for its settings nor for a bug.
   for (const line of all.filter((each) => !scenario.next.some(([wanted]) => wanted.test(bare(each))))) {
+    if (/\bconfig set\b/.test(line)) continue; // it asks
     const { code, stdout, stderr } = await machine.sh(line);
     const isSettled = /\bresume\b/.test(line) && /nothing to resume|no unfinished import/.test(stderr);
     expect({ line, code: isSettled ? 0 : code, text: stdout + stderr }).toEqual({
@@ -370,8 +371,8 @@ beforeAll(built);
 describe('what is printed works when it is pasted', () => {
   const ways = Object.keys(WAYS);
   const cases = Object.keys(SCENARIOS).flatMap((name, index): [string, string][] => {
-    // Two scenarios in every way; each of the others in another one.
-    if (name === 'rows are invalid' || name === 'the service fails') return ways.map((way) => [name, way]);
+    // One scenario in every way; each of the others in another one.
+    if (name === 'the service fails') return ways.map((way) => [name, way]);
     const usable = name === 'the token is refused' ? ways.filter((way) => !/and an account/.test(way)) : ways;
     return [[name, usable[index % usable.length]!]];
   });
