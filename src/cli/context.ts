@@ -17,6 +17,13 @@ export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) =>
 /** Flags that every command takes (contract §2), as commander names them: false for a `--no-` flag. Durations are still text. */
 export type GlobalFlags = RawFlags<typeof GLOBAL>;
 
+/** The embedded service has a port of its own in every process; its state goes by this name. */
+export const EMBEDDED = {
+  account: 'sandbox',
+  region: 'sandbox',
+  base_url: 'embedded',
+} as const satisfies Scope;
+
 /** The world as `bin/profiles.js` has it, or as a test makes it. */
 export interface World {
   env: Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,7 @@ import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
 import { commandsOf } from './again.js';
-import type { Context, GlobalFlags, ReadRetries, World } from './context.js';
+import { type Context, EMBEDDED, type GlobalFlags, type ReadRetries, type World } from './context.js';
 import { safeLine, safeLines } from './output/safe.js';
 import {
   requireBaseUrl,
@@ -13,13 +13,6 @@ import {
   type Settings,
   type SettingsFlags,
 } from './settings/index.js';
-
-/** The embedded service has a port of its own in every process; its state goes by this name. */
-export const EMBEDDED = {
-  account: 'sandbox',
-  region: 'sandbox',
-  base_url: 'embedded',
-} as const satisfies Scope;
 
 export function createContext(
   world: World,

@@ -16,7 +16,7 @@ export interface Step {
 export interface Known {
   commands: Commands;
   /** Requests whose rows are not all with the service: `resume --failed` sends them again. */
-  failed: readonly Pick<RequestRecord, 'state' | 'rows' | 'job'>[];
+  failed: readonly Pick<RequestRecord, 'state' | 'rows' | 'job' | 'parent'>[];
   /** What the run sets for every item, as `--set` takes it, where its command line does not say. */
   set?: readonly string[];
 }
@@ -103,7 +103,8 @@ function importRejects({ files, rows }: Summary, known: Known): Step[] {
 
 /** The rows of requests that failed, are short, were refused, or that nobody can trace. */
 function sendFailed({ run, rows }: Summary, known: Known): Step[] {
-  const { failed } = known;
+  // What was found to be at fault is in the rejects file.
+  const failed = known.failed.filter(({ state, parent }) => state !== 'rejected' || parent === null);
   if (run === null || failed.length === 0) return [];
   const atFault = failed.filter(isAtFault);
   // Of many that failed while none completed, no rows at fault would be looked for: all of them are.

@@ -48,6 +48,13 @@ export function aSummary(over: Partial<Told> = {}): Told {
   };
 }
 
+/** A step that goes on with a command. */
+export const aStep = (command: string, what = 'continue with', shared = command): Told['next'][number] => ({
+  what,
+  command,
+  shared,
+});
+
 export function aCause(over: Partial<RejectionCause> = {}): RejectionCause {
   const { first_line = 17 } = over;
   return {

@@ -1,11 +1,26 @@
 /** A run or a job is dealt with where it was sent: in the region and account that the state has recorded (contract §4, §5). */
 import { ConfigError, UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import type { StoredRun } from '../../engine/state/runs.js';
 import { sameService } from '../../engine/state/scopes.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
 import { resolveSettings, type Settings } from '../settings/index.js';
+
+/** @throws UsageError for a run that is unknown */
+export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
+  const found = runs.find((run) => run.run === id);
+  if (found) return found;
+  const like = nearest(
+    id,
+    runs.map((run) => run.run),
+  );
+  throw hinted(new UsageError(`run "${id}" not found`), ({ command }) =>
+    like ? `did you mean ${like}?` : `${command('runs')} lists all imports`,
+  );
+}
 
 export interface Recorded {
   /** As an error names it: `run 20261120-101500-x7k2`. */

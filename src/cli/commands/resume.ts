@@ -12,8 +12,7 @@ import { hinted } from '../hint.js';
 import { engineValues, given, REJECTING, RESUME, SENDING, WAITING } from '../options/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { outcomesFile, type Report, reportOf, runAndReport } from './import-run.js';
-import { contextOf } from './recorded-service.js';
-import { findRun } from './runs.js';
+import { contextOf, findRun } from './recorded-service.js';
 
 interface Options {
   run: string | undefined;

@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import { Exit, type ExitCode, LockedError, UsageError } from '../../engine/errors.js';
 import { rangesIn, type Summary } from '../../engine/model.js';
-import { nearest } from '../../engine/nearest.js';
 import { failedOf } from '../../engine/run/retry.js';
 import { jobsOf } from '../../engine/run/summary.js';
 import { placeOf } from '../../engine/send/accounts.js';
@@ -17,12 +16,12 @@ import type { Step } from '../next-steps.js';
 import { given, RUNS } from '../options/index.js';
 import type { ListRecord } from '../output/cell.js';
 import { fieldsText } from '../output/record-text.js';
-import { safeLine } from '../output/safe.js';
 import { stylesFor, usesColor } from '../output/style.js';
+import { nextLines } from '../output/summary-text.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
-import { commandsAt } from './recorded-service.js';
+import { commandsAt, findRun } from './recorded-service.js';
 
 const FIELDS = [
   'run',
@@ -83,19 +82,6 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
   if (options.do === 'forget') await forget(found, state, context);
   else await show(found, state, context);
   return Exit.done;
-}
-
-/** @throws UsageError for a run that is unknown */
-export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
-  const found = runs.find((run) => run.run === id);
-  if (found) return found;
-  const like = nearest(
-    id,
-    runs.map((run) => run.run),
-  );
-  throw hinted(new UsageError(`run "${id}" not found`), ({ command }) =>
-    like ? `did you mean ${like}?` : `${command('runs')} lists all imports`,
-  );
 }
 
 async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: Context): Promise<void> {
@@ -161,8 +147,8 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
     };
     await writeOut(stdout, `\n${fieldsText(record, styles)}`);
   }
-  const lines = next.map(({ what, command }) => `${safeLine(what)}: ${styles.bold(command)}\n`);
-  if (lines.length > 0) await writeOut(stdout, `\n${lines.join('')}`);
+  const lines = nextLines({ next }, styles.bold);
+  if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.trim()}\n`).join('')}`);
 }
 
 const resumeOf = (run: StoredRun, { command }: Commands): string | null =>

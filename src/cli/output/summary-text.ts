@@ -175,6 +175,13 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
 const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
-/** What to run now, a line each. Commands are quoted, so nothing in them needs to be replaced. */
-export const nextLines = ({ next }: Told, style: Style): string[] =>
-  next.map(({ what, command }) => `  ${safeLine(what)}: ${style(command)}`);
+/** Longer ones have their command on a line of its own, where it is easy to copy. */
+const STEP_COLUMNS = 100;
+
+/** What to run now. Commands are quoted, so nothing in them needs to be replaced. */
+export const nextLines = ({ next }: Pick<Told, 'next'>, style: Style): string[] =>
+  next.flatMap(({ what, command }) =>
+    what.length + command.length < STEP_COLUMNS
+      ? [`  ${safeLine(what)}: ${style(command)}`]
+      : [`  ${safeLine(what)}:`, `    ${style(command)}`],
+  );

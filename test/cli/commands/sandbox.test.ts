@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EMBEDDED } from '../../../src/cli/create-context.js';
+import { EMBEDDED } from '../../../src/cli/context.js';
 import type { Summary } from '../../../src/engine/model.js';
 import { openState } from '../../../src/engine/state/state.js';
 import { startSandbox } from '../../../src/sandbox/index.js';

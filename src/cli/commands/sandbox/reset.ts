@@ -5,8 +5,7 @@ import { KINDS } from '../../../engine/model.js';
 import { count } from '../../../engine/numbers.js';
 import { databaseFile, openState, type State } from '../../../engine/state/state.js';
 import { openSandboxData } from '../../../sandbox/index.js';
-import type { Context } from '../../context.js';
-import { EMBEDDED } from '../../create-context.js';
+import { type Context, EMBEDDED } from '../../context.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { stateLocation } from '../../settings/index.js';
 
