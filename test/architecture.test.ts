@@ -90,7 +90,7 @@ const ALLOWED: Record<string, string[]> = {
   // What is said about the engine's problems.
   'cli/again': ['engine/service', 'cli/options', 'cli/settings', 'cli/shell'],
   'cli/hint': ['engine/errors', 'cli/again'],
-  'cli/next-steps': [...BASE, 'engine/service', 'engine/state', 'cli/again', 'cli/shell'],
+  'cli/next-steps': [...BASE, 'contract', 'engine/state', 'cli/again', 'cli/shell'],
   'cli/messages': [...BASE, 'cli/again', 'cli/hint', 'cli/next-steps', 'cli/shell'],
   'cli/settings': [
     ...BASE,

@@ -86,7 +86,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
   const compose = (words: readonly string[], flags: readonly string[], files: readonly string[]): string => {
     const [first = '', second = ''] = words;
     const path = `${first} ${second}`;
-    const carried = PLACELESS.has(first) ? NOTHING : carriedBy(running, typed, EDITING.test(path));
+    const carried = PLACELESS.has(first) ? NOTHING : carriedBy(running, typed, namesFor(path, typed));
     const behind = files.some((file) => file.startsWith('-') && file !== '-') ? ['--', ...files] : null;
     const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
     return [...carried.variables, 'profiles', ...all.map(shellWord)].join(' ');
@@ -130,10 +130,17 @@ interface Carried {
 }
 const NOTHING: Carried = { variables: [], flags: [] };
 
-function carriedBy(running: Running, typed: Typed, editing: boolean): Carried {
+function namesFor(path: string, typed: Typed): readonly Choosing[] {
+  if (EDITING.test(path)) return ['config'];
+  // What it was told is in the file now.
+  const hasWritten = typed.command === 'config' && typed.paths[0] === 'init';
+  return hasWritten ? ['config', 'account', 'stateDir'] : CHOOSING;
+}
+
+function carriedBy(running: Running, typed: Typed, names: readonly Choosing[]): Carried {
   const variables: string[] = [];
   const flags: string[] = [];
-  for (const name of editing ? (['config'] as const) : CHOOSING) {
+  for (const name of names) {
     const long = spelled(name);
     const words = typed.flags.filter(([flag]) => flag === long).at(-1)?.[1];
     const chosen = running.chosen?.[name];
@@ -145,7 +152,7 @@ function carriedBy(running: Running, typed: Typed, editing: boolean): Carried {
     else if (value !== undefined) flags.push(long, value);
   }
   const { PROFILES_ALLOW_HTTP: allowed } = running.world.env;
-  if (allowed && !editing && isPlainHttp(running, flags)) {
+  if (allowed && names === CHOOSING && isPlainHttp(running, flags)) {
     variables.push(`PROFILES_ALLOW_HTTP=${shellWord(allowed)}`);
   }
   return { variables, flags };

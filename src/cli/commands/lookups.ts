@@ -4,7 +4,6 @@ import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
 import type { Context } from '../context.js';
-import { hinted } from '../hint.js';
 import { whileWaiting } from '../output/waiting.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
@@ -39,9 +38,9 @@ function options([word = '']: readonly string[], flags: Flags): Options {
   const list = LOOKUP_LISTS.find((name) => name === word.replaceAll('-', '_'));
   if (!list) {
     const like = nearest(word, NAMES);
-    throw hinted(new UsageError(`unknown list "${word}"`), ({ command }) =>
-      like ? `did you mean "${command('lookups', like)}"?` : `available lists: ${NAMES.join(', ')}`,
-    );
+    throw new UsageError(`unknown list "${word}"`, {
+      hint: like ? `did you mean "profiles lookups ${like}"?` : `available lists: ${NAMES.join(', ')}`,
+    });
   }
   return { list, listing: readListing(flags) };
 }

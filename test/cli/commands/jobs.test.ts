@@ -108,8 +108,8 @@ describe('jobs --refresh', () => {
       .poll(statuses)
       .toEqual({ [id]: 'completed', gone: 'queued', old: 'completed', theirs: 'queued' });
     expect(stderr).toBe(
-      'warning: 1 job not checked: 1 unfinished job is in region "eu" of account "other": unknown account "other" (flag --account)\n' +
-        'warning: job gone: not found at the service; if its rows are missing there, import them again\n',
+      'warning: job gone: not found at the service; if its rows are missing there, import them again\n' +
+        'warning: 1 job not checked: 1 unfinished job is in region "eu" of account "other": unknown account "other" (flag --account)\n',
     );
     const asked = sandbox.ledger().map((entry) => entry.path);
     expect(asked.some((path) => /theirs|old/.test(path))).toBe(false);
