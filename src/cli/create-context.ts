@@ -10,6 +10,7 @@ import {
   requireBaseUrl,
   requireToken,
   resolveSettings,
+  type Secret,
   type Settings,
   type SettingsFlags,
 } from './settings/index.js';
@@ -39,6 +40,8 @@ export function createContext(
     return found;
   });
 
+  const token = once(async () => requireToken(await settings(), world));
+
   const state = once(async (): Promise<State> => {
     const { openState } = await import('../engine/state/state.js');
     const opened = openState((await settings()).stateDir, world.clock.now);
@@ -48,7 +51,7 @@ export function createContext(
 
   const client = once(async (reads: ReadRetries = {}): Promise<ServiceClient> => {
     const found = await settings();
-    const service = found.embedded ? await startEmbedded(found) : reach(found);
+    const service = found.embedded ? await startEmbedded(found) : reach(found, await token());
     await deferParserOptimization(world.nodeVersion);
     const { createClient } = await import('../engine/service/client.js');
     const made = createClient({
@@ -77,8 +80,9 @@ export function createContext(
     const found = await settings();
     if (found.embedded) return EMBEDDED;
     const { account, region } = found;
-    const token = account === null ? requireToken(found).reveal() : '';
-    return (await context.state()).scope({ account, token, region, base_url: requireBaseUrl(found) });
+    const base_url = requireBaseUrl(found);
+    const secret = account === null ? (await token()).reveal() : '';
+    return (await context.state()).scope({ account, token: secret, region, base_url });
   });
 
   const context: Context = {
@@ -86,6 +90,7 @@ export function createContext(
     commands: commandsOf({ argv, world, chosen: parent?.chosen ?? {}, settings: () => settled }),
     flags,
     settings,
+    token,
     client,
     state: parent ? parent.context.state : state,
     scope,
@@ -119,9 +124,9 @@ interface Service {
   token: string;
 }
 
-function reach(settings: Settings): Service {
-  const token = requireToken(settings).reveal();
-  return { baseUrl: requireBaseUrl(settings), lookupBaseUrl: settings.lookupBaseUrl, token };
+function reach(settings: Settings, token: Secret): Service {
+  const { lookupBaseUrl } = settings;
+  return { baseUrl: requireBaseUrl(settings), lookupBaseUrl, token: token.reveal() };
 }
 
 /** One line of `--debug`: never a token, never a body. */

@@ -13,12 +13,12 @@ import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
 import { nextCommands, summaryWords, type Told } from '../messages.js';
 import type { Step } from '../next-steps.js';
-import { given, RUNS } from '../options/index.js';
+import { given, REPORTING, RUNS, valuesOf } from '../options/index.js';
 import type { ListRecord } from '../output/cell.js';
 import { fieldsText } from '../output/record-text.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { nextLines } from '../output/summary-text.js';
-import { writeJson, writeOut } from '../output/write.js';
+import { sayReport, writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 import { commandsAt, findRun } from './recorded-service.js';
@@ -40,7 +40,10 @@ const FIELDS = [
 ];
 const TABLE_FIELDS = ['run', 'status', 'files', 'read', 'submitted', 'region', 'started_at'];
 
-type Options = { do: 'list'; listing: Listing } | { do: 'show' | 'forget'; run: string };
+type Options =
+  | { do: 'list'; listing: Listing }
+  | { do: 'forget'; run: string }
+  | { do: 'show'; run: string; report: string | null; values: boolean };
 
 export function define(command: Command, wire: Wire): void {
   command.argument('[run]', 'run id, to show one run in detail');
@@ -48,6 +51,7 @@ export function define(command: Command, wire: Wire): void {
     'profiles runs',
     'profiles runs --filter status=stopped --json',
     'profiles runs 20261120-101500-x7k2',
+    'profiles runs 20261120-101500-x7k2 --report report.html',
     'profiles runs --forget 20261120-101500-x7k2',
   ]);
   command.action(wire(options, run));
@@ -60,8 +64,13 @@ function options([run]: readonly string[], flags: Flags): Options {
       command('runs', '--forget', forget),
     );
   }
+  const { report = null, reportValues } = valuesOf(REPORTING, flags);
+  if (report !== null && (run === undefined || forget !== undefined)) {
+    throw new UsageError('--report is for one run', { hint: 'profiles runs <run> --report report.html' });
+  }
   if (forget !== undefined) return { do: 'forget', run: forget };
-  return run === undefined ? { do: 'list', listing: readListing(flags) } : { do: 'show', run };
+  if (run === undefined) return { do: 'list', listing: readListing(flags) };
+  return { do: 'show', run, report, values: reportValues };
 }
 
 async function run(options: Options, context: Context): Promise<ExitCode> {
@@ -73,14 +82,20 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'run',
+      times: ['started_at', 'ended_at'],
       empty: 'no imports yet',
     };
     await printListing(list, options.listing, context);
     return Exit.done;
   }
   const found = findRun(runs, options.run);
-  if (options.do === 'forget') await forget(found, state, context);
-  else await show(found, state, context);
+  if (options.do === 'forget') {
+    await forget(found, state, context);
+    return Exit.done;
+  }
+  const { report, values } = options;
+  if (report === null) await show(found, state, context);
+  else await showWithReport(found, { name: report, values }, state, context);
   return Exit.done;
 }
 
@@ -103,6 +118,23 @@ function asItIs(run: StoredRun, state: State): StoredRun {
   return run.status === 'running' && !state.isLocked(run.scope, run.kinds)
     ? { ...run, status: 'crashed' }
     : run;
+}
+
+async function showWithReport(
+  run: StoredRun,
+  { name, values }: { name: string; values: boolean },
+  state: State,
+  context: Context,
+): Promise<void> {
+  const { cwd, clock } = context;
+  const { reportFile, reportRun } = await import('../output/report/index.js');
+  const file = await reportFile(name, cwd);
+  await show(run, state, context);
+  const commands = (await commandsFor(run, context)).shared;
+  const requests = state.requests(run.run);
+  const steps = stepsOf(run, requests, commands);
+  const told = run.summary && toldOf(run, run.summary, requests, commands);
+  await sayReport(await reportRun({ run, told, steps }, { file, values, cwd, state, clock }), context);
 }
 
 async function show(run: StoredRun, state: State, context: Context): Promise<void> {

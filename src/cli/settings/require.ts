@@ -3,6 +3,7 @@ import { AuthError, ConfigError } from '../../engine/errors.js';
 import type { Commands } from '../again.js';
 import { hinted } from '../hint.js';
 import type { Secret } from './secret.js';
+import type { CommandWorld } from './token-command.js';
 import type { Settings } from './types.js';
 
 type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl'>;
@@ -32,17 +33,25 @@ function missingHost(region: string, what: string): never {
   );
 }
 
-/** @throws AuthError (exit 4) with the ways to give one */
-export function requireToken({
-  token,
-  account,
-  origins,
-}: Pick<Settings, 'token' | 'account' | 'origins'>): Secret {
-  if (token) return token;
-  const key = account === null ? 'token' : `accounts.${account}.token`;
-  const whose = account === null ? '' : ` for account "${account}"`;
+/** Whether there is a token, or a program that prints it. */
+export const hasToken = ({ token, tokenCommand }: Pick<Settings, 'token' | 'tokenCommand'>): boolean =>
+  token !== null || tokenCommand !== null;
+
+/** The token, for which a program may have to be run. @throws AuthError (exit 4) with the ways to give one */
+export async function requireToken(
+  settings: Pick<Settings, 'token' | 'tokenCommand' | 'account' | 'configPath' | 'origins'>,
+  world: CommandWorld,
+): Promise<Secret> {
+  if (settings.token) return settings.token;
+  if (settings.tokenCommand) {
+    // Most commands need no program: what starts one is loaded with it.
+    const { runTokenCommand } = await import('./token-command.js');
+    return runTokenCommand(settings, world);
+  }
+  const key = settings.account === null ? 'token' : `accounts.${settings.account}.token`;
+  const whose = settings.account === null ? '' : ` for account "${settings.account}"`;
   // An account that a flag or a run chose brings its own token.
-  const variable = origins.account?.startsWith('flag ') ? '' : 'set PROFILES_TOKEN, ';
+  const variable = settings.origins.account?.startsWith('flag ') ? '' : 'set PROFILES_TOKEN, ';
   throw hinted(
     new AuthError(`no token is set${whose}`),
     ({ command }) =>

@@ -28,6 +28,8 @@ export interface ImportDeps {
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
   /** Asks whether an unfinished run of the same content is to go on. Without it, only `resume` makes it. */
   offer?: ((run: StoredRun) => Promise<boolean>) | undefined;
+  /** Milliseconds for which rows are kept for the history of profiles. Default 90 days. */
+  historyKeepMs?: number | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
   /** First Ctrl-C: intake and waiting end. Its reason names the signal, or is the error that ends the import. */

@@ -175,7 +175,10 @@ describe('job --watch', () => {
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({ job_id: id, status: 'queued' });
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({
-      error: { code: 'wait_timeout', hint: `profiles job ${id} --watch --base-url ${sandbox.url} --lookup-base-url ${sandbox.lookupUrl}` },
+      error: {
+        code: 'wait_timeout',
+        hint: `profiles job ${id} --watch --base-url ${sandbox.url} --lookup-base-url ${sandbox.lookupUrl}`,
+      },
     });
   });
 

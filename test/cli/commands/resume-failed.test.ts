@@ -57,7 +57,8 @@ describe('with the service', () => {
     const { cwd, env } = importing(environmentOf(sandbox));
     const first = await cli(SEND.split(' '), { cwd, env });
     expect(first.code).toBe(7);
-    const [, command] = /find the rows at fault, and send the others again:\n +profiles (.*)/.exec(first.stderr) ?? [];
+    const [, command] =
+      /find the rows at fault, and send the others again:\n +profiles (.*)/.exec(first.stderr) ?? [];
     expect(command).toMatch(/^resume \S+ --failed --isolate /);
     const last = await cli(command!.split(' '), { cwd, env });
     expect(last.code, last.stderr).toBe(5);

@@ -24,7 +24,14 @@ describe('runs', () => {
 
     const list = await cli(['runs', '--json'], { cwd });
     expect(JSON.parse(list.stdout)).toMatchObject([
-      { run, status: 'stopped', files: '-', submitted: 1, unsent: 2, resume: expect.stringContaining(`profiles resume ${run} --region default --base-url http://`) },
+      {
+        run,
+        status: 'stopped',
+        files: '-',
+        submitted: 1,
+        unsent: 2,
+        resume: expect.stringContaining(`profiles resume ${run} --region default --base-url http://`),
+      },
     ]);
     const detail = await cli(['runs', run, '--json'], { cwd });
     expect(JSON.parse(detail.stdout)).toMatchObject({

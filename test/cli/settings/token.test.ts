@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { errorWords } from '../../../src/cli/messages.js';
 import { readToken, requireToken, resolveSettings, Secret } from '../../../src/cli/settings/index.js';
+import { systemClock } from '../../../src/engine/clock.js';
 import type { AuthError } from '../../../src/engine/errors.js';
 import { home, refusal, settle } from './world.js';
 
@@ -94,12 +95,13 @@ describe('--token-file', () => {
 });
 
 it('a missing token names the command that sets it, for the account at hand', async () => {
-  expect(() => requireToken({ token: null, account: null, origins: {} })).toThrow(
+  const world = { env: {}, clock: systemClock, stop: new AbortController().signal };
+  await expect(requireToken(await settle(), world)).rejects.toThrow(
     expect.objectContaining({ message: 'no token is set' }),
   );
   const settings = await settle({ file: { accounts: { prod: {} } }, flags: { account: 'prod' } });
   try {
-    requireToken(settings);
+    await requireToken(settings, world);
   } catch (error) {
     expect(error).toMatchObject({ exit: 4, message: 'no token is set for account "prod"' });
     const { hint } = errorWords(error as AuthError);

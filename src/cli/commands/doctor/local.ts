@@ -1,6 +1,6 @@
 /** Checks without the network: the machine, the config file, the settings, the state. */
 import { statfs } from 'node:fs/promises';
-import { AuthError, ConfigError } from '../../../engine/errors.js';
+import { ConfigError } from '../../../engine/errors.js';
 import { type ProxySettings, proxySettings } from '../../../engine/service/proxy.js';
 import { formatSize } from '../../../engine/size.js';
 import type { StateAge } from '../../../engine/state/state.js';
@@ -13,7 +13,6 @@ import {
   readConfig,
   requireBaseUrl,
   requireLookupBaseUrl,
-  requireToken,
   type Settings,
 } from '../../settings/index.js';
 import { type Finding, fail, ok, warn } from './finding.js';
@@ -43,7 +42,7 @@ export async function checkConfig(context: Context): Promise<Finding> {
   }
 }
 
-/** Account, region, hosts and token, as settings have them. */
+/** Account, region and hosts, as settings have them. */
 export function* checkSettings(settings: Settings, commands: Commands): Generator<Finding> {
   const { account, region, origins, embedded } = settings;
   if (account !== null) yield ok('account', `${account} (${origins.account})`);
@@ -63,11 +62,14 @@ export function* checkSettings(settings: Settings, commands: Commands): Generato
     if (!(error instanceof ConfigError)) throw error;
     yield warn('lookup_base_url', `${error.message}: lookups will not work`, hostLines(region, commands)[1]);
   }
+}
+
+/** The token, from the program that prints it where one is set. */
+export async function checkToken(context: Context, { origins }: Settings): Promise<Finding> {
   try {
-    yield ok('token', `${requireToken(settings)} (${origins.token})`);
+    return ok('token', `${await context.token()} (${origins.token})`);
   } catch (error) {
-    if (!(error instanceof AuthError)) throw error;
-    yield fail('token', error, commands);
+    return fail('token', error, context.commands);
   }
 }
 
