@@ -109,6 +109,7 @@ describe('rows of one column and one cause are one', () => {
       [row(2, 'no number holds 12345678901234567891 exactly; write it in quotes')],
       { code: 'inexact_number' },
     ],
+    ['white space', [misfit(2, ' 1'), misfit(3, '2 ')], { code: 'white_space' }],
     [
       'a date among others',
       [

@@ -164,6 +164,16 @@ describe('dates without a pattern', () => {
     expect(items[1]).toEqual({ company_id: 'b', metadata: { at: '2024-12-31' } });
   });
 
+  it('null markers and white space are no values', async () => {
+    const rules = { ...types(['at', 'date']).rules, nulls: ['\\N'], trim: true };
+    const { items } = await readText('a.csv', dates('\\N', ' 12/31/2024 ', '01/02/2024'), { rules });
+    expect(items.map((item) => (item as { metadata?: { at: string } }).metadata?.at)).toEqual([
+      undefined,
+      '2024-12-31',
+      '2024-01-02',
+    ]);
+  });
+
   it('as many rows are looked at as it takes', async () => {
     const cells = Array.from({ length: 20_000 }, () => '01/02/2024');
     const { items } = await readText('a.csv', dates(...cells, '13/02/2024'), types(['at', 'date']));
