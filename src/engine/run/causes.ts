@@ -113,6 +113,7 @@ export class CauseTotals {
     if (cell) rest = rest.replace(`${quoted(cell)} `, '');
     rest = withoutValues(rest).slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
+    if (advice?.code === 'missing_value') rest = 'holds a null marker';
     const told = { column, reason: rest, advice, ...(cell && { cell }), ...(cause && { type: cause.type }) };
     if (cause?.code !== 'characters' || !cause.characters?.length) return told;
     // Where letters are in the way it is a word, and its letters say nothing.
