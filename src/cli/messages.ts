@@ -282,6 +282,13 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   retry_after_too_long: ({ waitMs }) => ({
     hint: `resume then, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
   }),
+  outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
+  canary_not_completed: ({ run }) => ({
+    hint: [
+      'rows or mapping at fault: fix them and import again',
+      `service fixed: send the same rows again as the new canary: ${resumeCommand(run)}`,
+    ].join('\n'),
+  }),
   request_refused: () => ({
     hint: [
       'rows at fault: fix them and import the file again',

@@ -21,6 +21,7 @@
  */
 export {
   AuthError,
+  CanaryError,
   ConfigError,
   ContractError,
   Exit,

@@ -45,6 +45,7 @@ const IMPORT_NUMBERS = {
   intervalMs: { unit: 'ms', least: 1, default: null },
   refreshAfterMs: { unit: 'ms', least: 1, default: null },
   isolateJobs: { unit: 'count', least: 1, default: 128 },
+  canary: { unit: 'count', least: 1, default: null },
 } as const satisfies Record<string, NumberOption>;
 
 /** All options that are whole numbers. */
@@ -52,6 +53,7 @@ export const NUMBERS = {
   ...IMPORT_NUMBERS,
   timeoutMs: { unit: 'ms', least: 1, default: 2 * MINUTE },
   threads: { unit: 'count', least: 0, default: 2 },
+  historyKeepMs: { unit: 'ms', least: 1, default: 90 * 24 * 60 * MINUTE },
 } as const satisfies Record<string, NumberOption>;
 
 /** Options that are one of a few words. */
@@ -285,6 +287,8 @@ export interface SendOptions {
   invalid: InvalidBound;
   /** Path of the rejects file, for one input. Null, the default: in the working directory, by the input's name. */
   rejects: string | null;
+  /** File for what became of each row: CSV, or NDJSON by its extension. It is written anew at the end of each session. Null, the default: none. */
+  outcomes: string | null;
   /** Leave out rows that the service completed as they are, as far as the state knows (contract §3). Default false. */
   changedOnly: boolean;
   /**
@@ -301,6 +305,11 @@ export interface SendOptions {
   isolate: boolean;
   /** With `isolate`: further requests for each one that failed. Default 128. */
   isolateJobs: number;
+  /**
+   * Items of the first request, of which the job must complete before anything else is sent; where it does not, the run
+   * ends and can be continued (contract §3 "Plan, then send", 4). Null, the default: none.
+   */
+  canary: number | null;
 }
 
 export interface ImportOptions extends ReadOptions, SendOptions {

@@ -139,6 +139,10 @@ export type Problem =
   | { code: 'not_the_service' }
   | { code: 'busy_too_long'; timeoutMs: number }
   | { code: 'retry_after_too_long'; waitMs: number }
+  /** The file for the outcomes of rows cannot be written, or is one of the import's own. */
+  | { code: 'outcomes_file' }
+  /** The first request had to complete before the others, and did not. `failed`: its job did; otherwise nobody knows which rows arrived. */
+  | { code: 'canary_not_completed'; run: string; failed: boolean; rows: number }
   /** The service refused a request for its rows. */
   | { code: 'request_refused' };
 

@@ -2,16 +2,17 @@
  * One session of a run: opens the inputs, plans, and, when the plan holds, sends. It yields the events, and its result
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
+import { resolve } from 'node:path';
 import { tap } from './channel.js';
-import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
+import { InterruptedError, OutputError, ProfilesError, StateLostError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
-import type { ImportOptions } from './options.js';
+import { type ImportOptions, NUMBERS } from './options.js';
 import type { RequestTotals } from './plan/estimate.js';
 import { acceptedOf, contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { checkProperties } from './plan/properties.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
-import { checkScanned, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { checkScanned, idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
   checkItemFormat,
@@ -25,6 +26,8 @@ import {
 import { KnownProfiles } from './run/known.js';
 import { openInputs, reopenInputs } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
+import { checkOutcomesFile } from './run/outcome-file.js';
+import { writeOutcomes } from './run/outcomes.js';
 import { Rejecting } from './run/rejecting.js';
 import { newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
@@ -43,11 +46,13 @@ import {
   summarize,
 } from './run/summary.js';
 import { submittedRows } from './send/accounts.js';
+import { isCanaryDue } from './send/canary.js';
 import { isUnanswered } from './send/chunk.js';
 import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { isOpen } from './send/isolate.js';
 import { send } from './send/send.js';
+import { databaseFile } from './state/database.js';
 import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
@@ -90,6 +95,7 @@ export class Session {
       ? await reopenInputs(earlier, options, deps)
       : yield* this.#heard(openInputs(options, this.#run.id, deps));
     this.#prepare();
+    this.#checkOutcomesFile();
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
@@ -228,6 +234,12 @@ export class Session {
     return isUnanswered(r) || isFollowed || isOpen(r, records, this.options);
   }
 
+  /** Also of a run that began with one and goes on without. */
+  #isCanaryDue(): boolean {
+    const began = this.#run.earlier?.options as Partial<ImportOptions> | undefined;
+    return isCanaryDue(this.options.canary ?? began?.canary, this.#run.records);
+  }
+
   /** Ids that others have sent since: a retry leaves them out. Null for a new run. */
   #sentLater(kind: Kind): ReturnType<CutDeps['sentLater']> {
     return this.#run.earlier && sentLater(this.#run, kind, this.deps.state, (r) => this.#isSentAgain(r));
@@ -236,10 +248,17 @@ export class Session {
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const rejects = await this.#rejecting!.flush();
     if (this.options.failed) this.#run.retry(this.options);
+    else if (this.#run.earlier && sends && this.#isCanaryDue()) this.#run.retryCanary(this.options);
     for (const old of this.#run.begin({ options: this.options, scanned, rejects }, sends)) {
       yield this.#warn({
         message: `this import replaces run ${old} of the same file, which was unfinished`,
       });
+    }
+    for (const kind of this.#kinds()) {
+      const { ids, lines } = this.#rejecting!.remembered(kind);
+      if (ids.length === 0) continue;
+      const { state } = this.deps;
+      state.setRejected(this.#run.id, this.#run.scope, kind, { ids: idHashes(state.secret, ids), lines });
     }
   }
 
@@ -287,13 +306,52 @@ export class Session {
     return (
       unsent <= leftOutRows(records) + refusedForNow(records) &&
       !records.some((r) => r.parent === null && isOpen(r, records, this.options)) &&
-      !(this.options.wait && records.some((r) => r.state === 'acknowledged'))
+      !((this.options.wait || this.#isCanaryDue()) && records.some((r) => r.state === 'acknowledged'))
     );
   }
 
-  async *#conclude(scanned: Scanned, ending: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
+  /** @throws InputError */
+  #checkOutcomesFile(): void {
+    const { outcomes, rejects } = this.options;
+    if (outcomes == null) return;
+    const { cwd, state } = this.deps;
+    const earlier = this.#run.earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
+    const own = [...this.#opened.map(({ location }) => location), rejects, ...earlier];
+    checkOutcomesFile(outcomes, [
+      ...own.flatMap((path) => (path == null ? [] : resolve(cwd, path))),
+      databaseFile(state.folder),
+    ]);
+  }
+
+  /** @returns how it ended: a file that cannot be written leaves the run unfinished, for a resume to write it */
+  async *#writeOutcomes(scanned: Scanned, ending: Ending): AsyncGenerator<ImportEvent, Ending> {
+    const { outcomes } = this.options;
+    const { state, threads, abort } = this.deps;
+    if (outcomes == null || ending.mode === 'planned' || abort.aborted) return ending;
+    try {
+      await writeOutcomes(outcomes, {
+        run: this.#run.id,
+        records: ending.records,
+        inputs: scanned.inputs,
+        state,
+        threads,
+        signal: abort,
+        unsent: ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first',
+      });
+      yield { type: 'notice', message: `the outcome of each row is in ${outcomes}` };
+    } catch (error) {
+      if (abort.aborted) return ending;
+      if (error instanceof OutputError && !ending.failure) return { ...ending, failure: error };
+      if (!(error instanceof ProfilesError)) throw error;
+      yield this.#warn({ message: `the outcomes of rows are not written: ${error.message}` });
+    }
+    return ending;
+  }
+
+  async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
     const { deps } = this;
     const files = await this.#rejecting!.flush();
+    const ending = yield* this.#writeOutcomes(scanned, end);
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);
@@ -319,7 +377,8 @@ export class Session {
       const distinct = (kind: Kind): number =>
         submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
         scanned.duplicates.get(kind)!.count;
-      this.#run.end(summary, finished, ending.failure, distinct);
+      const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
+      this.#run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
     }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };

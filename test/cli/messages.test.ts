@@ -215,6 +215,11 @@ const CASES: {
   ],
   busy_too_long: [{ timeoutMs: 60_000 }, 'wait longer with --busy-timeout 2h, or resume later'],
   retry_after_too_long: [{ waitMs: 601_000 }, 'resume then, or allow it with --max-retry-after 11m'],
+  outcomes_file: [{}, 'choose another file with --outcomes <file>'],
+  canary_not_completed: [
+    { run: 'r-1', failed: true, rows: 3 },
+    'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary: profiles resume r-1',
+  ],
   request_refused: [
     {},
     'rows at fault: fix them and import the file again\nservice fixed: send the same rows again with profiles resume\nskip them: use --continue-on-error',

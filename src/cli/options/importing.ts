@@ -247,6 +247,11 @@ export const SENDING = {
     summary: 'continue the unfinished import of the same content, if there is one',
     sets: 'resume',
   },
+  outcomes: {
+    type: path('file'),
+    summary: 'write what became of each row here: CSV, or NDJSON for names that end in .ndjson',
+    commands: ['import', 'resume'],
+  },
   chunkSize: {
     ...engineNumber('chunkSize', 'items'),
     summary: 'items in one request',
@@ -256,6 +261,11 @@ export const SENDING = {
     ...engineNumber('chunkBytes'),
     summary: 'bytes in one request',
     config: 'import.chunk_bytes',
+  },
+  canary: {
+    ...engineNumber('canary', 'items'),
+    summary: 'send a first request of at most this many items, and nothing else before its job has completed',
+    config: 'import.canary',
   },
   concurrency: {
     ...engineNumber('concurrency'),
@@ -314,11 +324,17 @@ export const RETRYING = {
 
 /** What is said of an import where others read it, too. */
 export const REPORTING = {
+  report: {
+    type: path('file'),
+    summary: 'write a report as one HTML page, to read, print, or attach',
+    commands: ['import', 'resume', 'runs'],
+  },
   reportValues: {
     type: FLAG,
     default: false,
-    summary: 'show example cells in annotations and in the step summary of GitHub Actions',
-    commands: ['import', 'resume'],
+    summary:
+      'show example cells and words of the service in the report, in annotations, and in the step summary of GitHub Actions',
+    commands: ['import', 'resume', 'runs'],
   },
 } as const satisfies Table;
 

@@ -1,4 +1,5 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
+import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import { wholeNumber } from '../numbers.js';
 import {
@@ -124,6 +125,7 @@ export async function optionsOf(
     wait: request.wait ?? true,
     invalid: request.invalid ?? 'none',
     rejects: request.rejects ?? null,
+    outcomes: request.outcomes == null ? null : resolve(cwd, request.outcomes),
     changedOnly: request.changedOnly ?? false,
     continueOnError: request.continueOnError ?? false,
     isolate: request.isolate ?? false,

@@ -43,7 +43,8 @@ export {
 } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
-export { buildItems, readRows } from './records.js';
+export { buildItems, filteredRows, type OriginalRow, readRows } from './records.js';
+export { idOfItem, idOfOriginal } from './row-id.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';
 export { isArchive, memberOf, unpackMember } from './sources/archive.js';

@@ -2,6 +2,7 @@
 import { AuthError, ProfilesError, StateError } from '../errors.js';
 import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
+import { failedCanaries } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope } from '../state/state.js';
@@ -95,6 +96,14 @@ export class OpenRun {
     this.#records.push(...requests);
   }
 
+  /** The canary did not complete: its rows are to be sent again, as the new one. */
+  retryCanary(options: ImportOptions): void {
+    const requests = retriesOf(this.#records, failedCanaries(this.#records));
+    if (requests.length === 0) return;
+    this.#reopenWith(options, requests, []);
+    this.#records.push(...requests);
+  }
+
   #reopenWith(options: ImportOptions, requests: readonly RequestRecord[], rejects: readonly number[]): void {
     const kept = storeOptions(this.deps.state, this.#id, { ...options, failed: false });
     this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
@@ -107,16 +116,22 @@ export class OpenRun {
 
   /**
    * Writes the end of the session. A state that fails now has failed before, and that is what is reported.
-   * @param distinct identifiers of a kind that the run has sent, at least
+   * @param keep `distinct`: identifiers of a kind that the run has sent, at least
    */
-  end(summary: Summary, finished: boolean, failure: unknown, distinct: (kind: Kind) => number): void {
+  end(
+    summary: Summary,
+    finished: boolean,
+    failure: unknown,
+    keep: { distinct: (kind: Kind) => number; historyKeepMs: number },
+  ): void {
     const { state } = this.deps;
     try {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return;
       state.removeSpool(this.#id);
-      for (const kind of summary.kinds) state.compactFingerprints(this.scope, kind, distinct(kind));
+      for (const kind of summary.kinds) state.compactFingerprints(this.scope, kind, keep.distinct(kind));
+      state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
     } catch (error) {
       if (!(failure instanceof StateError)) throw error;
     }

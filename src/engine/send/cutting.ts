@@ -11,7 +11,7 @@ import { serialize } from './body.js';
 import { type Chunk, type CutRules, cutChunks, type InputBatch } from './chunk.js';
 
 export interface CutDeps {
-  options: Pick<SendOptions, 'changedOnly' | 'wait'>;
+  options: Pick<SendOptions, 'changedOnly' | 'wait' | 'canary'>;
   limits: { items: number; bytes: number };
   hashKey: Buffer;
   pool: Pool;
@@ -82,17 +82,22 @@ export async function countRequests(
   exactly: boolean,
 ): Promise<RequestTotals> {
   const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
+  let { canary } = deps.options;
   for (const kind of scanned.duplicates.keys()) {
-    const measured = measure(volumeOf(scansOf(scanned, kind), kind), deps.limits);
+    const measured = measure(volumeOf(scansOf(scanned, kind), kind), deps.limits, canary);
     const plain = measured.exact && !deps.options.changedOnly && scanned.duplicates.get(kind)!.count === 0;
     if (plain || !exactly) {
       total.requests += measured.requests;
       total.bytes += measured.bytes;
+      if (measured.requests > 0) canary = null;
       continue;
     }
-    for await (const chunk of chunksOf(scanned, kind, deps)) {
+    const limits = { ...deps.limits, items: Math.min(deps.limits.items, canary ?? deps.limits.items) };
+    for await (const chunk of chunksOf(scanned, kind, { ...deps, limits })) {
       total.unchanged += chunk.unchanged;
       if (chunk.ends.length === 0) continue;
+      canary = null;
+      limits.items = deps.limits.items;
       const { body, merged } = serialize(chunk);
       total.requests++;
       total.bytes += body.length;

@@ -122,6 +122,9 @@ export function partOf(r: RequestRecord, records: readonly RequestRecord[]): Par
   return grow(r);
 }
 
+/** All its rows are with the service. */
+export const isCompleted = (r: RequestRecord): boolean => outcomeOf(r) === 'completed';
+
 function outcomeOf(r: RequestRecord): Part['outcome'] {
   switch (r.state) {
     case 'waiting':
@@ -183,4 +186,4 @@ const ALIKE = 3;
  * @param records of the run
  */
 export const mayIsolate = (alike: number, records: readonly RequestRecord[]): boolean =>
-  alike < ALIKE || records.some((r) => outcomeOf(r) === 'completed');
+  alike < ALIKE || records.some(isCompleted);

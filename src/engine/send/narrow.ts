@@ -8,9 +8,10 @@ import { count } from '../numbers.js';
 import type { RequestRecord } from '../state/requests.js';
 import { wasAccepted } from './accounts.js';
 import { serialize } from './body.js';
+import { checkCanary } from './canary.js';
 import { type Chunk, rangesOf } from './chunk.js';
 import { type Failed, refusal, repeated, sendOnce } from './deliver.js';
-import type { DeliverDeps } from './follow.js';
+import { type DeliverDeps, pathsOf } from './follow.js';
 import {
   failureOf,
   failureText,
@@ -90,6 +91,7 @@ async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps)
   const body = serialize(chunk);
   const record = repeated(chunk, body, waiting, deps);
   const error = await sendOnce(chunk, body, record, deps);
+  if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;
   const { isolate, continueOnError } = deps.options;
   if (error.status === 413 || (isolate && isAboutRows(error.status))) {

@@ -8,12 +8,15 @@ import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import type { OpenJob } from '../state/open-jobs.js';
 import type { RequestRecord } from '../state/requests.js';
+import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import { deliver, type Failed, rejectWhole } from './deliver.js';
-import { type DeliverDeps, follow } from './follow.js';
+import { type DeliverDeps, follow, pathsOf } from './follow.js';
 import { failureOf, isOpen, mayIsolate } from './isolate.js';
 import { narrow } from './narrow.js';
 import { OtherJobs } from './other-jobs.js';
+
+type SenderDeps = Omit<DeliverDeps, 'emit' | 'isCanary'>;
 
 /**
  * Sends what comes, yields events, and returns the error that ended it early, or null. When its consumer
@@ -21,7 +24,7 @@ import { OtherJobs } from './other-jobs.js';
  */
 export async function* send(
   chunks: AsyncIterable<Chunk>,
-  deps: Omit<DeliverDeps, 'emit'>,
+  deps: SenderDeps,
 ): AsyncGenerator<ImportEvent, unknown> {
   const sender = new Sender(deps);
   const finished = sender.run(chunks);
@@ -57,15 +60,24 @@ class Sender {
   #isGivenUp = false;
   /** Ends the waiting of all flights when one of them ends the run. It reaches nothing but its own. */
   readonly #halt = new AbortController();
-  readonly #deps: DeliverDeps;
+  /** As long as there is a canary, it is alone under way, is followed to its end, and is not taken apart. */
+  #deps: DeliverDeps;
+  /** Once it has completed. */
+  readonly #afterwards: DeliverDeps;
   readonly #others: OtherJobs;
 
-  constructor(deps: Omit<DeliverDeps, 'emit'>) {
-    this.#deps = {
+  constructor(deps: SenderDeps) {
+    const { options, records } = deps;
+    this.#afterwards = {
       ...deps,
+      isCanary: false,
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
     };
+    const alone = { wait: true, concurrency: 1, isolate: false, continueOnError: false };
+    this.#deps = isCanaryDue(options.canary, records)
+      ? { ...this.#afterwards, isCanary: true, options: { ...options, ...alone } }
+      : this.#afterwards;
     const named = ({ job_id, run }: OpenJob): string => `job ${job_id} of ${run ?? 'an earlier run'}`;
     this.#others = new OtherJobs(
       this.#deps,
@@ -86,15 +98,20 @@ class Sender {
     const { stop } = this.#deps;
     const say = (): void => this.#sayStopping();
     stop.addEventListener('abort', say, { once: true });
+    const { limits, options } = this.#deps;
+    const { items } = limits;
+    if (this.#deps.isCanary) limits.items = Math.min(items, options.canary!);
     try {
       await this.#followEarlier();
+      if (this.#deps.isCanary) await this.#endOfCanary(items);
       for await (const chunk of chunks) {
         await this.#room(chunk.shared);
-        if (this.#deps.options.wait && !this.#deps.stop.aborted) {
+        if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
         if (this.#deps.stop.aborted) break;
         this.#launch(chunk.shared, this.#work(chunk));
+        if (this.#deps.isCanary) await this.#endOfCanary(items);
       }
     } catch (error) {
       this.#fail(error);
@@ -103,6 +120,21 @@ class Sender {
     await this.#deps.state.written().catch((error: unknown) => this.#fail(error));
     stop.removeEventListener('abort', say);
     this.events.close();
+  }
+
+  /**
+   * Once it has completed, everything else may go out. A request without rows is none.
+   * @param items of each request from then on, unless the service refused even fewer
+   * @throws CanaryError
+   */
+  async #endOfCanary(items: number): Promise<void> {
+    while (this.#flights.size > 0) await this.#landing();
+    const { run, records, limits, options, stop } = this.#deps;
+    if (stop.aborted) return;
+    checkCanary(run, records, pathsOf(this.#deps));
+    if (isCanaryDue(options.canary, records)) return;
+    if (limits.items === options.canary) limits.items = items;
+    this.#deps = this.#afterwards;
   }
 
   /** Said at once, since what is in flight may take its time. */

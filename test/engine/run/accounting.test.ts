@@ -112,6 +112,7 @@ class Import {
     const { world } = this;
     return {
       run: 'run',
+      isCanary: false,
       scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
       state: {
         record: async (_run: string, _scope: unknown, _kind: unknown, record: RequestRecord) => {

@@ -1,6 +1,6 @@
 /** What becomes of the text of a column whose type was asked for (contract §3 "Types"). */
 import { type Cause, type CellType, COLUMN_TYPES, type ColumnType, type Conversion } from '../../model.js';
-import { jsonString } from '../json/text.js';
+import { jsonString, jsonStringBytes } from '../json/text.js';
 import { isPlain } from '../mapping/plain-number.js';
 import { ENGLISH, NumberReader, styleOf } from './numerals.js';
 import {
@@ -18,6 +18,8 @@ import { type Zone, zoneOf } from './zones.js';
 export interface Converter {
   /** JSON text; null for a text that does not fit. */
   json(text: string): string | null;
+  /** Bytes of `json(text)`, which is not made; -1 for a text that does not fit. */
+  size(text: string): number;
   /** Why a text does not fit. */
   cause(text: string): Pick<Cause, 'code' | 'characters'>;
 }
@@ -80,30 +82,38 @@ export function converterOf(type: CellType): Converter | null {
         zone === null ? null : zoneOf(zone),
       );
     case 'lower':
-      return { json: (text) => jsonString(text.toLowerCase()), cause: () => ({ code: 'form' }) };
+      return {
+        json: (text) => jsonString(text.toLowerCase()),
+        size: (text) => jsonStringBytes(text.toLowerCase()),
+        cause: () => ({ code: 'form' }),
+      };
     default:
       return null;
   }
 }
 
-/** A row's cells are looked at more than once, one after the other. */
-function remembered({ json, cause }: Converter): Converter {
+/** The scan asks for the size of a cell twice, and nothing else between. */
+function remembered(converter: Converter): Converter {
   let last = '';
-  let found: string | null = null;
+  let size = -1;
   return {
-    json(text) {
+    ...converter,
+    size(text) {
       if (text !== last) {
-        found = json(text);
+        size = converter.size(text);
         last = text;
       }
-      return found;
+      return size;
     },
-    cause,
   };
 }
 
+/** Of ASCII. */
+const lengthOf = (json: string | null): number => json?.length ?? -1;
+
 function plain(type: 'integer' | 'number'): Converter {
   return {
+    size: (text) => (isPlain(text, type) ? text.length : -1),
     json: (text) => (isPlain(text, type) ? text : null),
     cause(text) {
       const characters = [...new Set(text.match(type === 'integer' ? /[^\d-]/gu : /[^\d.-]/gu) ?? [])];
@@ -117,6 +127,7 @@ function numbers(example: string | null, around: 'nothing' | 'currency' | 'perce
   const reader = new NumberReader(example === null ? ENGLISH : styleOf(example)!, around);
   return remembered({
     json: (text) => (text === '' ? null : reader.read(text)),
+    size: (text) => (text === '' ? -1 : reader.size(text)),
     cause(text) {
       const characters = reader.foreign(text);
       if (characters.length > 0) return { code: 'characters', characters };
@@ -140,13 +151,13 @@ function words(pairs: readonly (readonly [yes: string, no: string])[]): Converte
       [no.toLowerCase(), 'false'],
     ]),
   );
-  return {
-    json: (text) => known.get(text) ?? known.get(text.toLowerCase()) ?? null,
-    cause: () => ({ code: 'form' }),
-  };
+  const json = (text: string): string | null => known.get(text) ?? known.get(text.toLowerCase()) ?? null;
+  return { json, size: (text) => lengthOf(json(text)), cause: () => ({ code: 'form' }) };
 }
 
-const pad = (n: number): string => (n < 10 ? `0${n}` : String(n));
+/** Two digits; a table is faster than arithmetic. */
+const TWO = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'));
+const pad = (n: number): string => TWO[n]!;
 const dateText = ({ year, month, day }: DateParts): string =>
   `${year < 1000 ? String(year).padStart(4, '0') : year}-${pad(month)}-${pad(day)}`;
 
@@ -180,23 +191,32 @@ function obstacleOf(pattern: DatePattern, text: string): Pick<Cause, 'code' | 'c
 }
 
 function dates(pattern: DatePattern): Converter {
+  const json = (text: string): string | null => {
+    const parts = pointOf(pattern, text);
+    return parts === null || parts.year > 9999 ? null : `"${dateText(parts)}"`;
+  };
   return remembered({
-    json(text) {
-      const parts = pointOf(pattern, text);
-      return parts === null || parts.year > 9999 ? null : `"${dateText(parts)}"`;
-    },
+    json,
+    size: (text) => (Number.isNaN(pattern.plainUtc(text)) ? lengthOf(json(text)) : '"2024-03-31"'.length),
     cause: (text) => obstacleOf(pattern, text),
   });
 }
 
 function datetimes(pattern: DatePattern, zone: Zone | null): Converter {
+  const json = (text: string): string | null => {
+    const parts = pointOf(pattern, text);
+    if (parts === null || parts.year > 9999) return null;
+    if (parts.offset !== null) return rfc3339(parts, parts.offset);
+    const offset = zone === null ? null : zone.offsetAt(utc(parts));
+    return offset === null ? null : rfc3339(parts, offset);
+  };
   return remembered({
-    json(text) {
-      const parts = pointOf(pattern, text);
-      if (parts === null || parts.year > 9999) return null;
-      if (parts.offset !== null) return rfc3339(parts, parts.offset);
-      const offset = zone === null ? null : zone.offsetAt(utc(parts));
-      return offset === null ? null : rfc3339(parts, offset);
+    json,
+    size(text) {
+      const local = pattern.plainUtc(text);
+      const offset = Number.isNaN(local) || zone === null ? null : zone.offsetAt(local);
+      if (offset === null || !Number.isInteger(offset)) return lengthOf(json(text));
+      return (offset === 0 ? '"2024-03-31T10:00:00Z"' : '"2024-03-31T10:00:00+02:00"').length;
     },
     cause(text) {
       const parts = pointOf(pattern, text);
@@ -212,7 +232,7 @@ function rfc3339(parts: DateParts, offset: number): string | null {
     return rfc3339({ ...at, fraction: parts.fraction }, 0);
   }
   const { hour, minute, second } = parts;
-  const fraction = parts.fraction.replace(/0+$/, '');
+  const fraction = parts.fraction === '' ? '' : parts.fraction.replace(/0+$/, '');
   const time = `${pad(hour)}:${pad(minute)}:${pad(second)}${fraction === '' ? '' : `.${fraction}`}`;
   return `"${dateText(parts)}T${time}${offsetText(offset)}"`;
 }
@@ -226,20 +246,23 @@ function offsetText(minutes: number): string {
 /** From here on a number of seconds would be in the year 5138; it is milliseconds, from March 1973 on. */
 const LEAST_MS = 100_000_000_000;
 
+function epochJson(text: string): string | null {
+  const [, whole, fraction = ''] = /^(-?\d{1,15})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
+  if (whole === undefined) return null;
+  const number = Number(whole);
+  const inMs = Math.abs(number) >= LEAST_MS;
+  // Before 1970 a fraction counts backward: rare enough to be refused.
+  if (fraction !== '' && (inMs || text.startsWith('-'))) return null;
+  const ms = inMs ? number : number * 1_000;
+  const parts = partsAt(ms);
+  if (!(parts.year >= 0 && parts.year <= 9999)) return null;
+  const digits = inMs ? String(((ms % 1_000) + 1_000) % 1_000).padStart(3, '0') : fraction;
+  return rfc3339({ ...parts, fraction: digits }, 0);
+}
+
 const EPOCH: Converter = remembered({
-  json(text) {
-    const [, whole, fraction = ''] = /^(-?\d{1,15})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
-    if (whole === undefined) return null;
-    const number = Number(whole);
-    const inMs = Math.abs(number) >= LEAST_MS;
-    // Before 1970 a fraction counts backward: rare enough to be refused.
-    if (fraction !== '' && (inMs || text.startsWith('-'))) return null;
-    const ms = inMs ? number : number * 1_000;
-    const parts = partsAt(ms);
-    if (!(parts.year >= 0 && parts.year <= 9999)) return null;
-    const digits = inMs ? String(((ms % 1_000) + 1_000) % 1_000).padStart(3, '0') : fraction;
-    return rfc3339({ ...parts, fraction: digits }, 0);
-  },
+  json: epochJson,
+  size: (text) => lengthOf(epochJson(text)),
   cause(text) {
     const characters = [...new Set(text.match(/[^\d.-]/gu) ?? [])];
     return characters.length > 0 ? { code: 'characters', characters } : { code: 'range' };

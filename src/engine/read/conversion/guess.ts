@@ -122,6 +122,10 @@ function compiled(kind: DateKind, pattern: string): DatePattern {
   return found;
 }
 
+/** Whether a text reads as a point in time. */
+export const isRead = (text: string, kind: DateKind, pattern: string): boolean =>
+  compiled(kind, pattern).fits(text);
+
 /** The point in time that a text reads as; null for one that does not fit. */
 export function readsAs(text: string, kind: DateKind, pattern: string): DateParts | null {
   const parts = compiled(kind, pattern).read(text);

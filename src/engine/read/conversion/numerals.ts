@@ -69,6 +69,9 @@ function insideOf(text: string): string | null {
   return isTwice ? null : inside;
 }
 
+/** Digits that a double always holds. */
+const MOST_EXACT = 15;
+
 /** A longer text is no number that a double holds. */
 const LONGEST = 100;
 
@@ -76,13 +79,18 @@ export class NumberReader {
   readonly #pattern: RegExp;
   readonly #groups: RegExp | null;
   readonly #foreign: RegExp;
-  readonly #currency: boolean;
+  readonly #around: Around;
+  /** Character codes; -1 for none. */
+  readonly #group: number;
+  readonly #decimal: number;
 
   constructor(style: NumberStyle, around: Around) {
     const { group, decimal } = style;
     this.#pattern = patternOf(style, around);
     this.#groups = group === '' ? null : new RegExp(`[${alike(group)}]`, 'g');
-    this.#currency = around === 'currency';
+    this.#around = around;
+    this.#group = group === '' ? -1 : group.charCodeAt(0);
+    this.#decimal = decimal === '' ? -1 : decimal.charCodeAt(0);
     const other = { nothing: '', percent: `%${SPACES}`, currency: String.raw`${SPACES}()\p{L}\p{Sc}` }[
       around
     ];
@@ -91,8 +99,83 @@ export class NumberReader {
 
   /** The number as JSON; null for a text that is not one. */
   read(text: string): string | null {
+    if (!this.#readPlain(text)) return this.readAny(text);
+    const whole = (this.#negative ? '-' : '') + this.#value;
+    return this.#start === this.#end ? whole : `${whole}.${text.slice(this.#start, this.#end)}`;
+  }
+
+  /** Characters of the number as JSON; -1 for a text that is not one. */
+  size(text: string): number {
+    if (!this.#readPlain(text)) return this.readAny(text)?.length ?? -1;
+    let size = this.#negative ? 2 : 1;
+    for (let power = 10; power <= this.#value; power *= 10) size++;
+    return this.#start === this.#end ? size : size + 1 + this.#end - this.#start;
+  }
+
+  /** The same for every form of number, at several times the cost. */
+  readAny(text: string): string | null {
     const found = this.#digits(text);
-    return found !== null && (found.length <= 15 || isExactNumber(found)) ? found : null;
+    return found !== null && (found.length <= MOST_EXACT || isExactNumber(found)) ? found : null;
+  }
+
+  // Of the number that was read last: without its decimals, and where those begin and end, but for zeros at the end.
+  #value = 0;
+  #negative = false;
+  #start = 0;
+  #end = 0;
+
+  /** Reads most numbers: a sign, a currency sign, digits in groups, decimals. False for all others, right or wrong. */
+  #readPlain(text: string): boolean {
+    let at = 0;
+    let end = text.length;
+    const negative = text.charCodeAt(0) === 0x2d;
+    if (negative) at++;
+    if (this.#around === 'currency') {
+      const code = text.charCodeAt(at);
+      if (code === 0x24 || code === 0x20ac || code === 0xa3) at++;
+    } else if (this.#around === 'percent') {
+      end -= 1;
+      if (text.charCodeAt(end) !== 0x25) return false;
+    }
+    // Groups take a third more.
+    if (end - at > MOST_EXACT + 5) return false;
+    let value = 0;
+    let digits = 0;
+    /** Digits since the last group sign, or the beginning. */
+    let group = 0;
+    let grouped = false;
+    let code = -1;
+    for (; at < end; at++) {
+      code = text.charCodeAt(at);
+      if (code >= 0x30 && code <= 0x39) {
+        value = value * 10 + code - 0x30;
+        digits++;
+        group++;
+      } else if (code === this.#group && (grouped ? group === 3 : group > 0 && group <= 3)) {
+        grouped = true;
+        group = 0;
+      } else break;
+    }
+    if (digits === 0 || (grouped && group !== 3)) return false;
+    let start = 0;
+    let last = 0;
+    if (at < end) {
+      if (code !== this.#decimal || at + 1 === end) return false;
+      start = at + 1;
+      last = start;
+      for (at = start; at < end; at++) {
+        code = text.charCodeAt(at);
+        if (code < 0x30 || code > 0x39) return false;
+        if (code !== 0x30) last = at + 1;
+      }
+      digits += last - start;
+    }
+    if (digits > MOST_EXACT) return false;
+    this.#value = value;
+    this.#start = start;
+    this.#end = last;
+    this.#negative = negative && (value !== 0 || last > start);
+    return true;
   }
 
   /** What keeps a text from being read: characters, or null where it is written otherwise. */
@@ -108,7 +191,7 @@ export class NumberReader {
 
   #digits(text: string): string | null {
     if (text.length > LONGEST) return null;
-    const inside = this.#currency && text.includes('(') ? insideOf(text) : null;
+    const inside = this.#around === 'currency' && text.includes('(') ? insideOf(text) : null;
     const inParentheses = inside !== null;
     const match = this.#pattern.exec(inside ?? text);
     if (match === null) return null;

@@ -124,7 +124,7 @@ class Columns {
       }
       if (converter === null) members += keyBytes + jsonStringBytes(cell);
       // A cell that does not fit is of a row that is not sent.
-      else members += keyBytes + Buffer.byteLength(converter.json(cell) ?? '');
+      else members += keyBytes + Math.max(0, converter.size(cell));
     }
     for (const { index, stats } of this.#others) {
       if (row[index] === '') stats.empty++;
