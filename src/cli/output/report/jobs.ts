@@ -55,7 +55,7 @@ export function jobsSection(facts: Facts, wording: Wording, room: Room): Html | 
     )}</p>
 <table class="jobs cards">
 <caption>Requests, their jobs, and when they ran</caption>
-<thead><tr><th scope="col">Request</th><th scope="col">Job</th><th scope="col">Status</th><th scope="col" class="number">Rows completed</th><th scope="col" class="time"><span>Time</span>${axis(scale)}</th></tr></thead>
+<thead><tr><th scope="col">Request</th><th scope="col">Job</th><th scope="col" class="number">Rows completed</th><th scope="col" class="time"><span>Time</span>${axis(scale)}</th></tr></thead>
 <tbody>
 ${shown}</tbody>
 </table>
@@ -114,9 +114,9 @@ function jobRow(row: Row, scale: Scale, { paths }: Facts, wording: Wording): Htm
   ];
   const done = r.job === null ? 0 : (r.job.completed_rows ?? (r.job.status === 'completed' ? r.rows : 0));
   const reason = r.reason === null ? null : wording.text(r.reason);
-  return html`<tr><th scope="row" data-label="Request">${r.seq}<small>${lines}</small>${notes.map((note) => html`<small>${foreign(note, 120)}</small>`)}</th><td data-label="Job">${
-    r.job_id === null ? html`<span class="quiet">none</span>` : html`<code>${foreign(r.job_id, 80)}</code>`
-  }</td><td data-label="Status">${tag(tone, foreign(words, 80))}${reason !== null && html`<small>${foreign(reason, 240)}</small>`}</td><td class="number" data-label="Rows completed">${grouped(done)} of ${grouped(r.rows)}</td><td class="time" data-label="Time">${bar(span, waits, scale, { tone, open: r.job !== null && !isFinal(r.job.status) })}<small>${timeText(span, waits, scale)}</small></td></tr>
+  return html`<tr><th scope="row" data-label="Request">${r.seq}<small>${lines}</small>${notes.map((note) => html`<small>${foreign(note, 120)}</small>`)}</th><td class="job" data-label="Job">${tag(tone, foreign(words, 80))}${
+    r.job_id !== null && html`<small><code>${foreign(r.job_id, 80)}</code></small>`
+  }${reason !== null && html`<small>${foreign(reason, 240)}</small>`}</td><td class="number" data-label="Rows completed">${grouped(done)} of ${grouped(r.rows)}</td><td class="time" data-label="Time">${bar(span, waits, scale, { tone, open: r.job !== null && !isFinal(r.job.status) })}<small>${timeText(span, waits, scale)}</small></td></tr>
 `;
 }
 

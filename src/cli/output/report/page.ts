@@ -45,7 +45,7 @@ const POLICY = new Html(
 const START = new Html(FIRST_LINES);
 
 /** What becomes of rows that were not sent, and of waits: drawn, so that color is not all that tells. */
-const PATTERNS = html`<svg class="patterns" aria-hidden="true"><defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="stripe" x1="0" y1="0" x2="0" y2="6"/></pattern></defs></svg>`;
+const PATTERNS = html`<svg class="patterns" aria-hidden="true"><defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="space" x="0" y="0" width="7" height="7"/><line class="stripe" x1="0" y1="0" x2="0" y2="7"/></pattern></defs></svg>`;
 
 export function reportPage(facts: Facts): string {
   const wording = new Wording(facts.requests, facts.shown);

@@ -51,7 +51,8 @@ section { background: var(--paper); border: 1px solid var(--line); border-radius
 .tag.warn { color: var(--warn); background: var(--warn-ground); }
 .tag.bad { color: var(--bad); background: var(--bad-ground); }
 .tag.none { color: var(--text); background: var(--none-ground); }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 11rem), 1fr)); gap: 0.9rem 1.5rem; margin: 0; }
+.facts { display: flex; flex-wrap: wrap; gap: 0.8rem 2.75rem; margin: 0; }
+.facts > div { min-width: 0; max-width: 100%; }
 .facts dt { color: var(--quiet); font-size: 0.86rem; }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
 .facts .large dd { font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums; line-height: 1.3; }
@@ -67,11 +68,14 @@ thead th { border-top: 0; border-bottom: 1px solid var(--line); color: var(--qui
 tbody tr:first-child > * { border-top: 0; }
 tbody th { font-weight: 600; }
 .number { text-align: end; white-space: nowrap; }
+.jobs .job { min-width: 11rem; }
+.jobs .tag + small { margin-top: 0.2rem; }
 .total > * { border-top: 2px solid var(--line); font-weight: 600; }
 .cut { color: var(--warn); margin: 0.75rem 0 0; }
 ul { margin: 0; padding-inline-start: 1.25rem; }
 ul.plain { list-style: none; padding: 0; }
 li + li { margin-top: 0.35rem; }
+nav li + li { margin: 0; }
 li { overflow-wrap: anywhere; }
 table + .quiet { margin: 0.75rem 0 0; }
 svg { display: block; }
@@ -89,7 +93,8 @@ svg { display: block; }
 .rejected { fill: var(--rejected); }
 .unsent { fill: url("#hatch"); }
 .patterns { position: absolute; width: 0; height: 0; }
-.stripe { stroke: var(--waiting); stroke-width: 3; }
+.stripe { stroke: var(--waiting); stroke-width: 6; }
+.patterns .space { fill: var(--faint); }
 .time { width: 36%; min-width: 12rem; }
 .bar { width: 100%; height: 1rem; margin-top: 0.25rem; }
 .bar .ground { opacity: 0.35; }
@@ -101,19 +106,24 @@ svg { display: block; }
 .bar .wait { fill: url("#hatch"); }
 .bar .break { fill: var(--paper); }
 .axis { display: flex; justify-content: space-between; font-weight: 400; }
-.jobs th[scope="row"] { min-width: 7.5rem; }
+.jobs th[scope="row"] { min-width: 8.5rem; }
 .columns th[scope="row"] { width: 22%; }
 footer { color: var(--quiet); font-size: 0.9rem; margin-top: 1.5rem; }
 footer p { margin: 0 0 0.25rem; }
-@media (max-width: 700px) {
+@media print, (min-width: 700.1px) {
+  .number + td:not(.number), .number + th:not(.number) { padding-inline-start: 0.9rem; }
+}
+@media screen and (max-width: 700px) {
   body { padding: 1.1rem 0.75rem 2rem; }
   section { padding: 0.9rem 0.85rem 1rem; }
   h1 { font-size: 1.4rem; }
   .wide { display: none; }
   .cards thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  .cards, .cards caption, .cards tbody, .cards tr, .cards th, .cards td { display: block; width: auto; min-width: 0; }
+  .facts { gap: 0.7rem 1.75rem; }
+  .cards, .cards caption, .cards tbody, .cards tr { display: block; }
+  .cards tbody tr > th, .cards tbody tr > td { display: block; width: auto; min-width: 0; }
   .cards tr { padding: 0.6rem 0; border-top: 1px solid var(--line); }
-  .cards tr:first-child { border-top: 0; }
+  .cards tr:first-child { border-top: 0; padding-top: 0.2rem; }
   .cards tbody > tr > * { border: 0; padding: 0.1rem 0; text-align: start; white-space: normal; }
   .cards td:empty { display: none; }
   .cards td::before { content: attr(data-label) ": "; color: var(--quiet); font-size: 0.86rem; }
@@ -125,6 +135,8 @@ footer p { margin: 0 0 0.25rem; }
 @media print {
   :root { color-scheme: light; --ground: #fff; font-size: 10.5pt; }
   @page { margin: 14mm; }
+  h1 { font-size: 1.5rem; }
+  .time { min-width: 10rem; }
   body { max-width: none; padding: 0; }
   nav, .skip { display: none; }
   section { border: 0; border-radius: 0; border-top: 1px solid var(--line); padding: 0.9rem 0 0.4rem; margin: 0; }
