@@ -128,7 +128,7 @@ async function showWithReport(
   const { reportFile, reportRun } = await import('../output/report/index.js');
   const file = await reportFile(name, cwd);
   await show(run, state, context);
-  await sayReport(await reportRun(run, { file, values, cwd, state, clock }), context);
+  await sayReport(await reportRun(run, { file, values, state, clock }), context);
 }
 
 async function show(run: StoredRun, state: State, { stdout, env, flags }: Context): Promise<void> {

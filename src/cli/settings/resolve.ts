@@ -2,8 +2,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
+import { fileTrouble } from '../replace-file.js';
 import { decide } from './decide.js';
-import { fileTrouble, readConfig, refuseExposed } from './file.js';
+import { readConfig, refuseExposed } from './file.js';
 import { configLocation } from './location.js';
 import { readToken, type Secret } from './secret.js';
 import type { Settings } from './types.js';

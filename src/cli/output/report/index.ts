@@ -17,7 +17,6 @@ interface Where {
   file: ReportFile;
   /** Whether cells and the service's words may be shown. */
   values: boolean;
-  cwd: string;
   state: State;
   clock: { now(): number };
 }
@@ -52,10 +51,10 @@ export class ReportRecorder {
 
   /**
    * @param failure what ended it early, or null
-   * @returns the name of the file. @throws UsageError OutputError where it cannot be written
+   * @returns the name of the file. @throws OutputError where it cannot be written
    */
   async write(failure: unknown): Promise<string> {
-    const { file, values, cwd, state, clock } = this.where;
+    const { file, values, state, clock } = this.where;
     const now = clock.now();
     const summary = this.#summary;
     const run = summary?.run ?? null;
@@ -78,7 +77,7 @@ export class ReportRecorder {
       next: summary ? nextOf(summary) : (error?.hint?.split('\n') ?? []),
       shown: { values, names: this.#plan ? namesIn(this.#plan) : new Set() },
     });
-    await writeReport(file, cwd, page);
+    await writeReport(file, page);
     return file.name;
   }
 }
@@ -86,11 +85,8 @@ export class ReportRecorder {
 /** Retries that are drawn. */
 const MOST_WAITS = 10_000;
 
-/** The report of a run that ended earlier, from what the state recorded. @throws UsageError OutputError */
-export async function reportRun(
-  stored: StoredRun,
-  { file, values, cwd, state, clock }: Where,
-): Promise<string> {
+/** The report of a run that ended earlier, from what the state recorded. @throws OutputError */
+export async function reportRun(stored: StoredRun, { file, values, state, clock }: Where): Promise<string> {
   const { run, status, paths, scope, named_account } = stored;
   const summary = stored.summary && summaryWords(stored.summary);
   const page = reportPage({
@@ -111,7 +107,7 @@ export async function reportRun(
     next: summary ? nextOf({ ...summary, resume: stored.finished ? null : summary.resume }) : [],
     shown: { values, names: new Set() },
   });
-  await writeReport(file, cwd, page);
+  await writeReport(file, page);
   return file.name;
 }
 
