@@ -14,6 +14,7 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 function layerOf(file: string): string {
   const [first, second] = file.split('/');
   if (/^engine\/service\/(?:contract|names)\.ts$/.test(file)) return 'contract';
+  if (file.startsWith('cli/output/report/')) return 'cli/report';
   return first === 'sandbox' ? first : `${first}/${second!.replace(/\.ts$/, '')}`;
 }
 
@@ -90,8 +91,19 @@ const ALLOWED: Record<string, string[]> = {
   // What is said about the engine's problems.
   'cli/again': ['cli/options', 'cli/shell'],
   'cli/messages': [...BASE, 'cli/again', 'cli/shell'],
-  'cli/settings': [...BASE, 'contract', 'engine/service', 'cli/options', 'cli/shell'],
+  'cli/settings': [...BASE, 'contract', 'engine/service', 'cli/options', 'cli/shell', 'cli/replace-file'],
   'cli/output': [...BASE, 'contract', 'cli/messages', 'cli/shell'],
+  'cli/replace-file': [],
+  // Made of what was recorded, for which the rest of the output has the summary.
+  'cli/report': [
+    ...BASE,
+    'contract',
+    'engine/send',
+    'engine/state',
+    'cli/messages',
+    'cli/output',
+    'cli/replace-file',
+  ],
   'cli/context': [
     'engine/clock',
     'engine/service',
@@ -120,6 +132,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/options',
     'cli/output',
+    'cli/report',
     'cli/settings',
     'cli/shell',
     'sandbox',

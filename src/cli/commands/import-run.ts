@@ -25,7 +25,7 @@ import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
 import { partialWords } from '../output/summary-text.js';
 import { sayReport } from '../output/write.js';
-import { requireBaseUrl, requireToken } from '../settings/index.js';
+import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
 import { readingOptions } from './reading.js';
 
@@ -220,11 +220,11 @@ async function importDeps(
 ): Promise<ImportDeps> {
   const settings = await context.settings();
   if (!options.dryRun && !settings.embedded) {
-    requireToken(settings); // fails before a long plan, not after it
-    requireBaseUrl(settings);
+    requireBaseUrl(settings); // fails before a long plan, not after it
+    await context.token();
   }
   const known =
-    settings.embedded || (settings.baseUrl !== null && (settings.token ?? settings.account) !== null);
+    settings.embedded || (settings.baseUrl !== null && (settings.account !== null || hasToken(settings)));
   const { retries, retryDelayMs, maxRetryAfterMs } = options;
   const client = (): Promise<ServiceClient> => context.client({ retries, retryDelayMs, maxRetryAfterMs });
   const base_url = settings.embedded ? (await client()).baseUrl : (settings.baseUrl ?? '');
@@ -237,5 +237,6 @@ async function importDeps(
     random: Math.random,
     download: { timeoutMs: settings.timeoutMs, proxy: context.env },
     threads: Math.min(2, context.cores),
+    historyKeepMs: settings.historyKeepMs,
   };
 }

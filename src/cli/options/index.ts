@@ -17,6 +17,7 @@ import {
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
 import {
   COMPLETION,
+  CONFIG_INIT,
   IDENTIFY,
   INSPECT,
   JOB,
@@ -33,7 +34,7 @@ export * from './importing.js';
 export * from './option.js';
 export * from './others.js';
 
-const LISTS = ['lookups', 'jobs', 'runs', 'config list', 'sandbox list'];
+const LISTS = ['lookups', 'jobs', 'runs', 'history company', 'history user', 'config list', 'sandbox list'];
 const WRONG = 'When something goes wrong:';
 
 /** In the order of help. `*` is every command. */
@@ -50,7 +51,7 @@ const GROUPS: readonly Group[] = [
   {
     heading: null,
     commands: [],
-    options: { ...JOB, ...RUNS, ...RESUME, ...IDENTIFY, ...INSPECT, ...COMPLETION },
+    options: { ...JOB, ...RUNS, ...RESUME, ...IDENTIFY, ...CONFIG_INIT, ...INSPECT, ...COMPLETION },
   },
   { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },
