@@ -36,6 +36,7 @@ test('each kind of block has its test', () => {
     // test/docs/commands.test.ts; a script: test/docs/recipes.test.ts
     ...['README.md', ...pages].flatMap((file) => [`${file} sh`, `${file} console`]),
     'docs/recipes.md yaml', // test/docs/recipes.test.ts
+    'docs/formats.md text', // what a file or a name looks like: nothing to run
     'docs/guide.md json', // here, as are those below
     'docs/sandbox.md ts',
     'CONTRIBUTING.md sh',
