@@ -54,7 +54,7 @@ export async function* openInputs(
 export async function reopenInputs(
   run: StoredRun,
   options: ImportOptions,
-  deps: ImportDeps,
+  deps: Pick<ImportDeps, 'cwd' | 'state' | 'stop'>,
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
   for (const { path, location, kind, types } of run.inputs) {
@@ -79,7 +79,7 @@ function openOne(
   location: string,
   options: ImportOptions,
   asked: ImportOptions,
-  deps: ImportDeps,
+  deps: Pick<ImportDeps, 'cwd' | 'state' | 'stop'>,
   began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
   const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;
