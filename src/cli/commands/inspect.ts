@@ -5,7 +5,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
-import { envelopeBytes, type Rejection } from '../../engine/model.js';
+import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
 import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
@@ -31,6 +31,7 @@ import {
   shownInputs,
 } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
+import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
@@ -104,7 +105,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
     if (flags.json) {
       await writeJson(
         stdout,
-        JSON.stringify({ files: inspected.map((one) => documentOf(one, context.argv)) }, null, 2),
+        JSON.stringify({ files: inspected.map((one) => documentOf(one, context.commands)) }, null, 2),
       );
     } else {
       const { filesText } = await import('../output/plan-text.js');
@@ -112,7 +113,8 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
       await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
     }
     for (const { opened, scan, warnings, rejected } of inspected) {
-      for (const warning of warnings) warn(`${opened.path}: ${warningText(warning, context.argv)}`, context);
+      for (const warning of warnings)
+        warn(`${opened.path}: ${warningText(warning, context.commands)}`, context);
       if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
     }
     if (writeMapping !== null) await save(writeMapping, inspected, context);
@@ -226,13 +228,20 @@ function warningsOf(
   if (opened.guessed) {
     warnings.unshift({
       message: `nothing says what its rows are; this shows them as ${kind} by ${idColumn}`,
-      problem: { code: 'kind_unknown', path, paths, kind, column: idColumn },
+      problem: { code: 'kind_unknown', path, paths, kind, column: idColumn, company: companyIdColumn },
     });
   }
   if (unclear) {
     warnings.unshift({
       message: `it may hold users or companies: ${idColumn} repeats and ${companyIdColumn} does not`,
       problem: { code: 'kind_ambiguous', path, user: idColumn, company: companyIdColumn! },
+    });
+  }
+  const id = (scan.sample as Record<string, unknown> | null)?.[ID_FIELD[kind]];
+  if (typeof id === 'string' && id.includes('@') && id !== id.toLowerCase()) {
+    warnings.push({
+      message: `${idColumn}: e-mail addresses with capital letters, such as ${JSON.stringify(id)}`,
+      problem: { code: 'capital_emails', column: idColumn },
     });
   }
   if (duplicates > 0) {
@@ -242,7 +251,7 @@ function warningsOf(
   return warnings;
 }
 
-function documentOf(inspected: Inspected, argv: readonly string[]): Record<string, unknown> {
+function documentOf(inspected: Inspected, commands: Commands): Record<string, unknown> {
   const { opened, scan, duplicates, rejected, warnings } = inspected;
   const { compression, idColumn, companyIdColumn } = opened;
   return {
@@ -253,7 +262,7 @@ function documentOf(inspected: Inspected, argv: readonly string[]): Record<strin
     duplicates,
     bytes: scan.bytes,
     rejected,
-    warnings: warnings.map((warning) => warningText(warning, argv)),
+    warnings: warnings.map((warning) => warningText(warning, commands)),
   };
 }
 
