@@ -1,15 +1,13 @@
 /** The result of an import as outputs of a GitHub step, for `$GITHUB_OUTPUT`. */
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Summary } from '../../engine/model.js';
-import { stylesFor } from './style.js';
-import { nextLines } from './summary-text.js';
+import type { Told } from '../messages.js';
 
 /**
  * Lines as GitHub reads them. What may hold line breaks ends at a word that no value can contain by intent.
  * @param cwd what the paths of the summary are relative to
  */
-export function stepOutputs(summary: Summary, cwd: string): string {
+export function stepOutputs(summary: Told, cwd: string): string {
   const { rows, files } = summary;
   const values = {
     run: summary.run ?? '',
@@ -20,9 +18,8 @@ export function stepOutputs(summary: Summary, cwd: string): string {
       .flatMap(({ rejects_file }) => (rejects_file === null ? [] : [resolve(cwd, rejects_file)]))
       .join('\n'),
     resumable: summary.resume !== null,
-    next: nextLines(summary, stylesFor(false).bold)
-      .map((line) => line.trim())
-      .join('\n'),
+    // As in every file of CI: without the values of --set.
+    next: summary.next.map(({ shared }) => shared).join('\n'),
   };
   const end = `end-${randomUUID()}`;
   return Object.entries(values)
