@@ -1,9 +1,9 @@
 /** Which type every cell of a text column would fit, so that the plan can name it (contract §3 "Types"). */
 import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Evidence } from '../wording.js';
-import { converterOf, partsOf } from './converter.js';
-import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
-import { isDigit } from './pattern.js';
+import { type Converter, converterOf, partsOf } from './converter.js';
+import { fitting } from './found.js';
+import { type DateKind, isRead, loosened, patternsOf, readsAs } from './guess.js';
 
 /** A type that most cells fit so far. */
 interface Candidate {
@@ -58,66 +58,24 @@ const OTHERS = [
   "money:1'234.56",
   'boolean',
 ] as const;
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 /** No value of these types is longer. */
 const LONGEST = 60;
 const LONGEST_SHOWN = 100;
 
-/** How texts are held against a type. */
-interface Test {
-  passes(text: string): boolean;
-  /** By length, the last short number that passed: others that differ in digits alone need no closer look. */
-  alike: string[] | null;
-}
-
-const tests = new Map<string, Test>();
-/** Patterns come from cells: those of a hostile file must not fill the memory. */
-const MOST_TESTS = 500;
-/** Postal codes and telephone numbers are written with digits, too. */
-const CODE = /^\+|^0\d/;
-/** A double holds every number of as many digits. */
-const MOST_ALIKE = 15;
-
-function testOf(type: string): Test {
-  const { name, form, zone } = partsOf(type);
-  if (isDate(type)) {
-    const needsOffset = name === 'datetime' && zone === null;
-    const passes = (text: string): boolean => {
-      const parts = readsAs(text, name as DateKind, form!);
-      return parts !== null && (name === 'date' || (parts.offset !== null) === needsOffset);
-    };
-    return { passes, alike: null };
-  }
-  const converter = converterOf(type as CellType)!;
-  const isStyled = form !== null || name === 'money' || name === 'percent';
-  return {
-    passes: (text) => !CODE.test(text) && converter.json(text) !== null,
-    alike: isStyled ? [] : null,
-  };
-}
+const converters = new Map<string, Converter>();
 
 function reads(type: string, text: string): boolean {
-  let test = tests.get(type);
-  if (!test) {
-    test = testOf(type);
-    if (tests.size >= MOST_TESTS) tests.clear();
-    tests.set(type, test);
+  // Postal codes and telephone numbers are written with digits, too.
+  const code = text.charCodeAt(0);
+  if (code === 0x2b || (code === 0x30 && text.charCodeAt(1) >= 0x30 && text.charCodeAt(1) <= 0x39))
+    return false;
+  let converter = converters.get(type);
+  if (!converter) {
+    converter = converterOf(type as CellType)!;
+    converters.set(type, converter);
   }
-  const { alike } = test;
-  if (alike === null || text.length > MOST_ALIKE) return test.passes(text);
-  if (isAlike(alike[text.length], text)) return true;
-  if (!test.passes(text)) return false;
-  alike[text.length] = text;
-  return true;
-}
-
-/** Whether two texts of the same length differ in digits alone; a zero at the beginning counts. */
-function isAlike(known: string | undefined, text: string): boolean {
-  if (known === undefined || (known[0] === '0') !== (text[0] === '0')) return false;
-  for (let at = 0; at < text.length; at++) {
-    const [a, b] = [known.charCodeAt(at), text.charCodeAt(at)];
-    if (a !== b && !(isDigit(a) && isDigit(b))) return false;
-  }
-  return true;
+  return converter.size(text) >= 0;
 }
 
 /** What is known of a stretch that holds plain numbers alone. */
@@ -136,15 +94,11 @@ export function plainLikely(plain: Plain, cells: number): Likely {
 export const isOpen = ({ candidates, cells }: Likely): boolean =>
   candidates.length > 0 || cells <= MOST_MISSES;
 
-/** Counts a cell that changes nothing: all candidates read it, and one has read every cell so far. False for any other. */
+/** Counts a cell that all candidates read, once further ones cannot come. False for any other: `addLikely` takes it. */
 export function addAlike(likely: Likely, text: string): boolean {
   const { candidates, cells } = likely;
-  let isSure = cells > MOST_MISSES;
-  for (const { type, misses } of candidates) {
-    if (!reads(type, text)) return false;
-    isSure ||= misses === 0;
-  }
-  if (candidates.length === 0 || !isSure) return false;
+  if (cells <= MOST_MISSES) return false;
+  for (const { type } of candidates) if (!fitOf(type)(text)) return false;
   likely.cells++;
   return true;
 }
@@ -167,6 +121,31 @@ export function addLikely(likely: Likely, cell: Evidence, plain: Plain): void {
   likely.cells++;
 }
 
+type Fit = (text: string) => boolean;
+const fits = new Map<string, Fit>();
+/** Patterns come from cells: those of a hostile file must not fill the memory. */
+const MOST_FITS = 500;
+
+/** Whether a text fits a type as it is. */
+function fitOf(type: string): Fit {
+  let fit = fits.get(type);
+  if (!fit) {
+    const { name, form, zone } = partsOf(type);
+    const kind = name as DateKind;
+    fit = !isDate(type)
+      ? (text) => reads(type, text)
+      : kind === 'date' || form !== 'iso'
+        ? (text) => isRead(text, kind, form!)
+        : (text) => {
+            const parts = readsAs(text, kind, form!);
+            return parts !== null && (parts.offset === null) === (zone !== null);
+          };
+    if (fits.size >= MOST_FITS) fits.clear();
+    fits.set(type, fit);
+  }
+  return fit;
+}
+
 const shortened = ({ line, text }: Evidence): Evidence => ({ line, text: text.slice(0, LONGEST_SHOWN) });
 
 /** Whether a type is known already, if for numbers of other lengths. */
@@ -175,9 +154,8 @@ const isAmong = (type: string, candidates: readonly Candidate[]): boolean =>
 
 /** A candidate after one more cell; dates may get a looser pattern. */
 function withCell(one: Candidate, cell: Evidence): Candidate {
-  const { text } = cell;
-  const type = fitted(one.type, text);
-  if (type === one.type) return one;
+  if (fitOf(one.type)(cell.text)) return one;
+  const type = isDate(one.type) ? looser(one.type, cell.text) : null;
   return type === null
     ? { ...one, misses: one.misses + 1, stray: one.stray ?? shortened(cell) }
     : { ...one, type };
@@ -206,8 +184,10 @@ function typesOf(text: string, plain: Plain): string[] {
   const found = NUMERAL.test(text) && !WORD.test(text) ? numbersOf(text) : [];
   if (plain > 0) return found.filter((type) => type !== 'boolean' && readsPlain(type, plain));
   if (!DATED.test(text)) return found;
-  const days = patternsOf(text, 'date').map((pattern) => `date:${pattern}`);
-  if (days.length > 0) return [...found, ...days];
+  const days = patternsOf(text, 'date');
+  // What is sent as it is written needs no type.
+  if (days.length > 0) return [...found, ...days.filter((day) => day !== 'iso').map((day) => `date:${day}`)];
+  if (RFC_3339.test(text)) return found;
   const times = patternsOf(text, 'datetime').map((pattern) => {
     const { offset } = readsAs(text, 'datetime', pattern)!;
     return `datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`;
@@ -230,11 +210,17 @@ const readsPlain = (type: string, plain: Plain): boolean =>
 
 const isDate = (type: string): boolean => type.startsWith('date');
 
-/** The type, or for a date one with a looser pattern, where the text fits it. */
-function fitted(type: string, text: string): string | null {
-  if (reads(type, text)) return type;
-  const loose = isDate(type) ? loosened(type) : type;
-  return loose !== type && reads(loose, text) ? loose : null;
+/** A date's type with a looser pattern, where the text fits that. */
+function looser(type: string, text: string): string | null {
+  const { name, form, zone } = partsOf(type);
+  const kind = name as DateKind;
+  const [pattern] = fitting(text, kind, [form!]);
+  if (
+    pattern === undefined ||
+    (kind === 'datetime' && (readsAs(text, kind, pattern)!.offset === null) !== (zone !== null))
+  )
+    return null;
+  return `${kind}:${pattern}${zone === null ? '' : `@${zone}`}`;
 }
 
 /** What two stretches of a column have in common; `a` comes before `b`. */
@@ -302,8 +288,6 @@ export function suggestionOf(
     const reading = json ?? (isCell ? type : '');
     if (!found.has(reading)) found.set(reading, type);
   }
-  // What is sent as it is written needs no type.
-  found.delete(JSON.stringify(sample));
   if (found.size === 0) return null;
   const types = [...found.values()].slice(0, 2);
   const stray = best.find(({ type }) => type === types[0])!.stray;
