@@ -78,6 +78,7 @@ const ALLOWED: Record<string, string[]> = {
     'engine/send',
   ],
   'engine/identify': [...BASE, 'contract', ...ENGINE],
+  'engine/history': [...BASE, 'contract', ...ENGINE],
   'engine/session': [...BASE, 'contract', ...ENGINE],
   'engine/import': [...BASE, 'contract', ...ENGINE, 'engine/session'],
   // The other way in: it sees no command and prints nothing.
@@ -87,6 +88,7 @@ const ALLOWED: Record<string, string[]> = {
   // The table; of the sandbox it takes a default.
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
+  'cli/replace-file': [],
   // What is said about the engine's problems.
   'cli/again': ['engine/service', 'cli/options', 'cli/settings', 'cli/shell'],
   'cli/hint': ['engine/errors', 'cli/again'],
@@ -99,9 +101,21 @@ const ALLOWED: Record<string, string[]> = {
     'cli/again',
     'cli/hint',
     'cli/options',
+    'cli/replace-file',
     'cli/shell',
   ],
-  'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/shell'],
+  // A report reads what the state has recorded.
+  'cli/output': [
+    ...BASE,
+    'contract',
+    'engine/send',
+    'engine/state',
+    'cli/again',
+    'cli/messages',
+    'cli/next-steps',
+    'cli/replace-file',
+    'cli/shell',
+  ],
   'cli/context': [
     'cli/again',
     'engine/clock',
@@ -129,6 +143,7 @@ const ALLOWED: Record<string, string[]> = {
     ...BASE,
     'contract',
     ...ENGINE,
+    'engine/history',
     'engine/identify',
     'engine/import',
     'cli/context',
