@@ -14,6 +14,7 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 function layerOf(file: string): string {
   const [first, second] = file.split('/');
   if (/^engine\/service\/(?:contract|names)\.ts$/.test(file)) return 'contract';
+  if (file.startsWith('cli/output/report/')) return 'cli/report';
   return first === 'sandbox' ? first : `${first}/${second!.replace(/\.ts$/, '')}`;
 }
 
@@ -77,8 +78,8 @@ const ALLOWED: Record<string, string[]> = {
     'engine/plan',
     'engine/send',
   ],
-  'engine/identify': [...BASE, 'contract', ...ENGINE],
   'engine/history': [...BASE, 'contract', ...ENGINE],
+  'engine/identify': [...BASE, 'contract', ...ENGINE],
   'engine/session': [...BASE, 'contract', ...ENGINE],
   'engine/import': [...BASE, 'contract', ...ENGINE, 'engine/session'],
   // The other way in: it sees no command and prints nothing.
@@ -88,7 +89,6 @@ const ALLOWED: Record<string, string[]> = {
   // The table; of the sandbox it takes a default.
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
-  'cli/replace-file': [],
   // What is said about the engine's problems.
   'cli/again': ['engine/service', 'cli/options', 'cli/settings', 'cli/shell'],
   'cli/hint': ['engine/errors', 'cli/again'],
@@ -104,8 +104,10 @@ const ALLOWED: Record<string, string[]> = {
     'cli/replace-file',
     'cli/shell',
   ],
-  // A report reads what the state has recorded.
-  'cli/output': [
+  'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/shell'],
+  'cli/replace-file': [],
+  // Made of what was recorded, for which the rest of the output has the summary.
+  'cli/report': [
     ...BASE,
     'contract',
     'engine/send',
@@ -113,8 +115,8 @@ const ALLOWED: Record<string, string[]> = {
     'cli/again',
     'cli/messages',
     'cli/next-steps',
+    'cli/output',
     'cli/replace-file',
-    'cli/shell',
   ],
   'cli/context': [
     'cli/again',
@@ -150,6 +152,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/options',
     'cli/output',
+    'cli/report',
     'cli/settings',
     'cli/shell',
     'sandbox',

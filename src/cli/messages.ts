@@ -194,6 +194,7 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Command
         : `if it is an identifier, ${allowed} accepts it`,
     };
   },
+  white_space: () => ({ hint: '--trim removes the white space around them' }),
   inexact_number: () => ({ hint: '--round-numbers rounds them' }),
 
   nameless_column: () => ({ hint: 'name it in the header to send it' }),

@@ -79,6 +79,8 @@ export type Problem =
   /** Identifiers that stand for no value; an optional one may be left out. */
   | { code: 'missing_value'; texts: readonly string[]; optional: boolean }
   | { code: 'inexact_number' }
+  /** Cells that are of their type but for white space around them. */
+  | { code: 'white_space' }
   /** `type` has no zone yet. */
   | { code: 'zone_missing'; column: string; type: string }
   | { code: 'unknown_zone'; column: string; type: string; zone: string }

@@ -157,6 +157,7 @@ const CASES: {
     { texts: ['NULL', '\\N'], optional: true },
     "--null NULL --null '\\N' leaves it out; --allow-id NULL --allow-id '\\N' accepts it as an identifier",
   ],
+  white_space: [{}, '--trim removes the white space around them'],
   inexact_number: [{}, '--round-numbers rounds them'],
   capital_emails: [{ column: 'E-mail' }, '--type E-mail=lower sends them in lower case'],
   stray_values: [

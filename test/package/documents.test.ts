@@ -35,7 +35,9 @@ test('each kind of block has its test', () => {
   const known = [
     // test/docs/commands.test.ts; a script: test/docs/recipes.test.ts
     ...['README.md', ...pages].flatMap((file) => [`${file} sh`, `${file} console`]),
+    'docs/ci.md yaml', // test/action/action.test.ts holds its inputs against action.yml
     'docs/recipes.md yaml', // test/docs/recipes.test.ts
+    'docs/formats.md text', // what a file or a name looks like: nothing to run
     'docs/guide.md json', // here, as are those below
     'docs/sandbox.md ts',
     'CONTRIBUTING.md sh',
@@ -51,11 +53,6 @@ test('the recipes for CI are those that are run', () => {
   const recipes = blocksOf('docs/recipes.md yaml').length;
   const scripts = BLOCKS.filter(({ language, text }) => language === 'sh' && text.startsWith('#!'));
   expect([recipes, scripts.map(({ file }) => file)]).toEqual([2, ['docs/recipes.md']]);
-});
-
-test('the mapping file in the guide is the one that its commands use', () => {
-  const shown = blocksOf('docs/guide.md json').map(({ text }) => JSON.parse(text) as unknown);
-  expect(shown).toEqual([JSON.parse(read('fixtures/guide/companies.mapping.json'))]);
 });
 
 test('code on the sandbox page is in the example that is compiled and run', () => {
