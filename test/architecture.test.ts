@@ -89,10 +89,21 @@ const ALLOWED: Record<string, string[]> = {
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
   // What is said about the engine's problems.
-  'cli/again': ['cli/options', 'cli/shell'],
-  'cli/messages': [...BASE, 'cli/again', 'cli/shell'],
-  'cli/settings': [...BASE, 'contract', 'engine/service', 'cli/options', 'cli/shell', 'cli/replace-file'],
-  'cli/output': [...BASE, 'contract', 'cli/messages', 'cli/shell'],
+  'cli/again': ['engine/service', 'cli/options', 'cli/settings', 'cli/shell'],
+  'cli/hint': ['engine/errors', 'cli/again'],
+  'cli/next-steps': [...BASE, 'contract', 'engine/state', 'cli/again', 'cli/shell'],
+  'cli/messages': [...BASE, 'cli/again', 'cli/hint', 'cli/next-steps', 'cli/shell'],
+  'cli/settings': [
+    ...BASE,
+    'contract',
+    'engine/service',
+    'cli/again',
+    'cli/hint',
+    'cli/options',
+    'cli/replace-file',
+    'cli/shell',
+  ],
+  'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/shell'],
   'cli/replace-file': [],
   // Made of what was recorded, for which the rest of the output has the summary.
   'cli/report': [
@@ -100,11 +111,14 @@ const ALLOWED: Record<string, string[]> = {
     'contract',
     'engine/send',
     'engine/state',
+    'cli/again',
     'cli/messages',
+    'cli/next-steps',
     'cli/output',
     'cli/replace-file',
   ],
   'cli/context': [
+    'cli/again',
     'engine/clock',
     'engine/service',
     'engine/state',
@@ -114,6 +128,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   'cli/world': ['engine/clock', 'engine/errors', 'cli/output'],
   'cli/create-context': [
+    'cli/again',
     ...BASE,
     'contract',
     ...ENGINE,
@@ -123,6 +138,9 @@ const ALLOWED: Record<string, string[]> = {
     'sandbox',
   ],
   'cli/commands': [
+    'cli/again',
+    'cli/hint',
+    'cli/next-steps',
     ...BASE,
     'contract',
     ...ENGINE,
@@ -138,6 +156,7 @@ const ALLOWED: Record<string, string[]> = {
     'sandbox',
   ],
   'cli/main': [
+    'cli/again',
     ...BASE,
     'cli/context',
     'cli/create-context',

@@ -4,7 +4,14 @@
  */
 import { resolve } from 'node:path';
 import { tap } from './channel.js';
-import { InterruptedError, OutputError, ProfilesError, StateLostError, WaitTimeoutError } from './errors.js';
+import {
+  InterruptedError,
+  OutputError,
+  ProfilesError,
+  StateLostError,
+  UsageError,
+  WaitTimeoutError,
+} from './errors.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import { type ImportOptions, NUMBERS } from './options.js';
 import type { RequestTotals } from './plan/estimate.js';
@@ -104,7 +111,7 @@ export class Session {
 
     const scanned = yield* this.#scan();
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
-    else if (options.resume && deps.scope) yield* this.#adopt(deps.scope, scanned);
+    else if ((options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
     const cut = this.#cutDeps();
     const requestTotals = await countRequests(scanned, cut, options.dryRun);
@@ -194,12 +201,10 @@ export class Session {
     const identity = identityOf(here, contentOf(scanned), this.options);
     const found = unfinished(identity, here, service.account, state);
     if (!found) return;
-    checkItemFormat(found);
-    checkSameFormat(found);
-    checkTypes(
-      found,
-      scanned.inputs.map(({ scan }) => scan.schema.types),
-    );
+    if (!this.options.resume) {
+      // One that cannot go on is replaced, as it is where nobody is asked.
+      if (!isContinuable(found, scanned) || !(await this.deps.offer!(found))) return;
+    } else checkContinuable(found, scanned);
     if (!sameScope(found.scope, here)) {
       if (!this.options.dryRun) this.#run.lock(found.scope, this.#opened);
       this.#known.forget();
@@ -398,6 +403,26 @@ export class Session {
 
   #kinds(): Kind[] {
     return [...new Set(this.#opened.map((input) => input.kind))];
+  }
+}
+
+/** @throws UsageError */
+function checkContinuable(run: StoredRun, scanned: Scanned): void {
+  checkItemFormat(run);
+  checkSameFormat(run);
+  checkTypes(
+    run,
+    scanned.inputs.map(({ scan }) => scan.schema.types),
+  );
+}
+
+function isContinuable(run: StoredRun, scanned: Scanned): boolean {
+  try {
+    checkContinuable(run, scanned);
+    return true;
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
   }
 }
 

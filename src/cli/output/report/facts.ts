@@ -26,7 +26,7 @@ export interface Facts {
   /** Inputs, as they were named. */
   paths: readonly string[];
   run: string | null;
-  status: RunStatus | 'running' | 'superseded';
+  status: RunStatus | 'running' | 'crashed' | 'superseded';
   /** Milliseconds since 1970; null where nothing was begun. */
   startedAt: number | null;
   /** Null where no session came to its end. */
@@ -44,8 +44,8 @@ export interface Facts {
   stored: boolean;
   /** Whether the run had sessions before the one that is reported. */
   resumed: boolean;
-  /** Lines to type or to read. */
-  next: readonly string[];
+  /** Commands to type, each with what it is for. */
+  next: readonly { what: string | null; command: string }[];
   /** What of the texts may be shown. */
   shown: Public;
 }
