@@ -107,6 +107,7 @@ const lists: Invocation[] = alsoNdjson([
 
 const others: Invocation[] = [
   { line: 'runs {run}', ends: Exit.done },
+  { line: 'runs {run} --report report.html', ends: Exit.done },
   { line: 'runs --forget {run}', ends: Exit.done },
   { line: 'runs 20260101-000000-aaaa', ends: Exit.usage },
   { line: 'job {job}', ends: Exit.done },
