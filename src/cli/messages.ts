@@ -213,6 +213,26 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   }),
   jobs_unfinished: ({ jobs }) => ({ hint: command('job', ...jobs, '--watch') }),
 
+  plan_newer: () => ({ hint: 'upgrade profiles, or make the plan with this version' }),
+  not_a_plan: () => ({ hint: `${command('import')} --dry-run --save-plan <file> saves one` }),
+  plan_edited: () => ({ hint: 'get the file as it was saved, or make a new plan' }),
+  plan_elsewhere: ({ region, account }, argv) => {
+    const plus = [
+      '--region',
+      region,
+      ...(account === null || region === 'sandbox' ? [] : ['--account', account]),
+    ];
+    const typed = again(argv, { without: ['--region', '--account', '--base-url'], plus });
+    return { hint: `apply it there: ${typed}` };
+  },
+  plan_input: ({ path }, argv) => ({
+    hint: [
+      `if it lies elsewhere now: ${again(argv, { plus: ['--input'] })} <path of ${shellWord(path)}>`,
+      'if it has changed: make a new plan',
+    ].join('\n'),
+  }),
+  plan_outdated: () => ({}),
+
   bad_job_id: () => ({ hint: `${command('jobs')} lists the known jobs` }),
   http_host: ({ host }) => ({
     hint: `use https://, or set PROFILES_ALLOW_HTTP=${host} if you trust that host and the network to it`,
@@ -275,6 +295,35 @@ export function warningText({ message, problem }: Warning, argv?: readonly strin
   const { hint } = problem ? wordsOf(problem, argv) : {};
   return hint === undefined ? message : `${message}; ${hint}`;
 }
+
+/** What the plan settles itself need not be typed again. */
+const SETTLED = [
+  '--dry-run',
+  '--save-plan',
+  '--concurrency',
+  '--no-wait',
+  '--wait-timeout',
+  '--interval',
+  '--retries',
+  '--retry-delay',
+  '--max-retry-after',
+  '--busy-timeout',
+  '--continue-on-error',
+  '--isolate',
+  '--isolate-jobs',
+  '--json',
+  '--ndjson',
+  '--quiet',
+];
+
+/** What is said of a plan that was saved. */
+export function savedPlanText(path: string, digest: string, argv: readonly string[]): string {
+  const next = again(argv, { command: 'apply', paths: [path], without: SETTLED });
+  return `saved the plan to ${path} (digest ${digest}); send it with: ${next}`;
+}
+
+/** The command that sends a plan that was applied once more. */
+export const applyAgain = (argv: readonly string[]): string => again(argv, { plus: ['--again'] });
 
 /** A result document as the command prints it: what to continue with is a command line. */
 export function summaryWords<T extends Pick<Summary, 'run' | 'resume'>>(summary: T): T {

@@ -1,15 +1,18 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 
+import { createHash } from 'node:crypto';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
 import type { ImportOptions, InvalidBound } from '../../engine/options.js';
+import type { Apply } from '../../engine/run/planned.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { eventWords } from '../messages.js';
+import { eventWords, savedPlanText } from '../messages.js';
 import {
   engineValues,
+  given,
   REJECTING,
   RETRYING,
   SENDING,
@@ -19,9 +22,10 @@ import {
 } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { partialWords } from '../output/summary-text.js';
-import { requireBaseUrl, requireToken } from '../settings/index.js';
+import { requireBaseUrl, requireToken, type Settings } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
 import { readingOptions } from './reading.js';
+import { writePlan } from './save-plan.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
 
@@ -80,6 +84,26 @@ export async function importOptions(
   };
 }
 
+/** Where the plan is to be saved. @throws UsageError where there would be none */
+export function savePlanOf({ dryRun, resume, paths }: ImportOptions, flags: Flags): string | undefined {
+  const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
+  if (savePlan === undefined) return undefined;
+  const refuse = (message: string, hint: string): never => {
+    throw new UsageError(message, { hint });
+  };
+  if (!dryRun)
+    refuse('--save-plan saves the plan of a dry run', 'add --dry-run; profiles apply then sends it');
+  if (resume)
+    refuse('--save-plan and --resume cannot be combined', 'a resume sends what its run has planned');
+  if (paths.includes('-')) {
+    refuse(
+      'a plan of stdin (-) cannot be saved: it could not be read again',
+      'save the input to a file first',
+    );
+  }
+  return savePlan;
+}
+
 /** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
 function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
   // A flag wins over the config file, whichever of the two it is.
@@ -94,17 +118,32 @@ export async function runAndReport(
   earlier: StoredRun | null,
   form: Form,
   context: Context,
-  /** Of a resumed run: its own, even if another token is used now. */
-  scope: Scope | null = null,
+  {
+    scope = null,
+    apply = null,
+    savePlan,
+  }: {
+    /** Of a resumed run: its own, even if another token is used now. */
+    scope?: Scope | null;
+    apply?: Apply | null;
+    /** Where the plan of a dry run is saved. */
+    savePlan?: string | undefined;
+  } = {},
 ): Promise<ExitCode | Ending> {
   const output = new AbortController();
   const stop = AbortSignal.any([context.stop, output.signal]);
-  const deps = { ...(await importDeps(options, context, scope)), stop };
+  const deps: ImportDeps = { ...(await importDeps(options, context, scope)), stop };
   const { stdout, stderr, env, cwd, flags, clock } = context;
   const inWords = eventWords();
   const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
+  if (savePlan !== undefined) {
+    deps.savePlan = async (plan) => {
+      await writePlan(savePlan, plan, context);
+      await reporter.report({ type: 'notice', message: savedPlanText(savePlan, plan.digest, context.argv) });
+    };
+  }
   try {
-    const events = runImport(options, deps, earlier);
+    const events = runImport(options, deps, earlier, apply);
     for (;;) {
       const next = await events.next();
       if (!next.done) {
@@ -144,9 +183,17 @@ async function importDeps(
     client,
     state: await context.state(),
     scope: scope ?? (known ? await context.scope() : null),
+    tokenHash: settings.account === null && !settings.embedded ? tokenHash(settings) : null,
     service: { account: settings.account, region: settings.region, base_url },
     random: Math.random,
     download: { timeoutMs: settings.timeoutMs, proxy: context.env },
     threads: Math.min(2, context.cores),
   };
 }
+
+const tokenHash =
+  (settings: Settings) =>
+  (texts: readonly string[]): string =>
+    createHash('sha256')
+      .update(JSON.stringify([requireToken(settings).reveal(), ...texts]))
+      .digest('hex');

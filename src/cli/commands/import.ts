@@ -6,6 +6,12 @@ import type { Context } from '../context.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import type { Form } from './import-run.js';
 
+interface Options {
+  import: ImportOptions;
+  form: Form;
+  savePlan: string | undefined;
+}
+
 export function define(command: Command, wire: Wire): void {
   command.argument('<input...>', 'files, folders, patterns in quotes, https:// URLs; - is stdin');
   examples(command, [
@@ -17,19 +23,13 @@ export function define(command: Command, wire: Wire): void {
 }
 
 /** Help needs nothing of this: it is loaded by an import. */
-async function options(
-  paths: readonly string[],
-  flags: Flags,
-  context: Context,
-): Promise<{ import: ImportOptions; form: Form }> {
-  const { formOf, importOptions } = await import('./import-run.js');
-  return { import: await importOptions(paths, flags, context), form: formOf(flags) };
+async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
+  const { formOf, importOptions, savePlanOf } = await import('./import-run.js');
+  const options = await importOptions(paths, flags, context);
+  return { import: options, form: formOf(flags), savePlan: savePlanOf(options, flags) };
 }
 
-async function run(
-  options: { import: ImportOptions; form: Form },
-  context: Context,
-): Promise<ExitCode | Ending> {
+async function run({ form, savePlan, ...options }: Options, context: Context): Promise<ExitCode | Ending> {
   const { runAndReport } = await import('./import-run.js');
-  return runAndReport(options.import, null, options.form, context);
+  return runAndReport(options.import, null, form, context, { savePlan });
 }

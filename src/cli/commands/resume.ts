@@ -74,7 +74,7 @@ async function run(
     full: false,
     dryRun: false,
   };
-  return runAndReport(options, stored, form, there, stored.scope);
+  return runAndReport(options, stored, form, there, { scope: stored.scope });
 }
 
 /** @throws UsageError for a run that is unknown or finished */

@@ -20,7 +20,7 @@ export const RESULT = {
   ndjson: {
     type: FLAG,
     summary: 'for lists: print one JSON record per line; for imports: print one JSON event per line',
-    commands: ['import', 'resume', 'lookups', 'jobs', 'runs', 'config list', 'sandbox list'],
+    commands: ['import', 'apply', 'resume', 'lookups', 'jobs', 'runs', 'config list', 'sandbox list'],
   },
 } as const satisfies Table;
 
@@ -49,6 +49,22 @@ export const RUNS = {
     complete: 'runs',
     commands: ['runs'],
   },
+} as const satisfies Table;
+
+export const APPLY = {
+  inputs: {
+    type: path('path'),
+    spelled: '--input',
+    summary: 'where an input lies now; it is known by its digest',
+    repeatable: true,
+    commands: ['apply'],
+  },
+  expect: {
+    type: text('sha256'),
+    summary: 'refuse any other plan: the digest in it, or the SHA-256 of the file',
+    commands: ['apply'],
+  },
+  again: { type: FLAG, summary: 'send a plan that was applied once more', commands: ['apply'] },
 } as const satisfies Table;
 
 export const RESUME = {

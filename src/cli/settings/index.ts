@@ -2,7 +2,7 @@
 
 export { isLoopback, parseHost } from '../../engine/service/address.js';
 export { BUILT_IN_REGIONS } from './choose.js';
-export { type ReadConfig, readConfig, writeConfig } from './file.js';
+export { fileTrouble, type ReadConfig, readConfig, writeConfig } from './file.js';
 export { configLocation, stateLocation } from './location.js';
 export { hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';
 export { readTokenFile, resolveSettings } from './resolve.js';

@@ -37,7 +37,7 @@ export { scanInput } from './scan.js';
 export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
 export { notSpooled, spoolStdin } from './sources/spool.js';
-export { refuseChanged } from './text/source.js';
+export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
 
 export type { InputOptions, Marks, OpenedInput, RejectedRecord, Scan, Schema } from './types.js';
 export { Pool } from './workers/pool.js';

@@ -75,25 +75,30 @@ function itemsOf(
 /**
  * Requests and bytes of the plan. Where rows merge, are skipped, or may meet the byte limit, only cutting
  * tells: then `exactly` reads the inputs once more, as sending would, and counts.
+ * @param each takes every request in order, those without items included; then all of them are cut
  */
 export async function countRequests(
   scanned: Scanned,
   deps: CutDeps,
   exactly: boolean,
+  each?: (chunk: Chunk, body: ReturnType<typeof serialize>) => void,
 ): Promise<RequestTotals> {
   const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
   for (const kind of scanned.duplicates.keys()) {
     const measured = measure(volumeOf(scansOf(scanned, kind), kind), deps.limits);
     const plain = measured.exact && !deps.options.changedOnly && scanned.duplicates.get(kind)!.count === 0;
-    if (plain || !exactly) {
+    if (!each && (plain || !exactly)) {
       total.requests += measured.requests;
       total.bytes += measured.bytes;
       continue;
     }
     for await (const chunk of chunksOf(scanned, kind, deps)) {
       total.unchanged += chunk.unchanged;
+      if (chunk.ends.length === 0 && !each) continue;
+      const made = serialize(chunk);
+      const { body, merged } = made;
+      each?.(chunk, made);
       if (chunk.ends.length === 0) continue;
-      const { body, merged } = serialize(chunk);
       total.requests++;
       total.bytes += body.length;
       total.merged += merged;

@@ -141,6 +141,22 @@ async function nearestFile({ path, location }: SourceFile): Promise<string> {
   return like === undefined ? 'check the path' : `did you mean ${join(dirname(path), like)}?`;
 }
 
+/** A file's bytes as they are on disk. */
+export interface DigestedFile {
+  /** SHA-256, hexadecimal. */
+  digest: string;
+  size: number;
+  marks: Marks;
+}
+
+/** Reads a file to its end. @throws InputError, and the signal's reason when aborted */
+export async function digestFile(file: SourceFile, signal?: AbortSignal): Promise<DigestedFile> {
+  const totals = new ByteTotals();
+  for await (const _ of blocks(file, signal, totals)) {
+  }
+  return { digest: totals.digest(), size: totals.size, marks: totals.marks };
+}
+
 /** How a file is packed, by its first bytes. */
 export function compressionOf(head: Uint8Array): Compression | null {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
