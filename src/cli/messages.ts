@@ -4,7 +4,13 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import { type ImportEvent, type Kind, SOME_ZONE, type Summary } from '../engine/model.js';
+import {
+  type ImportEvent,
+  type Kind,
+  type RejectionCause,
+  SOME_ZONE,
+  type Summary,
+} from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
 import { again, wasTyped } from './again.js';
 import { shellWord } from './shell.js';
@@ -37,6 +43,7 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
   id: '--id',
   user_id: '--user-id',
   company_id: '--company-id',
+  where: '--where',
 };
 
 /** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
@@ -82,6 +89,13 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
         ? 'name the format with --format'
         : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
   }),
+  wrong_path: () => ({ hint: 'name the path to the array of items with --json-path' }),
+  bad_path: ({ path }) => ({ message: `--json-path: "${path}" is not names with dots between them` }),
+  path_of_lines: ({ format }) => ({
+    message: `--json-path leads to an array in a JSON file; the format is ${format}`,
+    hint: 'leave --json-path out, or set --format json',
+  }),
+  both_kinds: () => ({ hint: 'import them one after the other: add --kind companies, then --kind users' }),
   item_too_long: () => ({
     hint: 'it does not fit into a request; check the format, or set it with --format',
   }),
@@ -161,6 +175,10 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
   }),
 
+  cells_of_other_type: ({ column, type }) => ({
+    hint: `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
+  }),
+
   nameless_column: () => ({ hint: 'name it in the header to send it' }),
   excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
   space_before_quote: ({ delimiter }) => ({
@@ -203,6 +221,12 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),
   lock_lost: () => ({
     hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
+  }),
+  rejects_of_unknown_run: ({ path }) => ({
+    hint: `use the state directory that its run used, or say what the columns are: ${command('import', path, '--mapping')} mapping.json, or --types strings (all columns are text), or --types auto`,
+  }),
+  constants_missing: ({ keys }) => ({
+    hint: `repeat ${keys.map((key) => `--set ${shellWord(`${key}=`)}…`).join(' ')}, or leave a key out with --exclude`,
   }),
   rejects_file: () => ({ hint: 'choose a writable file with --rejects <path>' }),
 
@@ -257,6 +281,13 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   busy_too_long: () => ({ hint: 'wait longer with --busy-timeout 2h, or resume later' }),
   retry_after_too_long: ({ waitMs }) => ({
     hint: `resume then, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
+  }),
+  outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
+  canary_not_completed: ({ run }) => ({
+    hint: [
+      'rows or mapping at fault: fix them and import again',
+      `service fixed: send the same rows again as the new canary: ${resumeCommand(run)}`,
+    ].join('\n'),
   }),
   request_refused: () => ({
     hint: [
@@ -326,9 +357,20 @@ export function savedPlanText(path: string, digest: string, argv: readonly strin
 export const applyAgain = (argv: readonly string[]): string => again(argv, { plus: ['--again'] });
 
 /** A result document as the command prints it: what to continue with is a command line. */
-export function summaryWords<T extends Pick<Summary, 'run' | 'resume'>>(summary: T): T {
-  const { run, resume } = summary;
-  return { ...summary, resume: run === null || resume === null ? null : resumeCommand(run) };
+export function summaryWords<T extends Pick<Summary, 'run' | 'resume'> & Partial<Pick<Summary, 'causes'>>>(
+  summary: T,
+): T {
+  const { run, resume, causes } = summary;
+  return {
+    ...summary,
+    ...(causes && { causes: causes.map(causeWords) }), // one that an earlier version recorded has none
+    resume: run === null || resume === null ? null : resumeCommand(run),
+  };
+}
+
+/** A cause with the flag that helps. */
+function causeWords({ problem, ...cause }: RejectionCause): RejectionCause {
+  return problem ? { ...cause, hint: wordsOf(problem).hint ?? cause.hint } : cause;
 }
 
 /** Events of one import as the command reports them: the words of this page in place of codes. */

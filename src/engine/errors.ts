@@ -121,12 +121,13 @@ export class StateError extends ProfilesError {
   readonly exit = Exit.unexpected;
 }
 
-/** What the command prints cannot be written, as on a full disk. A reader that has left is no error. */
+/** What the command writes cannot be written, as on a full disk. A reader that has left is no error. */
 export class OutputError extends ProfilesError {
   readonly code = 'output';
   readonly exit = Exit.unexpected;
   constructor(
-    readonly stream: 'stdout' | 'stderr',
+    /** `stdout`, `stderr`, or a file. */
+    readonly stream: string,
     error: Error,
   ) {
     // `ENOSPC: no space left on device, write` becomes `no space left on device (ENOSPC)`.
@@ -135,6 +136,18 @@ export class OutputError extends ProfilesError {
       hint: 'make room on the disk, or send the output elsewhere',
       cause: error,
     });
+  }
+}
+
+/** The first request of an import, which had to complete before the others, did not. It can be continued. */
+export class CanaryError extends ProfilesError {
+  readonly code = 'canary';
+  constructor(
+    message: string,
+    readonly exit: ExitCode,
+    details: ErrorDetails = {},
+  ) {
+    super(message, details);
   }
 }
 

@@ -85,7 +85,7 @@ export async function identify(
     abort,
   });
   const isKnown = record.possibleDuplicate === null;
-  if (record.state === 'withdrawn' && isKnown) state.endProfile(send, false);
+  if (record.state === 'withdrawn' && isKnown) state.endProfile(send, false, 'unsent');
   if (outcome.type === 'stopped') {
     const arrived = record.state === 'withdrawn' ? 'nothing was sent' : 'it may have been sent';
     throw InterruptedError.of(options.stop, { hint: arrived });
@@ -102,10 +102,11 @@ export async function identify(
     warnings,
   };
   if (kind === 'companies') {
-    if (isKnown) state.endProfile(send, false);
+    state.endProfile(send, !isKnown, 'submitted');
     return result;
   }
   if (!outcome.job) {
+    state.endProfile(send, true, 'submitted');
     result.warnings.push(outcome.warning ?? `user ${id} was accepted, but the reply names no job to follow`);
     return result;
   }

@@ -21,6 +21,7 @@
  */
 export {
   AuthError,
+  CanaryError,
   ConfigError,
   ContractError,
   Exit,
@@ -54,6 +55,7 @@ export type {
   Plan,
   PropertyCheck,
   Rejection,
+  RejectionCause,
   RowCounts,
   RunJob,
   RunStatus,

@@ -1,5 +1,5 @@
 /** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
-import type { Warning } from './problems.js';
+import type { Problem, Warning } from './problems.js';
 import type { Job } from './service/contract.js';
 
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
@@ -73,10 +73,36 @@ export interface Cause {
   characters?: string[];
 }
 
+/** Rejected rows of a file that have one cause. */
+export interface RejectionCause {
+  file: string;
+  /** The column that is at fault; null for the row as a whole. */
+  column: string | null;
+  /** What speaks against a row: `contains "$" or ","`, `is empty`. No cell of the file is in it. */
+  reason: string;
+  rows: number;
+  first_line: number;
+  /** What may help, or null. */
+  hint: string | null;
+  /** The first of its rows as messages name it: `line 2`, `item 2`. */
+  at: string;
+  /** What stands in the column there, in quotes; null where that says nothing. Never in a document. */
+  example: string | null;
+  problem?: Problem;
+}
+
 /** A row that was refused, with what the rejects file needs to give it back unaltered. */
 export interface RejectedRow extends Rejection {
   /** CSV: the cells as they stood, surplus ones included. JSON: the item as it stood. */
   original: { cells: string[] } | { item: unknown };
+}
+
+/** What the plan made of the rows of one input. */
+export interface FileRows {
+  read: number;
+  /** Left out by `where` and `limit`: not looked at any further. */
+  filtered: number;
+  rejected: number;
 }
 
 /** What the plan says about one column of a CSV or one field of a JSON input. */
@@ -105,7 +131,7 @@ export interface FilePlan {
   delimiter: string | null;
   /** CSV and TSV; null for the others. */
   dialect: DialectPlan | null;
-  rows: { read: number; rejected: number };
+  rows: FileRows;
   columns: ColumnPlan[];
   /** First item as it would be sent, or null when there is none. */
   sample: unknown;
@@ -150,9 +176,11 @@ export interface Plan {
   digest?: string;
 }
 
-/** `read = rejected + merged + unchanged + submitted + unsent`, always (contract §4). */
+/** `read = filtered + rejected + merged + unchanged + submitted + unsent`, always (contract §4). */
 export interface RowCounts {
   read: number;
+  /** Left out by `where` and `limit`. */
+  filtered: number;
   rejected: number;
   /** Merged into an earlier row of the same id in the same request. */
   merged: number;
@@ -224,11 +252,13 @@ export interface Summary {
   files: {
     path: string;
     kind: Kind;
-    rows: { read: number; rejected: number };
+    rows: FileRows;
     rejects_file: string | null;
   }[];
   /** The first 20. */
   rejected: Rejection[];
+  /** All of them by cause, most rows first; of more than 200 causes the last counts the others. */
+  causes: RejectionCause[];
   jobs: RunJob[];
   maybe_sent_twice: MaybeSentTwice[];
   warnings: string[];

@@ -45,6 +45,7 @@ const IMPORT_NUMBERS = {
   intervalMs: { unit: 'ms', least: 1, default: null },
   refreshAfterMs: { unit: 'ms', least: 1, default: null },
   isolateJobs: { unit: 'count', least: 1, default: 128 },
+  canary: { unit: 'count', least: 1, default: null },
 } as const satisfies Record<string, NumberOption>;
 
 /** All options that are whole numbers. */
@@ -61,6 +62,7 @@ export const WORDS = {
   empty: EMPTY_CELLS,
   shortRows: SHORT_ROWS,
   types: ['auto', 'strings'],
+  is: ['=', '!='],
   keys: KEY_STYLES,
 } as const;
 
@@ -151,6 +153,9 @@ export const NO_RULES: MappingRules = {
   empty: 'omit',
 };
 
+/** Keeps the rows whose cell or field equals a text, or differs from it. */
+export type Condition = readonly [column: string, is: '=' | '!=', value: string];
+
 /** How a CSV is written. `\t`, `\x01` and `\u00a6` stand for characters in each text. */
 export interface DialectOptions {
   /** One character or several, or `tab`. Default: what an Excel `sep=` line says, else found among `,` `;` tab `|`. */
@@ -215,11 +220,35 @@ export interface ReadOptions extends DialectOptions {
   sheet?: string | undefined;
   /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
   encoding?: string | undefined;
+  /**
+   * JSON: members that lead to the array of items, such as `data.items`. Default: the array itself, or the member
+   * `companies` or `users`.
+   */
+  jsonPath?: string | undefined;
+  /** JSON: round numbers that a double does not hold exactly. Default: their rows are rejected. */
+  roundNumbers?: boolean | undefined;
   /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
+  /**
+   * Conditions that all must hold of a row, on its cells as they are in the file; in JSON a text without its quotes, any
+   * other value as it is written, and a field that is missing or null as the empty text. A condition applies to every
+   * input that has the column. Rows left out count as `filtered`. Default: all rows are taken.
+   */
+  where?: readonly Condition[] | undefined;
+  /** Rows of each kind that are taken, of those for which the conditions hold, at least 1. Default: all. */
+  limit?: number | undefined;
   /** Where inputs of a kind have rules of their own. */
   byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
+  /** What of the rules was asked for, apart from defaults; a rejects file's own run says the rest. */
+  stated?: Stated | undefined;
+}
+
+/** No values that are set for every item are among it. */
+export interface Stated {
+  rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
+  /** Whether it says what the columns are, so that a rejects file of an unknown run can be read. */
+  columns: boolean;
 }
 
 /**
@@ -257,6 +286,8 @@ export interface SendOptions {
   invalid: InvalidBound;
   /** Path of the rejects file, for one input. Null, the default: in the working directory, by the input's name. */
   rejects: string | null;
+  /** File for what became of each row: CSV, or NDJSON by its extension. It is written anew at the end of each session. Null, the default: none. */
+  outcomes: string | null;
   /** Leave out rows that the service completed as they are, as far as the state knows (contract §3). Default false. */
   changedOnly: boolean;
   /**
@@ -273,6 +304,11 @@ export interface SendOptions {
   isolate: boolean;
   /** With `isolate`: further requests for each one that failed. Default 128. */
   isolateJobs: number;
+  /**
+   * Items of the first request, of which the job must complete before anything else is sent; where it does not, the run
+   * ends and can be continued (contract §3 "Plan, then send", 4). Null, the default: none.
+   */
+  canary: number | null;
 }
 
 export interface ImportOptions extends ReadOptions, SendOptions {

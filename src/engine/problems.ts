@@ -4,7 +4,7 @@
  */
 
 /** A rule about columns, by its name in a mapping file. */
-export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'user_id' | 'company_id';
+export type ColumnRule = 'map' | 'include' | 'exclude' | 'types' | 'id' | 'user_id' | 'company_id' | 'where';
 
 /** As in the model, which needs the warnings of this file. */
 type RowKind = 'companies' | 'users';
@@ -31,6 +31,13 @@ export type Problem =
   | { code: 'title_above_header'; lines: number }
   | { code: 'duplicate_column'; column: string }
   | { code: 'wrong_format'; likely: string | null }
+  /** What was named as the path to the items leads to none. */
+  | { code: 'wrong_path' }
+  | { code: 'bad_path'; path: string }
+  /** A path is of no use where there is one item a line, or cells. */
+  | { code: 'path_of_lines'; format: string }
+  /** A body holds companies and users. */
+  | { code: 'both_kinds' }
   | { code: 'item_too_long'; maxBytes: number }
   | { code: 'cell_too_long'; maxBytes: number }
   | { code: 'quote_not_closed'; maxBytes: number }
@@ -56,6 +63,8 @@ export type Problem =
   | { code: 'identifier_as_key'; key: string }
   | { code: 'same_key'; key: string; columns: [string, string] }
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
+  /** Cells of a column are not of its type, but all of them are of another. */
+  | { code: 'cells_of_other_type'; column: string; type: string }
   /** `type` has no zone yet. */
   | { code: 'zone_missing'; column: string; type: string }
   | { code: 'unknown_zone'; column: string; type: string; zone: string }
@@ -87,6 +96,10 @@ export type Problem =
   | { code: 'state_newer' }
   | { code: 'lock_lost' }
   | { code: 'rejects_file' }
+  /** A rejects file whose run is not known, or that may come from several of its inputs. */
+  | { code: 'rejects_of_unknown_run'; path: string }
+  /** Keys that a rejects file's run set for every item. */
+  | { code: 'constants_missing'; keys: string[] }
   // Runs
   | { code: 'run_not_unfinished' }
   /** A run that can be continued, with its own settings. */
@@ -115,6 +128,10 @@ export type Problem =
   | { code: 'not_the_service' }
   | { code: 'busy_too_long'; timeoutMs: number }
   | { code: 'retry_after_too_long'; waitMs: number }
+  /** The file for the outcomes of rows cannot be written, or is one of the import's own. */
+  | { code: 'outcomes_file' }
+  /** The first request had to complete before the others, and did not. `failed`: its job did; otherwise nobody knows which rows arrived. */
+  | { code: 'canary_not_completed'; run: string; failed: boolean; rows: number }
   /** The service refused a request for its rows. */
   | { code: 'request_refused' };
 

@@ -2,11 +2,12 @@
  * One session of a run: opens the inputs, plans, and, when the plan holds, sends. It yields the events, and its result
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
+import { resolve } from 'node:path';
 import { tap } from './channel.js';
-import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
+import { InterruptedError, OutputError, ProfilesError, StateLostError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
-import { contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
+import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
 import { checkScanned, type Marks, type OpenedInput, Pool } from './read/index.js';
@@ -24,6 +25,8 @@ import { KnownProfiles, oldestKnown } from './run/known.js';
 import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
+import { checkOutcomesFile } from './run/outcome-file.js';
+import { writeOutcomes } from './run/outcomes.js';
 import {
   type Apply,
   checkScan,
@@ -49,9 +52,11 @@ import {
   summarize,
 } from './run/summary.js';
 import { submittedRows } from './send/accounts.js';
+import { isCanaryDue } from './send/canary.js';
 import { type CutDeps, chunksOfKind } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
+import { databaseFile } from './state/database.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
@@ -95,6 +100,7 @@ export class Session {
     );
     this.#opened = opened;
     this.#prepare();
+    this.#checkOutcomesFile();
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
@@ -152,7 +158,12 @@ export class Session {
     const written = this.#opened.map((_, index) =>
       renewed.has(index) ? null : (this.#run.earlier?.inputs[index]?.rejects_file ?? null),
     );
-    const rejecting = new Rejecting(this.#opened, written, { cwd: deps.cwd, path: options.rejects });
+    const rejecting = new Rejecting(this.#opened, written, {
+      cwd: deps.cwd,
+      path: options.rejects,
+      state: deps.state,
+      run: () => this.#run.id,
+    });
     this.#rejecting = rejecting;
     const planned = apply && located && scannedByPlan(apply.plan, this.#opened, located, options.chunkBytes);
     if (planned) return planned;
@@ -164,6 +175,7 @@ export class Session {
       known: (kind) => this.#known.of(kind),
       reject: (input, row) => rejecting.planned(input, row),
     });
+    rejecting.scanned(scanned);
     checkScanned(scanned.inputs, options);
     if (apply) checkScan(apply.plan, scanned);
     for (const warning of scanned.warnings) yield this.#warn(warning);
@@ -213,9 +225,16 @@ export class Session {
     };
   }
 
+  /** Also of a run that began with one and goes on without. */
+  #isCanaryDue(): boolean {
+    const began = this.#run.earlier?.options as Partial<ImportOptions> | undefined;
+    return isCanaryDue(this.options.canary ?? began?.canary, this.#run.records);
+  }
+
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const rejects = await this.#rejecting!.flush();
     if (this.options.failed) this.#run.retry(this.options);
+    else if (this.#run.earlier && sends && this.#isCanaryDue()) this.#run.retryCanary(this.options);
     const planned = this.apply ? runPlanned(this.apply) : undefined;
     const begun = { options: this.options, scanned, rejects, planned };
     for (const old of this.#run.begin(begun, sends)) {
@@ -245,7 +264,7 @@ export class Session {
         limits: this.#limits,
         records,
         inputs: this.#opened,
-        totalRows: rows.read - rows.rejected,
+        totalRows: acceptedOf(rows),
         stop,
         reject: async (chunk, reason, emit) => {
           const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
@@ -255,16 +274,55 @@ export class Session {
       });
       const failure = yield* this.#heard(sending);
       if (failure) return failure;
-      if (stop.aborted && !isDone(rows, records, options)) {
+      if (stop.aborted && !isDone(rows, records, { ...options, wait: options.wait || this.#isCanaryDue() })) {
         return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
       }
     }
     return null;
   }
 
-  async *#conclude(scanned: Scanned, ending: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
+  /** @throws InputError */
+  #checkOutcomesFile(): void {
+    const { outcomes, rejects } = this.options;
+    if (outcomes == null) return;
+    const { cwd, state } = this.deps;
+    const earlier = this.#run.earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
+    const own = [...this.#opened.map(({ location }) => location), rejects, ...earlier];
+    checkOutcomesFile(outcomes, [
+      ...own.flatMap((path) => (path == null ? [] : resolve(cwd, path))),
+      databaseFile(state.folder),
+    ]);
+  }
+
+  /** @returns how it ended: a file that cannot be written leaves the run unfinished, for a resume to write it */
+  async *#writeOutcomes(scanned: Scanned, ending: Ending): AsyncGenerator<ImportEvent, Ending> {
+    const { outcomes } = this.options;
+    const { state, threads, abort } = this.deps;
+    if (outcomes == null || ending.mode === 'planned' || abort.aborted) return ending;
+    try {
+      await writeOutcomes(outcomes, {
+        run: this.#run.id,
+        records: ending.records,
+        inputs: scanned.inputs,
+        state,
+        threads,
+        signal: abort,
+        unsent: ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first',
+      });
+      yield { type: 'notice', message: `the outcome of each row is in ${outcomes}` };
+    } catch (error) {
+      if (abort.aborted) return ending;
+      if (error instanceof OutputError && !ending.failure) return { ...ending, failure: error };
+      if (!(error instanceof ProfilesError)) throw error;
+      yield this.#warn({ message: `the outcomes of rows are not written: ${error.message}` });
+    }
+    return ending;
+  }
+
+  async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
     const { deps } = this;
     const files = await this.#rejecting!.flush();
+    const ending = yield* this.#writeOutcomes(scanned, end);
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);
@@ -280,6 +338,7 @@ export class Session {
       service: deps.service,
       inputs: scanned.inputs.map((input, i) => ({ ...input, rejects_file: files[i] ?? null })),
       rejected: this.#rejecting!.first,
+      causes: this.#rejecting!.causes,
       warnings: this.#warnings,
       resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? this.#run.id : null,
       plan,

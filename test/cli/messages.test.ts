@@ -29,6 +29,14 @@ const CASES: {
     "rename or remove one of them, or add --rename-duplicates to call the second one 'First name_2'",
   ],
   wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
+  wrong_path: [{}, 'name the path to the array of items with --json-path'],
+  bad_path: [{ path: 'a..b' }, undefined, '--json-path: "a..b" is not names with dots between them'],
+  path_of_lines: [
+    { format: 'ndjson' },
+    'leave --json-path out, or set --format json',
+    '--json-path leads to an array in a JSON file; the format is ndjson',
+  ],
+  both_kinds: [{}, 'import them one after the other: add --kind companies, then --kind users'],
   item_too_long: [
     { maxBytes: 9 },
     'it does not fit into a request; check the format, or set it with --format',
@@ -100,6 +108,10 @@ const CASES: {
     'change the value, or leave out --type n=integer',
     '--set n: "x" is not of type integer (--type)',
   ],
+  cells_of_other_type: [
+    { column: 'Annual Revenue', type: 'number' },
+    "--type 'Annual Revenue=number' reads them",
+  ],
   nameless_column: [{}, 'name it in the header to send it'],
   excel_text: [{}, '--excel-text reads them as 0012'],
   space_before_quote: [{ delimiter: ', ' }, "if every cell is written so, --delimiter ', ' reads them"],
@@ -149,6 +161,14 @@ const CASES: {
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
   lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
+  rejects_of_unknown_run: [
+    { path: 'a b.rejects.csv' },
+    "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --types strings (all columns are text), or --types auto",
+  ],
+  constants_missing: [
+    { keys: ['tier', 'a b'] },
+    "repeat --set tier=… --set 'a b='…, or leave a key out with --exclude",
+  ],
   rejects_file: [{}, 'choose a writable file with --rejects <path>'],
   run_not_unfinished: [{}, 'profiles runs lists all runs'],
   resumable: [{ run: 'run-1' }, 'continue with: profiles resume run-1'],
@@ -195,6 +215,11 @@ const CASES: {
   ],
   busy_too_long: [{ timeoutMs: 60_000 }, 'wait longer with --busy-timeout 2h, or resume later'],
   retry_after_too_long: [{ waitMs: 601_000 }, 'resume then, or allow it with --max-retry-after 11m'],
+  outcomes_file: [{}, 'choose another file with --outcomes <file>'],
+  canary_not_completed: [
+    { run: 'r-1', failed: true, rows: 3 },
+    'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary: profiles resume r-1',
+  ],
   request_refused: [
     {},
     'rows at fault: fix them and import the file again\nservice fixed: send the same rows again with profiles resume\nskip them: use --continue-on-error',
@@ -237,11 +262,11 @@ test('a warning is one line, with its hint where it has one', () => {
 });
 
 test('what to continue with is a command line, also for a run that kept one of its own', () => {
-  expect(summaryWords({ run: 'run-1', resume: 'run-1' }).resume).toBe('profiles resume run-1');
-  expect(summaryWords({ run: 'run-1', resume: 'profiles resume run-1' }).resume).toBe(
+  expect(summaryWords({ run: 'run-1', resume: 'run-1', causes: [] }).resume).toBe('profiles resume run-1');
+  expect(summaryWords({ run: 'run-1', resume: 'profiles resume run-1', causes: [] }).resume).toBe(
     'profiles resume run-1',
   );
-  expect(summaryWords({ run: 'run-1', resume: null }).resume).toBeNull();
+  expect(summaryWords({ run: 'run-1', resume: null, causes: [] }).resume).toBeNull();
 });
 
 test('events carry the words, and the summary those of all warnings; nothing else of them changes', () => {

@@ -8,9 +8,11 @@ it('docs/reference.md is up to date (npm run reference writes it)', async () => 
 });
 
 describe('the table of options', () => {
-  it('has each flag, key and variable once', () => {
-    for (const of of ['long', 'config', 'env'] as const) {
-      const names = OPTIONS.flatMap((option) => option[of] ?? []);
+  it('has each key and variable once, and each flag once for each command', () => {
+    const flags = OPTIONS.flatMap(({ long, commands }) => commands.map((command) => `${command} ${long}`));
+    const keys = OPTIONS.flatMap(({ config = [] }) => config);
+    const variables = OPTIONS.flatMap(({ env = [] }) => env);
+    for (const names of [flags, keys, variables]) {
       expect(names.length).toBeGreaterThan(7);
       expect(names).toEqual([...new Set(names)]);
     }

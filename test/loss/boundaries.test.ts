@@ -87,7 +87,7 @@ async function isWhole(last: Outcome, machine: Machine, service: FaultServer, wh
   expect(last.code, `${where}\n${last.stderr}`).toBe(5);
   const { summary } = await resumeToTheEnd(machine, last);
   await balance(summary!, machine, service, file);
-  expect(summary!.rows, where).toMatchObject({ read: 7, rejected: 3, merged: 1, submitted: 3 });
+  expect(summary!.rows, where).toMatchObject({ read: 7, filtered: 0, rejected: 3, merged: 1, submitted: 3 });
   expect(summary!.rows.unsent).toBeUndefined();
   const { companies } = service.ledger.profiles;
   expect([...companies.keys()].sort(), where).toEqual(['c-0', 'large', 'lost']);

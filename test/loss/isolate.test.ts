@@ -115,6 +115,7 @@ class Machine {
       wait: true,
       invalid: 'none',
       rejects: null,
+      outcomes: null,
       changedOnly: false,
       continueOnError: false,
       isolate: true,
@@ -345,19 +346,39 @@ describe('20,000 rows in requests of 5,000', () => {
   });
 
   test.for(['failed', '422'] as const)(
-    'all rows: the search does not start (%s)',
+    'all rows: after two requests the search does not start again (%s)',
     { timeout: 60_000 },
     async (how) => {
       const machine = new Machine(numbered(N));
-      machine.service.faults = { bad: new Set(numbered(N)), how };
+      const bad = new Set(numbered(N));
+      machine.service.faults = { bad, how };
       const ended = await machine.session(machine.options(), true);
-      agrees(machine, ended, new Set());
+      agrees(machine, ended, bad);
       expect(ended.summary.warnings.join()).toContain('did not look for the rows at fault');
-      expect(machine.service.sent).toHaveLength(4);
+      expect(machine.service.sent.length).toBeLessThanOrEqual(4 + 2 * 128);
       expect(ended.exit).toBe(how === '422' ? Exit.service : Exit.jobFailed);
-      expect(ended.summary.rows.rejected).toBe(0);
     },
   );
+
+  test.for(['failed', '422'] as const)('17 over all requests (%s)', { timeout: 60_000 }, async (how) => {
+    const machine = new Machine(numbered(N));
+    const bad = new Set(spread(17, 0, N).map((i) => `c-${i}`));
+    machine.service.faults = { bad, how };
+    const ended = await machine.toTheEnd({}, true);
+    found(machine, ended, bad);
+    expect(machine.service.sent.length - 4).toBeLessThanOrEqual(4 + 17 * 2 * depth);
+  });
+
+  test('200 over all requests: as many as the budget allows are found, the rest stays failed', {
+    timeout: 60_000,
+  }, async () => {
+    const machine = new Machine(numbered(N));
+    const bad = new Set(spread(200, 0, N).map((i) => `c-${i}`));
+    machine.service.faults = { bad, how: 'failed' };
+    const ended = await machine.toTheEnd({}, true);
+    expect(machine.service.sent.length).toBeLessThanOrEqual(4 + 4 * 128);
+    usedUp(machine, ended, bad);
+  });
 
   test('a service that is down half-way: it stops, and goes on where it was', {
     timeout: 60_000,
@@ -465,7 +486,7 @@ describe('the failed requests of a finished run', () => {
     expect(last.summary.requests).toBe(4);
   });
 
-  test('rows of refused ones leave the rejects file for a new one', async () => {
+  test('rows of refused ones leave the rejects file, which is replaced', async () => {
     const machine = new Machine(numbered(12));
     machine.service.faults = { bad: new Set(['c-5']), how: '422' };
     const flags = { chunkSize: 4, isolate: false, continueOnError: true };
@@ -473,8 +494,8 @@ describe('the failed requests of a finished run', () => {
     expect(machine.rejected(first.summary.files[0]!.rejects_file)).toEqual(['c-4', 'c-5', 'c-6', 'c-7']);
     const last = await machine.session(machine.options({ ...flags, isolate: true, failed: true }), false);
     found(machine, last, machine.service.faults.bad);
-    expect(last.summary.files[0]!.rejects_file).toBe('companies.rejects-2.csv');
-    expect(machine.rejected('companies.rejects-2.csv')).toEqual(['c-5']);
+    expect(last.summary.files[0]!.rejects_file).toBe('companies.rejects.csv');
+    expect(machine.rejected('companies.rejects.csv')).toEqual(['c-5']);
   });
 
   test('an untraceable one is sent again, and named', async () => {

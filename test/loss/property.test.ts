@@ -4,7 +4,7 @@
  * the order of the rows.
  * Long because the model and the world that it is held against stand together.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
@@ -27,6 +27,7 @@ import {
 } from '../../src/engine/model.js';
 import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
 import { NO_RULES } from '../../src/engine/read/index.js';
+import { OUTCOMES, type Outcome } from '../../src/engine/run/outcome.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import { openState, type State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
@@ -176,6 +177,31 @@ function addsUp(rows: RowCounts): void {
   expect(completed).toBeLessThanOrEqual(submitted);
 }
 
+/** The file of outcomes counts what the summary counts. False where an aborted session left none. */
+function outcomesAgree(path: string, { rows, jobs }: Summary): boolean {
+  if (!existsSync(path)) return false;
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  rmSync(path);
+  const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+  for (const line of lines) counts[(JSON.parse(line) as { outcome: Outcome }).outcome]++;
+  const { completed, submitted, failed, short, ...others } = counts;
+  expect({ ...others, submitted: completed + submitted + failed + short }).toEqual({
+    filtered: rows.filtered,
+    rejected: rows.rejected,
+    merged: rows.merged,
+    unchanged: rows.unchanged,
+    unsent: rows.unsent ?? 0,
+    submitted: rows.submitted,
+  });
+  // A short job completes some of its rows, and does not say which.
+  const isShort = jobs.some(
+    ({ status, completed_rows, total_rows }) => status === 'completed' && completed_rows! < total_rows!,
+  );
+  if (isShort) expect(completed).toBeLessThanOrEqual(rows.completed);
+  else expect([completed, short]).toEqual([rows.completed, 0]);
+  return true;
+}
+
 /** The contract's table of exit codes, from the summary and the failure. */
 function exitFollows({ summary, exit, failure }: ImportResult): void {
   const { status, rows, jobs, resume } = summary;
@@ -222,6 +248,7 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
     intervalMs: null,
     invalid: 'any',
     rejects: null,
+    outcomes: join(machine.folder, 'outcomes.ndjson'),
     dryRun: false,
     checkProperties: false,
     full: false,
@@ -303,6 +330,7 @@ async function holds(imports: readonly OneImport[]): Promise<void> {
       });
       if (ended === null) continue;
       addsUp(ended.summary.rows);
+      outcomesAgree(options.outcomes!, ended.summary);
       exitFollows(ended);
       run = ended.summary.run;
       const arrivals = machine.service.arrivals.slice(first);
@@ -323,6 +351,7 @@ async function holds(imports: readonly OneImport[]): Promise<void> {
   const options = { ...optionsOf(last, machine), changedOnly: true, wait: true };
   const { summary, exit } = await machine.sit(options, HEALTHY);
   addsUp(summary.rows);
+  expect(outcomesAgree(options.outcomes!, summary)).toBe(true);
   expect(summary.rows.rejected).toBe(invalidOf(last));
   expect(exit).toBe(invalidOf(last) > 0 ? Exit.rejected : Exit.done);
   stores(last, machine.service);

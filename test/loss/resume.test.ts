@@ -196,7 +196,7 @@ describe('rejects', () => {
       const last = await run(argv as string[]);
       expect([last.code, last.summary!.rows], last.stderr).toEqual([
         5,
-        { read: 6, rejected: 4, merged: 0, unchanged: 0, submitted: 2, completed: 2 },
+        { read: 6, filtered: 0, rejected: 4, merged: 0, unchanged: 0, submitted: 2, completed: 2 },
       ]);
       expect(rejected(last)).toEqual(['c-2', 'c-1', 'c-3', 'c-6']);
       const files = readdirSync(machine.folder).filter((name) => name.includes('rejects'));
@@ -338,7 +338,7 @@ test('--changed-only: what was unchanged at first is unchanged after a resume, a
   // c-1 stands twice and is always sent.
   expect([last.code, last.summary!.rows], last.stderr).toEqual([
     0,
-    { read: 12, rejected: 0, merged: 1, unchanged: 7, submitted: 4, completed: 4 },
+    { read: 12, filtered: 0, rejected: 0, merged: 1, unchanged: 7, submitted: 4, completed: 4 },
   ]);
   const names = [...service.ledger.profiles.companies.values()].map(
     (profile) => (profile as { name: string }).name,

@@ -83,6 +83,24 @@ describe('gate.js', () => {
   });
 });
 
+describe('records.js', () => {
+  test('imports what a generator gives, and then only what changed', async ({ sandbox }) => {
+    const env = { SERVICE_URL: sandbox.url, SERVICE_TOKEN: sandbox.token, STATE_DIR: 'of-records' };
+    expect(await run(['records.js'], env)).toEqual({
+      code: 0,
+      signal: null,
+      stdout: 'completed: 300 read, 300 sent, 0 unchanged\n',
+      stderr: '',
+    });
+    expect(sandbox.show('companies', '201')?.metadata).toEqual({
+      name: 'Account 201',
+      seats: 1,
+      since: '2024-01-02T00:00:00.000Z',
+    });
+    expect((await run(['records.js'], env)).stdout).toBe('completed: 300 read, 0 sent, 300 unchanged\n');
+  });
+});
+
 describe('sync.test.js', () => {
   test('passes', async () => {
     const { code, stdout } = await run(['--test', '--test-reporter=tap', 'sync.test.js']);

@@ -1,5 +1,5 @@
 /** Made-up results of imports, for tests of what is said about them. */
-import type { ImportEvent, Plan, RunJob, Summary } from '../../src/engine/model.js';
+import type { ImportEvent, Plan, RejectionCause, RunJob, Summary } from '../../src/engine/model.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
   return {
@@ -24,13 +24,19 @@ export function aSummary(over: Partial<Summary> = {}): Summary {
     account: 'production',
     region: 'eu',
     base_url: 'https://api.test',
-    rows: { read: 997, rejected: 0, merged: 0, unchanged: 0, submitted: 997, completed: 997 },
+    rows: { read: 997, filtered: 0, rejected: 0, merged: 0, unchanged: 0, submitted: 997, completed: 997 },
     requests: 1,
     retries: 0,
     files: [
-      { path: 'companies.csv', kind: 'companies', rows: { read: 997, rejected: 0 }, rejects_file: null },
+      {
+        path: 'companies.csv',
+        kind: 'companies',
+        rows: { read: 997, filtered: 0, rejected: 0 },
+        rejects_file: null,
+      },
     ],
     rejected: [],
+    causes: [],
     jobs: [aJob()],
     maybe_sent_twice: [],
     warnings: [],
@@ -40,7 +46,22 @@ export function aSummary(over: Partial<Summary> = {}): Summary {
   };
 }
 
-/** With `n` rejected rows of `companies.csv`, of which a summary holds the first 20. */
+export function aCause(over: Partial<RejectionCause> = {}): RejectionCause {
+  const { first_line = 17 } = over;
+  return {
+    file: 'companies.csv',
+    column: null,
+    reason: 'has 3 cells, the header has 2',
+    rows: 1,
+    first_line,
+    hint: null,
+    at: `line ${first_line}`,
+    example: null,
+    ...over,
+  };
+}
+
+/** With `n` rejected rows of `companies.csv`, each for a reason of its own; a summary holds the first 20. */
 export function withRejections(n: number, over: Partial<Summary> = {}): Summary {
   const rejected = Array.from({ length: Math.min(n, 20) }, (_, i) => ({
     file: 'companies.csv',
@@ -49,16 +70,25 @@ export function withRejections(n: number, over: Partial<Summary> = {}): Summary 
   }));
   return aSummary({
     status: 'partial',
-    rows: { read: 997 + n, rejected: n, merged: 0, unchanged: 0, submitted: 997, completed: 997 },
+    rows: {
+      read: 997 + n,
+      filtered: 0,
+      rejected: n,
+      merged: 0,
+      unchanged: 0,
+      submitted: 997,
+      completed: 997,
+    },
     files: [
       {
         path: 'companies.csv',
         kind: 'companies',
-        rows: { read: 997 + n, rejected: n },
+        rows: { read: 997 + n, filtered: 0, rejected: n },
         rejects_file: 'companies.rejects.csv',
       },
     ],
     rejected,
+    causes: Array.from({ length: n }, (_, i) => aCause({ first_line: 17 + i, reason: `reason ${i}` })),
     ...over,
   });
 }
@@ -80,7 +110,7 @@ export function aPlan(over: Partial<Plan> = {}): Plan {
           skip_lines: 0,
           lenient_quotes: false,
         },
-        rows: { read: 50_000, rejected: 2 },
+        rows: { read: 50_000, filtered: 0, rejected: 2 },
         columns: [
           { column: 'company_id', key: 'company_id', type: 'string', reason: 'identifier', empty: 0 },
           { column: 'zip', key: 'zip', type: 'string', reason: 'row 17: "02139"', empty: 1_204 },

@@ -10,12 +10,12 @@ import { applyAgain } from '../messages.js';
 import { APPLY, given, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { type Form, formOf, runAndReport } from './import-run.js';
+import { outcomesFile, type Report, reportOf, runAndReport } from './import-run.js';
 import { loadPlan } from './save-plan.js';
 
 interface Options {
   file: string;
-  form: Form;
+  report: Report;
   inputs: readonly string[];
   expect: string | undefined;
   again: boolean;
@@ -33,9 +33,9 @@ export function define(command: Command, wire: Wire): void {
   command.action(wire(options, run));
 }
 
-function options([file = '']: readonly string[], flags: Flags): Options {
+function options([file = '']: readonly string[], flags: Flags, { cwd }: Context): Options {
   const { inputs = [], expect, again = false } = given(APPLY, flags);
-  const { concurrency } = SENDING;
+  const { concurrency, outcomes } = SENDING;
   const { continueOnError, isolate, isolateJobs, rejects } = REJECTING;
   const { wait, ...timing } = WAITING;
   const table = { ...timing, ...RETRYING, concurrency, continueOnError, isolate, isolateJobs };
@@ -46,7 +46,7 @@ function options([file = '']: readonly string[], flags: Flags): Options {
   const path = given({ rejects }, flags).rejects;
   return {
     file,
-    form: formOf(flags),
+    report: reportOf(flags),
     inputs,
     expect,
     again,
@@ -54,12 +54,13 @@ function options([file = '']: readonly string[], flags: Flags): Options {
       ...Object.fromEntries(how),
       ...(given({ wait }, flags).wait === false && { wait: false }),
       ...(path !== undefined && { rejects: path }),
+      outcomes: outcomesFile(given({ outcomes }, flags).outcomes, cwd),
     },
   };
 }
 
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
-  const { form, inputs, again, how } = asked;
+  const { report, inputs, again, how } = asked;
   const plan = await loadPlan(asked.file, asked.expect, context);
   const state = await context.state();
   const found = runOfPlan(plan, state, await context.scope());
@@ -68,14 +69,16 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
       hint: `make a new plan, or send this one again: ${applyAgain(context.argv)}`,
     });
   }
-  if (found?.finished && !again) return alreadyApplied(found, form, context);
+  if (found?.finished && !again) return alreadyApplied(found, report, context);
   const earlier = found && !found.finished ? found : null;
   const kept = { ...(earlier ? restoreOptions(state, earlier) : optionsOfPlan(plan)), ...how };
+  const outcomes = how.outcomes ?? (earlier?.options as Partial<ImportOptions> | undefined)?.outcomes ?? null;
   const options = {
     ...kept,
     resume: false,
     full: earlier ? false : kept.full,
     dryRun: false,
+    outcomes,
     // A run whose time to wait was over must be able to continue.
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
   };
@@ -86,13 +89,22 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   }
   const apply = { plan, inputs, again: found !== undefined && earlier === null };
   const isolate = options.isolate && options.wait;
-  return runAndReport({ ...options, isolate }, earlier, form, context, { apply });
+  return runAndReport({ ...options, isolate }, earlier, report, context, { apply });
 }
 
 /** Nothing is left to send: what became of it is said once more. */
-async function alreadyApplied(run: StoredRun, form: Form, context: Context): Promise<ExitCode> {
+async function alreadyApplied(run: StoredRun, report: Report, context: Context): Promise<ExitCode> {
   const { stdout, stderr, env, cwd, flags, clock, argv } = context;
-  const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
+  const reporter = createReporter({
+    mode: report.form,
+    reportValues: report.values,
+    stdout,
+    stderr,
+    env,
+    cwd,
+    flags,
+    clock,
+  });
   try {
     const message = `run ${run.run} has applied this plan already; nothing was sent; to send it again: ${applyAgain(argv)}`;
     await reporter.report({ type: 'notice', message });

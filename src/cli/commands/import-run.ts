@@ -1,7 +1,8 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 
 import { createHash } from 'node:crypto';
-import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { resolve } from 'node:path';
+import { CanaryError, Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
 import type { ImportOptions, InvalidBound } from '../../engine/options.js';
 import type { Apply } from '../../engine/run/planned.js';
@@ -14,7 +15,9 @@ import {
   engineValues,
   given,
   REJECTING,
+  REPORTING,
   RETRYING,
+  SELECTING,
   SENDING,
   type Values,
   valuesOf,
@@ -29,8 +32,21 @@ import { writePlan } from './save-plan.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
 
+/** How an import is reported. */
+export interface Report {
+  form: Form;
+  /** Whether cells may be shown in annotations and in the step summary. */
+  values: boolean;
+}
+
 /** @throws UsageError for two forms at once */
-export function formOf(flags: Flags): Form {
+export const reportOf = (flags: Flags): Report => ({
+  form: formOf(flags),
+  values: valuesOf(REPORTING, flags).reportValues,
+});
+
+/** @throws UsageError for two forms at once */
+function formOf(flags: Flags): Form {
   if (flags.json && flags.ndjson) {
     throw new UsageError('--json and --ndjson cannot be combined', { hint: 'choose one of them' });
   }
@@ -47,7 +63,7 @@ export async function importOptions(
   const reading = await readingOptions(paths, flags, importDefaults, context.cwd);
   const rejecting = valuesOf(REJECTING, { ...importDefaults, ...flags });
   const options = engineValues(
-    { ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
+    { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING },
     { ...importDefaults, ...flags },
   );
   if (options.full && flags.resume) {
@@ -73,6 +89,14 @@ export async function importOptions(
   if (flags.isolateJobs !== undefined && !options.isolate) {
     throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
   }
+  if (flags.outcomes !== undefined && options.dryRun) {
+    throw new UsageError(
+      '--outcomes and --dry-run cannot be combined: nothing becomes of rows in a dry run',
+      {
+        hint: 'leave one out',
+      },
+    );
+  }
   return {
     ...reading,
     ...options,
@@ -80,6 +104,7 @@ export async function importOptions(
     changedOnly,
     invalid: invalidBound(rejecting, flags),
     rejects: rejecting.rejects ?? null,
+    outcomes: outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, context.cwd),
     failed: false,
   };
 }
@@ -104,6 +129,13 @@ export function savePlanOf({ dryRun, resume, paths }: ImportOptions, flags: Flag
   return savePlan;
 }
 
+/** A run keeps it for its resume, which may be started elsewhere. @throws UsageError */
+export function outcomesFile(path: string | undefined, cwd: string): string | null {
+  if (path === undefined) return null;
+  if (path !== '-' && path !== '') return resolve(cwd, path);
+  throw new UsageError('--outcomes takes the name of a file', { hint: 'such as --outcomes outcomes.csv' });
+}
+
 /** `--skip-invalid` is any number; `--max-invalid` is a count or a share of the rows read. */
 function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
   // A flag wins over the config file, whichever of the two it is.
@@ -116,7 +148,7 @@ function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, fla
 export async function runAndReport(
   options: ImportOptions,
   earlier: StoredRun | null,
-  form: Form,
+  { form, values }: Report,
   context: Context,
   {
     scope = null,
@@ -135,7 +167,16 @@ export async function runAndReport(
   const deps: ImportDeps = { ...(await importDeps(options, context, scope)), stop };
   const { stdout, stderr, env, cwd, flags, clock } = context;
   const inWords = eventWords();
-  const reporter = createReporter({ mode: form, stdout, stderr, env, cwd, flags, clock });
+  const reporter = createReporter({
+    mode: form,
+    stdout,
+    stderr,
+    env,
+    cwd,
+    flags,
+    clock,
+    reportValues: values,
+  });
   if (savePlan !== undefined) {
     deps.savePlan = async (plan) => {
       await writePlan(savePlan, plan, context);
@@ -153,7 +194,7 @@ export async function runAndReport(
       }
       const { failure, exit } = next.value;
       // A failed job outranks a wait that timed out (contract §7); the summary shows both.
-      if (failure && exit !== Exit.jobFailed) throw failure;
+      if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
       const lost = reporter.lost();
       if (lost) throw lost;
       return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;

@@ -4,11 +4,11 @@ import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Context } from '../context.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import type { Form } from './import-run.js';
+import type { Report } from './import-run.js';
 
 interface Options {
   import: ImportOptions;
-  form: Form;
+  report: Report;
   savePlan: string | undefined;
 }
 
@@ -24,12 +24,12 @@ export function define(command: Command, wire: Wire): void {
 
 /** Help needs nothing of this: it is loaded by an import. */
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
-  const { formOf, importOptions, savePlanOf } = await import('./import-run.js');
+  const { importOptions, reportOf, savePlanOf } = await import('./import-run.js');
   const options = await importOptions(paths, flags, context);
-  return { import: options, form: formOf(flags), savePlan: savePlanOf(options, flags) };
+  return { import: options, report: reportOf(flags), savePlan: savePlanOf(options, flags) };
 }
 
-async function run({ form, savePlan, ...options }: Options, context: Context): Promise<ExitCode | Ending> {
+async function run({ report, savePlan, ...options }: Options, context: Context): Promise<ExitCode | Ending> {
   const { runAndReport } = await import('./import-run.js');
-  return runAndReport(options.import, null, form, context, { savePlan });
+  return runAndReport(options.import, null, report, context, { savePlan });
 }

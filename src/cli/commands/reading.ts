@@ -1,6 +1,6 @@
 /** How files are read and mapped: `import` and `inspect` share it. */
 import type { ReadOptions } from '../../engine/options.js';
-import { cellType, readMapping, type SomeRules, withMappings } from '../../engine/read/index.js';
+import { cellType, readMapping, type SomeRules, statedBy, withMappings } from '../../engine/read/index.js';
 import { COLUMNS, engineValues, given, READING } from '../options/index.js';
 import type { Flags } from './command.js';
 
@@ -23,6 +23,7 @@ export async function readingOptions(
     paths: [...paths],
     ...read,
     ...withMappings(files, asked, rulesOf(defaults), paths.length === 1),
+    stated: statedBy(files, asked.rules, flags.types !== undefined),
   };
 }
 

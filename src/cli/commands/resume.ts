@@ -9,19 +9,20 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope, sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { engineValues, given, REJECTING, RESUME, WAITING } from '../options/index.js';
+import { engineValues, given, REJECTING, RESUME, SENDING, WAITING } from '../options/index.js';
 import { shellWord } from '../shell.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { type Form, formOf, runAndReport } from './import-run.js';
+import { outcomesFile, type Report, reportOf, runAndReport } from './import-run.js';
 
 interface Options {
   run: string | undefined;
-  form: Form;
+  report: Report;
   waitTimeoutMs: number | null;
   intervalMs: number | null;
   failed: boolean;
   isolate: boolean | undefined;
   isolateJobs: number | undefined;
+  outcomes: string | null;
 }
 
 const ISOLATING = { isolate: REJECTING.isolate, isolateJobs: REJECTING.isolateJobs };
@@ -40,17 +41,26 @@ export function define(command: Command, wire: Wire): void {
   command.action(wire(options, run));
 }
 
-function options([run]: readonly string[], flags: Flags): Options {
+function options([run]: readonly string[], flags: Flags, { cwd }: Context): Options {
   const { isolate, isolateJobs } = given(ISOLATING, flags);
   const { failed = false } = given(RESUME, flags);
   if (isolateJobs !== undefined && !isolate) {
     throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
   }
-  return { run, form: formOf(flags), ...engineValues(TIMING, flags), failed, isolate, isolateJobs };
+  const outcomes = outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, cwd);
+  return {
+    run,
+    report: reportOf(flags),
+    ...engineValues(TIMING, flags),
+    failed,
+    isolate,
+    isolateJobs,
+    outcomes,
+  };
 }
 
 async function run(
-  { run: id, form, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs }: Options,
+  { run: id, report, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs, outcomes }: Options,
   context: Context,
 ): Promise<ExitCode | Ending> {
   const state = await context.state();
@@ -67,6 +77,7 @@ async function run(
     // Of a run that began before there was the option, too.
     isolate: isolate ?? kept.isolate ?? false,
     isolateJobs: isolateJobs ?? kept.isolateJobs ?? NUMBERS.isolateJobs.default,
+    outcomes: outcomes ?? kept.outcomes ?? null,
     // What failed is seen to its end.
     wait: kept.wait || failed || isolate === true,
     failed,
@@ -74,7 +85,7 @@ async function run(
     full: false,
     dryRun: false,
   };
-  return runAndReport(options, stored, form, there, { scope: stored.scope });
+  return runAndReport(options, stored, report, there, { scope: stored.scope });
 }
 
 /** @throws UsageError for a run that is unknown or finished */

@@ -154,6 +154,7 @@ function recordOf(run: StoredRun): ListRecord {
     kinds: run.kinds.join(','),
     files: run.paths.join(','),
     read: rows?.read ?? null,
+    filtered: rows?.filtered ?? null,
     submitted: rows?.submitted ?? null,
     rejected: rows?.rejected ?? null,
     unsent: rows?.unsent ?? null,

@@ -156,6 +156,8 @@ ${twoColumns([
   ['csv, tsv', 'one row per record, with a header'],
   ['json', 'an array of objects, or a body of the service: {"companies":[...]}'],
   ['ndjson', 'one JSON object per line'],
+  ['xlsx', 'one sheet of an Excel workbook; --sheet names it'],
+  ['parquet', 'a Parquet file'],
 ])}
 
 An input is:

@@ -1,7 +1,7 @@
 /** Options that say how files are read, sent and followed. */
 import { NO_RULES, WORDS } from '../../engine/options.js';
 import { engineNumber, type Table } from './option.js';
-import { BOUND_TYPE, countType, FLAG, pair, path, text, word } from './types.js';
+import { BOUND_TYPE, condition, countType, FLAG, pair, path, text, word } from './types.js';
 
 const COLUMN = text('column');
 
@@ -110,10 +110,38 @@ export const READING = {
     config: 'import.encoding',
     sets: 'encoding',
   },
+  jsonPath: {
+    type: text('key.key'),
+    summary: 'where the items of a JSON file are, if not in the array itself, companies, or users',
+    sets: 'jsonPath',
+  },
+  roundNumbers: {
+    type: FLAG,
+    default: false,
+    summary: 'round JSON numbers that a double cannot hold exactly, instead of rejecting their rows',
+    config: 'import.round_numbers',
+    sets: 'roundNumbers',
+  },
   maxCell: {
     ...engineNumber('maxCellBytes'),
     summary: 'longest cell to accept; a CSV header may be up to 4MiB',
     config: 'import.max_cell',
+  },
+} as const satisfies Table;
+
+/** Which rows are taken. */
+export const SELECTING = {
+  where: {
+    type: condition('column', 'value'),
+    summary: 'take only rows whose cell is, or with != is not, this text; all conditions must hold',
+    repeatable: true,
+    complete: 'column=',
+    sets: 'where',
+  },
+  limit: {
+    type: countType(1),
+    summary: 'take at most this many rows of each kind',
+    sets: 'limit',
   },
 } as const satisfies Table;
 
@@ -224,6 +252,11 @@ export const SENDING = {
     summary: 'continue the unfinished import of the same content, if there is one',
     sets: 'resume',
   },
+  outcomes: {
+    type: path('file'),
+    summary: 'write what became of each row here: CSV, or NDJSON for names that end in .ndjson',
+    commands: ['import', 'apply', 'resume'],
+  },
   chunkSize: {
     ...engineNumber('chunkSize', 'items'),
     summary: 'items in one request',
@@ -233,6 +266,11 @@ export const SENDING = {
     ...engineNumber('chunkBytes'),
     summary: 'bytes in one request',
     config: 'import.chunk_bytes',
+  },
+  canary: {
+    ...engineNumber('canary', 'items'),
+    summary: 'send a first request of at most this many items, and nothing else before its job has completed',
+    config: 'import.canary',
   },
   concurrency: {
     ...engineNumber('concurrency'),
@@ -287,6 +325,16 @@ export const RETRYING = {
     ...engineNumber('busyTimeoutMs'),
     summary: 'how long to wait for a busy service (409)',
     config: 'import.busy_timeout',
+  },
+} as const satisfies Table;
+
+/** What is said of an import where others read it, too. */
+export const REPORTING = {
+  reportValues: {
+    type: FLAG,
+    default: false,
+    summary: 'show example cells in annotations and in the step summary of GitHub Actions',
+    commands: ['import', 'apply', 'resume'],
   },
 } as const satisfies Table;
 

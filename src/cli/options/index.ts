@@ -4,7 +4,16 @@
  */
 import type { Command } from 'commander';
 import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
-import { COLUMNS, READING, REJECTING, RETRYING, SENDING, WAITING } from './importing.js';
+import {
+  COLUMNS,
+  READING,
+  REJECTING,
+  REPORTING,
+  RETRYING,
+  SELECTING,
+  SENDING,
+  WAITING,
+} from './importing.js';
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
 import {
   APPLY,
@@ -32,11 +41,13 @@ const WRONG = 'When something goes wrong:';
 const GROUPS: readonly Group[] = [
   { heading: null, commands: ['*'], options: { ...GLOBAL, ...FLAGLESS } },
   { heading: 'Reading files:', commands: ['import', 'inspect'], options: READING },
+  { heading: 'Reading files:', commands: ['import'], options: SELECTING },
   { heading: 'Columns and values:', commands: ['import', 'inspect'], options: COLUMNS },
   { heading: 'Sending:', commands: ['import'], options: SENDING },
   { heading: 'Waiting:', commands: ['import'], options: WAITING },
   { heading: WRONG, commands: ['import', 'apply'], options: RETRYING },
   { heading: WRONG, commands: ['import'], options: REJECTING },
+  { heading: null, commands: ['import'], options: REPORTING },
   {
     heading: null,
     commands: [],

@@ -138,6 +138,24 @@ export const pair = (placeholder: string): Type<readonly [left: string, right: s
   write: (value) => value.join('='),
 });
 
+/** `column=value` or `column!=value`, cut at the first `=`. */
+export const condition = (
+  left: string,
+  right: string,
+): Type<readonly [left: string, is: '=' | '!=', right: string]> => ({
+  kind: 'text',
+  placeholder: `${left}=${right}`,
+  description: `${left}=${right} or ${left}!=${right}`,
+  read: (given, setting) => {
+    const { name, no, value } = /^(?<name>[^=]*?)(?<no>!?)=(?<value>.*)$/s.exec(given)?.groups ?? {};
+    if (name && value !== undefined) return [name, no ? '!=' : '=', value];
+    throw new UsageError(`${setting}: "${given}" is not of the form ${left}=${right}`, {
+      hint: `write ${setting} '${left}=${right}' or ${setting} '${left}!=${right}'`,
+    });
+  },
+  write: (value) => value.join(''),
+});
+
 /** Names, separated by commas; each is kept once. */
 export const NAMES_TYPE: Type<string[]> = {
   kind: 'text',

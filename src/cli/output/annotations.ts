@@ -1,33 +1,50 @@
-/** What GitHub Actions shows of an import: annotations at the rejected rows, and a table in the job's summary. */
-import { appendFile } from 'node:fs/promises';
+/** What GitHub Actions shows of an import: annotations, one for each cause, and the job's summary. */
+import { appendFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import type { Rejection, Summary } from '../../engine/model.js';
-import { count, grouped } from '../../engine/numbers.js';
+import { type Plan, type RunJob, rangesIn, type Summary } from '../../engine/model.js';
+import { count } from '../../engine/numbers.js';
+import { type Public, publicCauseText, withoutValues } from './cause-text.js';
 import { safeLine } from './safe.js';
+import { stepSummary } from './step-summary.js';
 import type { Env, TextStream } from './terminal.js';
 import { writeOut } from './write.js';
 
-/** GitHub shows ten error annotations of a step and drops the rest. */
+/** GitHub shows ten annotations of a kind in a step and drops the rest. */
 const MAX_ANNOTATIONS = 10;
+
+/** GitHub takes 1 MiB of a step's summary, and drops all of a longer one. */
+const MAX_SUMMARY_BYTES = 900 * 1024;
 
 /** True in a GitHub Actions job. */
 export const inGitHubActions = (env: Env): boolean => env.GITHUB_ACTIONS === 'true';
 
+export interface AnnotateOptions extends Public {
+  env: Env;
+  /** What the paths of the summary are relative to. */
+  cwd: string;
+}
+
+/** Names that a plan says in quotes. */
+export const namesIn = (plan: Plan): Set<string> =>
+  new Set(plan.files.flatMap(({ columns }) => columns.flatMap(({ column, key }) => [column, key ?? column])));
+
 /**
- * Writes up to 10 `::error` commands to stderr and appends the table to `$GITHUB_STEP_SUMMARY`. A summary file
- * that cannot be written is a warning: a successful import must not fail because of it.
- * @param cwd what the paths of the summary are relative to
+ * Writes `::error` and `::warning` commands to stderr and appends to `$GITHUB_STEP_SUMMARY`. A summary file that cannot
+ * be written is a warning: a successful import must not fail because of it.
  */
-export async function annotate(summary: Summary, env: Env, cwd: string, stderr: TextStream): Promise<void> {
-  const inWorkspace = summary.rejected.map((row) => ({
-    ...row,
-    file: workspacePath(row.file, cwd, env.GITHUB_WORKSPACE),
-  }));
-  await writeOut(stderr, annotationCommands(inWorkspace));
-  const file = env.GITHUB_STEP_SUMMARY;
+export async function annotate(
+  summary: Summary,
+  options: AnnotateOptions,
+  stderr: TextStream,
+): Promise<void> {
+  await writeOut(stderr, annotationCommands(summary, options));
+  const file = options.env.GITHUB_STEP_SUMMARY;
   if (!file) return;
   try {
-    await appendFile(file, stepSummary(summary));
+    // Other commands of the same step may have written to it.
+    const { size } = await stat(file).catch(() => ({ size: 0 }));
+    const text = stepSummary(summary, { ...options, maxBytes: MAX_SUMMARY_BYTES - size });
+    await appendFile(file, text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     await writeOut(stderr, `warning: GITHUB_STEP_SUMMARY: ${safeLine(reason)}\n`);
@@ -42,43 +59,54 @@ export function workspacePath(file: string, cwd: string, workspace: string | und
   return outside ? file : path.replaceAll(sep, '/');
 }
 
-/** Workflow commands, one a line: `::error file=a.csv,line=17::reason`. */
-export function annotationCommands(rejections: readonly Rejection[]): string {
-  return rejections
-    .slice(0, MAX_ANNOTATIONS)
-    .map(({ file, line, reason }) => `::error file=${property(file)},line=${line}::${data(reason)}\n`)
+/** Workflow commands, one a line: `::error file=a.csv,line=17::reason`. Failed jobs come first, one for each file. */
+export function annotationCommands(summary: Summary, { env, cwd, values, names }: AnnotateOptions): string {
+  const shown = (text: string): string => data(values ? text : withoutValues(text, names));
+  const at = (file: string, line: number): string =>
+    `file=${property(workspacePath(file, cwd, env.GITHUB_WORKSPACE))},line=${line}`;
+  const failed = failedJobs(summary.jobs).map(
+    ({ file, line, jobs }) => `::error ${at(file, line)}::${data(jobsText(jobs))}`,
+  );
+  const causes = summary.causes.map((cause) => {
+    const hint = cause.hint === null ? '' : `. ${cause.hint}`;
+    return `::error ${at(cause.file, cause.first_line)}::${data(publicCauseText(cause, { values, names }) + hint)}`;
+  });
+  const warnings = summary.warnings.map((message) => `::warning::${shown(message)}`);
+  return [...[...failed, ...causes].slice(0, MAX_ANNOTATIONS), ...warnings.slice(0, MAX_ANNOTATIONS)]
+    .map((command) => `${command}\n`)
     .join('');
+}
+
+interface FailedJobs {
+  file: string;
+  line: number;
+  jobs: RunJob[];
+}
+
+/** Failed jobs by the file in which their rows begin. */
+function failedJobs(jobs: readonly RunJob[]): FailedJobs[] {
+  const byFile = new Map<string, FailedJobs>();
+  for (const job of jobs) {
+    if (job.status !== 'failed') continue;
+    const { file, first_line } = rangesIn(job)[0]!;
+    const known = byFile.get(file);
+    if (known) known.jobs.push(job);
+    else byFile.set(file, { file, line: first_line, jobs: [job] });
+  }
+  return [...byFile.values()];
+}
+
+/** Ids that are named. */
+const SHOWN_JOBS = 5;
+
+function jobsText(jobs: readonly RunJob[]): string {
+  const ids = jobs.slice(0, SHOWN_JOBS).map((job) => job.job_id);
+  if (jobs.length > ids.length) ids.push(`and ${jobs.length - ids.length} more`);
+  const rows = jobs.reduce((sum, job) => sum + (job.total_rows ?? 0), 0);
+  return `${count(jobs.length, 'job')} failed, with ${count(rows, 'row')}: ${ids.join(', ')}`;
 }
 
 /** The runner ends a command at a line break and reads `%XX` back. */
 const data = (text: string): string =>
   safeLine(text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A'));
 const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
-
-/** The summary as Markdown: the outcome, rows by what became of them, and the rejected rows. */
-export function stepSummary(summary: Summary): string {
-  const { rows } = summary;
-  const counts = (
-    ['read', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
-  ).filter((name) => rows[name] !== undefined);
-  const lines = [
-    `### Import ${summary.kinds.join(' and ')}: ${summary.status}`,
-    '',
-    `| ${counts.join(' | ')} |`,
-    `|${' ---: |'.repeat(counts.length)}`,
-    `| ${counts.map((name) => grouped(rows[name] ?? 0)).join(' | ')} |`,
-    '',
-  ];
-  if (summary.rejected.length > 0) {
-    const more = rows.rejected - summary.rejected.length;
-    lines.push('| file | line | reason |', '| --- | ---: | --- |');
-    for (const { file, line, reason } of summary.rejected)
-      lines.push(`| ${cell(file)} | ${line} | ${cell(reason)} |`);
-    lines.push('', ...(more > 0 ? [`and ${count(more, 'more row')}`, ''] : []));
-  }
-  return `${lines.join('\n')}\n`;
-}
-
-/** Text of a file inside a Markdown table: neither a column, nor a line, nor markup. */
-const cell = (text: string): string =>
-  safeLine(text).replace(/[\\|<>`*_[\]&]/g, (c) => `&#${c.charCodeAt(0)};`);

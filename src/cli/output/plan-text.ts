@@ -53,6 +53,7 @@ const sampleSections = (files: readonly FilePlan[], form: TableForm): string[] =
     );
 
 function filesTable(files: readonly FilePlan[], form: TableForm): string {
+  const filters = files.some(({ rows }) => rows.filtered > 0);
   return renderTable(
     [
       { header: 'file' },
@@ -60,6 +61,7 @@ function filesTable(files: readonly FilePlan[], form: TableForm): string {
       { header: 'format' },
       { header: 'encoding' },
       { header: 'rows', align: 'right' },
+      ...(filters ? [{ header: 'filtered', align: 'right' as const }] : []),
       { header: 'rejected', align: 'right', style: (text) => (text === '0' ? undefined : 'red') },
     ],
     files.map((file) => [
@@ -68,6 +70,7 @@ function filesTable(files: readonly FilePlan[], form: TableForm): string {
       formatName(file),
       file.encoding,
       grouped(file.rows.read),
+      ...(filters ? [grouped(file.rows.filtered)] : []),
       grouped(file.rows.rejected),
     ]),
     form,

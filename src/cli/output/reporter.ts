@@ -1,10 +1,11 @@
 /** Reports an import: the conversation on stderr, and the result in the form that was asked for. */
 import { OutputError } from '../../engine/errors.js';
-import type { ImportEvent } from '../../engine/model.js';
-import { annotate, inGitHubActions } from './annotations.js';
+import type { ImportEvent, Summary } from '../../engine/model.js';
+import { type AnnotateOptions, annotate, inGitHubActions, namesIn } from './annotations.js';
 import { conversation, type Reporter } from './conversation.js';
+import { totalsLine } from './summary-text.js';
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
-import { writeJson } from './write.js';
+import { writeJson, writeOut } from './write.js';
 
 export interface ImportReporter extends Reporter {
   /** Set once something could not be written; the import is to stop then, and its summary still to be reported. */
@@ -19,6 +20,8 @@ export interface ReporterOptions {
   /** What paths in the events are relative to. */
   cwd: string;
   flags: OutputFlags;
+  /** Whether annotations and the step summary may show cells. Default: not. */
+  reportValues?: boolean;
   clock: { now(): number; monotonic(): number };
 }
 
@@ -44,6 +47,8 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     ...(mode === 'json' ? [documentResult(stdout)] : []),
     ...(mode === 'ndjson' ? [eventResult(stdout, options.clock)] : []),
     ...(inGitHubActions(env) ? [annotations(options)] : []),
+    // Last, also after annotations: a log ends with what became of the rows.
+    ...(mode !== 'text' && progress === 'plain' ? [totals(stderr)] : []),
   ];
   /** A part that fails must not silence the others. */
   const reportTo = async (part: Reporter, event: ImportEvent): Promise<void> => {
@@ -78,9 +83,22 @@ export function createReporter(options: ReporterOptions): ImportReporter {
   };
 }
 
-function annotations({ env, cwd, stderr }: ReporterOptions): Reporter {
+function annotations({ env, cwd, stderr, reportValues }: ReporterOptions): Reporter {
+  const options: AnnotateOptions = { env, cwd, values: reportValues === true, names: new Set() };
   return {
-    report: (event) => (event.type === 'summary' ? annotate(event.summary, env, cwd, stderr) : undefined),
+    report: (event) => {
+      if (event.type === 'plan') options.names = namesIn(event.plan);
+      return event.type === 'summary' ? annotate(event.summary, options, stderr) : undefined;
+    },
+    close: async () => {},
+  };
+}
+
+/** The totals of an import whose result is read by a program, for those who read its log. */
+function totals(stderr: TextStream): Reporter {
+  return {
+    report: (event) =>
+      event.type === 'summary' ? writeOut(stderr, `${totalsLine(event.summary)}\n`) : undefined,
     close: async () => {},
   };
 }
@@ -89,7 +107,9 @@ function annotations({ env, cwd, stderr }: ReporterOptions): Reporter {
 function documentResult(stdout: TextStream): Reporter {
   return {
     report: (event) =>
-      event.type === 'summary' ? writeJson(stdout, JSON.stringify(event.summary, null, 2)) : undefined,
+      event.type === 'summary'
+        ? writeJson(stdout, JSON.stringify(documentOf(event.summary), null, 2))
+        : undefined,
     close: async () => {},
   };
 }
@@ -109,8 +129,13 @@ function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
   };
 }
 
+/** A cause in a document has no cell. */
+function documentOf(summary: Summary): Record<string, unknown> {
+  return { ...summary, causes: summary.causes.map(({ at, example, problem, ...cause }) => cause) };
+}
+
 function eventLine(event: ImportEvent, now: number): Record<string, unknown> {
   const { type, ...fields } = event;
-  const own = event.type === 'summary' ? event.summary : fields;
+  const own = event.type === 'summary' ? documentOf(event.summary) : fields;
   return { type, time: new Date(now).toISOString(), version: 1, ...own };
 }

@@ -4,12 +4,13 @@ import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { isFinal } from '../../engine/service/names.js';
 import { shellWord } from '../shell.js';
+import { causeText } from './cause-text.js';
 import { statusStyle } from './job-board.js';
 import { safeLine, safeMessage } from './safe.js';
 import type { Style, Styles } from './style.js';
 
 /** More would push the rest of the summary off the screen. */
-const SHOWN_REJECTIONS = 10;
+const SHOWN_CAUSES = 10;
 const SHOWN_JOBS = 10;
 const SHOWN_RESENT = 10;
 /** Of one request. */
@@ -27,8 +28,16 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
   interrupted: { mark: '!', words: 'interrupted', style: 'yellow' },
 };
 
+/** A dry run that would reject rows is no success. */
+function outcomeOf({ status, rows }: Summary): (typeof OUTCOME)[RunStatus] {
+  const outcome = OUTCOME[status];
+  return status === 'planned' && rows.rejected > 0 ? { ...outcome, mark: '✗', style: 'red' } : outcome;
+}
+
 /** What exit code 5 means here. */
-export function partialWords({ rows, jobs }: Summary): string {
+export function partialWords({ rows, jobs, status }: Summary): string {
+  if (status === 'planned') return 'some rows would be rejected';
+  if (status === 'rejected') return 'some rows were rejected';
   if (rows.unsent) return 'some rows were not sent, since others sent their identifiers later';
   if (rows.rejected > 0) return 'some rows were rejected';
   const isUnknown = jobs.some((job) => job.status === 'unknown');
@@ -44,7 +53,7 @@ const isCompletedShort = ({ status, completed_rows, total_rows }: Summary['jobs'
 
 /** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, the next command. */
 export function summaryLines(summary: Summary, styles: Styles): string[] {
-  const { mark, words, style } = OUTCOME[summary.status];
+  const { mark, words, style } = outcomeOf(summary);
   const why = summary.status === 'partial' ? `: ${partialWords(summary)}` : '';
   return [
     styles[style](`${mark} ${words}`) + tookText(summary, styles.dim) + why,
@@ -53,7 +62,7 @@ export function summaryLines(summary: Summary, styles: Styles): string[] {
     ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
     ...jobLines(summary, styles),
     ...resentLines(summary, styles.yellow),
-    ...rejectionLines(summary, styles.red),
+    ...rejectionLines(summary, styles),
     ...nextLines(summary, styles.bold),
   ];
 }
@@ -72,18 +81,23 @@ function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
 
 /** What `--quiet` leaves of a summary: nothing on success, else one line and the next command. */
 export function failureLines(summary: Summary, styles: Styles): string[] {
-  if (OUTCOME[summary.status].style === 'green') return [];
+  const { words, style } = outcomeOf(summary);
+  if (style === 'green') return [];
   const files = rejectsFiles(summary);
   const where = files.length > 0 ? `, see ${files.join(', ')}` : '';
   return [
-    `profiles: ${summary.status === 'partial' ? partialWords(summary) : OUTCOME[summary.status].words}: ${rowsLine(summary)}${where}`,
+    `profiles: ${['partial', 'planned'].includes(summary.status) ? partialWords(summary) : words}: ${rowsLine(summary)}${where}`,
     ...nextLines(summary, styles.bold),
   ];
 }
 
+/** The last line of a conversation that is not drawn: what became of every row. */
+export const totalsLine = (summary: Summary): string =>
+  `totals: ${rowsLine(summary)}, ${count(summary.requests, 'request')}, ${summary.status}`;
+
 /** Every row read, in the classes that add up to it; classes without a row are left out. */
 function rowsLine({ rows }: Summary): string {
-  const classes = (['rejected', 'merged', 'unchanged', 'submitted', 'unsent'] as const)
+  const classes = (['filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'unsent'] as const)
     .filter((name) => (rows[name] ?? 0) > 0)
     .map((name) => `${grouped(rows[name] ?? 0)} ${name}`);
   const completed = rows.submitted > 0 ? ` (${grouped(rows.completed)} completed)` : '';
@@ -139,24 +153,28 @@ function resentLines({ maybe_sent_twice: all, files }: Summary, style: Style): s
   ];
 }
 
-function rejectionLines(summary: Summary, style: Style): string[] {
+function rejectionLines(summary: Summary, styles: Styles): string[] {
+  const { causes, files, status } = summary;
   const total = summary.rows.rejected;
   if (total === 0) return [];
-  const shown = summary.rejected.slice(0, SHOWN_REJECTIONS);
-  const lines = shown.map(
-    ({ file, line, reason }) => `    ${safeLine(file)}:${line}: ${safeMessage(reason)}`,
-  );
-  const files = rejectsFiles(summary);
-  const see = files.length > 0 ? `see ${files.join(', ')}` : '';
-  const more = total > shown.length ? `and ${grouped(total - shown.length)} more` : '';
+  const shown = causes.slice(0, SHOWN_CAUSES);
+  const lines = shown.flatMap((cause) => {
+    const file = files.length > 1 ? `${safeLine(cause.file)}: ` : '';
+    const hint = cause.hint === null ? [] : [`      ${styles.dim(safeLine(cause.hint))}`];
+    return [`    ${file}${safeMessage(causeText(cause, true))}`, ...hint];
+  });
+  const rejected = rejectsFiles(summary);
+  const see = rejected.length > 0 ? `see ${rejected.join(', ')}` : '';
+  const more = causes.length > shown.length ? `and ${count(causes.length - shown.length, 'more cause')}` : '';
   if (see || more) lines.push(`    ${[more, see].filter(Boolean).join(', ')}`);
-  return [`  ${style(`${count(total, 'row')} rejected`)}:`, ...lines];
+  const outcome = status === 'planned' ? 'would be rejected' : 'rejected';
+  return [`  ${styles.red(`${count(total, 'row')} ${outcome}`)}:`, ...lines];
 }
 
 const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
-function nextLines(summary: Summary, style: Style): string[] {
+export function nextLines(summary: Summary, style: Style): string[] {
   if (summary.resume === null && summary.status === 'failed' && summary.run !== null) {
     // Of many that all failed, no rows at fault would be looked for.
     const how = summary.rows.completed > 0 || summary.jobs.length < 3 ? ' --isolate' : '';

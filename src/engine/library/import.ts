@@ -91,7 +91,7 @@ function begin(request: Request, dryRun: boolean): ImportRun {
 
 /** Opens what the flow needs, and closes it however the flow ends. */
 async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEvent, ImportResult> {
-  const { service, signal, abort, stdin = [] } = request;
+  const { service, signal, abort, stdin = [], records } = request;
   const cwd = resolve(request.cwd ?? '');
   const options = await optionsOf(request, cwd, dryRun);
   const threads = numberOption('threads', request.threads);
@@ -114,6 +114,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
       clock: systemClock,
       random: Math.random,
       cwd,
+      records,
       platform: platform(),
       stdin: stdin instanceof Readable ? stdin : Readable.from(stdin),
       download: {

@@ -1,4 +1,5 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
+import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import { wholeNumber } from '../numbers.js';
 import {
@@ -11,13 +12,25 @@ import {
   WORDS,
   wordOption,
 } from '../options.js';
-import { cellType, readMapping, withMappings } from '../read/index.js';
+import { cellType, readMapping, statedBy, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
 /** What is read, and how. A field that is left out is as in the command: found out, or its default. */
 export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind'>> {
-  /** Paths, relative to `cwd`. `-` is `stdin`. Also folders, patterns, zip members, `https://` URLs. What exists is taken as it is named. */
-  files: readonly string[];
+  /**
+   * Paths, relative to `cwd`. `-` is `stdin`. Also folders, patterns, zip members, `https://` URLs. What exists is taken
+   * as it is named. Either these or `records`.
+   */
+  files?: readonly string[];
+  /**
+   * Items in place of files: objects as in a JSON input, numbered from 1, in reports an input called `records`. They are
+   * pulled as they are needed and written to a private file until the run has finished, so a generator may give any
+   * number of them. Each is written as `JSON.stringify` writes it: members that are `undefined` are left out, a `Date` is
+   * its ISO text, `toJSON` is called. A `bigint` is a number if a double holds it exactly, otherwise a text. What JSON
+   * does not have ends the import with a UsageError that names the record, and nothing is sent: NaN, Infinity, an
+   * invalid `Date`, a `Map` or `Set`, a cycle. What the iterable throws is thrown on as it is.
+   */
+  records?: Iterable<object> | AsyncIterable<object>;
   /** Read where `files` names `-`: a stream, or anything that yields its bytes. */
   stdin?: AsyncIterable<Uint8Array | string>;
   /** What becomes of columns and of their values. */
@@ -72,6 +85,7 @@ export async function optionsOf(
   cwd: string,
   dryRun: boolean,
 ): Promise<ImportOptions> {
+  const paths = inputsOf(request);
   const { id, userId, companyId, format, encoding } = request;
   const { mapping = [] } = request;
   const names = typeof mapping === 'string' ? [mapping] : mapping;
@@ -83,10 +97,14 @@ export async function optionsOf(
     format,
     encoding,
     sheet: request.sheet,
-    ...withMappings(files, asked, {}, request.files.length === 1),
+    jsonPath: request.jsonPath,
+    roundNumbers: request.roundNumbers,
+    where: request.where,
+    limit: request.limit === undefined ? undefined : wholeNumber(request.limit, 'limit', { least: 1 }),
+    ...withMappings(files, asked, {}, paths.length === 1),
   };
-  if (request.files.length === 0) throw new UsageError('files must name at least one file');
-  if (request.rejects !== undefined && request.files.length > 1) {
+  for (const [column, is] of request.where ?? []) wordOption(`where ${column}`, is, WORDS.is);
+  if (request.rejects !== undefined && paths.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');
   }
   if (request.skipLines !== undefined) wholeNumber(request.skipLines, 'skipLines', { least: 0 });
@@ -99,12 +117,15 @@ export async function optionsOf(
   }
   return {
     ...given(named),
-    paths: [...request.files],
+    paths,
+    ...(request.records && { format: 'ndjson' as const }),
     rules: named.rules,
+    stated: statedBy(files, rules, rules.infer !== undefined),
     ...importNumbers(request),
     wait: request.wait ?? true,
     invalid: request.invalid ?? 'none',
     rejects: request.rejects ?? null,
+    outcomes: request.outcomes == null ? null : resolve(cwd, request.outcomes),
     changedOnly: request.changedOnly ?? false,
     continueOnError: request.continueOnError ?? false,
     isolate: request.isolate ?? false,
@@ -114,6 +135,29 @@ export async function optionsOf(
     failed: false,
     dryRun,
   };
+}
+
+/** What records are called in reports. */
+const RECORDS = 'records';
+
+/** @throws UsageError where there is nothing to read, and for what does not go with records */
+function inputsOf(request: ReadRequest): string[] {
+  const { files, records } = request;
+  if (records === undefined) {
+    if (files === undefined) throw new UsageError('files or records must be given');
+    if (files.length === 0) throw new UsageError('files must name at least one file');
+    return [...files];
+  }
+  if (files !== undefined) throw new UsageError('files and records cannot be combined');
+  const isIterable =
+    typeof records === 'object' &&
+    records !== null &&
+    (Symbol.asyncIterator in records || Symbol.iterator in records);
+  if (!isIterable) throw new UsageError('records must be an iterable or async iterable of objects');
+  for (const name of ['format', 'delimiter', 'encoding', 'jsonPath', 'stdin'] as const) {
+    if (request[name] !== undefined) throw new UsageError(`${name} has no meaning for records`);
+  }
+  return [RECORDS];
 }
 
 type Named = Omit<ReadOptions, 'paths' | 'rules' | 'maxCellBytes'>;

@@ -22,16 +22,19 @@ export interface RequestTotals {
 /**
  * Requests and bytes of a kind when every row is sent by itself. `exact` is false where the byte limit may
  * cut a request short: then the number of requests is the least it can be, and only chunking tells.
+ * @param canary items of the first request, where that is one
  */
 export function measure(
   volume: Volume,
   limits: { items: number; bytes: number },
+  canary: number | null = null,
 ): { requests: number; bytes: number; exact: boolean } {
   const { kind, rows, bytes, largestItemBytes } = volume;
   if (rows === 0) return { requests: 0, bytes: 0, exact: true };
   const envelope = envelopeBytes(kind);
   const exact = Math.min(rows, limits.items) * (largestItemBytes + 1) + envelope - 1 <= limits.bytes;
-  const byItems = Math.ceil(rows / limits.items);
+  const first = Math.min(rows, limits.items, canary ?? 0);
+  const byItems = (first > 0 ? 1 : 0) + Math.ceil((rows - first) / limits.items);
   const requests = exact ? byItems : Math.max(byItems, Math.ceil((bytes + rows) / limits.bytes));
   // Every item but the first of a request has a comma before it.
   return { requests, bytes: bytes + requests * envelope + (rows - requests), exact };

@@ -45,6 +45,7 @@ const inputSchema = z.strictObject({
   bytes: count.describe('Size of the file.'),
   sha256: sha256.describe('Of the file.'),
   read: count.describe('Rows.'),
+  filtered: count.describe('Rows that where and limit leave out.'),
   rejected: count,
   types: z.array(text).describe('What each column is read as, by position.'),
   columns: z.array(columnSchema),
@@ -56,6 +57,7 @@ export const planSchema = z.strictObject({
   totals: z
     .strictObject({
       read: count,
+      filtered: count,
       rejected: count,
       merged: count,
       unchanged: count,

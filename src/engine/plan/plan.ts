@@ -8,6 +8,7 @@ import {
   type DialectPlan,
   envelopeBytes,
   type FilePlan,
+  type FileRows,
   type ImportEvent,
   type Kind,
   type Plan,
@@ -56,9 +57,11 @@ export async function* scanAll(
 ): AsyncGenerator<ImportEvent, Scanned> {
   const finders = new Map<Kind, DuplicateFinder>();
   const room = { companies: MAX_KEPT_BYTES, users: MAX_KEPT_BYTES };
+  const taken = { companies: 0, users: 0 };
   const scanned: PlannedInput[] = [];
   const absent: Warning[] = [];
-  for (const [index, input] of opened.entries()) {
+  for (const [index, whole] of opened.entries()) {
+    const input = withLimitLeft(whole, taken[whole.kind]);
     const finder = finders.get(input.kind) ?? new DuplicateFinder();
     finders.set(input.kind, finder);
     const companies = input.kind === 'users' ? finders.get('companies') : undefined;
@@ -107,6 +110,7 @@ export async function* scanAll(
     }
     const found = await scan;
     kinds.check(input);
+    taken[input.kind] += found.scan.rows.read - found.scan.rows.filtered;
     room[input.kind] -= found.kept?.bytes ?? 0;
     scanned.push({ opened: input, ...found });
     if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
@@ -121,20 +125,31 @@ export async function* scanAll(
   return { inputs, duplicates: finders, warnings: [...warnings, ...absent] };
 }
 
+/** The limit counts rows of a kind, whichever of its inputs they are in. */
+function withLimitLeft(input: OpenedInput, taken: number): OpenedInput {
+  const { selection } = input;
+  if (selection === null || selection.limit === null || taken === 0) return input;
+  return { ...input, selection: { ...selection, limit: selection.limit - taken } };
+}
+
 /** Users whose company is not among the companies of the same command. */
 const absentCompanies = (path: string, rows: number): Warning => ({
   message: `${path}: ${rows} ${rows === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`,
 });
 
 /** Rows of all inputs, as the plan found them. */
-export function plannedRows({ inputs }: Scanned): { read: number; rejected: number } {
-  const rows = { read: 0, rejected: 0 };
+export function plannedRows({ inputs }: Scanned): FileRows {
+  const rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
   for (const { scan } of inputs) {
     rows.read += scan.rows.read;
+    rows.filtered += scan.rows.filtered;
     rows.rejected += scan.rows.rejected;
   }
   return rows;
 }
+
+/** Rows that are to be sent, as far as the plan tells. */
+export const acceptedOf = ({ read, filtered, rejected }: FileRows): number => read - filtered - rejected;
 
 export const scansOf = ({ inputs }: Scanned, kind: Kind): Scan[] =>
   inputs.filter(({ opened }) => opened.kind === kind).map(({ scan }) => scan);
@@ -165,9 +180,7 @@ export function planOf(
   const files = scanned.inputs.map(filePlanOf);
   const work = [...scanned.duplicates.keys()].map((kind) => ({
     throughput: throughput(kind),
-    rows: files
-      .filter((file) => file.kind === kind)
-      .reduce((sum, { rows }) => sum + rows.read - rows.rejected, 0),
+    rows: files.filter((file) => file.kind === kind).reduce((sum, { rows }) => sum + acceptedOf(rows), 0),
   }));
   return {
     files,

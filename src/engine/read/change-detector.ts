@@ -6,6 +6,7 @@ import { FingerprintIndex, type PrintTables } from '../fingerprint-index.js';
 import { append, emptyColumns, type ItemBatch, rangesOf, select } from './batch.js';
 import type { Hashes } from './hashes.js';
 import { ItemWriter } from './item-writer.js';
+import { rowOf } from './text/splitter.js';
 import type { RecordBatch, Schema } from './types.js';
 
 /** What is known before the input is read. It can be posted to a thread. */
@@ -74,7 +75,8 @@ export class ChangeDetector {
     const places = [...made.ends.keys()].filter((at) => !this.#index.matches(made, at));
     const changed = places.length === made.ends.length ? made : select(made, rangesOf(places));
     this.#room -= changed.items.length;
-    return { part: { changed, runs: unchangedRuns(rows, changed, first), first }, ids };
+    const numbers = batch.rows ? rows.map((row) => rowOf(batch, row) - first) : rows;
+    return { part: { changed, runs: unchangedRuns(numbers, changed, first), first }, ids };
   }
 
   #hash(records: Hashes, { bytes, spans }: RecordBatch, rows: Uint32Array): BigUint64Array {

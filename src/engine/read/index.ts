@@ -2,6 +2,12 @@
 import type { Mapping } from './mapping/rules.js';
 
 export {
+  type Again,
+  OWN_COLUMNS,
+  OWN_PREFIX,
+  type RejectsHead,
+} from './again.js';
+export {
   append,
   bytesOf,
   emptyColumns,
@@ -12,8 +18,10 @@ export {
   slice,
   startOf,
 } from './batch.js';
+export { type Converter, converterOf } from './conversion/converter.js';
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
+export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
@@ -28,16 +36,28 @@ export {
   mergeRules,
   NO_RULES,
   type SomeRules,
+  statedBy,
   withMappings,
 } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
-export { buildItems, readRows } from './records.js';
+export { buildItems, filteredRows, type OriginalRow, readRows } from './records.js';
+export { idOfItem, idOfOriginal } from './row-id.js';
 export { scanInput } from './scan.js';
+export { selectIn } from './selection.js';
 export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
 export { notSpooled, spoolStdin } from './sources/spool.js';
+export { type Records, spoolRecords } from './sources/spool-records.js';
 export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
-
-export type { InputOptions, Marks, OpenedInput, RejectedRecord, Scan, Schema } from './types.js';
+export type {
+  AgainOptions,
+  InputOptions,
+  Marks,
+  OpenedInput,
+  RejectedRecord,
+  Scan,
+  Schema,
+} from './types.js';
+export { quoted } from './wording.js';
 export { Pool } from './workers/pool.js';

@@ -2,7 +2,7 @@
 import { ID_FIELD, type Kind } from '../model.js';
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
-import { Numbers } from './text/splitter.js';
+import { Numbers, rowOf } from './text/splitter.js';
 import type { RecordBatch, RejectedRecord, Schema } from './types.js';
 
 /** The JSON text of an item around its values (spec: Company, User): before the identifier, whatever the format. */
@@ -98,12 +98,12 @@ export class ItemWriter {
   }
 
   #append(number: number, bytes: number): void {
-    const { bytes: text, spans, lines, first } = this.#batch!;
+    const { bytes: text, spans, lines } = this.#batch!;
     const start = this.#length;
     this.#length += bytes;
     this.#ends.push(this.#length);
     this.#lines.push(lines[number]!);
-    this.#rows.push(first + number);
+    this.#rows.push(rowOf(this.#batch!, number));
     this.#contents.addBytes(this.#bytes, start, this.#length);
     this.#records?.addBytes(text, spans[2 * number]!, spans[2 * number + 1]!);
   }

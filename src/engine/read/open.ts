@@ -6,10 +6,12 @@ import { loadConversions, PatternFinder, textOf, undecided } from './conversion/
 import { ITEM_FORMAT_VERSION } from './csv/build.js';
 import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
 import { readRecords } from './records.js';
+import { rejectsHead } from './rejects-head.js';
+import { selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { firstBytes, readHead } from './text/head.js';
 import { openFile, readBytes, type SourceFile } from './text/source.js';
-import type { InputFile, InputOptions, OpenedInput } from './types.js';
+import type { InputFile, InputOptions, OpenedInput, RecordBatch } from './types.js';
 
 /** The item format since which columns are known by tolerant names, and identifiers are checked. */
 const CHECKED_IDS = 2;
@@ -18,28 +20,55 @@ const CHECKED_IDS = 2;
  * Looks at the beginning of an input.
  * @throws InputError for what cannot be read; UsageError for flags that do not fit it
  */
-export async function openInput(options: InputOptions, signal?: AbortSignal): Promise<OpenedInput> {
-  const location = resolve(options.cwd, options.location);
-  const { path, maxCellBytes, rules, byKind, decidedTypes, itemFormat = ITEM_FORMAT_VERSION } = options;
-  const earlier = itemFormat < CHECKED_IDS;
+export async function openInput(asked: InputOptions, signal?: AbortSignal): Promise<OpenedInput> {
+  const { path } = asked;
+  const location = resolve(asked.cwd, asked.location);
+  const look = await firstLook({ path, location, format: asked.format });
+  if (look.reader) {
+    const { shared, names } = known(asked, location);
+    await loadRules(asked);
+    return decidePatterns(await look.reader.open({ ...shared, ...look.form }, names), signal);
+  }
+  let head = await readHead({ path, location, opened: look.opened }, asked.encoding, signal);
+  let options = asked;
+  let again: OpenedInput['again'];
+  const found = asked.rejects && (await rejectsHead(head));
+  if (found) {
+    const { again: rows, ...reading } = asked.rejects!(found);
+    again = rows;
+    options = { ...asked, ...reading, delimiter: found.delimiter ?? undefined };
+    // JSON has no byte order mark, and rejects files are UTF-8 whatever their input was.
+    if (found.delimiter === null) head = await readHead({ path, location }, 'utf-8', signal);
+  }
+  await loadRules(options);
+  const { shared, names } = known(options, location);
+  const { encoding, compression, stamp } = head;
+  const format = formatOf(options, head.text);
+  const file: InputFile = { ...shared, again, format, encoding, compression, stamp };
+  const text = (): AsyncIterable<Buffer> => toUtf8(readBytes(file, signal), encoding);
+  return decidePatterns(await textReaderOf(file).open(file, names, head, text), signal);
+}
+
+async function loadRules({ rules, byKind }: InputOptions): Promise<void> {
   for (const one of [rules, ...KINDS.flatMap((kind) => byKind?.[kind]?.rules ?? [])]) {
     await loadConversions(one);
   }
-  const shared = {
-    ...{ path, location, rules, constants: [], maxCellBytes, decidedTypes },
-    ...(earlier && { anyId: true as const }),
+}
+
+/** What is known of an input before it is looked at, and how its columns are named. */
+function known(options: InputOptions, location: string) {
+  const { path, maxCellBytes, rules, decidedTypes, itemFormat = ITEM_FORMAT_VERSION } = options;
+  const { where = [], limit = null, roundNumbers = false } = options;
+  const earlier = itemFormat < CHECKED_IDS;
+  return {
+    shared: {
+      ...{ path, location, rules, constants: [], maxCellBytes, decidedTypes },
+      roundNumbers,
+      selection: where.length > 0 || limit !== null ? { where, absent: [], limit } : null,
+      ...(earlier && { anyId: true as const }),
+    },
+    names: { ...options, exactNames: earlier },
   };
-  const asked = { ...options, exactNames: earlier };
-  const look = await firstLook({ path, location, format: options.format });
-  if (look.reader) {
-    return decidePatterns(await look.reader.open({ ...shared, ...look.form }, asked), signal);
-  }
-  const head = await readHead({ path, location, opened: look.opened }, options.encoding, signal);
-  const { encoding, compression, stamp } = head;
-  const format = formatOf(options, head.text);
-  const file: InputFile = { ...shared, format, encoding, compression, stamp };
-  const text = (): AsyncIterable<Buffer> => toUtf8(readBytes(file, signal), encoding);
-  return decidePatterns(await textReaderOf(file).open(file, asked, head, text), signal);
 }
 
 /** Finds the patterns of dates that were asked for without one: by the first rows, or as many as it takes. @throws InputError */
@@ -55,7 +84,7 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
     decided.set(target.column, before as Conversion);
     return [];
   });
-  for await (const batch of finders.length > 0 ? readRecords(input, { signal }) : []) {
+  for await (const batch of finders.length > 0 ? rowsTaken(input, signal) : []) {
     const originals = readerOf(input).original(batch, input);
     for (const [number, original] of originals.entries()) {
       for (const { column, finder } of finders) {
@@ -81,6 +110,14 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
   };
 }
 
+/** The rows that are taken, as far as this input alone tells. */
+function rowsTaken(input: OpenedInput, signal: AbortSignal | undefined): AsyncIterable<RecordBatch> {
+  const { selection, columns } = input;
+  const where = selection?.where.filter(([column]) => columns.includes(column)) ?? [];
+  const alone = { ...input, selection: selection && { ...selection, where } };
+  return selectRecords(alone, readRecords(input, { signal }), { toEnd: false });
+}
+
 /** The columns alone, before it is known what the rows are: a header, or the fields of the first JSON items. @throws InputError */
 export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promise<string[]> {
   const { path, location } = source;
@@ -90,6 +127,8 @@ export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promi
     maxCellBytes: NUMBERS.maxCellBytes.default,
     rules: NO_RULES,
     constants: [],
+    roundNumbers: false,
+    selection: null,
   };
   const look = await firstLook(source);
   if (look.reader) return look.reader.columns({ ...shared, ...look.form });

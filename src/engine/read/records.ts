@@ -5,9 +5,10 @@ import type { Notes } from './csv/notes.js';
 import type { BinaryReader } from './format.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
+import { selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes, refuseChanged } from './text/source.js';
-import { splitText } from './text/splitter.js';
+import { rowOf, splitText } from './text/splitter.js';
 import type { Marks, OpenedInput, RecordBatch, Schema } from './types.js';
 import type { Pool } from './workers/pool.js';
 import { createTask } from './workers/protocol.js';
@@ -64,7 +65,8 @@ export async function* buildItems(
   const { hashKey, records, signal } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  yield* options.pool.run(spec, readRecords(input, { signal, byteTotals }), signal);
+  const records_ = selectRecords(input, readRecords(input, { signal, byteTotals }), { toEnd: false });
+  yield* options.pool.run(spec, records_, signal);
 }
 
 /** Items of some rows, by their numbers in ascending order, and their rejections. */
@@ -123,4 +125,33 @@ async function* batchesWith(
     if (next > from) yield { batch, wanted: rows.slice(from, next) };
     if (next === rows.length) return;
   }
+}
+
+/** Rows that are not taken, in batches, in the order of the file; those of an input that takes all rows are not looked for. */
+export async function* filteredRows(
+  input: OpenedInput,
+  { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'>,
+): AsyncGenerator<OriginalRow[]> {
+  if (input.selection === null) return;
+  /** Batches that were read, each with the numbers of its rows that are taken. */
+  const read: { batch: RecordBatch; taken: Set<number> }[] = [];
+  async function* noted(): AsyncGenerator<RecordBatch> {
+    for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned) })) {
+      read.push({ batch, taken: new Set() });
+      yield batch;
+    }
+  }
+  const rest = ({ batch, taken }: (typeof read)[number]): OriginalRow[] => {
+    const originals = readerOf(input).original(batch, input);
+    return originals.flatMap((original, number) => {
+      const row = rowOf(batch, number);
+      return taken.has(row) ? [] : [{ row, line: batch.lines[number]!, original }];
+    });
+  };
+  for await (const selected of selectRecords(input, noted(), { toEnd: true })) {
+    const { taken } = read.at(-1)!;
+    for (let number = 0; number < selected.lines.length; number++) taken.add(rowOf(selected, number));
+    for (const one of read.splice(0)) yield rest(one);
+  }
+  for (const one of read) yield rest(one);
 }

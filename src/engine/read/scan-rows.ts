@@ -5,7 +5,7 @@ import { Hashes } from './hashes.js';
 import { isOdd, isOddBytes, trimmed } from './identifier.js';
 import type { ItemWriter, RawItem } from './item-writer.js';
 import type { Evidence } from './mapping/stats.js';
-import { Numbers } from './text/splitter.js';
+import { Numbers, rowOf } from './text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
 
 /** What a batch contributes to the scan. Plain data: it is made on any thread and added up on one. */
@@ -121,7 +121,7 @@ export class ScanRows {
 
   /** A row whose size is only known at the end. */
   leaveOpen(number: number): void {
-    this.#unsettled.push(this.#batch!.first + number);
+    this.#unsettled.push(rowOf(this.#batch!, number));
   }
 
   /** `company` is empty where a row names none. */
@@ -178,7 +178,6 @@ export class ScanRows {
     append: (writer: ItemWriter, number: number) => void,
   ): ScanPart {
     const batch = this.#batch!;
-    const { first } = batch;
     const companies = this.#companies?.take() ?? null;
     const repeats = this.#untilRepeated && companies !== null && new Set(companies).size < companies.length;
     if (repeats) {
@@ -192,7 +191,8 @@ export class ScanRows {
       bytes: this.#bytes,
       largest: this.#largest,
       ids: found?.ids ?? this.#ids.take(),
-      sample: this.#sample < 0 ? null : { row: first + this.#sample, original: originalOf(this.#sample) },
+      sample:
+        this.#sample < 0 ? null : { row: rowOf(batch, this.#sample), original: originalOf(this.#sample) },
       unsettled: this.#unsettled,
       companies,
       companyRepeats: repeats,

@@ -1,6 +1,6 @@
 /** The first pass: every row read, mapped, typed and checked. Nothing is kept of them but what the plan says. */
 
-import type { RejectedRow } from '../model.js';
+import type { FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { ItemBatch } from './batch.js';
 import type { ChangedPart, KnownItems } from './change-detector.js';
@@ -11,6 +11,7 @@ import { readerOf } from './formats.js';
 import { oddWords } from './identifier.js';
 import { buildRows, readRecords } from './records.js';
 import { noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
+import { selectRecords } from './selection.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
 import { quoted } from './wording.js';
@@ -56,14 +57,12 @@ export async function scanInput(
   const byteTotals = new ByteTotals();
   const totals = new ScanTotals(input, itemLimitBytes);
   const notes = input.dialect && new Notes(input.dialect, input.excelText);
+  const selected = { toEnd: true, filtered: 0 };
+  const records = selectRecords(input, readRecords(input, { signal, byteTotals, notes }), selected);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
-  for await (const part of options.pool.run(
-    spec,
-    readRecords(input, { signal, byteTotals, notes }),
-    signal,
-  )) {
+  for await (const part of options.pool.run(spec, records, signal)) {
     totals.add(part);
     changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);
@@ -73,8 +72,9 @@ export async function scanInput(
       refuseStray(input, row);
       await options.onRejected?.(row);
     }
-    options.onProgress?.(totals.rows.read, byteTotals.size);
+    options.onProgress?.(totals.rows.read + selected.filtered, byteTotals.size);
   }
+  totals.leaveOut(selected.filtered);
   const schema = totals.schema();
   if (totals.unsettled.length > 0) {
     for await (const batch of buildRows(input, schema, totals.unsettled, {
@@ -99,7 +99,7 @@ function refuseStray({ found, columns, path }: OpenedInput, { cause, line, origi
 
 /** Adds up what the batches of a scan found. */
 class ScanTotals {
-  readonly rows = { read: 0, rejected: 0 };
+  readonly rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
   readonly unsettled: number[] = [];
   readonly #input: OpenedInput;
   readonly #schema: Schema;
@@ -133,6 +133,12 @@ class ScanTotals {
     this.#columns.add(part.columns);
   }
 
+  /** Rows that are in no part. */
+  leaveOut(filtered: number): void {
+    this.rows.read += filtered;
+    this.rows.filtered = filtered;
+  }
+
   /** Once all parts are in. @throws UsageError for a rule that names an unknown field */
   schema(): Schema {
     const { types, surplus } = this.#columns.decide();
@@ -164,7 +170,7 @@ class ScanTotals {
       rows: this.rows,
       bytes: this.#bytes,
       largestItemBytes: this.#largest,
-      columns: this.#columns.plans(this.rows.read),
+      columns: this.#columns.plans(this.rows.read - this.rows.filtered),
       schema: this.#schema,
       sample: this.#sample(),
       warnings: this.#warnings(odd),
@@ -179,7 +185,9 @@ class ScanTotals {
 
   #warnings(odd: readonly Warning[]): Warning[] {
     const warnings = [...(this.#input.warnings ?? []), ...odd, ...this.#columns.warnings()];
-    if (this.rows.read === 0) warnings.push({ message: 'no rows' });
+    const { read, filtered } = this.rows;
+    if (read === 0) warnings.push({ message: 'no rows' });
+    else if (read === filtered) warnings.push({ message: `no row is left: all ${read} are filtered` });
     const place = readerOf(this.#input).placeOf(this.#input);
     const { idColumn, companyIdColumn } = this.#input;
     warnings.push(...oddWarning(this.#odd.id, idColumn, place));

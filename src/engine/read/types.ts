@@ -1,8 +1,9 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 
-import type { CellType, ColumnPlan, Format, Kind, RejectedRow, ShortRows } from '../model.js';
-import type { MappingRules, ReadOptions } from '../options.js';
+import type { CellType, ColumnPlan, FileRows, Format, Kind, RejectedRow, ShortRows } from '../model.js';
+import type { Condition, MappingRules, ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
+import type { Again, RejectsHead } from './again.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 import type { CellNotes, SheetChoice } from './xlsx/notes.js';
@@ -23,6 +24,17 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   inputs?: readonly string[] | undefined;
   /** Take the likeliest kind and identifier where the columns tell none. */
   guess?: boolean | undefined;
+  /** How an input is to be read that turns out to be a rejects file. Default: as any other. */
+  rejects?: ((found: RejectsHead) => AgainOptions) | undefined;
+}
+
+/** What the run that a rejects file comes from says of it. */
+export interface AgainOptions
+  extends Pick<
+    InputOptions,
+    'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'maxCellBytes' | 'excelText'
+  > {
+  again: Again | undefined;
 }
 
 export type Compression = 'gzip' | 'zstd';
@@ -75,14 +87,40 @@ export interface OpenedInput {
   maxCellBytes: number;
   /** A workbook's sheet. */
   sheet?: SheetChoice | undefined;
-  /** JSON: the array is a member of an object, as in the service's bodies. */
-  body: Kind | null;
+  /** JSON: a number that a double does not hold exactly is rounded instead of refused. */
+  roundNumbers: boolean;
+  /** JSON: where the items are; null for one on each line. */
+  body: JsonBody | null;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */
   decidedTypes?: readonly CellType[] | undefined;
+  /** Of a rejects file whose run is known: what its rows are held against. */
+  again?: Again | undefined;
   /** Columns of dates whose pattern was found: a value of another is not a bad row, but a wrong guess. Default: none. */
   found?: readonly string[] | undefined;
+  /** Which rows are taken; null where all are. */
+  selection: Selection | null;
   /** Of the file when it was opened: a pass that finds others refuses to read. */
   stamp: { size: number; mtimeMs: number };
+}
+
+/** Where the items of a JSON text are that does not have one on each line. */
+export interface JsonBody {
+  /** In an array, or one after another. */
+  items: 'array' | 'values';
+  /** Names of the members that lead to the array. */
+  path: readonly string[];
+  /** Members beside the first of these that would also be rows: no array may be there. */
+  others: readonly string[];
+}
+
+/** Which rows of one input are taken (contract §3 "Inputs"). The others are filtered: nothing else looks at them. */
+export interface Selection {
+  /** Conditions on columns that the input has. */
+  where: readonly Condition[];
+  /** Columns that other inputs have: this one must not turn out to have them. */
+  absent: readonly string[];
+  /** So many rows at most; null for any number. */
+  limit: number | null;
 }
 
 /** What is known of an input before its format looks at the text. */
@@ -113,6 +151,8 @@ export interface RecordBatch {
   notes?: readonly CellNotes[];
   /** How many records of the input come before this batch. */
   first: number;
+  /** Number of each record in the input, where some were filtered out. Absent: they count up from `first`. */
+  rows?: Float64Array<ArrayBuffer>;
   /** CSV: records that are not to be read, by their places in the batch; absent where there are none. */
   broken?: BrokenRecord[];
 }
@@ -138,7 +178,7 @@ export interface Scan {
   /** Of its beginnings: a later pass is compared with them. */
   marks: Marks;
   size: number;
-  rows: { read: number; rejected: number };
+  rows: FileRows;
   /** UTF-8 bytes of all items, without separators. */
   bytes: number;
   /** No item has more bytes; numbers count as text here, two bytes more than they take. */

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js';
 import type { ExitCode } from '../errors.js';
 import type { Summary } from '../model.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
+import type { Records } from '../read/index.js';
 import type { ServiceClient } from '../service/client.js';
 import type { DownloadOptions } from '../service/download.js';
 import type { Scope, State } from '../state/state.js';
@@ -25,6 +26,8 @@ export interface ImportDeps {
   cwd: string;
   platform: NodeJS.Platform;
   stdin: Readable;
+  /** Read in place of files, as one input that goes by this name. */
+  records?: Records | undefined;
   /** How inputs that are addresses are fetched. The token is no part of it. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
   /** Worker threads for parsing; 0 parses in this thread. */

@@ -2,6 +2,7 @@
 import { AuthError, ProfilesError, StateError } from '../errors.js';
 import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
+import { failedCanaries } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope } from '../state/state.js';
@@ -98,6 +99,14 @@ export class OpenRun {
   retry(options: ImportOptions): void {
     const requests = retriesOf(this.#records);
     this.#reopenWith(options, requests, [...newRejects(this.#records)]);
+    this.#records.push(...requests);
+  }
+
+  /** The canary did not complete: its rows are to be sent again, as the new one. */
+  retryCanary(options: ImportOptions): void {
+    const requests = retriesOf(this.#records, failedCanaries(this.#records));
+    if (requests.length === 0) return;
+    this.#reopenWith(options, requests, []);
     this.#records.push(...requests);
   }
 

@@ -3,9 +3,18 @@ import { UsageError } from '../errors.js';
 import type { CellType, ImportEvent } from '../model.js';
 import { dialectOptions, type ImportOptions } from '../options.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
-import { checkOpened, type InputOptions, type OpenedInput, openInput } from '../read/index.js';
+import {
+  checkOpened,
+  type InputOptions,
+  type OpenedInput,
+  openInput,
+  type RejectsHead,
+  selectIn,
+  spoolRecords,
+} from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
+import { readAgain } from './origin.js';
 import { type Apply, checkAccount, type LocatedInput, locateInputs } from './planned.js';
 import { expandInputs, fetchSource, type Located, shownInputs } from './sources.js';
 
@@ -15,7 +24,8 @@ async function* openInputs(
   run: string,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, OpenedInput[]> {
-  const sources = await expandInputs(options.paths, deps);
+  const { records } = deps;
+  const sources = records ? [] : await expandInputs(options.paths, deps);
   if (sources.filter(({ from }) => from === 'stdin').length > 1) {
     throw new UsageError('stdin (-) can be read only once', {
       hint: 'use - only once, and pass file names for the other inputs',
@@ -27,12 +37,17 @@ async function* openInputs(
   const folder = () => deps.state.spoolFolder(run);
   const inputs = shownInputs(options.paths);
   const opened: OpenedInput[] = [];
+  if (records) {
+    const location = await spoolRecords(records, folder(), deps.stop);
+    opened.push(await openOne(options.paths[0]!, location, options, options, deps));
+  }
   for (const [index, source] of sources.entries()) {
     const { path, location } = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
-    opened.push(await openOne(path, location, { ...options, paths: inputs }, deps));
+    opened.push(await openOne(path, location, { ...options, paths: inputs }, options, deps));
   }
   checkOpened(opened, options);
-  return inOrder(opened);
+  checkPath(opened, options);
+  return inOrder(selectIn(opened, options.where));
 }
 
 /** The inputs of an earlier session, from where they lay, or lie now. */
@@ -46,9 +61,19 @@ async function reopenInputs(
   for (const [index, { path, location }] of located.entries()) {
     const { kind, types } = run.inputs[index]!;
     const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
-    opened.push(await openOne(path, location, { ...options, kind }, deps, began));
+    opened.push(await openOne(path, location, { ...options, kind }, options, deps, began));
   }
-  return opened;
+  return selectIn(opened, options.where);
+}
+
+/** @throws UsageError for a path into JSON where there is none */
+function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions): void {
+  const [first] = opened;
+  if (jsonPath === undefined || !first || opened.some(({ body }) => body !== null)) return;
+  throw new UsageError(`jsonPath leads into a JSON text, and ${first.path} is ${first.format}`, {
+    hint: 'leave the path out',
+    problem: { code: 'path_of_lines', format: first.format },
+  });
 }
 
 /**
@@ -86,22 +111,26 @@ async function openPlanned(
   for (const [index, { path, location }] of located.entries()) {
     const { kind, format, types } = inputs[index]!;
     const began = { decidedTypes: types as CellType[], itemFormat: item_format };
-    opened.push(await openOne(path, location, { ...options, kind, format }, deps, began));
+    opened.push(await openOne(path, location, { ...options, kind, format }, options, deps, began));
   }
-  return opened;
+  return selectIn(opened, options.where);
 }
 
 function openOne(
   path: string,
   location: string,
   options: ImportOptions,
+  asked: ImportOptions,
   deps: ImportDeps,
   began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
   const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;
   const how = { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind };
-  const reading = { ...how, ...dialectOptions(options) };
-  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs: options.paths }, deps.stop);
+  const { where, limit, jsonPath, roundNumbers } = options;
+  const reading = { ...how, where, limit, jsonPath, roundNumbers, ...dialectOptions(options) };
+  const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
+  const inputs = options.paths;
+  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs, rejects }, deps.stop);
 }
 
 const oneRejectsFile = (): UsageError =>

@@ -104,7 +104,7 @@ export const totalsOfPlan = ({ totals }: SavedPlan): RequestTotals => {
 };
 
 /**
- * What a scan of the inputs would find again. Null where only a scan tells: which rows to reject, which identifiers stand
+ * What a scan of the inputs would find again. Null where only a scan tells: which rows to leave out or reject, which identifiers stand
  * more than once, which rows have changed.
  */
 export function scannedByPlan(
@@ -113,8 +113,8 @@ export function scannedByPlan(
   located: readonly LocatedInput[],
   chunkBytes: number,
 ): Scanned | null {
-  const { rejected, duplicates } = plan.totals;
-  if (rejected > 0 || duplicates > 0 || plan.state) return null;
+  const { filtered, rejected, duplicates } = plan.totals;
+  if (filtered + rejected > 0 || duplicates > 0 || plan.state) return null;
   const inputs = opened.map((input, index) => {
     const { read, types, columns } = plan.inputs[index]!;
     const { digest, marks, size } = located[index]!;
@@ -123,7 +123,7 @@ export function scannedByPlan(
       digest,
       marks,
       size,
-      rows: { read, rejected: 0 },
+      rows: { read, filtered: 0, rejected: 0 },
       bytes: 0,
       largestItemBytes: 0,
       columns: found,
@@ -146,12 +146,13 @@ export function scannedByPlan(
 /** Holds what a scan found against the plan. @throws UsageError */
 export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
   for (const [index, { opened, scan }] of scanned.inputs.entries()) {
-    const { read, rejected } = inputs[index]!;
-    if (scan.rows.read === read && scan.rows.rejected === rejected) continue;
-    throw new InputError(
-      `has ${scan.rows.read} rows, ${scan.rows.rejected} of them rejected, where the plan has ${read} and ${rejected}`,
-      { file: opened.path, problem: { code: 'plan_input', path: opened.path } },
-    );
+    const { read, filtered, rejected } = inputs[index]!;
+    const found = scan.rows;
+    if (found.read === read && found.filtered === filtered && found.rejected === rejected) continue;
+    throw new InputError(`does not have the ${read} rows of the plan, ${rejected} of them rejected`, {
+      file: opened.path,
+      problem: { code: 'plan_input', path: opened.path },
+    });
   }
 }
 

@@ -1,56 +1,96 @@
 /** Where the rejected rows of an import go: a rejects file for each input, and the first few into the report. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ImportEvent, RejectedRow, Rejection } from '../model.js';
-import { type Marks, type OpenedInput, readRows } from '../read/index.js';
+import type { Scanned } from '../plan/plan.js';
+import { type Marks, type OpenedInput, readRows, ShapeRejections } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
+import type { State } from '../state/state.js';
+import { CauseTotals } from './causes.js';
+import { readingOf, rowKey } from './origin.js';
 import { createRejects, type Rejects } from './rejects.js';
 import { keepFirst } from './summary.js';
 
 type Paths = readonly (string | null)[];
 
+interface Where {
+  cwd: string;
+  /** Of the rejects file, for an import of one input. */
+  path: string | null;
+  /** Known by it are files that may be replaced, and how their rows were read. */
+  state: State;
+  /** The run, which an import that goes on with an earlier one only finds while it plans. */
+  run: () => string;
+}
+
 export class Rejecting {
   /** The first 20. */
   readonly first: Rejection[] = [];
+  readonly causes = new CauseTotals();
   #files: Rejects[];
   /** Rejects files of an earlier session, by input: what the plan refuses is in them already. */
   #earlier: Paths;
+  /** Rows that only their shape speaks against. */
+  readonly #shapes: ShapeRejections[];
+  #scanned: Scanned['inputs'] = [];
+  /** Digests of the files as the state has them. */
+  readonly #recorded: (string | undefined)[] = [];
 
-  /** @param where `path` is of the rejects file, for an import of one input */
   constructor(
     private readonly inputs: readonly OpenedInput[],
     earlier: Paths,
-    private readonly where: { cwd: string; path: string | null },
+    private readonly where: Where,
   ) {
     this.#earlier = this.#stillThere(earlier);
-    this.#files = this.#open();
+    this.#files = inputs.map((_, input) => this.#open(input));
+    const key = rowKey(where.state.secret);
+    this.#shapes = inputs.map((input) => new ShapeRejections(input, key));
   }
 
   /** Goes on with the files of an earlier session after all: what was written since is in them already. */
   async adopt(earlier: Paths): Promise<void> {
-    const here = this.#stillThere(earlier);
-    const written = await Promise.all(this.#files.map((file) => file.close()));
-    for (const [input, path] of written.entries()) {
-      if (path !== null && here[input]) rmSync(resolve(this.where.cwd, path), { force: true });
+    this.#earlier = this.#stillThere(earlier);
+    for (const [input, path] of this.#earlier.entries()) {
+      if (path === null) continue;
+      await this.#files[input]!.close();
+      this.#files[input] = this.#open(input);
     }
-    this.#earlier = here.map((path, input) => path ?? written[input] ?? null);
-    this.#files = this.#open();
   }
 
   #stillThere(paths: Paths): Paths {
     return paths.map((path) => (path !== null && existsSync(resolve(this.where.cwd, path)) ? path : null));
   }
 
-  #open(): Rejects[] {
-    return this.inputs.map((input, index) =>
-      createRejects(input, { ...this.where, continues: this.#earlier[index] ?? null }),
-    );
+  #open(input: number): Rejects {
+    const { cwd, path, run, state } = this.where;
+    const earlier = this.#earlier[input] ?? null;
+    return createRejects(this.inputs[input]!, {
+      cwd,
+      path,
+      run: run(),
+      continues: earlier === null ? null : { path: earlier, mark: this.#markOf(resolve(cwd, earlier)) },
+      mayReplace: (location) => {
+        const known = state.rejects.at(location);
+        return known?.digest === this.#scanned[input]?.scan.digest ? (known?.mark ?? null) : null;
+      },
+    });
+  }
+
+  #markOf(location: string) {
+    return this.where.state.rejects.at(location)?.mark ?? null;
   }
 
   /** A row that the plan refused. */
   planned(input: number, row: RejectedRow): void {
     keepFirst(this.first, { file: row.file, line: row.line, reason: row.reason });
+    this.causes.add(this.inputs[input]!, row);
+    this.#shapes[input]!.add(row);
     if (!this.#earlier[input]) this.#files[input]!.add(row);
+  }
+
+  /** The plan is made: a file that was written for the same content may be replaced. */
+  scanned({ inputs }: Scanned): void {
+    this.#scanned = inputs;
   }
 
   /**
@@ -74,15 +114,41 @@ export class Rejecting {
         keepFirst(this.first, rejection);
         emit({ type: 'rejected', ...rejection });
       }
-      files.set(input, await this.#files[input]!.flush());
+      files.set(input, await this.#flush(input));
     }
     return files;
   }
 
   /** What was rejected so far is in the files when this resolves. @returns for each input its rejects file, or null */
   async flush(): Promise<(string | null)[]> {
-    const files = await Promise.all(this.#files.map((file) => file.flush()));
+    const files: (string | null)[] = [];
+    for (const input of this.inputs.keys()) files.push(await this.#flush(input));
     return files.map((file, input) => file ?? this.#earlier[input] ?? null);
+  }
+
+  async #flush(input: number): Promise<string | null> {
+    const file = this.#files[input]!;
+    const path = await file.flush();
+    const written = file.written();
+    if (written) this.#record(input, written);
+    return path;
+  }
+
+  /** So that the file can be imported, and replaced. Rows that were written before the run was known name another. */
+  #record(input: number, { location, mark, run }: NonNullable<ReturnType<Rejects['written']>>): void {
+    if (mark !== null && mark.sha256 === this.#recorded[input]) return;
+    this.#recorded[input] = mark?.sha256;
+    const { scan } = this.#scanned[input]!;
+    this.where.state.rejects.put({
+      run,
+      input,
+      owner: this.where.run(),
+      location,
+      digest: scan.digest,
+      mark,
+      reading: readingOf(this.inputs[input]!, scan.schema.types),
+      unedited: this.#shapes[input]!.hashes(),
+    });
   }
 
   async close(): Promise<void> {

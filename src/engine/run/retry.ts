@@ -17,10 +17,13 @@ export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
     return ['rejected', 'refused', 'failed', 'unsent'].includes(r.state);
   });
 
-/** A request for each of them that sends the same rows again. */
-export function retriesOf(records: readonly RequestRecord[]): RequestRecord[] {
+/** A request for each of those that failed, which sends the same rows again. */
+export function retriesOf(
+  records: readonly RequestRecord[],
+  failed: readonly RequestRecord[] = failedOf(records),
+): RequestRecord[] {
   let { seq } = records.at(-1) ?? { seq: 0 };
-  return failedOf(records).map((r) => ({
+  return failed.map((r) => ({
     ...r,
     ...UNSENT,
     seq: ++seq,

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError } from '../errors.js';
 import { KINDS, type Kind } from '../model.js';
-import { dialectOptions, type ImportOptions, type MappingRules } from '../options.js';
+import { type Condition, dialectOptions, type ImportOptions, type MappingRules } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
@@ -24,6 +24,7 @@ export function identityOf(
   options: ImportOptions,
 ): string {
   const { kind, id, companyId, format, delimiter, encoding, rules, maxCellBytes, chunkBytes } = options;
+  const { where = [], limit, jsonPath, roundNumbers = false } = options;
   const { userId, byKind } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
   const mapping: unknown[] = [kind, id, companyId, format, delimiter, encoding, rules];
@@ -33,16 +34,25 @@ export function identityOf(
   if (userId !== undefined || byKind !== undefined) mapping.push({ userId, byKind });
   // They decide which rows are invalid: with others, what was sent and what is rejected would overlap.
   const bounds = [maxCellBytes, chunkBytes];
-  // Only where there is one: runs that began before there were dialects are found again.
+  // Only what was asked for: runs that began before there was such a thing are found again.
   const { delimiter: _, ...dialect } = dialectOptions(options);
   const read = Object.keys(dialect).length > 0 ? [dialect] : [];
+  const chosen = {
+    ...(where.length > 0 && { where }),
+    limit,
+    jsonPath,
+    ...(roundNumbers && { roundNumbers }),
+  };
+  const selection = JSON.stringify(chosen) === '{}' ? [] : [chosen];
   return createHash('sha256')
-    .update(JSON.stringify([content, mapping, bounds, ...read]))
+    .update(JSON.stringify([content, mapping, bounds, ...read, ...selection]))
     .digest('hex');
 }
 
-/** Values that are set for every item are metadata, and the state holds none: they are with the run's spooled input. */
+/** Values of the user's own may be of persons, and the state holds none: they are with the run's spooled input. */
 const SET_FILE = 'set.json';
+const WHERE_FILE = 'where.json';
+const NAMES = { [SET_FILE]: 'constant values', [WHERE_FILE]: 'conditions' } as const;
 
 type SetValues = MappingRules['set'];
 
@@ -68,33 +78,47 @@ function withSets<T extends Pick<ImportOptions, 'rules' | 'byKind'>>(options: T,
 
 /** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
 export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
+  const { where = [], ...others } = options;
   const sets = setsOf(options);
   const hasSet = sets.some((set) => set.length > 0);
-  if (hasSet) {
-    const file = join(state.spoolFolder(run), SET_FILE);
-    try {
-      writeFileSync(file, JSON.stringify(options.byKind ? { sets } : sets[0]), { mode: 0o600 });
-    } catch (error) {
-      throw new StateError(`cannot save the constant values to ${file}: ${(error as Error).message}`, {
-        hint: 'free some disk space, and check the permissions of the folder',
-        problem: { code: 'state_folder' },
-        cause: error,
-      });
-    }
+  const hasWhere = where.length > 0;
+  if (hasSet) keepPrivate(state, run, SET_FILE, options.byKind ? { sets } : sets[0]);
+  if (hasWhere) keepPrivate(state, run, WHERE_FILE, where);
+  return { ...withSets(others, []), hasSet, hasWhere };
+}
+
+function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value: unknown): void {
+  const file = join(state.spoolFolder(run), name);
+  try {
+    writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
+  } catch (error) {
+    throw new StateError(`cannot save the ${NAMES[name]} to ${file}: ${(error as Error).message}`, {
+      hint: 'free some disk space, and check the permissions of the folder',
+      problem: { code: 'state_folder' },
+      cause: error,
+    });
   }
-  return { ...withSets(options, []), hasSet };
 }
 
 /** The options of an earlier session. @throws StateError when their private part is gone */
 export function restoreOptions(state: State, run: StoredRun): ImportOptions {
-  const { hasSet, ...options } = run.options as ImportOptions & { hasSet: boolean };
-  if (!hasSet) return options;
-  const file = join(state.spoolFolder(run.run), SET_FILE);
+  const { hasSet, hasWhere, ...options } = run.options as ImportOptions & {
+    hasSet: boolean;
+    /** Runs of earlier versions do not have it. */
+    hasWhere?: boolean;
+  };
+  const where = hasWhere ? { where: readPrivate(state, run.run, WHERE_FILE) as Condition[] } : {};
+  if (!hasSet) return { ...options, ...where };
+  const kept = readPrivate(state, run.run, SET_FILE) as SetValues | { sets: SetValues[] };
+  return { ...withSets(options, 'sets' in kept ? kept.sets : [kept]), ...where };
+}
+
+function readPrivate(state: State, run: string, name: keyof typeof NAMES): unknown {
+  const file = join(state.spoolFolder(run), name);
   if (!existsSync(file)) {
-    throw new StateError(`the constant values of run ${run.run} are missing: ${file} not found`, {
+    throw new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found`, {
       hint: 'import the file again',
     });
   }
-  const kept = JSON.parse(readFileSync(file, 'utf8')) as SetValues | { sets: SetValues[] };
-  return withSets(options, 'sets' in kept ? kept.sets : [kept]);
+  return JSON.parse(readFileSync(file, 'utf8'));
 }

@@ -4,7 +4,7 @@ import { UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
-import { plannedRows, type Scanned } from '../plan/plan.js';
+import { acceptedOf, plannedRows, type Scanned } from '../plan/plan.js';
 import {
   optionsToSave,
   PLAN_VERSION,
@@ -55,17 +55,18 @@ export function planToSave(
       })),
     };
   });
-  const { read, rejected } = plannedRows(scanned);
+  const rows = plannedRows(scanned);
   const { merged, unchanged } = totals;
   const duplicates = [...scanned.duplicates.values()].reduce((sum, found) => sum + found.count, 0);
   return sealed({
     version: PLAN_VERSION,
     totals: {
-      read,
-      rejected,
+      read: rows.read,
+      filtered: rows.filtered,
+      rejected: rows.rejected,
       merged,
       unchanged,
-      to_send: read - rejected - merged - unchanged,
+      to_send: acceptedOf(rows) - merged - unchanged,
       requests: totals.requests,
       bytes: totals.bytes,
       duplicates,

@@ -1,6 +1,7 @@
 /** The result of an import, worked out from what was planned and what was recorded. Pure. */
 import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
 import type {
+  FileRows,
   Kind,
   MaybeSentTwice,
   Plan,
@@ -26,6 +27,7 @@ import {
 import { isOpen } from '../send/isolate.js';
 import { isShort } from '../service/names.js';
 import { type RequestRecord, type RequestState, rangesOf, standing } from '../state/requests.js';
+import type { CauseTotals } from './causes.js';
 
 /** Whether a resume has nothing left to do for what is in its rows. */
 const isClosed = (r: RequestRecord): boolean => wasAccepted(r) || r.state === 'rejected' || isRefused(r);
@@ -88,11 +90,8 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
   });
 }
 
-/** Every row read, accounted for: `read = rejected + merged + unchanged + submitted + unsent`. */
-export function countRows(
-  planned: { read: number; rejected: number },
-  records: readonly RequestRecord[],
-): RowCounts {
+/** Every row read, accounted for: `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
+export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
   const last = standing(records);
   const refused = sum(
     last.filter((r) => r.state === 'rejected'),
@@ -100,23 +99,22 @@ export function countRows(
   );
   const counts: RowCounts = {
     read: planned.read,
+    filtered: planned.filtered,
     rejected: planned.rejected + refused,
     merged: sum(last.filter(wasAccepted), (r) => r.merged),
     unchanged: sum(last.filter(isClosed), (r) => r.unchanged),
     submitted: submittedRows(records),
     completed: completedRows(records),
   };
-  const unsent = counts.read - counts.rejected - counts.merged - counts.unchanged - counts.submitted;
+  const { read, filtered, rejected, merged, unchanged, submitted } = counts;
+  const unsent = read - filtered - rejected - merged - unchanged - submitted;
   return unsent === 0 ? counts : { ...counts, unsent };
 }
 
 /** The same for a plan: nothing was sent, so all that is left is unsent. */
-export function countPlanned(
-  planned: { read: number; rejected: number },
-  tallied: { merged: number; unchanged: number },
-): RowCounts {
+export function countPlanned(planned: FileRows, tallied: { merged: number; unchanged: number }): RowCounts {
   const { merged, unchanged } = tallied;
-  const unsent = planned.read - planned.rejected - merged - unchanged;
+  const unsent = planned.read - planned.filtered - planned.rejected - merged - unchanged;
   return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
 }
 
@@ -131,12 +129,12 @@ const refusedRows = (records: readonly RequestRecord[], input: number): number =
   );
 
 /** Whether an import goes on with so many invalid rows. */
-export function isWithinBound(rows: { read: number; rejected: number }, bound: InvalidBound): boolean {
+export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
   if (rows.rejected === 0 || bound === 'any') return true;
   if (bound === 'none') return false;
   if ('rows' in bound) return rows.rejected <= bound.rows;
   // 0.57 % has no exact double; the hair that it is short of must not cost a row.
-  return rows.rejected <= (rows.read * bound.percent * (1 + 1e-12)) / 100;
+  return rows.rejected <= ((rows.read - rows.filtered) * bound.percent * (1 + 1e-12)) / 100;
 }
 
 /** What the result document says beside how it ended. */
@@ -146,6 +144,8 @@ export interface Facts {
   service: { account: string | null; region: string; base_url: string };
   inputs: { opened: OpenedInput; scan: Scan; rejects_file: string | null }[];
   rejected: Rejection[];
+  /** Of the rows that the plan rejected. */
+  causes: CauseTotals;
   warnings: string[];
   resume: string | null;
   plan: Plan | undefined;
@@ -158,6 +158,7 @@ const NEVER_SENT = new Set<RequestState>(['withdrawn', 'waiting', 'divided', 'fa
 export function summarize(ending: Ending, facts: Facts): Summary {
   const { records } = ending;
   const paths = facts.inputs.map(({ opened }) => opened.path);
+  facts.causes.addRefused(records, paths);
   return {
     run: facts.run,
     status: statusOf(ending),
@@ -169,10 +170,11 @@ export function summarize(ending: Ending, facts: Facts): Summary {
     files: facts.inputs.map(({ opened, scan, rejects_file }, index) => ({
       path: opened.path,
       kind: opened.kind,
-      rows: { read: scan.rows.read, rejected: scan.rows.rejected + refusedRows(records, index) },
+      rows: { ...scan.rows, rejected: scan.rows.rejected + refusedRows(records, index) },
       rejects_file,
     })),
     rejected: facts.rejected,
+    causes: facts.causes.list(),
     jobs: jobsOf(
       // Of what was sent again, the last job counts; what is rejected is reported as such.
       standing(records).filter(({ state }) => state !== 'rejected'),
@@ -255,7 +257,7 @@ export function exitOf(end: Ending): ExitCode {
 
 /** Whether nothing is left to send or, when it waits, to follow. */
 export const isDone = (
-  planned: { read: number; rejected: number },
+  planned: FileRows,
   records: readonly RequestRecord[],
   options: { wait: boolean; isolate: boolean; isolateJobs: number },
 ): boolean =>

@@ -15,6 +15,7 @@ import {
   select,
   startOf,
 } from '../read/index.js';
+import type { RequestRows } from '../state/history.js';
 import type { RequestRecord } from '../state/requests.js';
 import { type Body, BodyWriter } from './body.js';
 
@@ -57,6 +58,8 @@ export interface LeftOut {
   input: number;
   row: number;
   line: number;
+  /** Keyed hash of its identifier. */
+  id: bigint;
   /** Who sent its id later. */
   by: string;
 }
@@ -202,7 +205,7 @@ class Draft {
     }
     const by = sentLater?.(id, this.recorded) ?? null;
     if (by !== null) {
-      this.#leftOut.push({ input: this.#part.input, row: batch.rows[at]!, line: batch.lines[at]!, by });
+      this.#leftOut.push({ input: this.#part.input, row: batch.rows[at]!, line: batch.lines[at]!, id, by });
       return;
     }
     if (repeated) this.#shared.add(id);
@@ -276,6 +279,23 @@ export function rangesOf({ parts, lines, leftOut }: Chunk): RequestRecord['more'
       to > from ? [lines[from], lines[to - 1]] : ends(leftOut.filter((row) => row.input === input));
     return { input, first_row, end_row, first_line: first ?? 0, last_line: last ?? 0, rows: to - from };
   });
+}
+
+/** The rows of a chunk, as they are kept for the history. */
+export function rowsOfRequest({ parts, lines, leftOut }: Chunk): RequestRows {
+  return {
+    lines: parts.map(({ input, from }, index) => ({
+      input,
+      lines: lines.subarray(from, parts[index + 1]?.from),
+    })),
+    leftOut: {
+      ids: BigUint64Array.from(leftOut, ({ id }) => id),
+      lines: parts.map(({ input }) => ({
+        input,
+        lines: leftOut.filter((row) => row.input === input).map(({ line }) => line),
+      })),
+    },
+  };
 }
 
 const ends = (rows: readonly LeftOut[]): [number | undefined, number | undefined] => [

@@ -4,14 +4,14 @@ import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
 import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
-import { type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
+import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
 import { buildItems, type ItemBatch, type Pool, refuseChanged, type Scan } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { serialize } from './body.js';
 import { type Chunk, type CutRules, cutChunks, type InputBatch } from './chunk.js';
 
 export interface CutDeps {
-  options: Pick<SendOptions, 'changedOnly' | 'wait'>;
+  options: Pick<SendOptions, 'changedOnly' | 'wait' | 'canary'>;
   limits: { items: number; bytes: number };
   hashKey: Buffer;
   pool: Pool;
@@ -84,21 +84,26 @@ export async function countRequests(
   each?: (chunk: Chunk, body: ReturnType<typeof serialize>) => void,
 ): Promise<RequestTotals> {
   const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
+  let { canary } = deps.options;
   for (const kind of scanned.duplicates.keys()) {
-    const measured = measure(volumeOf(scansOf(scanned, kind), kind), deps.limits);
+    const measured = measure(volumeOf(scansOf(scanned, kind), kind), deps.limits, canary);
     const plain = measured.exact && !deps.options.changedOnly && scanned.duplicates.get(kind)!.count === 0;
     if (!each && (plain || !exactly)) {
       total.requests += measured.requests;
       total.bytes += measured.bytes;
+      if (measured.requests > 0) canary = null;
       continue;
     }
-    for await (const chunk of chunksOf(scanned, kind, deps)) {
+    const limits = { ...deps.limits, items: Math.min(deps.limits.items, canary ?? deps.limits.items) };
+    for await (const chunk of chunksOf(scanned, kind, { ...deps, limits })) {
       total.unchanged += chunk.unchanged;
       if (chunk.ends.length === 0 && !each) continue;
       const made = serialize(chunk);
       const { body, merged } = made;
       each?.(chunk, made);
       if (chunk.ends.length === 0) continue;
+      canary = null;
+      limits.items = deps.limits.items;
       total.requests++;
       total.bytes += body.length;
       total.merged += merged;
@@ -111,7 +116,7 @@ export async function countRequests(
 function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
   const volume: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
   for (const { rows, bytes, largestItemBytes } of scans) {
-    volume.rows += rows.read - rows.rejected;
+    volume.rows += acceptedOf(rows);
     volume.bytes += bytes;
     volume.largestItemBytes = Math.max(volume.largestItemBytes, largestItemBytes);
   }

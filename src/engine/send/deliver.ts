@@ -8,7 +8,8 @@ import { count } from '../numbers.js';
 import type { RequestRecord } from '../state/requests.js';
 import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
-import { type Chunk, isUnanswered, rangesOf } from './chunk.js';
+import { checkCanary } from './canary.js';
+import { type Chunk, isUnanswered, rangesOf, rowsOfRequest } from './chunk.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { halve } from './halve.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
@@ -39,6 +40,7 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
     return deliverHalves(chunk, deps);
   }
   const error = await sendOnce(chunk, body, record, deps);
+  if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return isolate && failureOf(record) !== null ? [{ chunk, root: record, error: null }] : [];
   if (error.status === 413 && record.rows > 1) {
     lowerLimit(chunk.ends.length, deps);
@@ -93,7 +95,8 @@ export async function sendOnce(
   const commit = async (): Promise<void> => {
     const prints = intent;
     intent = null;
-    written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared);
+    const rows = prints && rowsOfRequest(chunk);
+    written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared, rows);
     if (!isAccepted(record)) return written;
     // The next request need not wait for an acknowledgement: its own intent goes to disk with it or after it, and
     // fails if it does. Waiting for it here would cost a second wait for each request.

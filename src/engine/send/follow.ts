@@ -21,6 +21,8 @@ export interface DeliverDeps {
   clock: Clock;
   random: () => number;
   options: SendOptions;
+  /** What is sent is the canary: the run ends where it does not complete. */
+  isCanary: boolean;
   /** Lowered by a 413; whoever cuts the chunks reads it. */
   limits: { items: number; bytes: number };
   /** All requests of the run, those of earlier sessions first. New ones are added here. */
@@ -60,6 +62,8 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
       continue;
     }
     await see({ ...(record.job ?? job), status: 'unknown' }, true);
+    // A canary ends the run, which says so; a resume sends its rows again.
+    if (deps.isCanary) continue;
     deps.emit({
       type: 'warning',
       message: `job ${seen.job_id} no longer exists at the service; its ${count(record.rows, 'row')} will not be sent again`,

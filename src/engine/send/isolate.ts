@@ -122,6 +122,9 @@ export function partOf(r: RequestRecord, records: readonly RequestRecord[]): Par
   return grow(r);
 }
 
+/** All its rows are with the service. */
+export const isCompleted = (r: RequestRecord): boolean => outcomeOf(r) === 'completed';
+
 function outcomeOf(r: RequestRecord): Part['outcome'] {
   switch (r.state) {
     case 'waiting':
@@ -178,15 +181,9 @@ export const isOpen = (
 const ALIKE = 3;
 
 /**
- * Whether to search for rows at fault: `now` that a request of the run has completed; `later`, since that may still
- * come; or `never`, since the service or the mapping is at fault.
+ * Whether to search for rows at fault: not where the service or the mapping is at fault.
+ * @param alike requests that failed like this one since the session began, this one included
+ * @param records of the run
  */
-export function mayIsolate(records: readonly RequestRecord[]): 'now' | 'later' | 'never' {
-  if (records.some((r) => outcomeOf(r) === 'completed')) return 'now';
-  const alike = new Map<string, number>();
-  for (const r of records) {
-    const failure = r.parent === null ? failureOf(r) : null;
-    if (failure !== null) alike.set(failure, (alike.get(failure) ?? 0) + 1);
-  }
-  return Math.max(0, ...alike.values()) >= ALIKE ? 'never' : 'later';
-}
+export const mayIsolate = (alike: number, records: readonly RequestRecord[]): boolean =>
+  alike < ALIKE || records.some(isCompleted);

@@ -8,9 +8,10 @@ import { count } from '../numbers.js';
 import type { RequestRecord } from '../state/requests.js';
 import { wasAccepted } from './accounts.js';
 import { serialize } from './body.js';
+import { checkCanary } from './canary.js';
 import { type Chunk, rangesOf } from './chunk.js';
 import { type Failed, refusal, repeated, sendOnce } from './deliver.js';
-import type { DeliverDeps } from './follow.js';
+import { type DeliverDeps, pathsOf } from './follow.js';
 import {
   failureOf,
   failureText,
@@ -26,32 +27,32 @@ import { UNSENT } from './request.js';
 
 /**
  * Carries out what is left to do.
- * @param begin whether a search may begin; otherwise it ends where one would
- * @returns whether there is a search to begin
+ * @param mayStart whether to search for rows at fault at all, asked once when that would begin
+ * @returns false where a search did not begin
  */
 export async function narrow(
   { chunk, root, error }: Failed,
   deps: DeliverDeps,
-  begin: boolean,
+  mayStart: () => Promise<boolean>,
 ): Promise<boolean> {
   const { isolate, isolateJobs } = deps.options;
-  if (deps.stop.aborted) return false;
+  if (deps.stop.aborted) return true;
   if (error) refuse(root, error);
-  let isHeld = false;
+  let started: boolean | null = null;
   for (const { seq } of sourcesIn(root, deps.records, isolate)) {
     for (;;) {
-      if (deps.stop.aborted) return false;
+      if (deps.stop.aborted) return true;
       const source = partOf(recordOf(seq, deps), deps.records);
       const step = nextStep(source, { isolate, jobs: isolateJobs });
       if (step.do === 'done') break;
-      if (!begin && starts(step, source)) {
-        isHeld = true;
-        break;
+      if (starts(step, source)) {
+        started ??= await mayStart();
+        if (!started) return false;
       }
       await carryOut(step.do, step.part, recordOf(seq, deps), chunk, deps);
     }
   }
-  return isHeld;
+  return true;
 }
 
 async function carryOut(
@@ -90,6 +91,7 @@ async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps)
   const body = serialize(chunk);
   const record = repeated(chunk, body, waiting, deps);
   const error = await sendOnce(chunk, body, record, deps);
+  if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;
   const { isolate, continueOnError } = deps.options;
   if (error.status === 413 || (isolate && isAboutRows(error.status))) {

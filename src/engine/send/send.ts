@@ -7,12 +7,16 @@ import { Channel } from '../channel.js';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import type { OpenJob } from '../state/open-jobs.js';
+import type { RequestRecord } from '../state/requests.js';
+import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import { deliver, type Failed, rejectWhole } from './deliver.js';
-import { type DeliverDeps, follow } from './follow.js';
-import { isOpen, mayIsolate } from './isolate.js';
+import { type DeliverDeps, follow, pathsOf } from './follow.js';
+import { failureOf, isOpen, mayIsolate } from './isolate.js';
 import { narrow } from './narrow.js';
 import { OtherJobs } from './other-jobs.js';
+
+type SenderDeps = Omit<DeliverDeps, 'emit' | 'isCanary'>;
 
 /**
  * Sends what comes, yields events, and returns the error that ended it early, or null. When its consumer
@@ -20,7 +24,7 @@ import { OtherJobs } from './other-jobs.js';
  */
 export async function* send(
   chunks: AsyncIterable<Chunk>,
-  deps: Omit<DeliverDeps, 'emit'>,
+  deps: SenderDeps,
 ): AsyncGenerator<ImportEvent, unknown> {
   const sender = new Sender(deps);
   const finished = sender.run(chunks);
@@ -32,9 +36,6 @@ export async function* send(
   }
   return sender.failure;
 }
-
-/** Failed requests that are kept in memory until something tells whether to look for the rows at fault. */
-const MOST_HELD = 8;
 
 const sharesOne = (a: ReadonlySet<bigint>, b: ReadonlySet<bigint>): boolean => {
   const [few, many] = a.size < b.size ? [a, b] : [b, a];
@@ -52,20 +53,31 @@ class Sender {
   readonly events = new Channel<ImportEvent>();
   failure: unknown = null;
   readonly #flights = new Set<Flight>();
-  /** They count as unfinished: requests that share their ids wait. */
-  #held: Failed[] = [];
+  /** How many requests failed in each way. */
+  readonly #alike = new Map<string | null, number>();
+  /** Each resolves when a search for rows at fault has ended. */
+  readonly #searches = new Set<Promise<void>>();
   #isGivenUp = false;
   /** Ends the waiting of all flights when one of them ends the run. It reaches nothing but its own. */
   readonly #halt = new AbortController();
-  readonly #deps: DeliverDeps;
+  /** As long as there is a canary, it is alone under way, is followed to its end, and is not taken apart. */
+  #deps: DeliverDeps;
+  /** Once it has completed. */
+  readonly #afterwards: DeliverDeps;
   readonly #others: OtherJobs;
 
-  constructor(deps: Omit<DeliverDeps, 'emit'>) {
-    this.#deps = {
+  constructor(deps: SenderDeps) {
+    const { options, records } = deps;
+    this.#afterwards = {
       ...deps,
+      isCanary: false,
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
     };
+    const alone = { wait: true, concurrency: 1, isolate: false, continueOnError: false };
+    this.#deps = isCanaryDue(options.canary, records)
+      ? { ...this.#afterwards, isCanary: true, options: { ...options, ...alone } }
+      : this.#afterwards;
     const named = ({ job_id, run }: OpenJob): string => `job ${job_id} of ${run ?? 'an earlier run'}`;
     this.#others = new OtherJobs(
       this.#deps,
@@ -86,19 +98,20 @@ class Sender {
     const { stop } = this.#deps;
     const say = (): void => this.#sayStopping();
     stop.addEventListener('abort', say, { once: true });
+    const { limits, options } = this.#deps;
+    const { items } = limits;
+    if (this.#deps.isCanary) limits.items = Math.min(items, options.canary!);
     try {
       await this.#followEarlier();
+      if (this.#deps.isCanary) await this.#endOfCanary(items);
       for await (const chunk of chunks) {
-        await this.#place(chunk.shared);
-        if (this.#deps.options.wait && !this.#deps.stop.aborted) {
+        await this.#room(chunk.shared);
+        if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
         if (this.#deps.stop.aborted) break;
         this.#launch(chunk.shared, this.#work(chunk));
-      }
-      while (!this.#deps.stop.aborted && this.#flights.size + this.#held.length > 0) {
-        await this.#isolateHeld(this.#flights.size === 0);
-        if (this.#flights.size > 0) await this.#landing();
+        if (this.#deps.isCanary) await this.#endOfCanary(items);
       }
     } catch (error) {
       this.#fail(error);
@@ -107,6 +120,21 @@ class Sender {
     await this.#deps.state.written().catch((error: unknown) => this.#fail(error));
     stop.removeEventListener('abort', say);
     this.events.close();
+  }
+
+  /**
+   * Once it has completed, everything else may go out. A request without rows is none.
+   * @param items of each request from then on, unless the service refused even fewer
+   * @throws CanaryError
+   */
+  async #endOfCanary(items: number): Promise<void> {
+    while (this.#flights.size > 0) await this.#landing();
+    const { run, records, limits, options, stop } = this.#deps;
+    if (stop.aborted) return;
+    checkCanary(run, records, pathsOf(this.#deps));
+    if (isCanaryDue(options.canary, records)) return;
+    if (limits.items === options.canary) limits.items = items;
+    this.#deps = this.#afterwards;
   }
 
   /** Said at once, since what is in flight may take its time. */
@@ -136,49 +164,43 @@ class Sender {
     }
   }
 
-  /** A chunk to its end, or to where rows at fault are to be looked for. */
+  /** A chunk to its end, the search for its rows at fault included: until then it counts as unfinished. */
   async #work(chunk: Chunk): Promise<void> {
     const { records, options } = this.#deps;
     const root = chunk.recorded;
-    if (!root || !isOpen(root, records, options)) {
-      this.#held.push(...(await deliver(chunk, this.#deps)));
-      return;
-    }
-    const failed = { chunk, root, error: null };
-    if (await narrow(failed, this.#deps, false)) this.#held.push(failed);
+    const isFailed = root !== null && isOpen(root, records, options);
+    const all = isFailed ? [{ chunk, root, error: null }] : await deliver(chunk, this.#deps);
+    for (const failed of all) await this.#search(failed);
   }
 
-  /** Waits until there is a place, and until no request before holds one of these ids. */
-  async #place(shared: ReadonlySet<bigint>): Promise<void> {
-    do {
-      await this.#isolateHeld(shared);
-      await this.#room(shared);
-    } while (!this.#deps.stop.aborted && this.#held.some(({ chunk }) => sharesOne(chunk.shared, shared)));
+  async #search(failed: Failed): Promise<void> {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    try {
+      const began = await narrow(failed, this.#deps, async () => {
+        const may = await this.#mayIsolate(failed.root);
+        if (may) this.#searches.add(ended);
+        return may;
+      });
+      if (!began) await this.#giveUp(failed);
+    } finally {
+      this.#searches.delete(ended);
+      end();
+    }
   }
 
-  /**
-   * Starts to look for rows at fault, where something tells that it is the rows, or nothing more can tell.
-   * @param must true, or ids that are needed now
-   */
-  async #isolateHeld(must: boolean | ReadonlySet<bigint>): Promise<void> {
-    for (const failed of [...this.#held]) {
-      const { chunk } = failed;
-      const may = mayIsolate(this.#deps.records);
-      const now = typeof must === 'boolean' ? must : sharesOne(chunk.shared, must);
-      if (may !== 'now' && !now && this.#held.length <= MOST_HELD) continue;
-      if (may === 'never') {
-        this.#held = this.#held.filter((held) => held !== failed);
-        await this.#giveUp(failed);
-        continue;
-      }
-      await this.#room(chunk.shared);
-      if (this.#deps.stop.aborted) return;
-      this.#held = this.#held.filter((held) => held !== failed);
-      this.#launch(
-        chunk.shared,
-        narrow(failed, this.#deps, true).then(() => {}),
-      );
+  /** Of one that is about to be narrowed down. The searches under way may still tell that it is the rows. */
+  async #mayIsolate(root: RequestRecord): Promise<boolean> {
+    const failure = failureOf(root);
+    const alike = (this.#alike.get(failure) ?? 0) + 1;
+    this.#alike.set(failure, alike);
+    while (!mayIsolate(alike, this.#deps.records)) {
+      if (this.#searches.size === 0) return false;
+      await Promise.race(this.#searches);
     }
+    return true;
   }
 
   /** So many requests failed alike, and none completed, that it is no matter of rows. */

@@ -3,9 +3,12 @@ import type { FingerprintColumns, FingerprintIndex } from '../fingerprint-index.
 import type { Kind, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
 import type { StateProblem } from './check.js';
+import type { History, HistoryEntry, RequestRows } from './history.js';
 import type { LaterSends, OpenJobs } from './open-jobs.js';
 import type { StateOverview } from './overview.js';
+import type { RejectsStore } from './rejects.js';
 import type { RequestRecord } from './requests.js';
+import type { InputLines } from './row-lists.js';
 import type { StoredRun } from './runs.js';
 import type { StateAge } from './sends.js';
 import type { HeldLock, KnownJob, KnownRun, Scope, ServiceInUse } from './types.js';
@@ -14,6 +17,8 @@ export interface State {
   readonly folder: string;
   /** Key of every hash that is stored here: 32 random bytes, made with the database. */
   readonly secret: Buffer;
+  /** Rejects files that runs wrote. */
+  readonly rejects: RejectsStore;
   /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
   scope(service: ServiceInUse): Scope;
   /** Null when another import of this account and kind runs on this machine. */
@@ -56,7 +61,7 @@ export interface State {
    * of a session, the intent: it clears the fingerprints of the request's ids. An acknowledgement's job
    * becomes known with it. What is recorded in one turn of the event loop reaches the disk together, and before
    * what is recorded later; after one failure all that follows fails too. Ids that another open send holds are not
-   * remembered; `shared` names those that stand more than once in the input.
+   * remembered; `shared` names those that stand more than once in the input. `rows` comes with `prints`.
    * @throws StateError also when the database or a lock in use was removed or replaced, for a request that is to go out
    */
   record(
@@ -66,6 +71,7 @@ export interface State {
     request: RequestRecord,
     prints: FingerprintColumns | null,
     shared?: ReadonlySet<bigint>,
+    rows?: RequestRows | null,
   ): Promise<void>;
   /** Commits several requests, none of which goes out now: all of them, or none. @throws StateError */
   recordAll(run: string, scope: Scope, kind: Kind, requests: readonly RequestRecord[]): Promise<void>;
@@ -93,6 +99,20 @@ export interface State {
     last?: { jobs: OpenJobs; newest: number },
   ): { jobs: OpenJobs; newest: number };
 
+  /** Rows that the plan of a run rejected, in place of those that it found before. */
+  setRejected(
+    run: string,
+    scope: Scope,
+    kind: Kind,
+    rejected: { ids: BigUint64Array; lines: readonly InputLines[] },
+  ): void;
+  /** Rows that a request sent, and those that it left out; null where that is not known. */
+  rowsOf(run: string, seq: number): ReturnType<History['ofRequest']>;
+  /** What happened to a profile, newest first. @param id its keyed hash */
+  history(scope: Scope, kind: Kind, id: bigint): HistoryEntry[];
+  /** Lets go of rows and entries that are older. @param before milliseconds since the epoch */
+  pruneHistory(before: number): void;
+
   /** Newest first. */
   knownJobs(): KnownJob[];
   /**
@@ -100,8 +120,8 @@ export interface State {
    * @returns its number
    */
   startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): number;
-  /** It was carried out, or did not arrive; or, with `doubt`, nobody knows. */
-  endProfile(send: number, doubt: boolean): void;
+  /** It was carried out, or did not arrive; or, with `doubt`, nobody knows. `note` says which, for its history. */
+  endProfile(send: number, doubt: boolean, note?: 'submitted' | 'unsent'): void;
   /** A job submitted outside an import (`identify user`), maybe of such a profile. */
   addJob(scope: Scope, job: Job, from: { kind: Kind; rows: number; send?: number; doubt?: boolean }): void;
   /** Records what a job looked like; one that is seen completed sets its request's fingerprints. Unknown jobs are ignored. */

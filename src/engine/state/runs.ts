@@ -31,7 +31,12 @@ export interface StoredRun extends KnownRun {
 }
 
 /** Reasons and warnings quote what stood in a cell, and the state holds no metadata (contract §4). */
-const withoutCells = (summary: Summary): Summary => ({ ...summary, rejected: [], warnings: [] });
+const withoutCells = (summary: Summary): Summary => ({
+  ...summary,
+  rejected: [],
+  causes: [],
+  warnings: [],
+});
 
 interface RunRow {
   run: string;

@@ -175,4 +175,41 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE requests ADD COLUMN failure TEXT;
   CREATE INDEX requests_by_parent ON requests (run, parent) WHERE parent IS NOT NULL;
   `,
+  // Rejects files: how their rows were read, and by what a file is known again.
+  `
+  CREATE TABLE rejects (
+    run TEXT NOT NULL,
+    input INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    location TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    inode TEXT,
+    sha256 TEXT,
+    reading TEXT NOT NULL,
+    unedited BLOB NOT NULL,
+    written_at TEXT NOT NULL,
+    PRIMARY KEY (run, input)
+  ) WITHOUT ROWID;
+  `,
+  // Which rows went out in which request, and which were rejected: what became of a profile, for some time (`history.ts`).
+  `
+  CREATE TABLE history (
+    entry INTEGER PRIMARY KEY,
+    what INTEGER NOT NULL,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    kind TEXT NOT NULL,
+    run TEXT REFERENCES runs ON DELETE CASCADE,
+    request INTEGER REFERENCES requests ON DELETE CASCADE,
+    send INTEGER,
+    at INTEGER NOT NULL,
+    ids BLOB NOT NULL,
+    lines BLOB,
+    job_id TEXT,
+    note TEXT
+  );
+  CREATE INDEX history_by_time ON history (at);
+  CREATE INDEX history_by_request ON history (request) WHERE request IS NOT NULL;
+  CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
+  CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
+  `,
 ];

@@ -22,6 +22,7 @@ import {
   transaction,
 } from './database.js';
 import { Fingerprints } from './fingerprints.js';
+import { History, type HistoryEntry, type RequestRows } from './history.js';
 import { FilesInUse } from './in-use.js';
 import type { State } from './interface.js';
 import { JobEnds } from './job-ends.js';
@@ -29,7 +30,9 @@ import { Jobs } from './jobs.js';
 import { Locks } from './lock.js';
 import type { LaterSends } from './open-jobs.js';
 import { overviewOf, type StateOverview } from './overview.js';
+import { RejectsFiles } from './rejects.js';
 import { type RequestRecord, Requests } from './requests.js';
+import { shortId } from './row-lists.js';
 import { Runs, type StoredRun } from './runs.js';
 import { readSecret, Scopes, scopeOf } from './scopes.js';
 import { Sends, type StateAge } from './sends.js';
@@ -52,6 +55,7 @@ export function openState(folder: string, now: () => number): State {
 
 class SqliteState implements State {
   readonly secret: Buffer;
+  readonly rejects: RejectsFiles;
   readonly #db: DatabaseSyncInstance;
   readonly #inUse: FilesInUse;
   readonly #locks: Locks;
@@ -64,6 +68,7 @@ class SqliteState implements State {
   readonly #sends: Sends;
   readonly #fingerprints: Fingerprints;
   readonly #sent: SentRows;
+  readonly #history: History;
 
   constructor(
     readonly folder: string,
@@ -75,12 +80,14 @@ class SqliteState implements State {
     this.#commits = new Commits(this.#db, folder);
     this.#scopes = new Scopes(this.#db);
     this.#runs = new Runs(this.#db);
+    this.rejects = new RejectsFiles(this.#db, (put) => this.#write(() => put(this.#time())));
     this.#requests = new Requests(this.#db);
     this.#jobs = new Jobs(this.#db);
     this.#sends = new Sends(this.#db, now);
     this.#jobEnds = new JobEnds(this.#jobs, this.#sends, this.#requests);
     this.#fingerprints = new Fingerprints(this.#db);
     this.#sent = new SentRows(this.#sends, this.#fingerprints);
+    this.#history = new History(this.#db);
     this.secret = this.#write(() => readSecret(this.#db));
   }
 
@@ -137,6 +144,7 @@ class SqliteState implements State {
       // Row ids are given out again, so nothing may go on naming requests that are gone.
       this.#sends.letGo('IN (SELECT request FROM requests WHERE run = ?)', run);
       this.#jobs.forget(run);
+      this.rejects.forget(run);
       this.#runs.delete(run);
     });
     this.removeSpool(run);
@@ -161,30 +169,33 @@ class SqliteState implements State {
     current: RequestRecord,
     prints: FingerprintColumns | null,
     shared: ReadonlySet<bigint> = new Set(),
+    rows: RequestRows | null = null,
   ): Promise<void> {
     // It may go out once this is on disk. What is accepted is recorded wherever it still can be.
     if (current.state === 'intent' || current.state === 'unknown') this.#inUse.check();
     // As it stands now: the caller goes on with it.
     const request = { ...current };
-    return this.#commits.commit(() => this.#put(run, scope, kind, request, prints, shared));
+    return this.#commits.commit(() => this.#put(run, scope, kind, request, prints, shared, rows));
   }
 
   recordAll(...[run, scope, kind, requests]: Parameters<State['recordAll']>): Promise<void> {
     const all = requests.map((request) => ({ ...request }));
     return this.#commits.commit(() => {
-      for (const request of all) this.#put(run, scope, kind, request, null, new Set());
+      for (const request of all) this.#put(run, scope, kind, request, null, new Set(), null);
     });
   }
 
   /** Within a transaction. */
-  #put(...[run, scope, kind, request, prints, shared]: Required<Parameters<State['record']>>): void {
+  #put(...[run, scope, kind, request, prints, shared, rows]: Required<Parameters<State['record']>>): void {
     const known = this.#requests.idOf(run, request.seq);
     if (known !== null) this.#requests.update(run, request);
     const id = known ?? this.#requests.insert(run, request);
-    if (prints) this.#sent.add({ run, scope: this.#scopes.idOf(scope), kind, request: id }, prints, shared);
+    const of = { run, scope: this.#scopes.idOf(scope), kind, request: id };
+    if (prints) this.#sent.add(of, prints, shared);
+    if (prints && rows) this.#history.putRequest({ ...of, at: this.now() }, prints.ids, rows);
     if (request.job) {
       const from = { kind, rows: request.rows, request: id, run };
-      this.#jobs.add(this.#scopes.idOf(scope), request.job, from, this.#time());
+      this.#jobs.add(of.scope, request.job, from, this.#time());
     }
     this.#sends.stand(id, request);
   }
@@ -220,18 +231,46 @@ class SqliteState implements State {
 
   startProfile(scope: Scope, kind: Kind, ids: BigUint64Array): number {
     this.#inUse.check();
-    return this.#write(() => this.#sent.addProfile(this.#scopes.idOf(scope), kind, ids));
+    return this.#write(() => {
+      const send = this.#sent.addProfile(this.#scopes.idOf(scope), kind, ids);
+      this.#history.putProfile(send, this.#scopes.idOf(scope), kind, ids, this.now());
+      return send;
+    });
   }
 
-  endProfile(send: number, doubt: boolean): void {
-    this.#write(() => this.#sends.standAlone(send, { doubt, job: null }));
+  endProfile(send: number, doubt: boolean, note?: 'submitted' | 'unsent'): void {
+    this.#write(() => {
+      this.#sends.standAlone(send, { doubt, job: null });
+      this.#history.noteProfile(send, { note: note ?? null });
+    });
+  }
+
+  setRejected(...[run, scope, kind, { ids, lines }]: Parameters<State['setRejected']>): void {
+    this.#write(() => {
+      const of = { run, scope: this.#scopes.idOf(scope), kind, at: this.now() };
+      this.#history.putRejected(of, ids, lines);
+    });
+  }
+
+  rowsOf(run: string, seq: number): ReturnType<History['ofRequest']> {
+    return this.#history.ofRequest(run, seq);
+  }
+
+  history(scope: Scope, kind: Kind, id: bigint): HistoryEntry[] {
+    return this.#read(() => this.#history.find(this.#scopes.idOf(scope), kind, shortId(id)));
+  }
+
+  pruneHistory(before: number): void {
+    this.#write(() => this.#history.prune(before));
   }
 
   addJob(scope: Scope, job: Job, from: Parameters<State['addJob']>[2]): void {
     this.#write(() => {
       const { send, doubt = false, ...rest } = from;
       this.#jobs.add(this.#scopes.idOf(scope), job, { ...rest, request: null, run: null }, this.#time());
-      if (send !== undefined) this.#sends.standAlone(send, { doubt, job: job.job_id });
+      if (send === undefined) return;
+      this.#sends.standAlone(send, { doubt, job: job.job_id });
+      this.#history.noteProfile(send, { job: job.job_id });
     });
   }
 

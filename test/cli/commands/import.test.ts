@@ -29,7 +29,7 @@ describe('import', () => {
     expect([code, stderr]).toEqual([0, '']);
     const summary = summaryOf(stdout);
     expect(Object.keys(summary)).toEqual(
-      'run status kinds account region base_url rows requests retries files rejected jobs maybe_sent_twice warnings resume elapsed_seconds'.split(
+      'run status kinds account region base_url rows requests retries files rejected causes jobs maybe_sent_twice warnings resume elapsed_seconds'.split(
         ' ',
       ),
     );
@@ -40,11 +40,16 @@ describe('import', () => {
       account: null,
       region: 'default',
       base_url: sandbox.url,
-      rows: { read: 2, rejected: 0, merged: 0, unchanged: 0, submitted: 2, completed: 2 },
+      rows: { read: 2, filtered: 0, rejected: 0, merged: 0, unchanged: 0, submitted: 2, completed: 2 },
       requests: 1,
       retries: 0,
       files: [
-        { path: 'companies.csv', kind: 'companies', rows: { read: 2, rejected: 0 }, rejects_file: null },
+        {
+          path: 'companies.csv',
+          kind: 'companies',
+          rows: { read: 2, filtered: 0, rejected: 0 },
+          rejects_file: null,
+        },
       ],
       jobs: [{ status: 'completed', total_rows: 2, completed_rows: 2, first_line: 2, last_line: 3 }],
       resume: null,
@@ -90,7 +95,7 @@ describe('import', () => {
     expect(first.code).toBe(5);
     expect(summaryOf(first.stdout)).toMatchObject({
       status: 'rejected',
-      rows: { read: 3, rejected: 2, submitted: 0, unsent: 1 },
+      rows: { read: 3, filtered: 0, rejected: 2, submitted: 0, unsent: 1 },
       rejected: [
         { file: 'c.csv', line: 3, reason: 'company_id is empty' },
         { file: 'c.csv', line: 4, reason: 'has 3 cells, the header has 2' },
@@ -99,13 +104,14 @@ describe('import', () => {
     });
     expect(sandbox.ledger()).toEqual([]);
 
+    const { run } = summaryOf(first.stdout);
     const rejects = readFileSync(join(cwd, 'c.rejects.csv'), 'utf8');
     expect(rejects).toBe(
-      '\uFEFFcompany_id,name,_profiles_line,_profiles_error,_profiles_extra\r\n' +
-        ',B,3,company_id is empty,\r\n' +
-        '3,C,4,"has 3 cells, the header has 2",D\r\n',
+      '\uFEFFcompany_id,name,_profiles_line,_profiles_error,_profiles_run,_profiles_extra\r\n' +
+        `,B,3,company_id is empty,${run},\r\n` +
+        `3,C,4,"has 3 cells, the header has 2",${run},D\r\n`,
     );
-    writeFileSync(join(cwd, 'c.rejects.csv'), rejects.replace('\r\n,B', '\r\n2,B'));
+    writeFileSync(join(cwd, 'c.rejects.csv'), rejects.replace('\r\n,B', '\r\n2,B').replace(',D', ','));
     const again = await cli(['import', 'c.rejects.csv', '--json', ...FAST], { cwd, env });
     expect([again.code, summaryOf(again.stdout).rows.submitted]).toEqual([0, 2]);
     expect(sandbox.show('companies', '2')?.metadata).toEqual({ name: 'B' });

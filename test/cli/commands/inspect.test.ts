@@ -45,7 +45,12 @@ describe('inspect', () => {
         id: 'company_id',
       },
       { path: 'users.json', kind: 'users', format: 'json', delimiter: null, company_id: 'company_id' },
-      { path: 'input/semicolon.csv', delimiter: ';', compression: null, rows: { read: 2, rejected: 0 } },
+      {
+        path: 'input/semicolon.csv',
+        delimiter: ';',
+        compression: null,
+        rows: { read: 2, filtered: 0, rejected: 0 },
+      },
     ]);
     const [companies] = documentOf(result).files;
     expect(companies).toMatchObject({
@@ -84,7 +89,7 @@ describe('inspect', () => {
     writeFileSync(join(cwd, 'b.csv'), `company_id,n\n${',1\n'.repeat(11)}`);
     expect((await inspect('b.csv', { cwd })).stderr).toMatch(/\nand 1 more rejected row\n$/);
     const { files } = documentOf(await inspect('a.csv --json --quiet', { cwd }));
-    expect(files[0]).toMatchObject({ rows: { read: 30, rejected: 30 }, sample: null });
+    expect(files[0]).toMatchObject({ rows: { read: 30, filtered: 0, rejected: 30 }, sample: null });
     expect(files[0]!.rejected).toHaveLength(20);
   });
 
@@ -104,7 +109,7 @@ describe('inspect', () => {
       env,
     });
     const summary = JSON.parse(planned.stdout) as Record<string, unknown>;
-    expect(files[0]).toMatchObject({ rows: { read: 2, rejected: 1 }, rejected: [{ line: 3 }] });
+    expect(files[0]).toMatchObject({ rows: { read: 2, filtered: 0, rejected: 1 }, rejected: [{ line: 3 }] });
     expect(files[0]!.rejected).toEqual(summary.rejected);
     expect(summary.plan).toMatchObject({ files: [{ rows: files[0]!.rows, sample: files[0]!.sample }] });
   });
@@ -142,7 +147,7 @@ describe('inspect', () => {
 });
 
 describe('--write-mapping', () => {
-  it('writes what was found; with it the file is read the same', async () => {
+  it('writes what was found and what is suggested; with it the file is read so', async () => {
     const cwd = scratch();
     copyFileSync(join(FIXTURES, 'users.csv'), join(cwd, 'users.csv'));
     const written = await inspect(
@@ -157,7 +162,7 @@ describe('--write-mapping', () => {
       map: { name: 'full_name', sessions: 'sessions' },
       exclude: ['email'],
       set: { plan: 'pro' },
-      type: { sessions: 'integer', score: 'number', signed_up_at: 'string' },
+      type: { sessions: 'integer', score: 'number', signed_up_at: 'string', completion: 'percent' },
       empty: 'omit',
     });
     const again = documentOf(await inspect('users.csv --mapping m.json --json', { cwd })).files[0]!;
@@ -167,6 +172,7 @@ describe('--write-mapping', () => {
         map: [['name', 'full_name']],
         exclude: ['email'],
         set: [['plan', 'pro']],
+        types: [['completion', 'percent']],
       },
     });
     expect(again.sample).toEqual(before.scan.sample);

@@ -1,40 +1,89 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
+  type AnnotateOptions,
   annotate,
   annotationCommands,
-  stepSummary,
   workspacePath,
 } from '../../../src/cli/output/annotations.js';
+import { stepSummary } from '../../../src/cli/output/step-summary.js';
+import type { FileRange, RunJob, Summary } from '../../../src/engine/model.js';
 import { scratch } from '../../support/cli.js';
-import { aSummary, withRejections } from '../../support/runs.js';
+import { aCause, aJob, aSummary, withRejections } from '../../support/runs.js';
 import { sink } from '../../support/sink.js';
+
+const HERE: AnnotateOptions = { env: {}, cwd: '/', values: false, names: new Set(['tier']) };
+const commands = (over: Partial<Summary>, options: Partial<AnnotateOptions> = {}): string[] =>
+  annotationCommands(aSummary(over), { ...HERE, ...options })
+    .split('\n')
+    .slice(0, -1);
 
 describe('annotationCommands', () => {
   test.each([
-    ['plain', 'a.csv', 'no company_id', '::error file=a.csv,line=7::no company_id'],
-    ['per cent', 'a.csv', '100% wrong', '::error file=a.csv,line=7::100%25 wrong'],
-    ['line breaks', 'a.csv', 'a\r\nb', '::error file=a.csv,line=7::a%0D%0Ab'],
+    ['plain', 'a.csv', 'is empty', '::error file=a.csv,line=7::2 rows are empty; e.g. line 7'],
+    ['per cent', 'a.csv', '100% wrong', '::error file=a.csv,line=7::2 rows: 100%25 wrong; e.g. line 7'],
+    ['line breaks', 'a.csv', 'a\r\nb', '::error file=a.csv,line=7::2 rows: a%0D%0Ab; e.g. line 7'],
     [
       'a comma and a colon in the path',
       'c:/a,b%.csv',
       'x: y, z',
-      '::error file=c%3A/a%2Cb%25.csv,line=7::x: y, z',
+      '::error file=c%3A/a%2Cb%25.csv,line=7::2 rows: x: y, z; e.g. line 7',
     ],
     [
       'a second command hidden in the text',
-      'a.csv',
+      'a.csv\n::add-mask::x',
       'x\n::stop-commands::t',
-      '::error file=a.csv,line=7::x%0A::stop-commands::t',
+      '::error file=a.csv%0A%3A%3Aadd-mask%3A%3Ax,line=7::2 rows: x%0A::stop-commands::t; e.g. line 7',
     ],
-    ['an escape sequence', 'a.csv', '\u001b[31m', '::error file=a.csv,line=7::\\x1b[31m'],
+    [
+      'an escape sequence',
+      'a.csv',
+      '\u001b[31m',
+      '::error file=a.csv,line=7::2 rows: \\x1b[31m; e.g. line 7',
+    ],
   ])('%s', (_name, file, reason, command) => {
-    expect(annotationCommands([{ file, line: 7, reason }])).toBe(`${command}\n`);
+    expect(commands({ causes: [aCause({ file, first_line: 7, reason, rows: 2 })] })).toEqual([command]);
   });
 
-  test('no more than ten', () => {
-    expect(annotationCommands(withRejections(20).rejected).match(/^::error/gm)).toHaveLength(10);
+  test('a cell is shown only where that was asked for', () => {
+    const causes = [
+      aCause({ column: 'r', reason: 'contains "$"', example: '"$1"', hint: '--type r=money reads them' }),
+      aCause({ reason: 'the service says: "secret" is no tier' }),
+    ];
+    const warnings = ['tier: line 3: "1.90" becomes 1.9', '"tier" is now string'];
+    const hidden = commands({ causes, warnings });
+    expect(hidden).toEqual([
+      '::error file=companies.csv,line=17::r: 1 row contains "$"; line 17. --type r=money reads them',
+      '::error file=companies.csv,line=17::1 row: the service says: "…" is no tier; line 17',
+      '::warning::tier: line 3: "…" becomes another',
+      '::warning::"tier" is now string',
+    ]);
+    expect(commands({ causes, warnings }, { values: true }).join()).toMatch(
+      /"\$1".*"secret".*"1\.90" becomes 1\.9,/,
+    );
+  });
+
+  test('no more than ten, failed jobs first and once a file, and ten warnings', () => {
+    const failed = Array.from({ length: 30 }, (_, i) =>
+      aJob({ job_id: `j${i}`, status: 'failed', total_rows: 10 }),
+    );
+    const causes = withRejections(20).causes;
+    const all = commands({ jobs: failed, causes, warnings: Array.from({ length: 30 }, (_, i) => `w${i}`) });
+    expect(all[0]).toBe(
+      '::error file=companies.csv,line=2::30 jobs failed, with 300 rows: j0, j1, j2, j3, j4, and 25 more',
+    );
+    expect(all.filter((line) => line.startsWith('::error'))).toHaveLength(10);
+    expect(all.filter((line) => line.startsWith('::warning'))).toHaveLength(10);
+  });
+
+  test('a failed job of a packed request is said where its rows begin', () => {
+    const { file, first_line, last_line, ...job } = aJob({ status: 'failed' }) as RunJob & FileRange;
+    const ranges = [
+      { file: 'b.csv', first_line: 5, last_line: 9 },
+      { file, first_line, last_line },
+    ];
+    expect(commands({ jobs: [{ ...job, ranges }] })[0]).toMatch(/^::error file=b\.csv,line=5::1 job failed/);
   });
 });
 
@@ -55,20 +104,69 @@ describe('workspacePath', () => {
 });
 
 describe('stepSummary', () => {
-  test('rows by what became of them, and the rejected ones', () => {
-    expect(stepSummary(withRejections(22))).toMatch(
-      /^### Import companies: partial\n\n\| read \| rejected \| merged \| unchanged \| submitted \| completed \|\n\|( ---: \|){6}\n\| 1,019 \| 22 \| 0 \| 0 \| 997 \| 997 \|\n\n\| file \| line \| reason \|\n\| --- \| ---: \| --- \|\n\| companies\.csv \| 17 \| reason 0 \|\n/,
+  const write = (over: Partial<Summary>, maxBytes = 900 * 1024): string =>
+    stepSummary(aSummary(over), { values: false, names: new Set(), maxBytes });
+
+  test('rows by what became of them, causes, jobs with their lines, and what to do next', () => {
+    const { rows } = withRejections(2);
+    expect(
+      write({ rows, status: 'stopped', causes: [aCause({ rows: 2 })], resume: 'profiles resume run-1' }),
+    ).toBe(
+      [
+        '### Import companies: stopped',
+        '',
+        '| read | rejected | merged | unchanged | submitted | completed |',
+        '| ---: | ---: | ---: | ---: | ---: | ---: |',
+        '| 999 | 2 | 0 | 0 | 997 | 997 |',
+        '',
+        '| file | cause of rejection | rows | hint |',
+        '| --- | --- | ---: | --- |',
+        '| companies.csv | 2 rows have 3 cells, the header has 2; e.g. line 17 | 2 |  |',
+        '',
+        '| job | status | rows | lines |',
+        '| --- | --- | ---: | --- |',
+        '| job-1 | completed | 997 of 997 | companies.csv, lines 2 to 1001 |',
+        '',
+        'Next:',
+        '',
+        '```',
+        'continue with: profiles resume run-1',
+        '```',
+        '',
+        '',
+      ].join('\n'),
     );
-    expect(stepSummary(withRejections(22))).toContain('\nand 2 more rows\n');
-    expect(stepSummary(aSummary())).not.toContain('| file |');
+    expect(write({ jobs: [] })).not.toContain('| file |');
   });
 
-  test('text of a file stays text: no column, no line, no markup of its own', () => {
-    const rejected = [{ file: 'a|b.csv', line: 1, reason: 'x\n| y | <img> `z` [l](u)' }];
-    const row = stepSummary(withRejections(1, { rejected }))
+  test('text of a file stays text: no column, no line, no markup, no link, no mention', () => {
+    const reason = 'x\n| y | <img> `z` [l](u) @user https://evil www.evil ![i](j) ~~s~~ $x$';
+    const [row] = write({ causes: [aCause({ file: 'a|b.csv', reason })] })
       .split('\n')
-      .find((line) => line.includes('y'));
-    expect(row).toBe('| a&#124;b.csv | 1 | x &#124; y &#124; &#60;img&#62; &#96;z&#96; &#91;l&#93;(u) |');
+      .filter((line) => line.includes('y'));
+    expect(row).toMatch(/^\| a&#124;b\.csv \| 1 row&#58; x &#124; y &#124; /);
+    expect(row!.match(/(?<!\\)\|/g)).toHaveLength(5);
+    expect(row).not.toMatch(/[<`[\]@!~$]|https:|www\./);
+  });
+
+  test('a command cannot end the block that it is in', () => {
+    const text = write({ resume: "profiles resume 'a```\n# b'" });
+    expect(text).toContain("\n````\ncontinue with: profiles resume 'a``` # b'\n````\n");
+  });
+
+  test.each([900 * 1024, 20_000, 2_000])('is cut at a row, below %i bytes, and says so', (maxBytes) => {
+    const causes = Array.from({ length: 200 }, (_, i) => aCause({ reason: 'ä'.repeat(300), rows: i }));
+    const jobs = Array.from({ length: 20_000 }, (_, i) => aJob({ job_id: `job-${i}` }));
+    const text = write({ causes, jobs, resume: 'profiles resume run-1' }, maxBytes);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
+    expect(Buffer.byteLength(text)).toBeGreaterThan(maxBytes * 0.6);
+    expect(text).toMatch(/\nand [\d,]+ more (jobs|causes)\n/);
+    expect(text).toContain('continue with: profiles resume run-1');
+    for (const line of text.split('\n')) if (line.startsWith('|')) expect(line).toMatch(/\|$/);
+  });
+
+  test('without room, there is none', () => {
+    expect(write({}, 10)).toBe('');
   });
 });
 
@@ -77,21 +175,28 @@ describe('annotate', () => {
     const file = join(scratch(), 'summary.md');
     writeFileSync(file, '# before\n');
     const stderr = sink();
-    await annotate(withRejections(1), { GITHUB_STEP_SUMMARY: file }, '/', stderr);
-    expect(stderr.text()).toBe('::error file=companies.csv,line=17::reason 0\n');
+    await annotate(withRejections(1), { ...HERE, env: { GITHUB_STEP_SUMMARY: file } }, stderr);
+    expect(stderr.text()).toBe('::error file=companies.csv,line=17::1 row: reason 0; line 17\n');
     expect(readFileSync(file, 'utf8')).toMatch(/^# before\n### Import companies: partial\n/);
+  });
+
+  test('what is in the step summary already counts', async () => {
+    const file = join(scratch(), 'summary.md');
+    writeFileSync(file, 'x'.repeat(900 * 1024 - 50));
+    await annotate(withRejections(1), { ...HERE, env: { GITHUB_STEP_SUMMARY: file } }, sink());
+    expect(statSync(file).size).toBe(900 * 1024 - 50);
   });
 
   test('names files as the repository does', async () => {
     const stderr = sink();
-    await annotate(withRejections(1), { GITHUB_WORKSPACE: '/w' }, '/w/data', stderr);
-    expect(stderr.text()).toBe('::error file=data/companies.csv,line=17::reason 0\n');
+    await annotate(withRejections(1), { ...HERE, env: { GITHUB_WORKSPACE: '/w' }, cwd: '/w/data' }, stderr);
+    expect(stderr.text()).toBe('::error file=data/companies.csv,line=17::1 row: reason 0; line 17\n');
   });
 
   test('a summary file that cannot be written is a warning', async () => {
     const stderr = sink();
     const env = { GITHUB_STEP_SUMMARY: join(scratch(), 'missing', 'summary.md') };
-    await annotate(aSummary(), env, '/', stderr);
+    await annotate(aSummary(), { ...HERE, env }, stderr);
     expect(stderr.text()).toMatch(/^warning: GITHUB_STEP_SUMMARY: ENOENT.*\n$/);
   });
 });

@@ -204,7 +204,9 @@ describe('in GitHub Actions', () => {
         mode,
         env: { GITHUB_ACTIONS: 'true' },
       });
-      expect(stderr.match(/^::error file=companies\.csv,line=\d+::reason \d+$/gm)).toHaveLength(10);
+      expect(
+        stderr.match(/^::error file=companies\.csv,line=\d+::1 row: reason \d+; line \d+$/gm),
+      ).toHaveLength(10);
       expect(stdout).not.toContain('::error');
     },
   );

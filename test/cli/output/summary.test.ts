@@ -3,7 +3,7 @@ import { planText } from '../../../src/cli/output/plan-text.js';
 import { stylesFor } from '../../../src/cli/output/style.js';
 import { failureLines, partialWords, summaryLines } from '../../../src/cli/output/summary-text.js';
 import type { Summary } from '../../../src/engine/model.js';
-import { aJob, aPlan, aSummary, withRejections } from '../../support/runs.js';
+import { aCause, aJob, aPlan, aSummary, withRejections } from '../../support/runs.js';
 
 const plain = stylesFor(false);
 const lines = (over: Partial<Summary> = {}): string[] => summaryLines(aSummary(over), plain);
@@ -30,22 +30,53 @@ describe('summaryLines', () => {
     expect(lines({ status })[0]).toBe(first);
   });
 
-  test('rejected rows: the first ten by file and line, the rest in the file', () => {
+  test('rejected rows: the first ten causes, all rows in the file', () => {
     const text = summaryLines(withRejections(25), plain);
     expect(text).toContain('  rows      1,022 read = 25 rejected + 997 submitted (997 completed)');
     expect(text.slice(-12)).toEqual([
       '  25 rows rejected:',
-      ...Array.from({ length: 10 }, (_, i) => `    companies.csv:${17 + i}: reason ${i}`),
-      '    and 15 more, see companies.rejects.csv',
+      ...Array.from({ length: 10 }, (_, i) => `    1 row: reason ${i}; line ${17 + i}`),
+      '    and 15 more causes, see companies.rejects.csv',
     ]);
   });
 
-  test('few rejected rows: all of them, and still the file', () => {
+  test('few rejected rows: all causes, and still the file', () => {
     expect(summaryLines(withRejections(1), plain).slice(-3)).toEqual([
       '  1 row rejected:',
-      '    companies.csv:17: reason 0',
+      '    1 row: reason 0; line 17',
       '    see companies.rejects.csv',
     ]);
+  });
+
+  test('a cause has its column, how many rows, an example, and what helps', () => {
+    const causes = [
+      aCause({
+        column: 'Annual Revenue',
+        reason: 'contains "$" or ","',
+        rows: 4_971,
+        first_line: 2,
+        example: '"$1,234.00"',
+        hint: "--type 'Annual Revenue=money' reads them",
+      }),
+      aCause({ column: 'company_id', reason: 'is empty', rows: 2, at: 'item 9' }),
+    ];
+    expect(summaryLines(withRejections(4_973, { causes }), plain).slice(-5)).toEqual([
+      '  4,973 rows rejected:',
+      '    Annual Revenue: 4,971 rows contain "$" or ","; e.g. line 2 "$1,234.00"',
+      "      --type 'Annual Revenue=money' reads them",
+      '    company_id: 2 rows are empty; e.g. item 9',
+      '    see companies.rejects.csv',
+    ]);
+  });
+
+  test('a dry run says what would be, and is no success', () => {
+    const { rows } = withRejections(2);
+    const [first, ...rest] = summaryLines(withRejections(2, { status: 'planned', rows }), plain);
+    expect(first).toBe('✗ planned; nothing was sent');
+    expect(rest).toContain('  2 rows would be rejected:');
+    expect(failureLines(withRejections(2, { status: 'planned', rows }), plain)[0]).toMatch(
+      /^profiles: some rows would be rejected: /,
+    );
   });
 
   test('what may have been sent twice is named', () => {
@@ -83,6 +114,7 @@ describe('summaryLines', () => {
       status: 'interrupted',
       rows: {
         read: 1_500,
+        filtered: 0,
         rejected: 0,
         merged: 1,
         unchanged: 2,
@@ -139,11 +171,11 @@ describe('summaryLines', () => {
         account: evil,
         region: evil,
         resume: evil,
-        rejected: [{ file: evil, line: 1, reason: evil }],
+        causes: [aCause({ file: evil, column: evil, reason: evil, hint: evil, example: evil })],
         files: [evil, 'b.csv'].map((path) => ({
           path,
           kind: 'users',
-          rows: { read: 1, rejected: 1 },
+          rows: { read: 1, filtered: 0, rejected: 1 },
           rejects_file: evil,
         })),
         jobs: [aJob({ job_id: evil, status: evil, file: evil })],

@@ -319,7 +319,7 @@ describe('planImport', () => {
     expect(summary).toMatchObject({
       status: 'planned',
       run: null,
-      rows: { read: 2, rejected: 1, unsent: 1 },
+      rows: { read: 2, filtered: 0, rejected: 1, unsent: 1 },
     });
     expect(summary.rejected).toEqual([{ file: 'users.csv', line: 3, reason: expect.any(String) }]);
     expect(existsSync(join(cwd, 'users.rejects.csv'))).toBe(true);

@@ -13,6 +13,7 @@ const plan: SavedPlan = sealed({
   version: 1,
   totals: {
     read: 3,
+    filtered: 0,
     rejected: 0,
     merged: 0,
     unchanged: 0,
@@ -34,6 +35,7 @@ const plan: SavedPlan = sealed({
       bytes: 60,
       sha256: 'a'.repeat(64),
       read: 3,
+      filtered: 0,
       rejected: 0,
       types: ['string', 'integer'],
       columns: [{ column: 'seats', key: 'seats', type: 'integer', empty: 0 }],

@@ -609,7 +609,76 @@ const CASES: Record<string, Case | Case[]> = {
   'nested-metadata.json': {
     items: [['c1', { address: { city: 'Lyon' }, tags: ['a', 'b'], gone: null }]],
   },
-  'flat-and-nested.json': { items: [['c1', { name: 'flat', plan: 'pro' }]] },
+  'flat-and-nested.json': { items: [], rejected: ['1: "name" is beside metadata and in it, too'] },
+  'pretty-object.json': { items: [['c1', { name: 'Acme', size: 3 }]], lines: [1] },
+  'pretty-objects.json': [
+    {
+      items: [['c1', { name: 'Acme' }], ['c2', { tags: ['a', 'b'] }], ['c3'], ['c4']],
+      lines: [2, 5, 13, 14],
+    },
+    {
+      options: { format: 'ndjson' },
+      items: [],
+      error: /^pretty-objects.json:2: the line is not valid JSON: \w/,
+      hint: /each line holds one whole item/,
+    },
+  ],
+  'body-with-members.json': [
+    { items: [['c1'], ['c2', { plan: 'pro' }]], lines: [1, 2] },
+    {
+      options: { jsonPath: 'companies' },
+      items: [['c1'], ['c2', { plan: 'pro' }]],
+    },
+    {
+      options: { jsonPath: 'meta.page' },
+      items: [],
+      error: 'body-with-members.json:2: "meta.page" is not an array',
+      hint: 'name the path to the array of items',
+    },
+    {
+      options: { jsonPath: 'meta.pages.0' },
+      items: [],
+      error: 'body-with-members.json:2: has no "meta.pages"',
+      hint: 'did you mean "page"?',
+    },
+    {
+      options: { jsonPath: 'meta..a' },
+      items: [],
+      error: 'jsonPath: "meta..a" is not names with dots between them',
+      hint: 'such as data.items',
+    },
+  ],
+  'both-kinds.json': [
+    {
+      items: [],
+      error: 'both-kinds.json holds companies and users',
+      hint: 'import them one after the other: say which of them the rows are',
+    },
+    { options: { kind: 'companies' }, items: [['c1']] },
+    { options: { jsonPath: 'companies' }, items: [['c1']] },
+  ],
+  'repeated-keys.ndjson': {
+    items: [['c0', { a: { b: 1 }, d: [{ b: 1 }, { b: 2 }] }]],
+    rejected: [
+      '2: the key "name" stands twice',
+      '3: the key "company_id" stands twice',
+      '4: metadata: the key "plan" stands twice',
+      '5: address: the key "city" stands twice',
+      '6: the key "name" stands twice',
+      '7: "name" is beside metadata and in it, too',
+      '8: metadata.list: the key "a" stands twice',
+      '9: the key "metadata" stands twice',
+    ],
+  },
+  'lone-surrogates.ndjson': {
+    items: [['c1', { name: '😀 and \\ud83d in words' }]],
+    rejected: [
+      '2: name: \\ud83d is half of a character; no text can hold it',
+      '3: company_id: \\ude00 is half of a character; no text can hold it',
+      '4: \\ud83d is half of a character; no text can hold it',
+      '5: metadata.a: \\ude00 is half of a character; no text can hold it',
+    ],
+  },
   'numeric-identifier.json': {
     items: [['42'], ['42']],
     rejected: [
@@ -631,10 +700,15 @@ const CASES: Record<string, Case | Case[]> = {
     error: /^broken-line.ndjson:2: the line is not valid JSON: \w/,
     hint: /each line holds one whole item/,
   },
-  'two-on-a-line.ndjson': {
-    error: 'two-on-a-line.ndjson:2: the line is not valid JSON: it holds more than one value',
-    hint: /each line holds one whole item/,
-  },
+  'two-on-a-line.ndjson': [
+    { items: [['c1'], ['c2'], ['c3']], lines: [1, 2, 2] },
+    {
+      options: { format: 'ndjson' },
+      items: [],
+      error: 'two-on-a-line.ndjson:2: the line is not valid JSON: it holds more than one value',
+      hint: /each line holds one whole item/,
+    },
+  ],
   'not-objects.ndjson': {
     items: [['c1']],
     rejected: ['2: is an integer, not an object', '3: is an array, not an object'],
@@ -668,7 +742,11 @@ describe.each(Object.entries(CASES))('%s', (name, cases) => {
       if (expected.lines) expect(lines).toEqual(expected.lines);
       expect(reasons).toEqual(expected.rejected ?? []);
       expect(scan.warnings.map(({ message }) => message)).toEqual(expected.warnings ?? []);
-      expect(scan.rows).toEqual({ read: items.length + reasons.length, rejected: reasons.length });
+      expect(scan.rows).toEqual({
+        read: items.length + reasons.length,
+        filtered: 0,
+        rejected: reasons.length,
+      });
       // The plan's bytes are those that are sent.
       expect(scan.bytes).toBe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
     },

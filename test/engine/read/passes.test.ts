@@ -134,6 +134,7 @@ describe('for any rows, rules and limits', () => {
     }
     expect(scan.rows).toEqual({
       read: all((b) => b.rejected).length + texts.length,
+      filtered: 0,
       rejected: rejected.length,
     });
     expect(rejected.sort((a, b) => a - b)).toEqual(all((b) => b.rejected.map(({ line }) => line)));
@@ -154,7 +155,7 @@ describe('a size that hangs on the types', () => {
     });
     expect(items).toHaveLength(3);
     expect(reasons).toEqual(['3: the item is larger than a request may be']);
-    expect(scan.rows).toEqual({ read: 4, rejected: 1 });
+    expect(scan.rows).toEqual({ read: 4, filtered: 0, rejected: 1 });
     expect(scan.bytes).toBe(texts.join('').length);
     expect(scan.sample).toEqual({ company_id: 'c1', metadata: { a: 12345, b: 6789 } });
   });

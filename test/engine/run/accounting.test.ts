@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rangesIn } from '../../../src/engine/model.js';
+import { type FileRows, rangesIn } from '../../../src/engine/model.js';
 import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
 import { cutChunks } from '../../../src/engine/send/chunk.js';
 import { deliver } from '../../../src/engine/send/deliver.js';
@@ -76,9 +76,9 @@ class Import {
     return [...this.disk.values()].sort((a, b) => a.seq - b.seq);
   }
 
-  get planned(): { read: number; rejected: number } {
+  get planned(): FileRows {
     const { rows } = this.world;
-    return { read: rows.length, rejected: rows.filter(({ rejected }) => rejected).length };
+    return { read: rows.length, filtered: 0, rejected: rows.filter(({ rejected }) => rejected).length };
   }
 
   /** @returns whether it came to its end */
@@ -112,6 +112,7 @@ class Import {
     const { world } = this;
     return {
       run: 'run',
+      isCanary: false,
       scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
       state: {
         record: async (_run: string, _scope: unknown, _kind: unknown, record: RequestRecord) => {

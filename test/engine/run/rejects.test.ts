@@ -14,6 +14,8 @@ import { file, type ReadOptions, read } from '../read/reading.js';
 const CSV: RejectsInput = { path: 'in.csv', format: 'csv', delimiter: ',', columns: ['company_id', 'name'] };
 const LINES: RejectsInput = { path: 'in.json', format: 'json', delimiter: null, columns: [] };
 
+const RUN = '20261120-101500-x7k2';
+
 const row = (line: number, reason: string, ...cells: string[]): RejectedRow => ({
   file: 'in.csv',
   line,
@@ -28,9 +30,9 @@ const item = (line: number, reason: string, text: string): RejectedRow => ({
 });
 
 async function written(input: RejectsInput, rows: readonly RejectedRow[], cwd = scratch()): Promise<string> {
-  const rejects = createRejects(input, { cwd, path: null });
+  const rejects = createRejects(input, { cwd, path: null, run: RUN });
   for (const each of rows) rejects.add(each);
-  const path = await rejects.close();
+  const path = await rejects.flush();
   return readFileSync(join(cwd, path!), 'utf8');
 }
 
@@ -43,24 +45,24 @@ describe('a CSV', () => {
     ]);
     expect(text).toBe(
       [
-        '\ufeffcompany_id,name,_profiles_line,_profiles_error,_profiles_extra\r\n',
-        ',"Åsa, ""AB""",3,company_id is empty,\r\n',
-        'c1,=1+1,7,"has 4 cells, the header has 2","x,""y,z"""\r\n',
-        '"two\nlines",,9,"has 1 cell, the header has 2",\r\n',
+        '\ufeffcompany_id,name,_profiles_line,_profiles_error,_profiles_run,_profiles_extra\r\n',
+        ',"Åsa, ""AB""",3,company_id is empty,20261120-101500-x7k2,\r\n',
+        'c1,=1+1,7,"has 4 cells, the header has 2",20261120-101500-x7k2,"x,""y,z"""\r\n',
+        '"two\nlines",,9,"has 1 cell, the header has 2",20261120-101500-x7k2,\r\n',
       ].join(''),
     );
   });
 
   it("has the input's delimiter", async () => {
     const text = await written({ ...CSV, delimiter: ';' }, [row(2, 'because', 'a;b', 'c,d')]);
-    expect(text.split('\r\n')[1]).toBe('"a;b";c,d;2;because;');
+    expect(text.split('\r\n')[1]).toBe('"a;b";c,d;2;because;20261120-101500-x7k2;');
   });
 
   it('of a rejects file has its columns once', async () => {
     const columns = ['company_id', '_profiles_line', 'name', '_profiles_error', '_profiles_extra'];
     const text = await written({ ...CSV, columns }, [row(2, 'new', 'c1', '17', 'A', 'old', 'x')]);
     expect(text).toBe(
-      '\ufeffcompany_id,name,_profiles_line,_profiles_error,_profiles_extra\r\nc1,A,2,new,\r\n',
+      '\ufeffcompany_id,name,_profiles_line,_profiles_error,_profiles_run,_profiles_extra\r\nc1,A,2,new,20261120-101500-x7k2,x\r\n',
     );
   });
 });
@@ -74,10 +76,10 @@ describe('JSON Lines', () => {
       item(4, 'is an integer, not an object', '5'),
     ]);
     expect(text.split('\n')).toEqual([
-      '{"company_id": "c1", "n": 9007199254740993, "__proto__": 1,"_profiles_line":1,"_profiles_error":"too \\"large\\""}',
-      '{ "company_id": "c2", "s": "a\\nb","_profiles_line":2,"_profiles_error":"why"}',
-      '{"_profiles_line":3,"_profiles_error":"empty"}',
-      '{"_profiles_value":5,"_profiles_line":4,"_profiles_error":"is an integer, not an object"}',
+      '{"company_id": "c1", "n": 9007199254740993, "__proto__": 1,"_profiles_line":1,"_profiles_error":"too \\"large\\"","_profiles_run":"20261120-101500-x7k2"}',
+      '{ "company_id": "c2", "s": "a\\nb","_profiles_line":2,"_profiles_error":"why","_profiles_run":"20261120-101500-x7k2"}',
+      '{"_profiles_line":3,"_profiles_error":"empty","_profiles_run":"20261120-101500-x7k2"}',
+      '{"_profiles_value":5,"_profiles_line":4,"_profiles_error":"is an integer, not an object","_profiles_run":"20261120-101500-x7k2"}',
       '',
     ]);
   });
@@ -85,7 +87,9 @@ describe('JSON Lines', () => {
   it('of a rejects file have its fields once', async () => {
     const [first] = (await written(LINES, [item(1, 'why \\ "so"', '{"company_id":"c1"}')])).split('\n');
     const [second] = (await written(LINES, [item(5, 'again', first!)])).split('\n');
-    expect(second).toBe('{"company_id":"c1","_profiles_line":5,"_profiles_error":"again"}');
+    expect(second).toBe(
+      '{"company_id":"c1","_profiles_line":5,"_profiles_error":"again","_profiles_run":"20261120-101500-x7k2"}',
+    );
   });
 });
 
@@ -102,16 +106,16 @@ describe('its file', () => {
     ['noextension', 'csv', 'noextension.rejects.csv'],
   ] as const)('of %s (%s) is %s, in the working directory', async (path, format, name) => {
     const cwd = scratch();
-    const rejects = createRejects({ ...CSV, path, format }, { cwd, path: null });
+    const rejects = createRejects({ ...CSV, path, format }, { cwd, path: null, run: RUN });
     rejects.add(row(2, 'x', 'a', 'b'));
-    expect(await rejects.close()).toBe(name);
+    expect(await rejects.flush()).toBe(name);
     expect(readdirSync(cwd)).toEqual([name]);
     expect(statSync(join(cwd, name)).mode & 0o777).toBe(0o600);
   });
 
   it('is made with the first row, and not before', async () => {
     const cwd = scratch();
-    const rejects = createRejects(CSV, { cwd, path: null });
+    const rejects = createRejects(CSV, { cwd, path: null, run: RUN });
     expect([await rejects.flush(), await rejects.close(), readdirSync(cwd)]).toEqual([null, null, []]);
   });
 
@@ -119,9 +123,9 @@ describe('its file', () => {
     const cwd = scratch();
     const names: (string | null)[] = [];
     for (let turn = 0; turn < 3; turn++) {
-      const rejects = createRejects(CSV, { cwd, path: 'my.rejected.csv' });
+      const rejects = createRejects(CSV, { cwd, path: 'my.rejected.csv', run: RUN });
       rejects.add(row(turn, 'x', 'a', 'b'));
-      names.push(await rejects.close());
+      names.push(await rejects.flush());
     }
     expect(names).toEqual(['my.rejected.csv', 'my.rejected-2.csv', 'my.rejected-3.csv']);
     expect(readFileSync(join(cwd, 'my.rejected.csv'), 'utf8')).toContain('a,b,0,x,');
@@ -138,13 +142,18 @@ describe('its file', () => {
     ['that is gone, is made again', (path: string) => rmSync(path), 'in.rejects.csv', 2],
   ])('of an earlier session %s', async (_, meanwhile, name, lines) => {
     const cwd = scratch();
-    const first = createRejects(CSV, { cwd, path: null });
+    const first = createRejects(CSV, { cwd, path: null, run: RUN });
     first.add(row(2, 'x', 'a', 'b'));
-    const continues = await first.close();
+    const continues = await first.flush();
     meanwhile(join(cwd, continues!));
-    const second = createRejects(CSV, { cwd, path: null, continues });
+    const second = createRejects(CSV, {
+      cwd,
+      path: null,
+      run: RUN,
+      continues: { path: continues!, mark: null },
+    });
     second.add(row(3, 'x', 'c', 'd'));
-    expect(await second.close()).toBe(name);
+    expect(await second.flush()).toBe(name);
     const text = readFileSync(join(cwd, name), 'utf8');
     expect(text.trimEnd().split('\r\n')).toHaveLength(lines);
     expect(text).toMatch(/^\ufeffcompany_id,name,.*\r\n(.*\r\n)?c,d,3,x,/);
@@ -153,7 +162,12 @@ describe('its file', () => {
   it('of an earlier session that cannot be written on is an error that names it', async () => {
     const cwd = scratch();
     mkdirSync(join(cwd, 'in.rejects.csv'));
-    const rejects = createRejects(CSV, { cwd, path: null, continues: 'in.rejects.csv' });
+    const rejects = createRejects(CSV, {
+      cwd,
+      path: null,
+      run: RUN,
+      continues: { path: 'in.rejects.csv', mark: null },
+    });
     expect(() => rejects.add(row(2, 'x', 'a', 'b'))).toThrow(
       'in.rejects.csv: rejected rows cannot be written (EISDIR)',
     );
@@ -161,17 +175,17 @@ describe('its file', () => {
 
   it('holds what was added once it was flushed, and all of many rows', async () => {
     const cwd = scratch();
-    const rejects = createRejects(CSV, { cwd, path: null });
+    const rejects = createRejects(CSV, { cwd, path: null, run: RUN });
     rejects.add(row(2, 'x', 'a', 'b'));
     expect(await rejects.flush()).toBe('in.rejects.csv');
     expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8')).toContain('a,b,2,x,');
     for (let line = 3; line < 10_003; line++) rejects.add(row(line, 'x', 'a', 'b'));
-    await rejects.close();
+    await rejects.flush();
     expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8').split('\r\n')).toHaveLength(10_003);
   });
 
   it('that cannot be made, or written on, is an error that names it', async () => {
-    const rejects = createRejects(CSV, { cwd: scratch(), path: 'nowhere/my.csv' });
+    const rejects = createRejects(CSV, { cwd: scratch(), path: 'nowhere/my.csv', run: RUN });
     const add = (): void => rejects.add(row(2, 'x', 'a', 'b'));
     expect(add).toThrow(InputError);
     expect(add).toThrow('nowhere/my.csv: rejected rows cannot be written (ENOENT)');
@@ -214,9 +228,9 @@ describe('reject, fix, import', () => {
         const broken = writeCsv([COLUMNS, ...rows.map((cells, at) => damaged(cells, how[at]!))], dialect);
         const first = await read(file('in.csv', broken.text), options);
         const cwd = scratch();
-        const rejects = createRejects(first.input, { cwd, path: null });
+        const rejects = createRejects(first.input, { cwd, path: null, run: RUN });
         for (const each of first.rejected) rejects.add(each);
-        const path = await rejects.close();
+        const path = await rejects.flush();
         let items = first.items;
         if (path !== null) {
           // As a person would: each row is found by its line, and its cells are put right.
@@ -244,9 +258,9 @@ describe('reject, fix, import', () => {
   it('of JSON, a number keeps its digits until it is quoted', async () => {
     const first = await read('input/seventeen-digits.json');
     const cwd = scratch();
-    const rejects = createRejects(first.input, { cwd, path: null });
+    const rejects = createRejects(first.input, { cwd, path: null, run: RUN });
     for (const each of first.rejected) rejects.add(each);
-    const path = join(cwd, (await rejects.close())!);
+    const path = join(cwd, (await rejects.flush())!);
     writeFileSync(path, readFileSync(path, 'utf8').replace('12345678901234567', '"12345678901234567"'));
     expect((await read(path)).items).toEqual([{ company_id: 'c1', metadata: { n: '12345678901234567' } }]);
   });
@@ -254,9 +268,9 @@ describe('reject, fix, import', () => {
   it('not fixed, it is rejected again, and no column of ours is sent', async () => {
     const first = await read('input/empty-identifier.csv');
     const cwd = scratch();
-    const rejects = createRejects(first.input, { cwd, path: null });
+    const rejects = createRejects(first.input, { cwd, path: null, run: RUN });
     for (const each of first.rejected) rejects.add(each);
-    const second = await read(join(cwd, (await rejects.close())!));
+    const second = await read(join(cwd, (await rejects.flush())!));
     expect(second.items).toEqual([]);
     expect(second.reasons).toEqual(['2: company_id is empty']);
   });

@@ -32,6 +32,7 @@ const OPTIONS: ImportOptions = {
   intervalMs: null,
   invalid: 'none',
   rejects: null,
+  outcomes: null,
   changedOnly: false,
   refreshAfterMs: null,
   continueOnError: false,

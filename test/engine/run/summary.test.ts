@@ -38,7 +38,15 @@ const withJob = (job: Partial<Job>, over: Partial<RequestRecord> = {}): RequestR
     ...over,
   });
 
-const COUNTS: RowCounts = { read: 10, rejected: 0, merged: 0, unchanged: 0, submitted: 10, completed: 10 };
+const COUNTS: RowCounts = {
+  read: 10,
+  filtered: 0,
+  rejected: 0,
+  merged: 0,
+  unchanged: 0,
+  submitted: 10,
+  completed: 10,
+};
 
 /** A run of one job that completed, unless said otherwise. */
 const ending = (over: Partial<Ending> = {}): Ending => ({
@@ -183,44 +191,58 @@ describe('countRows', () => {
 
   test('puts every row in one place, whatever became of its request', () => {
     fc.assert(
-      fc.property(fc.array(aRequest), fc.nat(9), fc.nat(9), (requests, invalid, unreached) => {
-        const place = { rejected: invalid, merged: 0, unchanged: 0, submitted: 0, unsent: unreached };
-        for (const { state, rows, merged, unchanged } of requests) {
-          const [sent, over, rest = sent === 'unsent' ? 'unsent' : 'unchanged'] = {
-            acknowledged: ['submitted', 'merged'] as const,
-            settled: ['submitted', 'merged'] as const,
-            rejected: ['rejected', 'rejected'] as const,
-            intent: ['unsent', 'unsent'] as const,
-            unknown: ['unsent', 'unsent'] as const,
-            withdrawn: ['unsent', 'unsent'] as const,
-            waiting: ['unsent', 'unsent'] as const,
-            divided: ['unsent', 'unsent'] as const,
-            failed: ['submitted', 'merged'] as const,
-            // Closed, so what is unchanged in it is counted as such.
-            refused: ['unsent', 'unsent', 'unchanged'] as const,
-            unsent: ['unsent', 'unsent', 'unchanged'] as const,
-          }[state];
-          place[sent] += rows;
-          place[over] += merged;
-          place[rest] += unchanged;
-        }
-        const read = Object.values(place).reduce((sum, n) => sum + n, 0);
-        const records = requests.map((request, i) => recordedRange(i, i + 1, request));
-        const { unsent, ...placed } = place;
-        expect(countRows({ read, rejected: invalid }, records)).toEqual({
-          read,
-          ...placed,
-          completed: 0,
-          ...(unsent > 0 ? { unsent } : {}),
-        });
-      }),
+      fc.property(
+        fc.array(aRequest),
+        fc.nat(9),
+        fc.nat(9),
+        fc.nat(9),
+        (requests, filtered, invalid, unreached) => {
+          const place = {
+            filtered,
+            rejected: invalid,
+            merged: 0,
+            unchanged: 0,
+            submitted: 0,
+            unsent: unreached,
+          };
+          for (const { state, rows, merged, unchanged } of requests) {
+            const [sent, over, rest = sent === 'unsent' ? 'unsent' : 'unchanged'] = {
+              acknowledged: ['submitted', 'merged'] as const,
+              settled: ['submitted', 'merged'] as const,
+              rejected: ['rejected', 'rejected'] as const,
+              intent: ['unsent', 'unsent'] as const,
+              unknown: ['unsent', 'unsent'] as const,
+              withdrawn: ['unsent', 'unsent'] as const,
+              waiting: ['unsent', 'unsent'] as const,
+              divided: ['unsent', 'unsent'] as const,
+              failed: ['submitted', 'merged'] as const,
+              // Closed, so what is unchanged in it is counted as such.
+              refused: ['unsent', 'unsent', 'unchanged'] as const,
+              unsent: ['unsent', 'unsent', 'unchanged'] as const,
+            }[state];
+            place[sent] += rows;
+            place[over] += merged;
+            place[rest] += unchanged;
+          }
+          const read = Object.values(place).reduce((sum, n) => sum + n, 0);
+          const records = requests.map((request, i) => recordedRange(i, i + 1, request));
+          const { unsent, ...placed } = place;
+          expect(countRows({ read, filtered, rejected: invalid }, records)).toEqual({
+            read,
+            ...placed,
+            completed: 0,
+            ...(unsent > 0 ? { unsent } : {}),
+          });
+        },
+      ),
     );
   });
 
   test('a plan has sent nothing', () => {
-    const planned = { read: 10, rejected: 2 };
+    const planned = { read: 14, filtered: 4, rejected: 2 };
     expect(countPlanned(planned, { merged: 1, unchanged: 3 })).toEqual({
-      read: 10,
+      read: 14,
+      filtered: 4,
       rejected: 2,
       merged: 1,
       unchanged: 3,
@@ -296,7 +318,12 @@ describe('isWithinBound', () => {
     [1_000_000_000, 1_100_000, { percent: 0.11 }, true],
     [1_000_000_000, 1_100_001, { percent: 0.11 }, false],
   ])('%i rows, %i rejected, bound %j', (read, rejectedRows, bound, within) => {
-    expect(isWithinBound({ read, rejected: rejectedRows }, bound)).toBe(within);
+    expect(isWithinBound({ read, filtered: 0, rejected: rejectedRows }, bound)).toBe(within);
+  });
+
+  test('a share is one of the rows that were not filtered', () => {
+    expect(isWithinBound({ read: 1_000, filtered: 990, rejected: 1 }, { percent: 5 })).toBe(false);
+    expect(isWithinBound({ read: 1_000, filtered: 980, rejected: 1 }, { percent: 5 })).toBe(true);
   });
 
   test('a share written with two decimals is the share that is meant', () => {
@@ -308,8 +335,8 @@ describe('isWithinBound', () => {
           // Of 10,000 × k rows, n hundredths of a percent are n × k rows.
           const bound = { percent: Number((hundredths / 100).toFixed(2)) };
           const read = 10_000 * k;
-          expect(isWithinBound({ read, rejected: hundredths * k }, bound)).toBe(true);
-          expect(isWithinBound({ read, rejected: hundredths * k + 1 }, bound)).toBe(false);
+          expect(isWithinBound({ read, filtered: 0, rejected: hundredths * k }, bound)).toBe(true);
+          expect(isWithinBound({ read, filtered: 0, rejected: hundredths * k + 1 }, bound)).toBe(false);
         },
       ),
     );

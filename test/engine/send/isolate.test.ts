@@ -94,7 +94,6 @@ describe('the next step', () => {
 describe('whether to search', () => {
   const job = (status: string) => ({ job_id: 'j', status });
   const bad = recordedRange(0, 1, { state: 'settled', job: job('failed') });
-  const refused = recordedRange(0, 1, { state: 'withdrawn', failure: '422 invalid_item' });
   const good = recordedRange(0, 1, { state: 'settled', rows: 1, job: job('completed') });
   const short = recordedRange(0, 1, {
     state: 'settled',
@@ -102,21 +101,14 @@ describe('whether to search', () => {
     job: { ...job('completed'), completed_rows: 1 },
   });
   test.each([
-    ['a request has completed', [bad, bad, bad, good], 'now'],
-    ['two failed', [bad, bad], 'later'],
-    ['three failed alike', [bad, bad, bad], 'never'],
-    ['three were refused alike', [refused, refused, refused], 'never'],
-    ['three failed in two ways', [bad, refused, bad], 'later'],
-    ['a part of one is not a third', [bad, bad, { ...bad, parent: 1 }], 'later'],
-    [
-      'but what completes of a part tells that it is the rows',
-      [bad, bad, bad, { ...good, parent: 1 }],
-      'now',
-    ],
-    ['a short job tells nothing', [bad, short], 'later'],
-    ['nothing has ended', [], 'later'],
-  ] as const)('%s: %s', (_, records, may) => {
-    expect(mayIsolate(records)).toBe(may);
+    ['the first that fails', 1, [bad], true],
+    ['the second', 2, [bad, bad], true],
+    ['the third that fails alike, and none has completed', 3, [bad, bad, bad], false],
+    ['the third, and a request has completed', 3, [bad, good, bad, bad], true],
+    ['the third, and a part of the first has completed', 3, [bad, { ...good, parent: 1 }, bad, bad], true],
+    ['a short job tells nothing', 3, [bad, bad, short, bad], false],
+  ] as const)('%s', (_, alike, records, may) => {
+    expect(mayIsolate(alike, records)).toBe(may);
   });
 });
 

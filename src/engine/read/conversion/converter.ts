@@ -16,8 +16,12 @@ import {
 import { type Zone, zoneOf } from './zones.js';
 
 export interface Converter {
+  /** JSON texts are as long as their UTF-8. */
+  readonly ascii: boolean;
   /** JSON text; null for a text that does not fit. */
   json(text: string): string | null;
+  /** Whether `json` gives anything; makes nothing. */
+  fits(text: string): boolean;
   /** Why a text does not fit. */
   cause(text: string): Pick<Cause, 'code' | 'characters'>;
 }
@@ -80,14 +84,23 @@ export function converterOf(type: CellType): Converter | null {
         zone === null ? null : zoneOf(zone),
       );
     case 'lower':
-      return { json: (text) => jsonString(text.toLowerCase()), cause: () => ({ code: 'form' }) };
+      return {
+        ascii: false,
+        fits: () => true,
+        json: (text) => jsonString(text.toLowerCase()),
+        cause: () => ({ code: 'form' }),
+      };
     default:
       return null;
   }
 }
 
 /** A row's cells are looked at more than once, one after the other. */
-function remembered({ json, cause }: Converter): Converter {
+function remembered({
+  json,
+  cause,
+  fits,
+}: Pick<Converter, 'json' | 'cause'> & Partial<Converter>): Converter {
   let last = '';
   let found: string | null = null;
   return {
@@ -99,11 +112,15 @@ function remembered({ json, cause }: Converter): Converter {
       return found;
     },
     cause,
+    fits: fits ?? ((text) => json(text) !== null),
+    ascii: true,
   };
 }
 
 function plain(type: 'integer' | 'number'): Converter {
   return {
+    ascii: true,
+    fits: (text) => isPlain(text, type),
     json: (text) => (isPlain(text, type) ? text : null),
     cause(text) {
       const characters = [...new Set(text.match(type === 'integer' ? /[^\d-]/gu : /[^\d.-]/gu) ?? [])];
@@ -117,6 +134,7 @@ function numbers(example: string | null, around: 'nothing' | 'currency' | 'perce
   const reader = new NumberReader(example === null ? ENGLISH : styleOf(example)!, around);
   return remembered({
     json: (text) => (text === '' ? null : reader.read(text)),
+    fits: (text) => text !== '' && reader.fits(text),
     cause(text) {
       const characters = reader.foreign(text);
       if (characters.length > 0) return { code: 'characters', characters };
@@ -141,12 +159,16 @@ function words(pairs: readonly (readonly [yes: string, no: string])[]): Converte
     ]),
   );
   return {
+    ascii: true,
+    fits: (text) => known.has(text) || known.has(text.toLowerCase()),
     json: (text) => known.get(text) ?? known.get(text.toLowerCase()) ?? null,
     cause: () => ({ code: 'form' }),
   };
 }
 
-const pad = (n: number): string => (n < 10 ? `0${n}` : String(n));
+/** Two digits; a table is faster than arithmetic. */
+const TWO = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'));
+const pad = (n: number): string => TWO[n]!;
 const dateText = ({ year, month, day }: DateParts): string =>
   `${year < 1000 ? String(year).padStart(4, '0') : year}-${pad(month)}-${pad(day)}`;
 
@@ -212,7 +234,7 @@ function rfc3339(parts: DateParts, offset: number): string | null {
     return rfc3339({ ...at, fraction: parts.fraction }, 0);
   }
   const { hour, minute, second } = parts;
-  const fraction = parts.fraction.replace(/0+$/, '');
+  const fraction = parts.fraction === '' ? '' : parts.fraction.replace(/0+$/, '');
   const time = `${pad(hour)}:${pad(minute)}:${pad(second)}${fraction === '' ? '' : `.${fraction}`}`;
   return `"${dateText(parts)}T${time}${offsetText(offset)}"`;
 }

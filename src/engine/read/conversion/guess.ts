@@ -45,7 +45,11 @@ export function patternsOf(text: string, kind: DateKind): string[] {
 }
 
 /** A number below ten that is written with two digits tells that all are. */
-const padded = (text: string): boolean => /(?<!\d)0\d(?!\d)/.test(text) && !/(?<![\d.,])\d(?!\d)/.test(text);
+function padded(text: string): boolean {
+  // Minutes, seconds and offsets always have two.
+  const rest = text.replace(/:\d{2}.*/, '');
+  return /(?<!\d)0\d(?!\d)/.test(rest) && !/(?<!\d)\d(?!\d)/.test(rest);
+}
 
 /** The same pattern for numbers of two digits. Quoted letters are the `T` alone. */
 const doubled = (pattern: string): string => pattern.replace(/(?<![MdHh])([MdHh])(?![MdHh])/g, '$1$1');
@@ -117,6 +121,10 @@ function compiled(kind: DateKind, pattern: string): DatePattern {
   }
   return found;
 }
+
+/** Whether a text reads as a point in time. */
+export const isRead = (text: string, kind: DateKind, pattern: string): boolean =>
+  compiled(kind, pattern).fits(text);
 
 /** The point in time that a text reads as; null for one that does not fit. */
 export function readsAs(text: string, kind: DateKind, pattern: string): DateParts | null {

@@ -59,6 +59,9 @@ function patternOf({ group, decimal }: NumberStyle, around: Around): RegExp {
   return new RegExp(`^(${MINUS})?()${digits}(-)?()${around === 'percent' ? `${SPACE}%` : ''}$`, 'u');
 }
 
+/** A number of fewer digits than a double holds, with nothing else in most of its places. */
+const MOST_EXACT = 15;
+
 /** A longer text is no number that a double holds. */
 const LONGEST = 100;
 
@@ -66,13 +69,18 @@ export class NumberReader {
   readonly #pattern: RegExp;
   readonly #groups: RegExp | null;
   readonly #foreign: RegExp;
-  readonly #currency: boolean;
+  readonly #around: Around;
+  /** Character codes; -1 for none. */
+  readonly #group: number;
+  readonly #decimal: number;
 
   constructor(style: NumberStyle, around: Around) {
     const { group, decimal } = style;
     this.#pattern = patternOf(style, around);
     this.#groups = group === '' ? null : new RegExp(`[${alike(group)}]`, 'g');
-    this.#currency = around === 'currency';
+    this.#around = around;
+    this.#group = group === '' ? -1 : group.charCodeAt(0);
+    this.#decimal = decimal === '' ? -1 : decimal.charCodeAt(0);
     const other = { nothing: '', percent: `%${SPACES}`, currency: String.raw`${SPACES}()\p{L}\p{Sc}` }[
       around
     ];
@@ -81,8 +89,64 @@ export class NumberReader {
 
   /** The number as JSON; null for a text that is not one. */
   read(text: string): string | null {
+    return this.#plain(text, true) ?? this.readAny(text);
+  }
+
+  fits(text: string): boolean {
+    return this.#plain(text, false) !== null || this.readAny(text) !== null;
+  }
+
+  /** The same for every form of number, at several times the cost. */
+  readAny(text: string): string | null {
     const found = this.#digits(text);
     return found !== null && (found.length <= 15 || isExactNumber(found)) ? found : null;
+  }
+
+  /** Most numbers: a sign, a currency sign, digits in groups, decimals. Null for all others, whether or not they can be read. @param written false: empty in place of the number */
+  #plain(text: string, written: boolean): string | null {
+    let at = 0;
+    let end = text.length;
+    if (end > MOST_EXACT) return null;
+    const negative = text.charCodeAt(0) === 0x2d;
+    if (negative) at++;
+    if (this.#around === 'currency') {
+      const code = text.charCodeAt(at);
+      if (code === 0x24 || code === 0x20ac || code === 0xa3) at++;
+    } else if (this.#around === 'percent') {
+      end -= 1;
+      if (text.charCodeAt(end) !== 0x25) return null;
+    }
+    const first = at;
+    let value = 0;
+    /** Digits since the last group sign, or the beginning. */
+    let digits = 0;
+    let grouped = false;
+    let code = -1;
+    for (; at < end; at++) {
+      code = text.charCodeAt(at);
+      if (code >= 0x30 && code <= 0x39) {
+        value = value * 10 + code - 0x30;
+        digits++;
+      } else if (code === this.#group && (grouped ? digits === 3 : digits > 0 && digits <= 3)) {
+        grouped = true;
+        digits = 0;
+      } else break;
+    }
+    if (at === first || (grouped && digits !== 3)) return null;
+    const sign = negative && value !== 0 ? '-' : '';
+    if (at === end) return written ? sign + value : '';
+    if (code !== this.#decimal) return null;
+    const start = at + 1;
+    let last = at;
+    for (at = start; at < end; at++) {
+      code = text.charCodeAt(at);
+      if (code < 0x30 || code > 0x39) return null;
+      if (code !== 0x30) last = at;
+    }
+    if (at === start) return null;
+    if (!written) return '';
+    if (last < start) return sign + value;
+    return `${negative ? '-' : ''}${value}.${text.slice(start, last + 1)}`;
   }
 
   /** What keeps a text from being read: characters, or null where it is written otherwise. */
@@ -98,7 +162,7 @@ export class NumberReader {
 
   #digits(text: string): string | null {
     if (text.length > LONGEST) return null;
-    const inParentheses = this.#currency && text.charCodeAt(0) === 0x28 && text.endsWith(')');
+    const inParentheses = this.#around === 'currency' && text.charCodeAt(0) === 0x28 && text.endsWith(')');
     const match = this.#pattern.exec(inParentheses ? text.slice(1, -1) : text);
     if (match === null) return null;
     let signs = inParentheses ? 1 : 0;

@@ -19,6 +19,8 @@ export interface DatePattern {
   readonly hasOffset: boolean;
   /** Null for a text that does not fit the pattern. Whether there is such a day is not looked at. */
   read(text: string): DateParts | null;
+  /** Whether `read` gives a day and a time that there are; makes nothing, so that many texts can be asked about. */
+  fits(text: string): boolean;
   /** The first character that does not fit; empty where the text ends too early. */
   obstacle(text: string): string;
 }
@@ -112,7 +114,7 @@ const MEANT: Record<string, string> = { Y: 'y is the year', D: 'd is the day', n
 /** @throws BadPattern */
 export function datePattern(pattern: string): DatePattern {
   if (pattern.includes('%')) throw new BadPattern('write it with letters, such as dd/MM/yyyy, not %d/%m/%Y');
-  const pieces: { source: string; set: Set | null }[] = [];
+  const pieces: Piece[] = [];
   let letters = '';
   for (const [part, quoted, run] of pattern.matchAll(/'((?:[^']|'')*)'|(([A-Za-z])\3*)|([\s\S])/gu)) {
     if (run !== undefined) {
@@ -125,24 +127,26 @@ export function datePattern(pattern: string): DatePattern {
       }
       if (letters.includes(run[0]!) && run[0] !== 'E') throw new BadPattern(`"${run[0]}" appears twice`);
       letters += run[0];
-      pieces.push(token);
+      pieces.push({ ...token, field: FIELDS[run] });
       continue;
     }
     const text = quoted === undefined ? part : quoted === '' ? "'" : quoted.replaceAll("''", "'");
     for (const char of text) {
       const source = char === ' ' ? SPACE : char.replace(/[\\^$.*+?()[\]{}|/]/u, '\\$&');
-      pieces.push({ source, set: null });
+      pieces.push({ source, set: null, literal: char.codePointAt(0)! });
     }
   }
   check(letters);
   const flags = /[MEa]/.test(letters) ? 'iu' : 'u';
   const whole = new RegExp(`^${pieces.map(({ source }) => source).join('')}$`, flags);
   const sets = pieces.flatMap(({ set }) => (set ? [set] : []));
+  const steps = stepsOf(pieces);
   return {
     hasTime: /[Hh]/.test(letters),
     hasOffset: /[ZXx]/.test(letters),
     read(text) {
       if (text.length > LONGEST) return null;
+      if (steps && readPlain(text, steps)) return plainParts();
       const match = whole.exec(text);
       if (match === null) return null;
       const parts = {
@@ -161,6 +165,10 @@ export function datePattern(pattern: string): DatePattern {
       for (let at = 0; at < sets.length; at++) sets[at]!(parts, match[at + 1]!);
       return settled(parts);
     },
+    fits(text) {
+      if (steps && readPlain(text, steps)) return isPlainPoint();
+      return isPoint(this.read(text));
+    },
     obstacle(text) {
       let source = '';
       let rest = text;
@@ -174,6 +182,84 @@ export function datePattern(pattern: string): DatePattern {
     },
   };
 }
+
+interface Piece extends Omit<Token, 'set'> {
+  set: Set | null;
+  /** A character that stands for itself. */
+  literal?: number;
+  /** Of a number without more to it. */
+  field?: Field | undefined;
+}
+
+/** Numbers of this many digits, at least and at most; 0 to 5 are the year to the second. */
+type Field = readonly [part: number, least: number, most: number];
+const FIELDS: Record<string, Field> = {
+  yyyy: [0, 4, 4],
+  M: [1, 1, 2],
+  MM: [1, 2, 2],
+  d: [2, 1, 2],
+  dd: [2, 2, 2],
+  H: [3, 1, 2],
+  HH: [3, 2, 2],
+  m: [4, 1, 2],
+  mm: [4, 2, 2],
+  s: [5, 1, 2],
+  ss: [5, 2, 2],
+};
+
+/** A pattern of nothing but numbers and ASCII between them, for `readPlain`; null for any other. */
+function stepsOf(pieces: readonly Piece[]): readonly (number | Field)[] | null {
+  const steps = pieces.map(({ literal, field }) => field ?? literal);
+  const isPlain = steps.every((step, at) => {
+    if (typeof step === 'number') return step < 0x80;
+    // A number of one digit or two ends where something else begins.
+    return step !== undefined && (step[1] === step[2] || typeof steps[at + 1] !== 'object');
+  });
+  return isPlain ? (steps as (number | Field)[]) : null;
+}
+
+const values = new Int32Array(6);
+
+/** Fills `values`. False for a text that does not fit, or only by the pattern. */
+function readPlain(text: string, steps: readonly (number | Field)[]): boolean {
+  values.set(NO_VALUES);
+  let at = 0;
+  for (let n = 0; n < steps.length; n++) {
+    const step = steps[n]!;
+    if (typeof step === 'number') {
+      if (text.charCodeAt(at++) !== step) return false;
+      continue;
+    }
+    let value = text.charCodeAt(at) - 0x30;
+    if (!(value >= 0 && value <= 9)) return false;
+    let digits = 1;
+    for (; digits < step[2]; digits++) {
+      const digit = text.charCodeAt(at + digits) - 0x30;
+      if (!(digit >= 0 && digit <= 9)) break;
+      value = value * 10 + digit;
+    }
+    if (digits < step[1]) return false;
+    at += digits;
+    values[step[0]] = value;
+  }
+  return at === text.length;
+}
+
+function plainParts(): DateParts {
+  const [year, month, day] = [values[0]!, values[1]!, values[2]!];
+  return {
+    year,
+    month,
+    day,
+    hour: values[3]!,
+    minute: values[4]!,
+    second: values[5]!,
+    fraction: '',
+    offset: null,
+  };
+}
+
+const NO_VALUES = Int32Array.of(0, 1, 1, 0, 0, 0);
 
 /** No date is written with as many characters. */
 const LONGEST = 100;
@@ -209,25 +295,39 @@ function settled(parts: Parameters<Set>[0]): DateParts | null {
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 
-/** Whether the calendar has the day. */
-export function isDay({ year, month, day }: DateParts): boolean {
+function hasDay(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
   return day <= (month === 2 && isLeap(year) ? 29 : DAYS[month - 1]!);
 }
 
-/** Whether a clock shows the time. 24:00 is the end of the day; a leap second is shown by no clock of a computer. */
-export const isTime = ({ hour, minute, second, fraction }: DateParts): boolean =>
-  (hour < 24 && minute < 60 && second < 60) ||
-  (hour === 24 && minute === 0 && second === 0 && !/[1-9]/.test(fraction));
+/** 24:00 is the end of the day; a leap second is shown by no clock of a computer. */
+const hasTimeOf = (hour: number, minute: number, second: number): boolean =>
+  (hour < 24 && minute < 60 && second < 60) || (hour === 24 && minute === 0 && second === 0);
 
-/** Milliseconds since 1970 of these parts as if they were UTC; without the fraction. */
-export function utc({ year, month, day, hour, minute, second }: DateParts): number {
-  const days = Date.UTC(2000 + (year % 400), month - 1, day) + (Math.floor(year / 400) - 5) * ERA_MS;
-  return days + ((hour * 60 + minute) * 60 + second) * 1_000;
+/** Whether the calendar has the day. */
+export const isDay = ({ year, month, day }: DateParts): boolean => hasDay(year, month, day);
+
+/** Whether a clock shows the time. */
+export const isTime = ({ hour, minute, second, fraction }: DateParts): boolean =>
+  hasTimeOf(hour, minute, second) && (hour < 24 || !/[1-9]/.test(fraction));
+
+const isPoint = (parts: DateParts | null): parts is DateParts =>
+  parts !== null && isDay(parts) && isTime(parts);
+
+const isPlainPoint = (): boolean =>
+  hasDay(values[0]!, values[1]!, values[2]!) && hasTimeOf(values[3]!, values[4]!, values[5]!);
+
+/** Days since 1970 of a day of the Gregorian calendar: years begin in March here, so that a leap day is the last. */
+function daysOf({ year, month, day }: DateParts): number {
+  const y = month > 2 ? year : year - 1;
+  const m = month > 2 ? month - 3 : month + 9;
+  const leaps = Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
+  return y * 365 + leaps + Math.floor((153 * m + 2) / 5) + day - 719_469;
 }
 
-/** 400 years: `Date.UTC` takes years below 100 for others. */
-const ERA_MS = 146_097 * 86_400_000;
+/** Milliseconds since 1970 of these parts as if they were UTC; without the fraction. */
+export const utc = (parts: DateParts): number =>
+  daysOf(parts) * 86_400_000 + ((parts.hour * 60 + parts.minute) * 60 + parts.second) * 1_000;
 
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[ ]?(Z|UTC|[+-]\d\d(?::?\d\d)?))?)?$/i;
@@ -253,6 +353,7 @@ export const ISO_8601: DatePattern = {
       offset,
     };
   },
+  fits: (text) => isPoint(ISO_8601.read(text)),
   obstacle: (text) => /[^\d\-:.,TZ+ ]/i.exec(text)?.[0] ?? '',
 };
 
@@ -262,5 +363,6 @@ export const ISO_DATE: DatePattern = {
   hasTime: false,
   hasOffset: false,
   read: (text) => (text.length === 10 ? ISO_8601.read(text) : null),
+  fits: (text) => text.length === 10 && ISO_8601.fits(text),
   obstacle: (text) => /[^\d-]/.exec(text)?.[0] ?? '',
 };

@@ -2,7 +2,7 @@
 import { type CellType, SOME_ZONE } from '../../model.js';
 import { type Converter, converterOf, partsOf } from './converter.js';
 import { fitting } from './found.js';
-import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
+import { type DateKind, isRead, loosened, patternsOf, readsAs } from './guess.js';
 
 /** What the cells of a text column have in common. Plain data. */
 export interface Likely {
@@ -40,21 +40,23 @@ const OTHERS = [
   "money:1'234.56",
   'boolean',
 ] as const;
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 /** No value of these types is longer. */
 const LONGEST = 60;
 
 const converters = new Map<string, Converter>();
-/** Postal codes and telephone numbers are written with digits, too. */
-const CODE = /^\+|^0\d/;
 
 function reads(type: string, text: string): boolean {
-  if (CODE.test(text)) return false;
+  // Postal codes and telephone numbers are written with digits, too.
+  const code = text.charCodeAt(0);
+  if (code === 0x2b || (code === 0x30 && text.charCodeAt(1) >= 0x30 && text.charCodeAt(1) <= 0x39))
+    return false;
   let converter = converters.get(type);
   if (!converter) {
     converter = converterOf(type as CellType)!;
     converters.set(type, converter);
   }
-  return converter.json(text) !== null;
+  return converter.fits(text);
 }
 
 /** @param plain numbers among the cells before the first call */
@@ -66,11 +68,34 @@ export function addLikely(likely: Likely, text: string, plain: Plain): void {
     likely.types = types;
     return;
   }
-  const types =
-    likely.types.length === 1 && !isDate(likely.types[0]!) && reads(likely.types[0]!, text)
-      ? likely.types
-      : narrowed(likely.types, text);
+  if (likely.types.every((type) => fitOf(type)(text))) return;
+  const types = narrowed(likely.types, text);
   if (types.length > 0 || !mark(likely, text)) likely.types = types;
+}
+
+type Fit = (text: string) => boolean;
+const fits = new Map<string, Fit>();
+/** Patterns come from cells: those of a hostile file must not fill the memory. */
+const MOST_FITS = 500;
+
+/** Whether a text fits a type as it is. */
+function fitOf(type: string): Fit {
+  let fit = fits.get(type);
+  if (!fit) {
+    const { name, form, zone } = partsOf(type);
+    const kind = name as DateKind;
+    fit = !isDate(type)
+      ? (text) => reads(type, text)
+      : kind === 'date' || form !== 'iso'
+        ? (text) => isRead(text, kind, form!)
+        : (text) => {
+            const parts = readsAs(text, kind, form!);
+            return parts !== null && (parts.offset === null) === (zone !== null);
+          };
+    if (fits.size >= MOST_FITS) fits.clear();
+    fits.set(type, fit);
+  }
+  return fit;
 }
 
 /** Takes note of a text that stands for no value. False for any other. */
@@ -86,22 +111,20 @@ function mark(likely: Likely, text: string): boolean {
 function typesOf(text: string, plain: Plain): string[] {
   if (text.length > LONGEST) return [];
   if (!/\d/.test(text)) return plain === 0 && reads('boolean', text) ? ['boolean'] : [];
-  const numbers: string[] = NUMBERS.filter(
-    // Telephone numbers have spaces, too.
-    (type) => reads(type, text) && (!type.includes(' ') || text.includes(',')),
-  );
-  const found = numbers.length > 0 ? numbers : OTHERS.filter((type) => reads(type, text));
+  // Telephone numbers have spaces, too.
+  const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
+  const numbers: string[] = NUMBERS.filter(isFit);
+  const found = numbers.length > 0 ? numbers : OTHERS.filter(isFit);
   if (plain > 0) return besides(found, plain);
-  return [
-    ...found,
-    ...patternsOf(text, 'date').map((pattern) => `date:${pattern}`),
-    ...patternsOf(text, 'datetime').flatMap((pattern) => {
-      const offset = readsAs(text, 'datetime', pattern)!.offset;
-      return readsAs(text, 'date', pattern)
-        ? []
-        : [`datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`];
-    }),
-  ];
+  const days = patternsOf(text, 'date');
+  // What is sent as it is written needs no type.
+  if (days.length > 0) return [...found, ...days.filter((day) => day !== 'iso').map((day) => `date:${day}`)];
+  if (RFC_3339.test(text)) return found;
+  const times = patternsOf(text, 'datetime').map((pattern) => {
+    const { offset } = readsAs(text, 'datetime', pattern)!;
+    return `datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`;
+  });
+  return [...found, ...times];
 }
 
 /** Those that also read plain numbers. */
@@ -118,7 +141,8 @@ const isDate = (type: string): boolean => type.startsWith('date');
 
 function narrowed(types: readonly string[], text: string): string[] {
   return types.flatMap((type) => {
-    if (!isDate(type)) return reads(type, text) ? [type] : [];
+    if (fitOf(type)(text)) return [type];
+    if (!isDate(type)) return [];
     const { name, form, zone } = partsOf(type);
     const kind = name as DateKind;
     const [pattern] = fitting(text, kind, [form!]);
@@ -178,8 +202,6 @@ export function suggestionOf(
     const reading = json ?? (isCell ? type : '');
     if (!found.has(reading)) found.set(reading, type);
   }
-  // What is sent as it is written needs no type.
-  found.delete(JSON.stringify(first));
   if (found.size === 0) return null;
   const chosen = [...found].slice(0, 2);
   return {

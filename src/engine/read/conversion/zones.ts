@@ -20,8 +20,17 @@ export interface Zone {
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Days whose offset is kept. */
-const MOST_DAYS = 20_000;
+/** Offsets are asked for a span at a time: the library takes long. No zone has changed its clocks twice within one. */
+const SPAN_MS = 16 * DAY_MS;
+/** Spans that are kept: more than 800 years. */
+const MOST_SPANS = 20_000;
+
+/** Offsets in minutes before and after a moment, in milliseconds since 1970. */
+interface Span {
+  before: number;
+  after: number;
+  at: number;
+}
 
 /** Null for a name that is not one. */
 export function zoneOf(name: string): Zone | null {
@@ -37,23 +46,34 @@ export function zoneOf(name: string): Zone | null {
     const offset = zone.offset(0);
     return { isUtc: offset === 0, offsetAt: () => offset };
   }
-  const days = new Map<number, number | null>();
+  const spans = new Map<number, Span>();
   return {
     isUtc: false,
     offsetAt(local) {
-      const day = Math.floor(local / DAY_MS);
-      let offset = days.get(day);
-      if (offset === undefined) {
-        const [before, after] = [zone.offset((day - 1) * DAY_MS), zone.offset((day + 2) * DAY_MS)];
-        offset = before === after ? before : null;
-        if (days.size >= MOST_DAYS) days.clear();
-        days.set(day, offset);
+      const number = Math.floor(local / SPAN_MS);
+      let span = spans.get(number);
+      if (span === undefined) {
+        span = spanOf(zone, number);
+        if (spans.size >= MOST_SPANS) spans.clear();
+        spans.set(number, span);
       }
-      if (offset !== null) return offset;
-      // The clocks are changed around that day.
-      const around = [zone.offset((day - 1) * DAY_MS), zone.offset((day + 2) * DAY_MS)];
-      const found = around.filter((minutes) => zone.offset(local - minutes * MINUTE_MS) === minutes);
-      return found.length === 0 ? null : Math.max(...found);
+      const { before, after, at } = span;
+      if (before === after || local - before * MINUTE_MS < at) return before;
+      return local - after * MINUTE_MS >= at ? after : null;
     },
   };
+}
+
+function spanOf(zone: Luxon.Zone, number: number): Span {
+  // Local times are up to a day from UTC.
+  let from = number * SPAN_MS - DAY_MS;
+  let to = (number + 1) * SPAN_MS + DAY_MS;
+  const [before, after] = [zone.offset(from), zone.offset(to)];
+  if (before === after) return { before, after, at: to };
+  while (to - from > 1_000) {
+    const middle = Math.floor((from + to) / 2_000) * 1_000;
+    if (zone.offset(middle) === before) from = middle;
+    else to = middle;
+  }
+  return { before, after, at: to };
 }

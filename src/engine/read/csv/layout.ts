@@ -1,4 +1,5 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
+import { refusalAgain } from '../again.js';
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
@@ -85,7 +86,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const styled = keyStyle(rules.keys);
   /** Members of a `metadata` cell under their keys, or why it has none. */
   const spreadOf = (cell: string): [key: string, json: string][] | string => {
-    const members = membersOf(cell);
+    const members = membersOf(cell, input.roundNumbers);
     if (!rules.keys || typeof members === 'string') return members;
     const keyed = members.map(([name, json]): [string, string] => [styled(name), json]);
     const [twice] = keyed.find(([key], index) => keyed.findIndex((other) => other[0] === key) < index) ?? [];
@@ -96,7 +97,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     constantKeys.has(key) ||
     metadata.some(({ index, target }) => target.key === key && (row[index] !== '' || empty !== null));
 
-  return {
+  const again = input.again ? refusalAgain(input.again, input.columns, pads) : null;
+  const layout: CsvLayout = {
     targets,
     id,
     company,
@@ -143,6 +145,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       return typeof members === 'string' ? members : null;
     },
   };
+  if (!again) return layout;
+  return { ...layout, refusal: (row) => again(row) ?? layout.refusal(row) };
 }
 
 /** Reads an identifier: byte for byte as written, unless lower case was asked for. */

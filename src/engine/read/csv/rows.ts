@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { dsvFormat } from 'd3-dsv';
 import type { RejectedRow } from '../../model.js';
 import { type Refusal, whyOf } from '../refusal.js';
+import { rowOf } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
 import { type Dialect, isPlain } from './dialect.js';
 
@@ -94,7 +95,7 @@ export function rejectedRow(
   return {
     file,
     line: batch.lines[number]!,
-    row: batch.first + number,
+    row: rowOf(batch, number),
     ...whyOf(refusal),
     original: { cells },
   };

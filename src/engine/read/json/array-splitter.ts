@@ -1,9 +1,9 @@
-/** Splits JSON arrays into batches of items, in constant memory whatever their size. */
-
+/** Splits JSON arrays, and objects one after another, into batches of items, in constant memory whatever their size. */
 import { InputError } from '../../errors.js';
 import type { Problem } from '../../problems.js';
 import type { Splitter } from '../text/splitter.js';
-import type { RecordBatch } from '../types.js';
+import type { JsonBody, RecordBatch } from '../types.js';
+import { Around } from './around.js';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -18,8 +18,8 @@ import {
 import { Items } from './items.js';
 
 enum At {
-  /** Before the array's opening bracket. */
-  prologue,
+  /** Around the array: before its opening bracket, or after the one that closes it. */
+  around,
   /** After `[`: an item or `]`. */
   first,
   /** After a comma: an item. */
@@ -32,28 +32,27 @@ enum At {
   scalar,
   /** After an item: a comma or `]`. */
   after,
-  /** After `]`. */
-  epilogue,
+  /** Without an array: before an item, or the end. */
+  loose,
 }
 
-/** An array's items, or those of `{"companies": […]}` and `{"users": […]}`. `lines` count items, from 1. */
+/** Items of an array, which `lines` count from 1; or items one after another, on whose lines they begin. */
 export class ArraySplitter implements Splitter {
   line = 1;
   readonly #items: Items;
-  readonly #body: boolean;
-  #at: At = At.prologue;
-  #prologue = '';
+  /** Null where there is no array. */
+  readonly #around: Around | null;
+  #at: At;
   #depth = 0;
   #start = 0;
   #startLine = 1;
   /** In the current chunk: where the last whole item ends. */
   #cut = 0;
-  #closed = false;
 
-  /** `body`: the array is the one member of an object. */
-  constructor(path: string, options: { body: boolean }) {
+  constructor(path: string, body: JsonBody) {
     this.#items = new Items(path);
-    this.#body = options.body;
+    this.#around = body.items === 'array' ? new Around(body) : null;
+    this.#at = this.#around ? At.around : At.loose;
   }
 
   push(chunk: Buffer): RecordBatch | null {
@@ -128,7 +127,8 @@ export class ArraySplitter implements Splitter {
       case At.scalar:
         if (byte !== COMMA && byte !== CLOSE_BRACKET && !isSpace(byte)) return;
         this.#finish(index);
-        if (!isSpace(byte)) this.#separator(byte);
+        if (this.#around && !isSpace(byte)) this.#separator(byte);
+        else if (!isSpace(byte)) this.#between(byte, index);
         return;
       case At.after:
         if (!isSpace(byte)) this.#separator(byte);
@@ -137,23 +137,40 @@ export class ArraySplitter implements Splitter {
       case At.value:
         if (!isSpace(byte)) this.#begin(byte, index);
         return;
-      case At.prologue:
-        this.#open(byte);
+      case At.around: {
+        const opens = this.#around!.push(byte);
+        if (typeof opens === 'object') {
+          throw this.#error(opens.sentence, opens.hint, opens.problem);
+        }
+        if (opens) this.#at = At.first;
         return;
-      case At.epilogue:
-        if (!isSpace(byte)) this.#close(byte);
+      }
+      case At.loose:
+        if (byte === COMMA || byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
+          throw this.#error(
+            `"${String.fromCharCode(byte)}" follows item ${this.#items.count}`,
+            'put items that have commas between them into an array, [ … ]',
+          );
+        }
+        if (!isSpace(byte)) this.#begin(byte, index);
         return;
     }
   }
 
-  end(): null {
+  end(): RecordBatch | null {
     const { path, count } = this.#items;
-    if (this.#at === At.epilogue && this.#closed === this.#body) return null;
+    if (this.#around === null && this.#at === At.scalar) {
+      this.#finish(0);
+      return this.#items.batch(new Uint8Array(0), 0, 0);
+    }
+    if (this.#at === At.loose || (this.#at === At.around && this.#around!.ended)) return null;
     const where = this.#inItem()
       ? `in the middle of item ${count + 1}`
-      : this.#at === At.prologue
-        ? 'before an array begins'
-        : `before the array is closed, after item ${count}`;
+      : this.#at !== At.around
+        ? `before the array is closed, after item ${count}`
+        : this.#around!.found
+          ? `after the array, before the object that it is in is closed`
+          : 'before an array begins';
     throw new InputError(`the text ends ${where}`, {
       file: path,
       line: this.line,
@@ -171,7 +188,7 @@ export class ArraySplitter implements Splitter {
     const next = this.#items.count + 1;
     if (byte === CLOSE_BRACKET) {
       if (this.#at === At.first) {
-        this.#at = At.epilogue;
+        this.#close();
         return;
       }
       throw this.#error(`a comma follows the last item, item ${next - 1}`, 'remove the comma before ]');
@@ -189,51 +206,24 @@ export class ArraySplitter implements Splitter {
   }
 
   #finish(end: number): void {
-    this.#items.add(this.#start, end, this.#items.count + 1, this.#startLine);
-    this.#at = At.after;
+    const line = this.#around ? this.#items.count + 1 : this.#startLine;
+    this.#items.add(this.#start, end, line, this.#startLine);
+    this.#at = this.#around ? At.after : At.loose;
     this.#cut = end;
   }
 
   #separator(byte: number): void {
     if (byte === COMMA) this.#at = At.value;
-    else if (byte === CLOSE_BRACKET) this.#at = At.epilogue;
+    else if (byte === CLOSE_BRACKET) this.#close();
     else throw this.#error(`a comma is missing after item ${this.#items.count}`, 'put a comma between items');
   }
 
-  #open(byte: number): void {
-    if (byte === OPEN_BRACKET) {
-      const expected = this.#body ? BODY : /^\s*$/;
-      if (!expected.test(this.#prologue)) throw this.#notAnArray();
-      this.#at = At.first;
-      return;
-    }
-    this.#prologue += String.fromCharCode(byte);
-    if (this.#prologue.length > 1000 && this.#prologue.trim().length > 100) throw this.#notAnArray();
-  }
-
-  #close(byte: number): void {
-    if (this.#body && !this.#closed && byte === CLOSE_BRACE) {
-      this.#closed = true;
-      return;
-    }
-    throw this.#error(
-      'text follows the end of the array',
-      'a file holds one array; several belong into one, or into JSON Lines (one item a line)',
-    );
-  }
-
-  #notAnArray(): InputError {
-    return this.#error(
-      'is not a JSON array, and not {"companies": […]} or {"users": […]}',
-      'name the format, if it is not JSON',
-      { code: 'wrong_format', likely: null },
-    );
+  #close(): void {
+    this.#at = At.around;
+    this.#around!.close();
   }
 
   #error(sentence: string, hint: string, problem?: Problem): InputError {
     return new InputError(sentence, { file: this.#items.path, line: this.line, hint, problem });
   }
 }
-
-/** What comes before the array in the service's own bodies. */
-export const BODY = /^\s*\{\s*"(companies|users)"\s*:\s*$/;

@@ -1,5 +1,7 @@
 /** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
+
 import type { CellType } from '../../model.js';
+import { otherRun } from '../again.js';
 import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
@@ -8,7 +10,7 @@ import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
 import { quoted, shown } from '../wording.js';
-import { inexactNumber, inexactReason, jsonString, memberSpan, membersText, writtenAgain } from './text.js';
+import { jsonString, lossIn, memberSpan, membersText, objectMembers, writtenAgain } from './text.js';
 import { type JsonType, jsonTypeOf, MAX_FIELDS } from './totals.js';
 
 /** A value of an item, accepted or not, under the name by which rules and plan know it. */
@@ -93,10 +95,13 @@ export function jsonLayout(input: OpenedInput): Layout {
 
   return (value, text, see) => {
     if (!isObject(value)) return `is ${article(jsonTypeOf(value), value)}, not an object`;
-    const inexact = inexactNumber(text) === null ? null : inexactNumber(withoutIds(value, text));
+    const other = input.again ? otherRun(value._profiles_run, input.again.runs) : null;
+    if (other !== null) return other;
+    const numbers = withoutIds(value, text);
+    const loss = lossIn(numbers, value, input.roundNumbers);
     // The first reason is told; all fields are looked at, so that the plan knows them.
     let reason: Refusal | null =
-      inexact === null ? null : inexactReason(fieldHolding(value, inexact), inexact);
+      loss === null ? null : `${fieldAtFault(numbers, loss, input.roundNumbers)}${loss}`;
     let id = '';
     let company = '';
     let spread: Record<string, unknown> | null = null;
@@ -135,8 +140,12 @@ export function jsonLayout(input: OpenedInput): Layout {
       const member = cleaned(written);
       const emptied = member === '' && written !== '';
       if (!emptied) see?.(target, member);
-      const taken = target.key !== null && (members.has(target.key) || constantKeys.has(target.key));
-      if (target.role === 'metadata' && !taken) emptied ? placeEmpty(target) : place(target, member);
+      if (target.role !== 'metadata' || constantKeys.has(target.key!)) continue;
+      if (target.key === field && members.has(field) && Object.hasOwn(value, field)) {
+        reason ??= `${quoted(field)} is beside metadata and in it, too`;
+      }
+      if (emptied) placeEmpty(target);
+      else place(target, member);
     }
     if (reason !== null) return reason;
     let body = '';
@@ -224,8 +233,11 @@ function article(type: JsonType, value: unknown): string {
   return type === 'integer' || type === 'object' ? `an ${type}` : `a ${type === 'string' ? 'text' : type}`;
 }
 
-/** The top-level field whose value holds a number; only its text is at hand, so the first that may. */
-function fieldHolding(item: Record<string, unknown>, number: string): string {
-  const rounded = JSON.stringify(Number(number));
-  return Object.keys(item).find((field) => writtenAgain(item[field])?.includes(rounded)) ?? 'the item';
+/** The field of an item, or of its metadata, in whose value the fault is, for the beginning of a sentence. */
+function fieldAtFault(text: string, loss: string, rounds: boolean): string {
+  const has = (json: string): boolean => lossIn(json, JSON.parse(json), rounds) === loss;
+  const [name, json] = objectMembers(text).find(([, json]) => has(json)) ?? [];
+  if (name === undefined || json === undefined) return '';
+  const inner = name === METADATA ? objectMembers(json).find(([, member]) => has(member)) : undefined;
+  return `${inner ? `${METADATA}.${inner[0]}` : name}: `;
 }

@@ -12,7 +12,7 @@ import {
   skipSpace,
   token,
 } from './bytes.js';
-import { inexactNumber, jsonString, writtenAgain } from './text.js';
+import { inexactNumber, jsonString, loneSurrogate, repeatedKey, writtenAgain } from './text.js';
 import { type FieldPart, MAX_FIELDS } from './totals.js';
 
 /** A key of `metadata`: whatever fields are mapped to it, an item has it once. */
@@ -207,5 +207,6 @@ function respelled(text: string): Respelled | null {
   }
   if (inexactNumber(text) !== null) return null;
   const json = typeof value === 'string' ? jsonString(value) : writtenAgain(value);
-  return json === null ? null : { value, json };
+  if (json === null || (json !== text && repeatedKey(text) !== null)) return null;
+  return loneSurrogate(text, () => value) === null ? { value, json } : null;
 }

@@ -1,6 +1,7 @@
 /** Items of a batch of JSON: parsed, or refused with a reason. */
 import { InputError } from '../../errors.js';
 import { type Refusal, whyOf } from '../refusal.js';
+import { rowOf } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
 
 export interface JsonRecord {
@@ -39,14 +40,13 @@ function notJson(
 ): InputError {
   const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0);
   const line = batch.fileLines![number]! + text.slice(0, position).split('\n').length - 1;
-  const item = input.format === 'json' ? `item ${batch.lines[number]}` : 'the line';
+  const item = input.body ? `item ${batch.first + number + 1}` : 'the line';
   return new InputError(`${item} is not valid JSON: ${faultOf(message)}`, {
     file: input.path,
     line,
-    hint:
-      input.format === 'json'
-        ? 'fix the item, or export the file again'
-        : 'each line holds one whole item; items over several lines belong in an array, [ … ]',
+    hint: input.body
+      ? 'fix the item, or export the file again'
+      : 'each line holds one whole item; read objects over several lines as JSON, not as JSON Lines',
   });
 }
 
@@ -72,7 +72,7 @@ export function rejectedItem(
   return {
     file,
     line: batch.lines[number]!,
-    row: batch.first + number,
+    row: rowOf(batch, number),
     ...whyOf(refusal),
     original: { item: text },
   };

@@ -49,7 +49,7 @@ export class PlainItem implements RawItem {
   readonly #head: Buffer;
   readonly #constants: Buffer;
   readonly #check: IdentifierCheck | null;
-  /** Texts are changed, so none is copied. */
+  /** Texts are changed, so none is copied; and items of a rejects file are looked at one by one. */
   readonly #changes: boolean;
   #item = 0;
   /** Bytes of the members that are placed, each with a comma before it, and of the constants. */
@@ -66,7 +66,7 @@ export class PlainItem implements RawItem {
     this.#head = Buffer.from(form.headOf(input.kind));
     this.#constants = Buffer.from(membersText(constants));
     this.#check = input.anyId ? null : identifierCheck(input.rules);
-    this.#changes = cleaner(input.rules) !== null;
+    this.#changes = cleaner(input.rules) !== null || input.again !== undefined;
   }
 
   begin(batch: Uint8Array): void {
@@ -165,12 +165,12 @@ export class PlainItem implements RawItem {
     return this.#check(bytes.toString('utf8', start, end), column) === null;
   }
 
-  /** What a flat field, or a value set for every item, stands for is left out. */
+  /** What a value set for every item stands for is left out. */
   #takeNested(index: number): boolean {
     const { nested } = this;
     const { key } = nested.fields[index]!;
     nested.placed[index] = 0;
-    if (key === null || key.constant || key.item === this.#item) return true;
+    if (key === null || key.constant) return true;
     return this.#place(nested, index);
   }
 

@@ -7,12 +7,13 @@ import { METADATA } from '../mapping/targets.js';
 import type { Head } from '../text/head.js';
 import { type Splitter, splitText } from '../text/splitter.js';
 import type { InputFile, InputOptions, OpenedInput, RecordBatch } from '../types.js';
-import { ArraySplitter, BODY } from './array-splitter.js';
+import { ArraySplitter } from './array-splitter.js';
 import { buildJson } from './build.js';
 import { NdjsonSplitter } from './items.js';
 import { isLaidOut, isObject, jsonLayout } from './layout.js';
 import { jsonRecords } from './parse.js';
 import { scanJson } from './scan.js';
+import { shapeOf } from './shape.js';
 import { JsonTotals, placeOf } from './totals.js';
 
 export const jsonReader: TextReader = {
@@ -21,10 +22,8 @@ export const jsonReader: TextReader = {
     // A CSV header may begin with a bracket, but not like this.
     if (/^\[\s*(?:[[{\]"\d-]|$)/.test(start) && named !== 'csv' && named !== 'tsv') return 'json';
     if (/^\[\s*(?:\{\s*"|\])/.test(start)) return 'json';
-    if (/^\{\s*(?:"|\}|$)/.test(start)) {
-      const bracket = start.indexOf('[');
-      return bracket > 0 && BODY.test(start.slice(0, bracket)) ? 'json' : 'ndjson';
-    }
+    // What it is in truth is known when it is opened.
+    if (/^\{\s*(?:"|\}|$)/.test(start)) return 'ndjson';
     if (named === 'json') {
       throw new InputError('is not JSON: it begins with neither [ nor {', {
         file: path,
@@ -36,7 +35,8 @@ export const jsonReader: TextReader = {
   },
   open,
   async columns(file, head, text) {
-    const fields = await firstFields({ ...file, ...UNKNOWN, body: bodyOf(head.text) }, head, text);
+    const { kind: _, ...shape } = shapeOf(head, { path: file.path, kind: 'companies' });
+    const fields = await firstFields({ ...file, ...UNKNOWN, ...shape }, head, text);
     return [...(fields?.flat ?? [])];
   },
   split,
@@ -52,8 +52,8 @@ export const jsonReader: TextReader = {
   placeOf,
 };
 
-function split({ format, path, body }: OpenedInput): Splitter {
-  return format === 'ndjson' ? new NdjsonSplitter(path) : new ArraySplitter(path, { body: body !== null });
+function split({ path, body }: OpenedInput): Splitter {
+  return body === null ? new NdjsonSplitter(path) : new ArraySplitter(path, body);
 }
 
 /** The text of an item that this format gave as the original. */
@@ -67,15 +67,15 @@ async function open(
   head: Head,
   text: () => AsyncIterable<Buffer>,
 ): Promise<OpenedInput> {
-  const body = bodyOf(head.text);
-  if (body && options.kind && body !== options.kind) {
-    throw new UsageError(`kind ${options.kind}: ${options.path} holds {"${body}": […]}`, {
+  const { kind: found, ...shape } = shapeOf(head, options);
+  if (found && options.kind && found !== options.kind) {
+    throw new UsageError(`kind ${options.kind}: ${options.path} holds {"${found}": […]}`, {
       hint: 'leave the kind out',
-      problem: { code: 'kind_mismatch', path: options.path, kind: options.kind, found: body },
+      problem: { code: 'kind_mismatch', path: options.path, kind: options.kind, found },
     });
   }
-  const kind = options.kind ?? body ?? undefined;
-  const opened: OpenedInput = { ...file, ...UNKNOWN, body };
+  const kind = options.kind ?? found;
+  const opened: OpenedInput = { ...file, ...UNKNOWN, ...shape };
   const fields = await firstFields(opened, head, text);
   if (fields) {
     const { flat, nested } = fields;
@@ -115,13 +115,6 @@ async function firstItems(
   if (head.whole) return splitter.end();
   for await (const batch of splitText(text(), split(opened), opened)) return batch;
   return null;
-}
-
-/** `{"companies": [` or `{"users": [`: the service's own body says what it holds. */
-function bodyOf(text: Buffer): Kind | null {
-  const bracket = text.indexOf('[');
-  const match = BODY.exec(text.subarray(0, Math.max(bracket, 0)).toString());
-  return (match?.[1] as Kind | undefined) ?? null;
 }
 
 /** Fields of the first items, and of their metadata; null where there are no items. */

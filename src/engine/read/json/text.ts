@@ -1,5 +1,8 @@
 /** JSON as text: strings that need no escape are the common case, and numbers keep the digits they came with. */
 
+import { quoted } from '../wording.js';
+import { isSpace } from './bytes.js';
+
 /** A JSON string literal. */
 export function jsonString(text: string): string {
   for (let at = 0; at < text.length; at++) {
@@ -60,8 +63,11 @@ const NUMBER = /-?\d[\d.]*(?:[eE][+-]?\d+)?/y;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** The first number of a valid JSON text that a double cannot hold, as written; null when there is none. */
-export function inexactNumber(json: string): string | null {
+/**
+ * The first number of a valid JSON text that a double cannot hold, as written; null when there is none.
+ * @param rounds whether it is enough that a double comes near it
+ */
+export function inexactNumber(json: string, rounds = false): string | null {
   if (!SUSPECT.test(json)) return null;
   for (let at = 0; at < json.length; ) {
     const code = json.charCodeAt(at);
@@ -70,7 +76,7 @@ export function inexactNumber(json: string): string | null {
     } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
       NUMBER.lastIndex = at;
       const [number] = NUMBER.exec(json)!;
-      if (!isExactNumber(number)) return number;
+      if (rounds ? !Number.isFinite(Number(number)) : !isExactNumber(number)) return number;
       at += number.length;
     } else at++;
   }
@@ -84,6 +90,101 @@ function stringEnd(json: string, start: number): number {
     at += code === BACKSLASH ? 2 : 1;
   }
   return at + 1;
+}
+
+/** The members of an object, its valid JSON text given: decoded names and the texts of values. None of another value. */
+export function objectMembers(json: string): [name: string, value: string][] {
+  const members: [string, string][] = [];
+  let at = spaceEnd(json, 0);
+  if (json[at] !== '{') return members;
+  for (at = spaceEnd(json, at + 1); json.charCodeAt(at) === QUOTE; at = spaceEnd(json, at + 1)) {
+    const nameEnd = stringEnd(json, at);
+    const name = JSON.parse(json.slice(at, nameEnd)) as string;
+    const start = spaceEnd(json, spaceEnd(json, nameEnd) + 1);
+    at = valueEnd(json, start);
+    members.push([name, json.slice(start, at)]);
+    at = spaceEnd(json, at);
+  }
+  return members;
+}
+
+/** The first key that stands twice in one object of a valid JSON text, at any depth; null when there is none. */
+export function repeatedKey(json: string): string | null {
+  /** Keys of the objects around a place; null for an array. */
+  const open: (Set<string> | null)[] = [];
+  let isKey = false;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      const end = stringEnd(json, at);
+      const keys = open.at(-1);
+      if (isKey && keys) {
+        const text = json.slice(at + 1, end - 1);
+        const key = text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+        if (keys.has(key)) return key;
+        keys.add(key);
+        isKey = false;
+      }
+      at = end - 1;
+    } else if (code === 0x7b || code === 0x5b) {
+      isKey = code === 0x7b;
+      open.push(isKey ? new Set() : null);
+    } else if (code === 0x7d || code === 0x5d) open.pop();
+    else if (code === 0x2c) isKey = open.at(-1) != null;
+  }
+  return null;
+}
+
+const SURROGATE = /\\u[dD][89a-fA-F]/;
+const LONE_SURROGATE = /(?<!\\)(?:\\\\)*(\\ud[89a-f][\da-f]{2})/;
+
+/**
+ * Half of a surrogate pair by itself, as it is written, in a text or a name of a valid JSON text; null where there is none.
+ * It is no character, so no UTF-8 holds it.
+ */
+export function loneSurrogate(json: string, value: () => unknown = () => JSON.parse(json)): string | null {
+  if (!SURROGATE.test(json)) return null;
+  // Written again, only those that are alone are escaped.
+  const again = JSON.stringify(value());
+  return SURROGATE.test(again) ? (LONE_SURROGATE.exec(again)?.[1] ?? null) : null;
+}
+
+/**
+ * Why a valid JSON text cannot be sent as it is meant; null when it can. A key that stands twice would lose a value,
+ * and so would a number that no double holds.
+ * @param rounds whether numbers may lose digits
+ */
+export function lossIn(json: string, value: unknown, rounds: boolean): string | null {
+  const key = repeatedKey(json);
+  if (key !== null) return `the key ${quoted(key)} stands twice`;
+  const half = loneSurrogate(json, () => value);
+  if (half !== null) return `${half} is half of a character; no text can hold it`;
+  const number = inexactNumber(json, rounds);
+  if (number === null) return null;
+  return rounds && !Number.isFinite(Number(number)) ? tooLarge(number) : inexact(number);
+}
+
+function spaceEnd(json: string, start: number): number {
+  let at = start;
+  while (isSpace(json.charCodeAt(at))) at++;
+  return at;
+}
+
+/** After the value, which has no white space after it. */
+function valueEnd(json: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      at = stringEnd(json, at) - 1;
+      if (depth === 0) return at + 1;
+    } else if (code === 0x5b || code === 0x7b) depth++;
+    else if (code === 0x5d || code === 0x7d) {
+      if (depth === 0) return at; // of what the value is in
+      if (--depth === 0) return at + 1;
+    } else if (depth === 0 && (code === 0x2c || isSpace(code))) return at;
+  }
+  return json.length;
 }
 
 /**
@@ -150,7 +251,7 @@ function isDeeperThan(levels: number, json: string): boolean {
 }
 
 /** The members of a JSON object as keys and JSON texts, or the reason why the cell of a `metadata` column is not one. */
-export function membersOf(cell: string): [key: string, json: string][] | string {
+export function membersOf(cell: string, rounds = false): [key: string, json: string][] | string {
   let value: unknown;
   try {
     value = JSON.parse(cell);
@@ -160,8 +261,8 @@ export function membersOf(cell: string): [key: string, json: string][] | string 
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return 'metadata is not a JSON object';
   }
-  const number = inexactNumber(cell);
-  if (number !== null) return inexactReason('metadata', number);
+  const loss = lossIn(cell, value, rounds);
+  if (loss !== null) return `metadata: ${loss}`;
   const members = Object.entries(value).map(([key, member]) => [key, writtenAgain(member)] as const);
   if (members.some(([, json]) => json === null)) return 'metadata is nested too deeply';
   return members as [key: string, json: string][];
@@ -172,5 +273,5 @@ export function membersText(members: readonly (readonly [key: string, json: stri
   return members.map(([key, json]) => `,${jsonString(key)}:${json}`).join('');
 }
 
-export const inexactReason = (where: string, number: string): string =>
-  `${where}: no number holds ${number} exactly; write it in quotes`;
+const inexact = (number: string): string => `no number holds ${number} exactly; write it in quotes`;
+const tooLarge = (number: string): string => `${number} is too large for a number; write it in quotes`;

@@ -1,5 +1,5 @@
 /** What the fields of JSON items hold over the whole input. JSON values keep their types; this only reports them. */
-import type { CellType, ColumnPlan, Format } from '../../model.js';
+import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { sentType } from '../conversion/converter.js';
 import type { ColumnTotals } from '../format.js';
@@ -97,9 +97,8 @@ export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan
 }
 
 /** What the records of a file are called in messages: lines, but items of an array. */
-const PLACES: Partial<Record<Format, string>> = { json: 'item', parquet: 'row' };
-
-export const placeOf = ({ format }: OpenedInput): string => PLACES[format] ?? 'line';
+export const placeOf = ({ format, body }: OpenedInput): string =>
+  format === 'parquet' ? 'row' : body?.items === 'array' ? 'item' : 'line';
 
 /** What a batch tells of one field. */
 export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because' | 'pinned'> {

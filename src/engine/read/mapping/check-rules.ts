@@ -76,7 +76,7 @@ function checkKeys({ rules, kind }: Mapped): void {
 }
 
 /** The columns that an input's rules name. */
-function columnsOf({ rules }: Mapped): Named[] {
+function columnsOf({ rules, again }: Mapped): Named[] {
   const set = new Set(rules.set.map(([key]) => key));
   const names: Record<(typeof RULES)[number], readonly string[]> = {
     map: rules.map.map(([column]) => column),
@@ -84,7 +84,9 @@ function columnsOf({ rules }: Mapped): Named[] {
     exclude: rules.exclude,
     types: rules.types.map(([column]) => column).filter((column) => !set.has(column)),
   };
-  return RULES.flatMap((rule) => names[rule].map((column): Named => [rule, column]));
+  // What the run of a rejects file says of columns that its rows lack is no mistake.
+  const counts = (column: string): boolean => !again || again.named.includes(column);
+  return RULES.flatMap((rule) => names[rule].filter(counts).map((column): Named => [rule, column]));
 }
 
 /** The columns that were named as identifiers: those of a kind hold for its inputs, others for all. */

@@ -1,7 +1,13 @@
 /** Rules about columns: whose word goes first, and for which kind of input. */
 import { UsageError } from '../../errors.js';
 import { KINDS, type Kind } from '../../model.js';
-import { type KindMapping, type MappingRules, NO_RULES, type ReadOptions } from '../../options.js';
+import {
+  type KindMapping,
+  type MappingRules,
+  NO_RULES,
+  type ReadOptions,
+  type Stated,
+} from '../../options.js';
 
 export { type MappingRules, NO_RULES } from '../../options.js';
 
@@ -41,6 +47,26 @@ function override<T>(
   above: readonly (readonly [string, T])[] = [],
 ): [string, T][] {
   return [...new Map([...below, ...above])];
+}
+
+/** What either of them says, by the same precedence; the defaults are not among it. */
+function statedRules(file: SomeRules, flags: SomeRules): SomeRules {
+  const said = (Object.entries(mergeRules(file, flags)) as [keyof MappingRules, unknown][]).filter(
+    ([rule]) => rule !== 'set' && (file[rule] !== undefined || flags[rule] !== undefined),
+  );
+  return Object.fromEntries(said);
+}
+
+/** What mapping files and flags say of each kind. @param types whether the flags say how types are chosen */
+export function statedBy(files: readonly Mapping[], flags: SomeRules, types: boolean): Stated {
+  const of = (kind: Kind): SomeRules => {
+    const [all, own] = [undefined, kind].map((one) => files.find((file) => file.kind === one)?.rules ?? {});
+    return statedRules(statedRules(all!, own!), flags);
+  };
+  return {
+    rules: { companies: of('companies'), users: of('users') },
+    columns: files.length > 0 || types,
+  };
 }
 
 /** What a mapping file says, of all inputs or of those of one kind. */

@@ -3,6 +3,7 @@ import { UsageError } from '../../errors.js';
 import { type CellType, type ColumnType, ID_FIELD, type Kind } from '../../model.js';
 import { nearest } from '../../nearest.js';
 import type { ColumnRule } from '../../problems.js';
+import { type Again, OWN_PREFIX } from '../again.js';
 import { converterOf } from '../conversion/converter.js';
 import { jsonString } from '../json/text.js';
 import { list } from '../wording.js';
@@ -27,8 +28,6 @@ export interface Target {
   because: string | null;
 }
 
-/** Columns of an earlier rejects file: what was wrong with its rows. */
-const REJECTS_PREFIX = '_profiles_';
 export const METADATA = 'metadata';
 
 /** What decides of an input where its columns go. */
@@ -38,6 +37,7 @@ export interface Mapped {
   idColumn: string;
   companyIdColumn: string | null;
   rules: MappingRules;
+  again?: Again | undefined;
 }
 
 /** Decides a column at a time: the fields of JSON items are met one by one. */
@@ -59,7 +59,7 @@ export function targeting(input: Mapped): (column: string) => Target {
     if (column === input.companyIdColumn) {
       return { column, role: 'company', key: 'company_id', pinned: text, because: 'an identifier' };
     }
-    if (column.startsWith(REJECTS_PREFIX)) return left('a column of a rejects file');
+    if (column.startsWith(OWN_PREFIX)) return left('a column of a rejects file');
     if (exclude.has(column)) return left('excluded');
     if (include.size > 0 && !include.has(column)) return left('not included');
     const named = keys.get(column);

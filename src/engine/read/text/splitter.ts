@@ -86,6 +86,10 @@ export interface Splitter {
   end(): RecordBatch | null;
 }
 
+/** Number of a record of a batch among all records of the input, from 0. */
+export const rowOf = ({ first, rows }: RecordBatch, number: number): number =>
+  rows === undefined ? first + number : rows[number]!;
+
 /** All records of a text. @throws InputError naming the line of bytes that are not text */
 export async function* splitText(
   text: AsyncIterable<Buffer>,

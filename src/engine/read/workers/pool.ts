@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { orAborted } from '../../abort.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import {
   createTask,
@@ -122,22 +123,6 @@ export class Pool {
       await Promise.all(workers.map((worker) => worker.end()));
       await reader.return?.();
     }
-  }
-}
-
-/** The value, unless the signal is aborted before it comes. @throws the signal's reason */
-async function orAborted<T>(value: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return value;
-  signal.throwIfAborted();
-  let leave = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason);
-  });
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    return await Promise.race([value, aborted]);
-  } finally {
-    signal.removeEventListener('abort', leave);
   }
 }
 

@@ -164,6 +164,16 @@ describe('dates without a pattern', () => {
     expect(items[1]).toEqual({ company_id: 'b', metadata: { at: '2024-12-31' } });
   });
 
+  it('a run that is continued keeps the pattern that it found', async () => {
+    const first = await readText('a.csv', dates('12/31/2024'), types(['at', 'date']));
+    expect(first.scan.schema.types).toEqual(['string', 'date:M/d/yyyy']);
+    const again = await readText('a.csv', dates('03/04/2024', '05/06/2024'), {
+      ...types(['at', 'date']),
+      decidedTypes: first.scan.schema.types,
+    });
+    expect(again.items[0]).toMatchObject({ metadata: { at: '2024-03-04' } });
+  });
+
   it('as many rows are looked at as it takes', async () => {
     const cells = Array.from({ length: 20_000 }, () => '01/02/2024');
     const { items } = await readText('a.csv', dates(...cells, '13/02/2024'), types(['at', 'date']));

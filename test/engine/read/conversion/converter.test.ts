@@ -4,6 +4,7 @@ import { DateTime } from 'luxon';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CellType } from '../../../../src/engine/model.js';
 import { converterOf } from '../../../../src/engine/read/conversion/converter.js';
+import { NumberReader, styleOf } from '../../../../src/engine/read/conversion/numerals.js';
 import { cellType, misfit } from '../../../../src/engine/read/conversion/type.js';
 import { loadZones } from '../../../../src/engine/read/conversion/zones.js';
 
@@ -382,6 +383,22 @@ const TOKENS = [
   ['dd-MMM-yyyy', ' HH:mm:ss.SSS'],
 ] as const;
 
+describe('the short way of numbers', () => {
+  it('reads as the pattern does', () => {
+    const text = fc.stringMatching(/^-?[$€£]?[0-9]{0,4}([.,'][0-9]{0,4}){0,3}%?$/);
+    const around = fc.constantFrom('nothing' as const, 'currency' as const, 'percent' as const);
+    const style = fc.constantFrom('1,234.56', '1.234,56', "1'234.56", '1234,56', '1234');
+    fc.assert(
+      fc.property(text, style, around, (text, style, around) => {
+        const reader = new NumberReader(styleOf(style)!, around);
+        expect(reader.read(text)).toBe(reader.readAny(text));
+        expect(reader.fits(text)).toBe(reader.readAny(text) !== null);
+      }),
+      { seed: 3, numRuns: 20_000 },
+    );
+  });
+});
+
 describe('against luxon', () => {
   const point = fc.integer({ min: Date.UTC(1961, 0, 1), max: Date.UTC(2060, 11, 31) });
   const zone = fc.constantFrom(
@@ -407,6 +424,7 @@ describe('against luxon', () => {
         // The start of a day may be skipped.
         fc.pre(json !== null || luxon.toFormat(day + time) === text);
         expect(possible).toContain(DateTime.fromISO(JSON.parse(json!)).toMillis());
+        expect(converterOf(type)!.fits(text)).toBe(true);
       }),
       { seed: 1, numRuns: 2_000 },
     );

@@ -23,6 +23,8 @@ const COMPANIES: OpenedInput = {
   constants: [],
   maxCellBytes: 1024,
   body: null,
+  selection: null,
+  roundNumbers: false,
   stamp: { size: 0, mtimeMs: 0 },
 };
 const USERS: OpenedInput = { ...COMPANIES, kind: 'users', idColumn: 'id', companyIdColumn: 'company_id' };
@@ -224,13 +226,16 @@ describe('an item that is copied', () => {
     ' { "company_id" : "c1" , "a" : [ 1 , 2 ] } ',
     '{"company_id":"c1","__proto__":"p","constructor":1}',
     '{"company_id":"c1","a":1.0,"b":1e3,"c":"\\u00e9\\/","d":-0}',
-    '{"company_id":"c1","a":1,"metadata":{"a":2,"b":3}}',
   ])('%s', (text) => expect(plainlyOne(text)).toBe((parsed(COMPANIES, text) as Laid).item));
 
   it.each([
     ['an identifier twice', '{"company_id":"c1","company_id":"c2"}'],
     ['a field twice', '{"company_id":"c1","a":1,"a":2}'],
     ['a member twice', '{"company_id":"c1","metadata":{"a":1,"a":2}}'],
+    ['a key beside metadata and in it', '{"company_id":"c1","a":1,"metadata":{"a":2,"b":3}}'],
+    ['a key twice in a value', '{"company_id":"c1","a":{"b":1,"b":2}}'],
+    ['half of a surrogate pair', '{"company_id":"c1","a":"\\ud83d"}'],
+    ['such a half in a name within', '{"company_id":"c1","a":{"\\ude00":1}}'],
     ['names that JavaScript moves', '{"company_id":"c1","b":1,"0":2}'],
     ['no identifier', '{"a":1}'],
     ['an empty one', '{"company_id":""}'],

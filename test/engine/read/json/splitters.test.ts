@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ArraySplitter } from '../../../../src/engine/read/json/array-splitter.js';
 import { NdjsonSplitter } from '../../../../src/engine/read/json/items.js';
 import type { Splitter } from '../../../../src/engine/read/text/splitter.js';
-import type { RecordBatch } from '../../../../src/engine/read/types.js';
+import type { JsonBody, RecordBatch } from '../../../../src/engine/read/types.js';
 
 interface Cut {
   items: unknown[];
@@ -36,6 +36,9 @@ function cut(splitter: Splitter, text: string, sizes: readonly number[]): Cut {
   return result;
 }
 
+const ARRAY: JsonBody = { items: 'array', path: [], others: [] };
+const inside = (...path: string[]): JsonBody => ({ items: 'array', path, others: ['users'] });
+
 const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 });
 const indent = fc.constantFrom(0, 1, 2);
 const spelled = fc.string({
@@ -48,7 +51,7 @@ describe('an array', () => {
     fc.assert(
       fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
         const text = JSON.stringify(items, null, spaces);
-        const read = cut(new ArraySplitter('f.json', { body: false }), `\n ${text}\r\n`, chunks);
+        const read = cut(new ArraySplitter('f.json', ARRAY), `\n ${text}\r\n`, chunks);
         expect(read.items).toEqual(JSON.parse(text));
         expect(read.lines).toEqual(items.map((_, index) => index + 1));
       }),
@@ -60,7 +63,7 @@ describe('an array', () => {
     fc.assert(
       fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
         const text = JSON.stringify({ companies: items }, null, spaces);
-        const read = cut(new ArraySplitter('f.json', { body: true }), `${text}\n`, chunks);
+        const read = cut(new ArraySplitter('f.json', inside('companies')), `${text}\n`, chunks);
         expect(read.items).toEqual(JSON.parse(text).companies);
       }),
     );
@@ -68,13 +71,13 @@ describe('an array', () => {
 
   it('knows the line on which each item begins', () => {
     const text = '[\n  {"a":\n 1},\n\n  2, "x",\n {}\n]';
-    expect(cut(new ArraySplitter('f.json', { body: false }), text, [5]).fileLines).toEqual([2, 5, 5, 6]);
+    expect(cut(new ArraySplitter('f.json', ARRAY), text, [5]).fileLines).toEqual([2, 5, 5, 6]);
   });
 
-  const refused = (text: string, body = false): string => {
+  const refused = (text: string, body = ARRAY): string => {
     const messages = [[1], [4], [1000]].map((chunks) => {
       try {
-        cut(new ArraySplitter('f.json', { body }), text, chunks);
+        cut(new ArraySplitter('f.json', body), text, chunks);
         return 'read';
       } catch (error) {
         return (error as Error).message;
@@ -102,19 +105,115 @@ describe('an array', () => {
   ])('%j is refused: %s', (text, message) => expect(refused(text)).toBe(message));
 
   it.each([
-    ['{"companies":[1]', 'f.json:1: the text ends before the array is closed, after item 1'],
+    ['{"companies":[1', 'f.json:1: the text ends in the middle of item 1'],
+    [
+      '{"companies":[1]',
+      'f.json:1: the text ends after the array, before the object that it is in is closed',
+    ],
     ['{"companies":[1]}}', 'f.json:1: text follows the end of the array'],
-    ['{"companies":[1],"more":2}', 'f.json:1: text follows the end of the array'],
-    ['{"users":[1]}\n{"users":[2]}', 'f.json:2: text follows the end of the array'],
-  ])('the body %j is refused: %s', (text, message) => expect(refused(text, true)).toBe(message));
+    ['{"companies":[1],"more":2,}', 'f.json:1: what is around the array is not valid JSON'],
+    ['{"companies":[1],"more" 2}', 'f.json:1: what is around the array is not valid JSON'],
+    ['{"a":1 "companies":[1]}', 'f.json:1: what is around the array is not valid JSON'],
+    ['{"a":[}],"b":,"companies":[1]}', 'f.json:1: what is around the array is not valid JSON'],
+    ['{"companies":[1]}\n{"companies":[2]}', 'f.json:2: text follows the end of the array'],
+    ['{"companies":[1],"companies":[2]}', 'f.json:1: "companies" stands twice'],
+    ['{"companies":[1],\n"users":[2]}', 'f.json:2: holds "users" beside "companies"'],
+    ['{"users":[2],"companies":[1]}', 'f.json:1: holds "users" beside "companies"'],
+    ['{"companies":{"a":[1]}}', 'f.json:1: "companies" is not an array'],
+    ['{"company":[1]}', 'f.json:1: has no "companies"'],
+    ['{}', 'f.json:1: has no "companies"'],
+    ['[1]', 'f.json:1: is not a JSON array, and not {"companies": […]} or {"users": […]}'],
+  ])('the body %j is refused: %s', (text, message) =>
+    expect(refused(text, inside('companies'))).toBe(message),
+  );
+
+  it.each([
+    ['{"data":{"items":[1]},"items":[2]}', [1]],
+    ['{"items":[2],"data":{"x":{"items":[3]},"it\\u0065ms":[1],"y":"]}"},"z":[[]]}', [1]],
+    ['{"data":{"items":[]}}', []],
+  ])('of %j, the array at data.items is read', (text, items) => {
+    for (const size of [1, 3, 1000]) {
+      expect(cut(new ArraySplitter('f.json', inside('data', 'items')), text, [size]).items).toEqual(items);
+    }
+  });
+
+  it.each([
+    ['{"data":[1]}', 'f.json:1: "data" is not an object'],
+    ['{"data":{"items":{}}}', 'f.json:1: "data.items" is not an array'],
+    ['{"data":{"item":[]}}', 'f.json:1: has no "data.items"'],
+    ['{"date":{"items":[]}}', 'f.json:1: has no "data"'],
+    ['{"data":{"items":[1]},"data":{"items":[2]}}', 'f.json:1: "data" stands twice'],
+    ['{"data":{"items":[1],"items":[2]}}', 'f.json:1: "data.items" stands twice'],
+  ])('of %j, data.items is refused: %s', (text, message) =>
+    expect(refused(text, inside('data', 'items'))).toBe(message),
+  );
+
+  it('is found among any other members, however it is chunked', () => {
+    const others = fc.dictionary(spelled, value);
+    fc.assert(
+      fc.property(others, others, fc.array(value), indent, sizes, (before, after, items, spaces, chunks) => {
+        fc.pre(!('data' in before) && !('data' in after));
+        const members = [before, { data: items }, after]
+          .map((part) => JSON.stringify(part, null, spaces).trim().slice(1, -1).trim())
+          .filter(Boolean);
+        const read = cut(new ArraySplitter('f.json', inside('data')), `{${members.join(',')}}`, chunks);
+        expect(read.items).toEqual(JSON.parse(JSON.stringify(items)));
+      }),
+      { numRuns: 300 },
+    );
+  });
 
   it('an item without end is refused, not collected', () => {
-    const splitter = new ArraySplitter('f.json', { body: false });
+    const splitter = new ArraySplitter('f.json', ARRAY);
     const chunk = Buffer.from('x'.repeat(1 << 20));
     splitter.push(Buffer.from('[{"a":"'));
     expect(() => {
       for (let turn = 0; turn < 64; turn++) splitter.push(chunk);
     }).toThrow('f.json:1: an item is larger than 16 MiB');
+  });
+});
+
+describe('items one after another', () => {
+  const VALUES: JsonBody = { items: 'values', path: [], others: [] };
+  const between = fc.constantFrom('', '\n', ' ', '\r\n', '\n\n\t');
+  const object = fc.dictionary(spelled, value);
+
+  it('are cut, whatever white space is between and within them, with the lines on which they begin', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(object, between)), indent, sizes, (written, spaces, chunks) => {
+        let text = '';
+        const lines: number[] = [];
+        for (const [item, space] of written) {
+          lines.push(text.split('\n').length);
+          text += `${JSON.stringify(item, null, spaces)}${space}`;
+        }
+        const read = cut(new ArraySplitter('f.json', VALUES), text, chunks);
+        expect(read.items).toEqual(written.map(([item]) => JSON.parse(JSON.stringify(item))));
+        expect(read.lines).toEqual(lines);
+        expect(read.fileLines).toEqual(lines);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each([
+    ['{"a":1}\n{"a"', 'f.json:2: the text ends in the middle of item 2'],
+    ['{"a":1},\n{"a":2}', 'f.json:1: "," follows item 1'],
+    ['{"a":1}}', 'f.json:1: "}" follows item 1'],
+    ['{"a":1}]', 'f.json:1: "]" follows item 1'],
+  ])('%j is refused: %s', (text, message) => {
+    for (const size of [1, 4, 100]) {
+      expect(() => cut(new ArraySplitter('f.json', VALUES), text, [size])).toThrow(message);
+    }
+  });
+
+  it('a value that is no object is an item, which is rejected later', () => {
+    expect(cut(new ArraySplitter('f.json', VALUES), '{} 12 "x" null', [3]).items).toEqual([
+      {},
+      12,
+      'x',
+      null,
+    ]);
   });
 });
 

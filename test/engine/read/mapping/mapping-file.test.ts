@@ -26,7 +26,7 @@ describe('a mapping file', () => {
         include: ['Name'],
         exclude: ['Email'],
         set: { plan: 'pro' },
-        type: { Zip: 'string', Age: 'auto' },
+        type: { Zip: 'string', Age: 'auto', Revenue: 'money:1.234,56' },
         types: 'strings',
         empty: 'null',
         keys: 'snake_case',
@@ -47,6 +47,7 @@ describe('a mapping file', () => {
           types: [
             ['Zip', 'string'],
             ['Age', 'auto'],
+            ['Revenue', 'money:1.234,56'],
           ],
           infer: false,
           empty: 'null',
@@ -96,6 +97,18 @@ describe('a mapping file', () => {
       { excude: ['a'] },
       /^\S+m\.json: the mapping file has an unknown key "excude"$/,
       /"exclude"/,
+    ],
+    [
+      'a type that is none',
+      { type: { Revenue: 'moneyy' } },
+      /m\.json: type\.Revenue: "moneyy" is not one of string, /,
+      /did you mean money/,
+    ],
+    [
+      'a zone that is left to be named',
+      { users: { type: { At: 'datetime:iso@<zone>' } } },
+      /type\.At: name the zone of its times in place of <zone>/,
+      /Europe\/Berlin/,
     ],
     ['a key like no other', { qqqqqq: 1 }, /unknown key "qqqqqq"$/, /its keys are .*kind, id/],
     [

@@ -1,0 +1,54 @@
+/** Causes of rejected rows in words: at a terminal, in annotations and in the step summary. */
+import type { RejectionCause } from '../../engine/model.js';
+import { count } from '../../engine/numbers.js';
+
+/** One row `is`, several `are`. */
+const PLURAL: Readonly<Record<string, string>> = {
+  is: 'are',
+  has: 'have',
+  holds: 'hold',
+  contains: 'contain',
+  names: 'name',
+};
+
+/**
+ * `Annual Revenue: 4,971 rows contain "$" or ","; e.g. line 2 "$1,234.00"`. Not yet safe for a terminal.
+ * @param example whether a cell may be shown
+ */
+export function causeText(
+  { column, reason, rows, at, example }: RejectionCause,
+  withExample: boolean,
+): string {
+  const where = withExample && example !== null ? `${at} ${example}` : at;
+  const what = column === null ? '' : `${column}: `;
+  return `${what}${count(rows, 'row')}${predicate(reason, rows)}; ${rows === 1 ? '' : 'e.g. '}${where}`;
+}
+
+function predicate(reason: string, rows: number): string {
+  const [verb = ''] = reason.split(' ', 1);
+  const plural = PLURAL[verb];
+  // Whatever else it says, such as the service's own words, is quoted as it is.
+  if (plural === undefined) return `: ${reason}`;
+  return ` ${rows === 1 ? reason : plural + reason.slice(verb.length)}`;
+}
+
+/** What may be shown where others read it, too. */
+export interface Public {
+  /** Whether cells may be shown. */
+  values: boolean;
+  /** Of columns and keys, which are no cells though messages quote them, too. */
+  names: ReadonlySet<string>;
+}
+
+/** A cause for those who may not see cells: without an example, and without what the service's words quote. */
+export function publicCauseText(cause: RejectionCause, { values, names }: Public): string {
+  const text = causeText(cause, values);
+  return values || cause.column !== null ? text : withoutValues(text, names);
+}
+
+/** A message without the cells that it quotes; names of columns and keys stay. */
+export function withoutValues(text: string, names: ReadonlySet<string>): string {
+  return text
+    .replace(/"([^"]*)"/g, (whole, quoted: string) => (names.has(quoted) ? whole : '"…"'))
+    .replace(/("…") becomes \S+/g, '$1 becomes another');
+}

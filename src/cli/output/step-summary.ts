@@ -1,0 +1,128 @@
+/** The result of an import as Markdown, for `$GITHUB_STEP_SUMMARY`. */
+import { rangesIn, type Summary } from '../../engine/model.js';
+import { count, grouped, lineRange } from '../../engine/numbers.js';
+import { type Public, publicCauseText } from './cause-text.js';
+import { safeLine } from './safe.js';
+import { stylesFor } from './style.js';
+import { nextLines } from './summary-text.js';
+
+interface StepOptions extends Public {
+  /** Of UTF-8: what is longer is cut at a row. */
+  maxBytes: number;
+}
+
+/** The outcome, rows by what became of them, causes of rejected rows, jobs with their lines, and what to do next. */
+export function stepSummary(summary: Summary, { maxBytes, ...shown }: StepOptions): string {
+  const { rows, causes, jobs } = summary;
+  const counts = (
+    ['read', 'filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
+  ).filter((name) => rows[name] !== undefined);
+  const outcome = `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n`;
+  const totals = table(
+    counts,
+    counts.map(() => true),
+    [counts.map((name) => grouped(rows[name] ?? 0))],
+  );
+  const next = nextText(summary);
+  // What is cut are the tables that may be long: the totals and the next command are what a reader needs.
+  const room = new Room(maxBytes - bytes(outcome + totals.join('') + next) - CUT_BYTES);
+  const long = [
+    ...room.cut(
+      table(
+        ['file', 'cause of rejection', 'rows', 'hint'],
+        [false, false, true, false],
+        causes.map((cause) => [
+          cell(cause.file),
+          cell(publicCauseText(cause, shown)),
+          grouped(cause.rows),
+          cell(cause.hint ?? ''),
+        ]),
+      ),
+      'cause',
+    ),
+    ...room.cut(
+      table(
+        ['job', 'status', 'rows', 'lines'],
+        [false, false, true, false],
+        jobs.map((job) => [
+          cell(job.job_id),
+          cell(job.status),
+          `${grouped(job.completed_rows ?? 0)} of ${grouped(job.total_rows ?? 0)}`,
+          cell(linesText(job)),
+        ]),
+      ),
+      'job',
+    ),
+  ];
+  const text = [outcome, ...totals, ...long, next].join('');
+  return bytes(text) <= maxBytes ? text : '';
+}
+
+/** Room for the sentences that say what was cut. */
+const CUT_BYTES = 200;
+
+const bytes = (text: string): number => Buffer.byteLength(text);
+
+/** What is left of the bytes that may be written. */
+class Room {
+  constructor(private left: number) {}
+
+  /** As many rows of a table as there is room for, and a sentence for those that were cut. */
+  cut(lines: readonly string[], noun: string): string[] {
+    if (lines.length <= 2) return [];
+    const [names, rule, ...rest] = lines as [string, string, ...string[]];
+    const end = rest.pop()!;
+    this.left -= bytes(names + rule + end);
+    const kept: string[] = [];
+    for (const line of rest) {
+      if (bytes(line) > this.left) break;
+      this.left -= bytes(line);
+      kept.push(line);
+    }
+    const more = rest.length - kept.length;
+    return [names, rule, ...kept, end, ...(more > 0 ? [`and ${count(more, `more ${noun}`)}\n\n`] : [])];
+  }
+}
+
+/** Lines of a table, the last of them empty; none without rows. */
+function table(
+  names: readonly string[],
+  right: readonly boolean[],
+  rows: readonly (readonly string[])[],
+): string[] {
+  if (rows.length === 0) return [];
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
+  return [
+    line(names),
+    `|${right.map((is) => (is ? ' ---: |' : ' --- |')).join('')}\n`,
+    ...rows.map(line),
+    '\n',
+  ];
+}
+
+/** Most ranges of one job that are named. */
+const SHOWN_RANGES = 5;
+
+function linesText(job: Summary['jobs'][number]): string {
+  const ranges = rangesIn(job);
+  const texts = ranges
+    .slice(0, SHOWN_RANGES)
+    .map(({ file, first_line, last_line }) => `${file}, ${lineRange(first_line, last_line)}`);
+  const more = ranges.length - texts.length;
+  return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+}
+
+/** What to do now, in a block that nothing in it can end. */
+function nextText(summary: Summary): string {
+  const lines = nextLines(summary, stylesFor(false).bold).map((line) => line.trim());
+  if (lines.length === 0) return '';
+  const text = lines.join('\n');
+  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+  return `Next:\n\n${fence}\n${text}\n${fence}\n\n`;
+}
+
+/** Text of a file inside a Markdown table: neither a column, nor a line, nor markup, nor a link or a mention. */
+const cell = (text: string): string =>
+  safeLine(text)
+    .replace(/[\\|<>`*_~[\]&@:#!$]/g, (c) => `&#${c.charCodeAt(0)};`)
+    .replace(/\bwww\./gi, (start) => `${start.slice(0, 3)}&#46;`);

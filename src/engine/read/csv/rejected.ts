@@ -1,0 +1,68 @@
+/** Rejected rows of a CSV as a rejects file has them: the cells that it keeps, and what it does not show. */
+import type { RejectedRow } from '../../model.js';
+import { EXTRA, keptColumns, RowHashes } from '../again.js';
+import { TOO_LARGE } from '../item-writer.js';
+import type { OpenedInput } from '../types.js';
+import { csvLayout } from './layout.js';
+
+export function quotedCell(cell: string, delimiter: string): string {
+  const plain = !cell.includes('"') && !cell.includes(delimiter) && !/[\r\n]|^\s|\s$/.test(cell);
+  return plain ? cell : `"${cell.replaceAll('"', '""')}"`;
+}
+
+/** A row's own cells, as many as there are columns; and its surplus as one cell, or what an earlier file has kept of it. */
+export function rejectedCells(
+  columns: readonly string[],
+  delimiter: string,
+): (cells: readonly string[]) => { kept: string[]; extra: string } {
+  const own = keptColumns(columns);
+  const earlier = columns.indexOf(EXTRA);
+  return (cells) => {
+    const surplus = cells.slice(columns.length).map((cell) => quotedCell(cell, delimiter));
+    const extra = surplus.length > 0 ? surplus.join(delimiter) : (cells[earlier] ?? '');
+    return { kept: own.map((index) => cells[index] ?? ''), extra };
+  };
+}
+
+/**
+ * Rows that were rejected for their shape: in a rejects file they have as many cells as any other, and nothing there
+ * would speak against them. Their hashes tell them again as long as nobody edits them.
+ */
+export class ShapeRejections {
+  readonly #hashes: RowHashes;
+  readonly #note: ((row: Pick<RejectedRow, 'original' | 'reason'>) => void) | null;
+  #all = new BigUint64Array(0);
+
+  /** @param key of the hashes, hexadecimal */
+  constructor(input: OpenedInput, key: string) {
+    this.#hashes = new RowHashes(key);
+    this.#note = input.delimiter === null ? null : this.#noting(input, input.delimiter);
+  }
+
+  #noting(input: OpenedInput, delimiter: string): (row: Pick<RejectedRow, 'original' | 'reason'>) => void {
+    // With its own columns, a rejects file has another header than the one that a row repeats.
+    const { refusal } = csvLayout({ ...input, again: undefined, header: [] });
+    const cellsOf = rejectedCells(input.columns, delimiter);
+    return ({ original, reason }) => {
+      if (!('cells' in original) || reason === TOO_LARGE) return;
+      const whole = input.columns.map((_, index) => original.cells[index] ?? '');
+      if (refusal(whole) !== null) return; // it is rejected again for the same reason
+      const { kept, extra } = cellsOf(original.cells);
+      this.#hashes.add(kept, extra);
+    };
+  }
+
+  add(row: Pick<RejectedRow, 'original' | 'reason'>): void {
+    this.#note?.(row);
+  }
+
+  /** In ascending order. */
+  hashes(): BigUint64Array {
+    const [before, added] = [this.#all, this.#hashes.take()];
+    if (added.length === 0) return before;
+    this.#all = new BigUint64Array(before.length + added.length);
+    this.#all.set(before);
+    this.#all.set(added, before.length);
+    return this.#all.sort();
+  }
+}

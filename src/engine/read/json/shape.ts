@@ -1,0 +1,146 @@
+/** Where the items of a JSON text are, by its beginning: an array, an array in an object, one a line, one after another. */
+import { UsageError } from '../../errors.js';
+import { type Format, ID_FIELD, KINDS, type Kind } from '../../model.js';
+import type { Head } from '../text/head.js';
+import type { InputOptions, JsonBody } from '../types.js';
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isSpace,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  readOther,
+  readString,
+  skipSpace,
+  token,
+} from './bytes.js';
+
+export interface Shape {
+  format: Format;
+  body: JsonBody | null;
+  /** Of the service's own bodies: what they say that they hold. */
+  kind?: Kind | undefined;
+}
+
+type Asked = Pick<InputOptions, 'path'> & Partial<Pick<InputOptions, 'format' | 'kind' | 'id' | 'jsonPath'>>;
+
+const ARRAY: JsonBody = { items: 'array', path: [], others: [] };
+const VALUES: JsonBody = { items: 'values', path: [], others: [] };
+const LINES: Shape = { format: 'ndjson', body: null };
+
+/** @throws UsageError for options that do not fit the text, and for a body of both kinds where none was asked for */
+export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: Asked): Shape {
+  const start = skipSpace(text, 0);
+  if (asked.jsonPath !== undefined) {
+    if (asked.format === 'ndjson') {
+      throw new UsageError('jsonPath leads into one JSON text; JSON Lines hold many', {
+        hint: 'leave the path or the format out',
+        problem: { code: 'path_of_lines', format: asked.format },
+      });
+    }
+    return { format: 'json', body: { ...ARRAY, path: pathOf(asked.jsonPath) } };
+  }
+  if (asked.format === 'ndjson') return LINES;
+  if (text[start] !== OPEN_BRACE) {
+    return text[start] === OPEN_BRACKET || asked.format === 'json' ? { format: 'json', body: ARRAY } : LINES;
+  }
+  const first = membersAt(text, start);
+  const held = kindsOf(first, asked.id);
+  const alone =
+    first.end < 0 || first.names.length === 1 || (whole && skipSpace(text, first.end) === text.length);
+  if (held.length > 0 && alone) {
+    if (held.length > 1 && !asked.kind) throw holdsBoth(asked.path);
+    const kind = held.find((each) => each === asked.kind) ?? held[0]!;
+    const others = asked.kind ? [] : KINDS.filter((other) => other !== kind);
+    return { format: 'json', body: { items: 'array', path: [kind], others }, kind };
+  }
+  if (asked.format !== 'json' && isLines(text)) return LINES;
+  return { format: 'json', body: VALUES };
+}
+
+/** `data.items`. @throws UsageError for an empty name */
+function pathOf(text: string): string[] {
+  const path = text.split('.');
+  if (path.every((name) => name !== '')) return path;
+  throw new UsageError(`jsonPath: "${text}" is not names with dots between them`, {
+    hint: 'such as data.items',
+    problem: { code: 'bad_path', path: text },
+  });
+}
+
+const holdsBoth = (path: string): UsageError =>
+  new UsageError(`${path} holds companies and users`, {
+    hint: 'import them one after the other: say which of them the rows are',
+    problem: { code: 'both_kinds' },
+  });
+
+interface FirstObject {
+  names: string[];
+  /** Names of the members that are arrays of objects, or empty ones. */
+  arrays: string[];
+  /** Where the object ends; -1 where the text ends first, or is not JSON. */
+  end: number;
+}
+
+/** The members of an object as far as the text goes. */
+function membersAt(text: Buffer, start: number): FirstObject {
+  const found: FirstObject = { names: [], arrays: [], end: -1 };
+  let at = skipSpace(text, start + 1);
+  if (text[at] === CLOSE_BRACE) return { ...found, end: at + 1 };
+  while (text[at] === QUOTE && readString(text, at, text.length)) {
+    const nameEnd = token.end;
+    const name = text.toString('utf8', at + 1, nameEnd - 1);
+    at = skipSpace(text, nameEnd);
+    if (text[at] !== COLON) return found;
+    at = skipSpace(text, at + 1);
+    found.names.push(name);
+    const begins = text[at] === OPEN_BRACKET ? text[skipSpace(text, at + 1)] : undefined;
+    if (begins === OPEN_BRACE || begins === CLOSE_BRACKET) found.arrays.push(name);
+    const ends = text[at] === QUOTE ? readString(text, at, text.length) : readOther(text, at, text.length);
+    if (!ends) return found;
+    at = skipSpace(text, token.end);
+    if (text[at] === CLOSE_BRACE) return { ...found, end: at + 1 };
+    if (text[at] !== COMMA) return found;
+    at = skipSpace(text, at + 1);
+  }
+  return found;
+}
+
+/** What an object holds as one of the service's bodies; nothing for an item, which has an identifier. */
+function kindsOf({ names, arrays }: FirstObject, id: string | undefined): Kind[] {
+  const identifiers: (string | undefined)[] = [...Object.values(ID_FIELD), id];
+  if (names.some((name) => identifiers.includes(name))) return [];
+  return KINDS.filter((kind) => arrays.includes(kind));
+}
+
+/** As much of a text as is looked at to tell whether its objects are one a line. */
+const LOOK_BYTES = 64 * 1024;
+
+/** Whether each object is on a line of its own. A line that is broken is one all the same: its splitter names it. */
+function isLines(text: Buffer): boolean {
+  const end = Math.min(text.length, LOOK_BYTES);
+  for (let at = skipSpace(text, 0); at < end; at = skipSpace(text, at)) {
+    const lineEnd = text.indexOf(LF, at);
+    const here = lineEnd < 0 ? text.length : lineEnd;
+    if (text[at] !== OPEN_BRACE) return true;
+    if (!readOther(text, at, text.length)) return lineEnd < 0 || !goesOn(text, at, here);
+    if (token.end > here) return !goesOn(text, at, here);
+    at = token.end;
+    while (at < here && isSpace(text[at]!)) at++;
+    if (at < here) return false;
+  }
+  return true;
+}
+
+/** Whether an object goes on after its line, as a pretty-printed one does. */
+function goesOn(text: Buffer, start: number, lineEnd: number): boolean {
+  let last = lineEnd - 1;
+  while (last > start && isSpace(text[last]!)) last--;
+  const next = text[skipSpace(text, lineEnd)];
+  const open = text[last] === OPEN_BRACE || text[last] === OPEN_BRACKET || text[last] === COMMA;
+  return open || next === QUOTE || next === CLOSE_BRACE || next === CLOSE_BRACKET || next === COMMA;
+}

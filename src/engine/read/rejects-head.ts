@@ -1,0 +1,41 @@
+/** Tells a rejects file by its columns, and from which run it comes. */
+import { ERROR, OWN_PREFIX, type RejectsHead, RUN } from './again.js';
+import { findDelimiter, firstRows } from './csv/delimiter.js';
+import { type Dialect, plainDialect, rejectsDelimiter } from './csv/dialect.js';
+import type { Head } from './text/head.js';
+
+/** Null for an input that is not a rejects file. */
+export async function rejectsHead(
+  head: Pick<Head, 'text' | 'whole' | 'longer'>,
+): Promise<RejectsHead | null> {
+  if (!head.text.includes(RUN)) return null;
+  const start = /^\s*([{[]?)/.exec(head.text.subarray(0, 64).toString())![1];
+  if (start === '[') return null;
+  if (start === '{') return ofItems(head.text.toString());
+  const delimiter = rejectsDelimiter(head.text) ?? findDelimiter(head.text, [RUN]);
+  const dialect = plainDialect(delimiter);
+  let rows = rowsIn(head, dialect);
+  if (rows.length < 2 && !head.whole) rows = rowsIn(await head.longer(), dialect);
+  const columns = (rows[0] ?? []).map((name) => name.trim());
+  const at = columns.indexOf(RUN);
+  if (at < 0 || !columns.includes(ERROR)) return null;
+  const run = rows.slice(1).find((row) => row[at])?.[at] ?? null;
+  return { run, delimiter, columns: columns.filter((name) => !name.startsWith(OWN_PREFIX)) };
+}
+
+/** The first whole rows. The last line of a whole file counts even without a line end. */
+function rowsIn({ text, whole }: Pick<Head, 'text' | 'whole'>, dialect: Dialect): string[][] {
+  try {
+    return firstRows(whole ? Buffer.concat([text, Buffer.from('\n')]) : text, dialect);
+  } catch {
+    return []; // what is wrong with it, its reader says
+  }
+}
+
+/** Within a string the quotes would be escaped. */
+const RUN_MEMBER = /[{,]\s*"_profiles_error"\s*:[\s\S]*?,\s*"_profiles_run"\s*:\s*"([^"\\]*)"/;
+
+function ofItems(text: string): RejectsHead | null {
+  const run = RUN_MEMBER.exec(text)?.[1];
+  return run === undefined ? null : { run: run === '' ? null : run, delimiter: null, columns: [] };
+}

@@ -1,0 +1,48 @@
+/** The identifier of a row, where it is wanted as text again. */
+import { ID_FIELD, type Kind, type RejectedRow } from '../model.js';
+import { cleaner } from './identifier.js';
+import { headOf } from './item-writer.js';
+import { memberSpan } from './json/text.js';
+import type { OpenedInput } from './types.js';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Of an item as it is sent, by where it begins: the identifier is its first member. */
+export function idOfItem(items: Buffer, start: number, kind: Kind): string {
+  const open = start + headOf(kind).length;
+  let end = items.indexOf(QUOTE, open + 1);
+  if (!items.subarray(open, end).includes(BACKSLASH)) return items.toString('utf8', open + 1, end);
+  // A quote after an odd number of backslashes belongs to the text.
+  for (; ; end = items.indexOf(QUOTE, end + 1)) {
+    let before = end - 1;
+    while (items[before] === BACKSLASH) before--;
+    if ((end - before) % 2 === 1) return JSON.parse(items.toString('utf8', open, end + 1)) as string;
+  }
+}
+
+/** Of a row as it is in the file, which may have none: then it is empty. */
+export function idOfOriginal(original: RejectedRow['original'], input: OpenedInput): string {
+  const { columns, idColumn, rules } = input;
+  const text =
+    'cells' in original
+      ? (original.cells[columns.indexOf(idColumn)] ?? '')
+      : (memberOf(String(original.item), idColumn) ??
+        memberOf(String(original.item), ID_FIELD[input.kind]) ??
+        '');
+  return cleaner(rules)?.(text) ?? text;
+}
+
+/** A string or a number of a JSON object, with the digits as they are written. */
+function memberOf(json: string, name: string): string | null {
+  if (!/^\s*\{/.test(json)) return null;
+  try {
+    const span = memberSpan(json, name);
+    const text = span && json.slice(...span).trim();
+    if (!text) return null;
+    if (text.startsWith('"')) return JSON.parse(text) as string;
+    return /^-?\d/.test(text) ? text : null;
+  } catch {
+    return null;
+  }
+}

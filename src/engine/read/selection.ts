@@ -1,0 +1,184 @@
+/**
+ * Which rows of an input are taken (contract §3 "Inputs"). The others leave the stream here, before anything types,
+ * checks or counts them; an import that takes all rows does not come by.
+ */
+import { InputError } from '../errors.js';
+import type { RejectedRow } from '../model.js';
+import type { Condition } from '../options.js';
+import { readerOf } from './formats.js';
+import { objectMembers } from './json/text.js';
+import { METADATA, unknownColumn } from './mapping/targets.js';
+import { rowOf } from './text/splitter.js';
+import type { BrokenRecord, OpenedInput, RecordBatch, Selection } from './types.js';
+
+/** How far to read, and how many rows were left out so far. */
+export interface Selected {
+  /** Read on when the limit is reached: a plan counts all rows. */
+  toEnd: boolean;
+  filtered?: number;
+}
+
+/** The records that are taken, in batches that hold nothing else. @throws InputError for items that are not JSON */
+export function selectRecords(
+  input: OpenedInput,
+  batches: AsyncIterable<RecordBatch>,
+  selected: Selected,
+): AsyncIterable<RecordBatch> {
+  return input.selection === null ? batches : taken(input, input.selection, batches, selected);
+}
+
+async function* taken(
+  input: OpenedInput,
+  { where, absent, limit }: Selection,
+  batches: AsyncIterable<RecordBatch>,
+  selected: Selected,
+): AsyncGenerator<RecordBatch> {
+  const conditions = where.length > 0 || absent.length > 0 ? new Conditions(input, where, absent) : null;
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  let read = 0;
+  for await (const batch of batches) {
+    if (left === 0 && !selected.toEnd) return;
+    const looks = conditions && (left > 0 || conditions.unseen.size > 0);
+    const originals = looks ? readerOf(input).original(batch, input) : null;
+    const numbers: number[] = [];
+    for (let number = 0; number < batch.lines.length; number++) {
+      if (left === 0 && !originals) break;
+      if (originals && !conditions!.hold(originals[number]!, batch.lines[number]!)) continue;
+      if (left === 0) continue;
+      numbers.push(number);
+      left--;
+    }
+    read += batch.lines.length;
+    selected.filtered = (selected.filtered ?? 0) + batch.lines.length - numbers.length;
+    if (numbers.length === batch.lines.length) yield batch;
+    else if (numbers.length > 0) yield only(batch, numbers);
+  }
+  const [column] = conditions?.unseen ?? [];
+  if (column !== undefined && read > 0) throw unknownColumn('where', column, input.columns, input.path);
+}
+
+/** Some records of a batch, by their numbers in it, ascending. */
+function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
+  const { bytes, spans, lines, fileLines, first, broken, notes } = batch;
+  const parts: Uint8Array[] = [];
+  const kept = new Uint32Array(2 * numbers.length);
+  let length = 0;
+  for (const [at, number] of numbers.entries()) {
+    const start = spans[2 * number]!;
+    // With the line end after it, which the parser needs.
+    const part = bytes.subarray(start, spans[2 * number + 2] ?? bytes.length);
+    parts.push(part);
+    kept[2 * at] = length;
+    kept[2 * at + 1] = length + spans[2 * number + 1]! - start;
+    length += part.length;
+  }
+  const whole = new Uint8Array(length);
+  parts.reduce((at, part) => {
+    whole.set(part, at);
+    return at + part.length;
+  }, 0);
+  return {
+    bytes: whole,
+    lines: Uint32Array.from(numbers, (number) => lines[number]!),
+    spans: kept,
+    fileLines: fileLines && Uint32Array.from(numbers, (number) => fileLines[number]!),
+    first,
+    rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
+    ...(notes && { notes }),
+    ...(broken && { broken: brokenAmong(broken, numbers) }),
+  };
+}
+
+/** Those of the records that are kept, by their places among them. */
+function brokenAmong(broken: readonly BrokenRecord[], numbers: readonly number[]): BrokenRecord[] {
+  const places = new Map(numbers.map((number, place) => [number, place]));
+  return broken.flatMap((record) => {
+    const number = places.get(record.number);
+    return number === undefined ? [] : [{ ...record, number }];
+  });
+}
+
+/** The conditions on the rows of one input, as they are in the file. */
+class Conditions {
+  /** Columns that no item has had so far. A header has all there are. */
+  readonly unseen: Set<string>;
+  readonly #conditions: { column: string; index: number; value: string; equal: boolean }[];
+
+  constructor(
+    private readonly input: OpenedInput,
+    where: readonly Condition[],
+    private readonly absent: readonly string[],
+  ) {
+    const { columns } = input;
+    this.unseen = new Set(where.flatMap(([column]) => (columns.includes(column) ? [] : [column])));
+    this.#conditions = where.map(([column, is, value]) => {
+      return { column, index: columns.indexOf(column), value, equal: is === '=' };
+    });
+  }
+
+  /** @throws UsageError for an item with a field that this input seemed not to have */
+  hold(original: RejectedRow['original'], line: number): boolean {
+    if ('cells' in original) {
+      return this.#conditions.every(({ index, value, equal }) => {
+        return ((original.cells[index] ?? '') === value) === equal;
+      });
+    }
+    const fields = fieldsOf(String(original.item));
+    for (const column of this.unseen) if (fields.has(column)) this.unseen.delete(column);
+    const late = this.absent.find((column) => fields.has(column));
+    if (late !== undefined) {
+      const { path } = this.input;
+      throw new InputError(`has "${late}", which the first items lack, and rows are selected by it`, {
+        file: path,
+        line,
+        hint: 'import this file by itself',
+      });
+    }
+    return this.#conditions.every(({ column, value, equal }) => {
+      return ((fields.get(column) ?? '') === value) === equal;
+    });
+  }
+}
+
+/** The fields of an item and those of its `metadata`, by the name that they have as columns. */
+function fieldsOf(item: string): Map<string, string> {
+  const flat = objectMembers(item);
+  const nested = flat.flatMap(([name, json]) => (name === METADATA ? objectMembers(json) : []));
+  return new Map([...nested, ...flat].map(([name, json]) => [name, textOf(json)]));
+}
+
+/** A JSON value as it is compared: the text that a string holds, nothing for null, any other as it is written. */
+function textOf(json: string): string {
+  if (json.startsWith('"')) return JSON.parse(json) as string;
+  return json === 'null' ? '' : json;
+}
+
+/**
+ * The inputs with the conditions on columns that they have. Of JSON, only the first items are known: a condition on a
+ * field that they lack is held against all items where no input is known to have it.
+ * @throws UsageError for a column that none has
+ */
+export function selectIn(
+  inputs: readonly OpenedInput[],
+  where: readonly Condition[] | undefined = [],
+): OpenedInput[] {
+  const known = new Set(inputs.flatMap(({ columns }) => columns));
+  for (const [column] of where) {
+    if (known.has(column) || inputs.some(isOpen)) continue;
+    throw unknownColumn('where', column, [...known], inputs.map(({ path }) => path).join(', '));
+  }
+  return inputs.map((input) => {
+    if (input.selection === null) return input;
+    const has = ([column]: Condition): boolean => input.columns.includes(column);
+    const own = where.filter((condition) => has(condition) || (isOpen(input) && !known.has(condition[0])));
+    const absent = isOpen(input)
+      ? where.flatMap((condition) => (own.includes(condition) ? [] : condition[0]))
+      : [];
+    const { limit } = input.selection;
+    const all = own.length === 0 && absent.length === 0 && limit === null;
+    return { ...input, selection: all ? null : { where: own, absent, limit } };
+  });
+}
+
+/** Items may have fields that the first ones lack. */
+const isOpen = ({ format }: OpenedInput): boolean => format === 'json' || format === 'ndjson';

@@ -1,0 +1,132 @@
+/** The records of a program, written down as JSON Lines: an input is read twice, and a program gives its records once. */
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { orAborted } from '../../abort.js';
+import { UsageError } from '../../errors.js';
+import { notSpooled } from './spool.js';
+
+/** Whatever gives one record after another. */
+export type Records = Iterable<unknown> | AsyncIterable<unknown>;
+
+/** Written at once. No more records than fill it are pulled before they are on disk. */
+const BUFFERED = 64 * 1024;
+
+/**
+ * Copies records to a private file, one a line. Gives the file's path; the caller removes it.
+ * @throws UsageError for a value that JSON does not have; what the records throw; StateError when it cannot be written
+ * down; the signal's reason when aborted, without waiting for a record that does not come
+ */
+export async function spoolRecords(records: Records, folder: string, signal?: AbortSignal): Promise<string> {
+  const path = join(folder, 'records');
+  let file: FileHandle | undefined;
+  const write = async (text: string): Promise<void> => {
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      file ??= await open(path, 'wx', 0o600);
+      await file.writeFile(text);
+    } catch (error) {
+      throw notSpooled('the records', path, error);
+    }
+  };
+  try {
+    let number = 0;
+    let text = '';
+    for await (const record of untilAborted(records, signal)) {
+      text += `${recordText(record, ++number)}\n`;
+      if (text.length < BUFFERED) continue;
+      await write(text);
+      text = '';
+    }
+    // A file of no bytes would be taken for one that was cut off.
+    await write(number === 0 ? '\n' : text);
+  } catch (error) {
+    await file?.close();
+    await rm(path, { force: true });
+    throw error;
+  }
+  await file!.close();
+  return path;
+}
+
+/** The values of an iterable, until the signal is aborted. */
+async function* untilAborted(records: Records, signal?: AbortSignal): AsyncGenerator<unknown> {
+  const iterator =
+    Symbol.asyncIterator in records ? records[Symbol.asyncIterator]() : records[Symbol.iterator]();
+  let open = true;
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const coming = iterator.next();
+      const next = coming instanceof Promise ? await orAborted(ending(coming), signal) : coming;
+      if (next.done) {
+        open = false;
+        return;
+      }
+      const { value } = next;
+      // A list may be one of promises, as in `for await`.
+      yield value instanceof Promise ? await orAborted(value, signal) : value;
+    }
+  } finally {
+    if (open) await closed(iterator, signal);
+  }
+
+  /** An iterator that throws has ended by itself. */
+  function ending<T>(next: Promise<T>): Promise<T> {
+    return next.catch((error: unknown) => {
+      open = false;
+      throw error;
+    });
+  }
+}
+
+/** Lets the iterator clean up; one that is asked to stop while it waits may never answer. */
+async function closed(
+  iterator: Iterator<unknown> | AsyncIterator<unknown>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const returned = Promise.resolve(iterator.return?.()).catch(() => {});
+  if (!signal?.aborted) await returned;
+}
+
+/**
+ * A record as JSON text, as `JSON.stringify` writes it (`toJSON` included, members that are undefined left out), but for
+ * what that would lose without a word.
+ * @throws UsageError naming the record and the member
+ */
+function recordText(record: unknown, number: number): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(record, function (this: Record<string, unknown>, key, value: unknown) {
+      return checked(key, this[key], value);
+    });
+  } catch (error) {
+    const reason = error instanceof RangeError ? 'is nested too deeply' : firstLine(error);
+    throw new UsageError(`record ${number}: ${reason}`, { hint: HINT, cause: error });
+  }
+  if (text !== undefined) return text;
+  throw new UsageError(`record ${number} is ${typeof record}, not an object`, { hint: HINT });
+}
+
+const HINT = 'a record is an object of texts, numbers, booleans, null, lists and objects of these';
+
+/** @param raw the value before its `toJSON` */
+function checked(key: string, raw: unknown, value: unknown): unknown {
+  if (typeof value === 'bigint') {
+    // As in Parquet: a whole number that no double holds is a text.
+    const exact = BigInt(Number(value)) === value && Number.isSafeInteger(Number(value));
+    return exact ? Number(value) : String(value);
+  }
+  const lost =
+    raw instanceof Date && value === null
+      ? 'an invalid date'
+      : typeof value === 'number' && !Number.isFinite(value)
+        ? String(value)
+        : value instanceof Map || value instanceof Set
+          ? `a ${value.constructor.name}`
+          : null;
+  if (lost === null) return value;
+  throw new Error(`${key === '' ? 'it' : JSON.stringify(key)} is ${lost}, which JSON does not have`);
+}
+
+const firstLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n')[0]!;

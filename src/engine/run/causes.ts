@@ -1,0 +1,197 @@
+/** Rejected rows grouped by file, column and cause (contract §3 "Rejects"), in bounded memory. */
+import type { CellType, RejectedRow, RejectionCause } from '../model.js';
+import type { Problem } from '../problems.js';
+import { type Converter, converterOf, type OpenedInput, quoted } from '../read/index.js';
+import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
+
+/** Different causes that are told apart; the rows of further ones are counted together. */
+const MOST_CAUSES = 200;
+/** A cause has no more characters: the service's words may be long. */
+const LONGEST = 300;
+/** As many characters are named. */
+const MOST_CHARACTERS = 5;
+
+interface Group {
+  cause: RejectionCause;
+  /** Characters that are in the way of a number. */
+  characters: Set<string> | null;
+  /** Types that all cells of the group would fit. */
+  types: OtherType[];
+}
+
+interface OtherType {
+  type: CellType;
+  converter: Converter | null;
+}
+
+export class CauseTotals {
+  readonly #groups = new Map<string, Group>();
+  #others: RejectionCause | null = null;
+  /** The column that was found last: rows of one cause follow one another. */
+  #column: string | null = null;
+
+  /** A row that the plan rejected. */
+  add(input: OpenedInput, row: Rejected & Pick<RejectedRow, 'line'>): void {
+    const told = this.#tell(input, row);
+    const at = `${input.format === 'json' ? 'item' : 'line'} ${row.line}`;
+    this.#count(input.path, told, 1, row.line, at);
+  }
+
+  /** Rows that the service refused for good. @param paths of the run's inputs */
+  addRefused(records: readonly RequestRecord[], paths: readonly string[]): void {
+    for (const record of standing(records)) {
+      if (record.state !== 'rejected') continue;
+      const reason = record.reason ?? 'refused by the service';
+      for (const { input, rows, first_line } of rangesOf(record)) {
+        if (rows > 0)
+          this.#count(paths[input]!, { column: null, reason }, rows, first_line, `line ${first_line}`);
+      }
+    }
+  }
+
+  /** Most rows first; what was not told apart comes last. */
+  list(): RejectionCause[] {
+    const causes = [...this.#groups.values()].map(causeOf);
+    causes.sort(
+      (a, b) => b.rows - a.rows || (a.file < b.file ? -1 : a.file > b.file ? 1 : a.first_line - b.first_line),
+    );
+    return this.#others ? [...causes, { ...this.#others }] : causes;
+  }
+
+  #count(file: string, told: Told, rows: number, line: number, at: string): void {
+    const { column, reason, cell, type, characters } = told;
+    const key = JSON.stringify([file, column, characters ? [type] : reason]);
+    let group = this.#groups.get(key);
+    if (!group) {
+      const cause = {
+        file,
+        column,
+        reason,
+        rows: 0,
+        first_line: line,
+        hint: null,
+        at,
+        example: cell ? quoted(cell) : null,
+      };
+      if (this.#groups.size >= MOST_CAUSES) {
+        this.#others ??= { ...cause, column: null, reason: 'other reasons', example: null };
+        this.#others.rows += rows;
+        return;
+      }
+      group = {
+        cause,
+        characters: characters ? new Set() : null,
+        types: type === undefined || cell === undefined ? [] : otherTypes(type),
+      };
+      this.#groups.set(key, group);
+    }
+    group.cause.rows += rows;
+    for (const character of characters ?? []) {
+      if (group.characters!.size <= MOST_CHARACTERS) group.characters!.add(character);
+    }
+    if (group.types.length > 0) group.types = group.types.filter((other) => fits(cell ?? '', other));
+  }
+
+  /** Column, cause and cell of a reason. */
+  #tell(input: OpenedInput, { reason, original, cause }: Rejected): Told {
+    const cells = 'cells' in original ? original.cells : null;
+    const item = cells === null ? String('item' in original && original.item) : null;
+    const column = cause?.column ?? this.#columnOf(reason, input, item);
+    const index = column === null ? -1 : input.columns.indexOf(column);
+    const cell = cells && index >= 0 ? cells[index] : undefined;
+    let rest = column === null ? reason : reason.slice(column.length).replace(/^:? /, '');
+    if (cell) rest = rest.replace(`${quoted(cell)} `, '');
+    rest = withoutValues(rest).slice(0, LONGEST);
+    const told = { column, reason: rest, ...(cell && { cell }), ...(cause && { type: cause.type }) };
+    if (cause?.code !== 'characters' || !cause.characters?.length) return told;
+    // Where letters are in the way it is a word, and its letters say nothing.
+    if (cause.characters.some((character) => /\p{L}/u.test(character))) {
+      return { ...told, reason: `is not of type ${cause.type}` };
+    }
+    return { ...told, characters: cause.characters };
+  }
+
+  /** The column that a reason begins with. Those of JSON are known by the item. */
+  #columnOf(reason: string, input: OpenedInput, item: string | null): string | null {
+    const begins = (column: string): boolean =>
+      reason.startsWith(column) && (reason.startsWith(': ', column.length) || reason[column.length] === ' ');
+    if (
+      this.#column !== null &&
+      begins(this.#column) &&
+      (item !== null || input.columns.includes(this.#column))
+    ) {
+      return this.#column;
+    }
+    const named = [...input.columns, input.idColumn, input.companyIdColumn ?? ''].filter(
+      (column) => column !== '' && begins(column),
+    );
+    // `name` and `name: full` may both be columns.
+    const [longest] = named.sort((a, b) => b.length - a.length);
+    const field = /^([^:]{1,100}): /.exec(reason)?.[1];
+    const ofItem =
+      item !== null && field !== undefined && item.includes(JSON.stringify(field)) ? field : null;
+    this.#column = longest ?? ofItem;
+    return this.#column;
+  }
+}
+
+type Rejected = Pick<RejectedRow, 'reason' | 'original' | 'cause'>;
+
+interface Told {
+  column: string | null;
+  reason: string;
+  /** What stands in the column, where that is known. */
+  cell?: string;
+  /** The type that the cell is not of, and what of it is in the way. */
+  type?: CellType;
+  characters?: readonly string[];
+}
+
+function causeOf({ cause, characters, types }: Group): RejectionCause {
+  const type = types[0]?.type;
+  const problem: Problem | undefined =
+    type === undefined || cause.column === null
+      ? undefined
+      : { code: 'cells_of_other_type', column: cause.column, type };
+  return {
+    ...cause,
+    ...(characters && { reason: `contains ${alternatives([...characters])}` }),
+    ...(problem && { problem, hint: `the cells are of type ${type}` }),
+  };
+}
+
+/** `"$" or ","`; what is not named is other. */
+function alternatives(characters: readonly string[]): string {
+  const named = characters.slice(0, MOST_CHARACTERS).map((character) => JSON.stringify(character));
+  if (characters.length > MOST_CHARACTERS) named.push('other characters');
+  const last = named.pop()!;
+  return named.length === 0 ? last : `${named.join(', ')} or ${last}`;
+}
+
+const STYLES = ['number:1,234.56', 'number:1.234,56', 'number:1 234,56', "number:1'234.56"] as const;
+const NUMBERS: readonly CellType[] = ['percent', ...STYLES, 'money', 'money:1.234,56'];
+
+/** What else cells may be that are not of a type, the likeliest first: what is plainest, and text if nothing else fits. */
+const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
+  integer: ['number', ...NUMBERS, 'string'],
+  number: [...NUMBERS, 'string'],
+  money: ['money:1.234,56', 'string'],
+  percent: ['percent:1.234,56', 'string'],
+  string: [],
+};
+
+const otherTypes = (type: CellType): OtherType[] =>
+  (OTHERS[type.split(':')[0]!] ?? ['string']).map((other) => ({
+    type: other,
+    converter: converterOf(other),
+  }));
+
+/** Text has no converter: anything is. */
+const fits = (text: string, { converter }: OtherType): boolean =>
+  converter === null || converter.json(text) !== null;
+
+/** Values differ from row to row; a count of cells says what is wrong. */
+function withoutValues(text: string): string {
+  const quotes = text.replace(/"[^"]{0,61}"/g, '"…"');
+  return /cells?, the header has/.test(quotes) ? quotes : quotes.replace(/-?\d[\d.eE+-]*/g, '…');
+}

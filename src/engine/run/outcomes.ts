@@ -1,0 +1,130 @@
+/** What became of each row (contract §3 "Result"), in one pass over the inputs: nothing is kept but what a request needs. */
+import type { PlannedInput } from '../plan/plan.js';
+import {
+  buildItems,
+  filteredRows,
+  type ItemBatch,
+  idOfItem,
+  idOfOriginal,
+  type OriginalRow,
+  Pool,
+  startOf,
+} from '../read/index.js';
+import type { RequestRecord } from '../state/requests.js';
+import type { State } from '../state/state.js';
+import { OutcomesFile } from './outcome-file.js';
+import { RowOutcomes } from './row-outcomes.js';
+
+export interface OutcomeSource {
+  run: string;
+  records: readonly RequestRecord[];
+  inputs: readonly PlannedInput[];
+  state: Pick<State, 'rowsOf' | 'idsOf' | 'secret'>;
+  threads: number;
+  signal: AbortSignal;
+  /** Why rows that no request had were not sent. */
+  unsent: string;
+}
+
+/**
+ * Writes the file anew.
+ * @param path absolute
+ * @throws OutputError; InputError for an input that was written to in the meantime; the signal's reason when aborted
+ */
+export async function writeOutcomes(path: string, source: OutcomeSource): Promise<void> {
+  const { run, records, inputs, state, threads, signal, unsent } = source;
+  const outcomes = new RowOutcomes(run, records, state, unsent);
+  const file = new OutcomesFile(path);
+  const pool = new Pool({ threads });
+  try {
+    for (const [index, input] of inputs.entries()) {
+      const { opened, scan } = input;
+      const reading = { planned: scan.marks, signal };
+      const writer = new InputOutcomes(input, index, outcomes, file, filteredRows(opened, reading));
+      const building = { ...reading, hashKey: state.secret, records: false, pool };
+      for await (const batch of buildItems(opened, scan.schema, building)) {
+        await writer.add(batch);
+        await file.drain();
+      }
+      await writer.end();
+    }
+    await file.finish();
+  } finally {
+    await Promise.all([file.discard(), pool.close()]);
+  }
+}
+
+/** The rows of one input in order, whichever of three ways they come: as items, rejected, or filtered. */
+class InputOutcomes {
+  /** Rows that are not taken and not written yet, in order. */
+  #filtered: OriginalRow[] = [];
+  #at = 0;
+
+  constructor(
+    private readonly input: PlannedInput,
+    private readonly index: number,
+    private readonly outcomes: RowOutcomes,
+    private readonly file: OutcomesFile,
+    private readonly leftOut: AsyncGenerator<OriginalRow[]>,
+  ) {}
+
+  async add(batch: ItemBatch): Promise<void> {
+    const { path, kind } = this.input.opened;
+    const rejected = [...batch.rejected].sort((a, b) => a.row - b.row);
+    await this.#read(Math.max(batch.rows.at(-1) ?? -1, rejected.at(-1)?.row ?? -1));
+    const bytes = Buffer.from(batch.items.buffer, batch.items.byteOffset, batch.items.byteLength);
+    let next = 0;
+    const before = (row: number): void => {
+      for (let one = rejected[next]; one && one.row < row; one = rejected[++next]) {
+        this.#filter(one.row);
+        this.#put('rejected', one, one.reason);
+      }
+      this.#filter(row);
+    };
+    for (let at = 0; at < batch.ends.length; at++) {
+      const [row, line] = [batch.rows[at]!, batch.lines[at]!];
+      before(row);
+      const id = idOfItem(bytes, startOf(batch, at), kind);
+      const outcome = this.outcomes.of({ input: this.index, row, line, id, hash: batch.ids[at]! });
+      this.file.add({ file: path, line, id, ...outcome });
+    }
+    for (; next < rejected.length; next++) {
+      this.#filter(rejected[next]!.row);
+      this.#put('rejected', rejected[next]!, rejected[next]!.reason);
+    }
+  }
+
+  async end(): Promise<void> {
+    for (;;) {
+      this.#filter(Number.POSITIVE_INFINITY);
+      await this.file.drain();
+      if (!(await this.#more())) return;
+    }
+  }
+
+  /** Reads filtered rows as far as there may be some before this one. */
+  async #read(row: number): Promise<void> {
+    while ((this.#filtered.at(-1)?.row ?? -1) < row && (await this.#more()));
+  }
+
+  async #more(): Promise<boolean> {
+    if (this.input.opened.selection === null) return false;
+    const next = await this.leftOut.next();
+    if (next.done) return false;
+    this.#filtered = [...this.#filtered.slice(this.#at), ...next.value];
+    this.#at = 0;
+    return true;
+  }
+
+  #filter(before: number): void {
+    for (let one = this.#filtered[this.#at]; one && one.row < before; one = this.#filtered[++this.#at]) {
+      this.#put('filtered', one, null);
+    }
+  }
+
+  #put(outcome: 'rejected' | 'filtered', row: OriginalRow, reason: string | null): void {
+    const { opened } = this.input;
+    const id = idOfOriginal(row.original, opened);
+    this.file.add({ file: opened.path, line: row.line, id, outcome, request: null, job_id: null, reason });
+  }
+}

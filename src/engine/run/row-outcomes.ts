@@ -1,0 +1,188 @@
+/** What became of the rows of a run, asked row by row in the order of its inputs. */
+import { wasAccepted } from '../send/accounts.js';
+import { rowsOf } from '../send/part.js';
+import type { KnownRows } from '../state/history.js';
+import { type RequestRecord, standing } from '../state/requests.js';
+import { shortId } from '../state/row-lists.js';
+import type { State } from '../state/state.js';
+import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './outcome.js';
+
+/** What is known of the rows of one request that are in one input. */
+interface Walk {
+  sent: Cursor;
+  leftOut: Cursor;
+  /** Ids of its rows so far; null where none of them merge. */
+  seen: Set<string> | null;
+}
+
+interface Stretch {
+  first_row: number;
+  end_row: number;
+  record: RequestRecord;
+}
+
+/** An accepted row. */
+export interface AcceptedRow {
+  input: number;
+  /** Counted in its input from 0, ascending. */
+  row: number;
+  line: number;
+  id: string;
+  /** Keyed hash of the id. */
+  hash: bigint;
+}
+
+/** Whether a resume has nothing left to do for a request: only then its unchanged and merged rows count as such. */
+const isClosed = (r: RequestRecord): boolean =>
+  wasAccepted(r) || r.state === 'rejected' || r.state === 'refused' || r.state === 'unsent';
+
+export class RowOutcomes {
+  readonly #inputs = new Map<number, { stretches: Stretch[]; withdrawn: Stretch[]; at: number }>();
+  readonly #bySeq: Map<number, RequestRecord>;
+  /** By request; for those of the input that is walked through now. */
+  readonly #walks = new Map<number, Walk>();
+  #input = -1;
+
+  /** @param unsent why rows that no request had were not sent */
+  constructor(
+    private readonly run: string,
+    records: readonly RequestRecord[],
+    private readonly state: Pick<State, 'rowsOf' | 'idsOf'>,
+    private readonly unsent: string,
+  ) {
+    this.#bySeq = new Map(records.map((r) => [r.seq, r]));
+    for (const record of standing(records)) {
+      // What was withdrawn is cut again when it goes out again; until then it says why it did not.
+      const which = record.state === 'withdrawn' && record.parent === null ? 'withdrawn' : 'stretches';
+      for (const { input, first_row, end_row } of rowsOf(record)) {
+        const known = this.#inputs.get(input) ?? { stretches: [], withdrawn: [], at: 0 };
+        this.#inputs.set(input, known);
+        known[which].push({ first_row, end_row, record });
+      }
+    }
+    for (const { stretches } of this.#inputs.values()) stretches.sort((a, b) => a.first_row - b.first_row);
+  }
+
+  /** What became of a row. */
+  of(row: AcceptedRow): RowOutcome {
+    const record = this.#recordOf(row);
+    if (!record) return { outcome: 'unsent', request: null, job_id: null, reason: this.#why(row) };
+    const sent = outcomeOf(record);
+    if (!isClosed(record)) return sent;
+    const walk = this.#walkOf(record, row.input);
+    if (!walk.sent.take(row)) {
+      if (walk.leftOut.take(row)) return none('unsent', sentLaterReason(record));
+      return none('unchanged', null);
+    }
+    if (!walk.seen || !wasAccepted(record)) return sent;
+    if (!walk.seen.has(row.id)) {
+      walk.seen.add(row.id);
+      return sent;
+    }
+    return { ...sent, outcome: 'merged', reason: 'merged into an earlier row of the same identifier' };
+  }
+
+  #recordOf({ input, row }: AcceptedRow): RequestRecord | null {
+    if (input !== this.#input) {
+      this.#input = input;
+      // A request over several inputs may merge rows of one into another's.
+      for (const [seq, walk] of this.#walks) {
+        if (rowsOf(this.#bySeq.get(seq)!).at(-1)!.input < input) this.#walks.delete(seq);
+        else Object.assign(walk, this.#cursorsOf(this.#bySeq.get(seq)!, input));
+      }
+    }
+    const known = this.#inputs.get(input);
+    if (!known) return null;
+    const { stretches } = known;
+    while (known.at < stretches.length && row >= stretches[known.at]!.end_row) {
+      const { record, end_row } = stretches[known.at++]!;
+      const last = rowsOf(record).at(-1)!;
+      if (last.input === input && last.end_row === end_row) this.#walks.delete(record.seq);
+    }
+    const stretch = stretches[known.at];
+    return stretch && row >= stretch.first_row ? stretch.record : null;
+  }
+
+  #why({ input, row }: AcceptedRow): string {
+    const last = this.#inputs
+      .get(input)
+      ?.withdrawn.findLast(({ first_row, end_row }) => first_row <= row && row < end_row);
+    return last?.record.reason ?? this.unsent;
+  }
+
+  #walkOf(record: RequestRecord, input: number): Walk {
+    let walk = this.#walks.get(record.seq);
+    if (!walk) {
+      walk = { ...this.#cursorsOf(record, input), seen: record.merged > 0 ? new Set() : null };
+      this.#walks.set(record.seq, walk);
+    }
+    return walk;
+  }
+
+  #cursorsOf(record: RequestRecord, input: number): Pick<Walk, 'sent' | 'leftOut'> {
+    const all = { sent: EVERY, leftOut: NONE };
+    if (record.unchanged + record.left_out === 0) return all;
+    // A part that was not sent itself has rows of the one that it is a part of.
+    for (let of: RequestRecord | undefined = record; of; of = this.#bySeq.get(of.parent ?? -1)) {
+      const rows = this.state.rowsOf(this.run, of.seq);
+      if (rows)
+        return {
+          sent: new Lines(inputOf(rows.sent, input)),
+          leftOut: new Lines(inputOf(rows.leftOut, input)),
+        };
+    }
+    // Of a run that began before rows were kept, or too long ago.
+    return { sent: new Hashes(this.state.idsOf(this.run, record.seq)), leftOut: NONE };
+  }
+}
+
+const none = (outcome: Outcome, reason: string | null): RowOutcome => ({
+  outcome,
+  request: null,
+  job_id: null,
+  reason,
+});
+
+const inputOf = (rows: readonly KnownRows[], input: number): KnownRows =>
+  rows.find((known) => known.input === input) ?? {
+    input,
+    lines: new Float64Array(),
+    ids: new Float64Array(),
+  };
+
+/** Tells for one row after another whether it is among some. */
+interface Cursor {
+  take(row: Pick<AcceptedRow, 'line' | 'hash'>): boolean;
+}
+
+const EVERY: Cursor = { take: () => true };
+const NONE: Cursor = { take: () => false };
+
+class Lines implements Cursor {
+  #at = 0;
+  constructor(private readonly rows: KnownRows) {}
+
+  take({ line, hash }: { line: number; hash: bigint }): boolean {
+    const { lines, ids } = this.rows;
+    while (this.#at < lines.length && lines[this.#at]! < line) this.#at++;
+    const id = shortId(hash);
+    // Several items may begin on one line.
+    for (let at = this.#at; at < lines.length && lines[at] === line; at++) {
+      if (ids[at] !== id) continue;
+      this.#at = at + 1;
+      return true;
+    }
+    return false;
+  }
+}
+
+class Hashes implements Cursor {
+  #at = 0;
+  constructor(private readonly hashes: BigUint64Array) {}
+
+  take({ hash }: { hash: bigint }): boolean {
+    if (this.hashes[this.#at] !== hash) return false;
+    this.#at++;
+    return true;
+  }
+}

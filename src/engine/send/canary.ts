@@ -1,0 +1,44 @@
+/**
+ * The canary (contract §3 "Plan, then send", 4): the first request of a run, which must complete before anything else is
+ * sent. Nothing is recorded of it beside the requests themselves: until one of them has completed, the next one is it.
+ */
+import { CanaryError, Exit } from '../errors.js';
+import { count } from '../numbers.js';
+import { type RequestRecord, standing } from '../state/requests.js';
+import { placeOf, placeText } from './accounts.js';
+import { isCompleted } from './isolate.js';
+
+/** Whether one is still to complete. @param items of the option */
+export const isCanaryDue = (items: number | null | undefined, records: readonly RequestRecord[]): boolean =>
+  items != null && !records.some(isCompleted);
+
+/** Canaries that ended and did not complete: their rows go out again as the new one. */
+export const failedCanaries = (records: readonly RequestRecord[]): RequestRecord[] =>
+  standing(records).filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
+
+/** @throws CanaryError where none has completed, and one has ended otherwise */
+export function checkCanary(run: string, records: readonly RequestRecord[], paths: readonly string[]): void {
+  const [failed] = records.some(isCompleted) ? [] : failedCanaries(records);
+  if (!failed) return;
+  const { job, rows } = failed;
+  const where = placeText(placeOf(failed, paths));
+  const isFailed = job?.status === 'failed';
+  throw new CanaryError(
+    `the canary ${whatBecameOf(failed)} (${where}), so nothing else was sent`,
+    isFailed ? Exit.jobFailed : Exit.rejected,
+    { problem: { code: 'canary_not_completed', run, failed: isFailed, rows } },
+  );
+}
+
+function whatBecameOf({ job, rows }: RequestRecord): string {
+  switch (job?.status) {
+    case undefined:
+      return 'was accepted, but the reply names no job to follow';
+    case 'failed':
+      return `failed in job ${job?.job_id}`;
+    case 'completed':
+      return `is short: job ${job?.job_id} completed ${job?.completed_rows ?? 0} of ${count(rows, 'row')}`;
+    default:
+      return `is lost: the service no longer knows job ${job?.job_id}`;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Which rows each request had, and which rows were rejected: for telling what became of a row, and of a profile
+ * (contract §1 `history`). Identifiers are keyed hashes. Rows that were unchanged are not kept: there may be a million
+ * of them each night.
+ */
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { Kind } from '../model.js';
+import { type InputLines, packIds, packLines, placesOf, unpackIds, unpackLines } from './row-lists.js';
+
+/** Rows of a request. */
+export interface RequestRows {
+  /** In the order of the identifiers' hashes. */
+  lines: readonly InputLines[];
+  /** Rows that were not sent, since others have sent their ids later. */
+  leftOut: { ids: BigUint64Array; lines: readonly InputLines[] };
+}
+
+/** Lines of one input, with `shortId` of each row. */
+export interface KnownRows {
+  input: number;
+  ids: Float64Array;
+  lines: Float64Array;
+}
+
+const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3 } as const;
+type What = keyof typeof WHAT;
+
+/** Something that happened to a profile. */
+export interface HistoryEntry {
+  what: What;
+  /** Milliseconds since the epoch: of a request when it went out last. */
+  at: number;
+  /** Null for a profile that went out by itself. */
+  run: string | null;
+  /** Number of the request in the run. */
+  seq: number | null;
+  input: number | null;
+  line: number | null;
+  /** An earlier row of the request has the same id. */
+  merged: boolean;
+  /** Of a profile that went out by itself: its job, and what became of it where there is none. */
+  job_id: string | null;
+  note: string | null;
+}
+
+export class History {
+  constructor(private readonly db: DatabaseSyncInstance) {}
+
+  /** A request goes out, maybe not for the first time. */
+  putRequest(
+    of: { run: string; scope: number; kind: Kind; request: number; at: number },
+    ids: BigUint64Array,
+    { lines, leftOut }: RequestRows,
+  ): void {
+    this.db.prepare('DELETE FROM history WHERE request = ?').run(of.request);
+    if (ids.length > 0) this.#add('sent', of, ids, lines);
+    if (leftOut.ids.length > 0) this.#add('left_out', of, leftOut.ids, leftOut.lines);
+  }
+
+  /** Rows that a run's plan rejected, in place of those it found before. */
+  putRejected(
+    of: { run: string; scope: number; kind: Kind; at: number },
+    ids: BigUint64Array,
+    lines: readonly InputLines[],
+  ): void {
+    this.db
+      .prepare('DELETE FROM history WHERE run = ? AND kind = ? AND what = ?')
+      .run(of.run, of.kind, WHAT.rejected);
+    if (ids.length > 0) this.#add('rejected', { ...of, request: null }, ids, lines);
+  }
+
+  #add(
+    what: What,
+    of: { run: string; scope: number; kind: Kind; request: number | null; at: number },
+    ids: BigUint64Array,
+    lines: readonly InputLines[],
+  ): void {
+    this.db
+      .prepare(
+        'INSERT INTO history (what, run, scope, kind, request, at, ids, lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      )
+      .run(WHAT[what], of.run, of.scope, of.kind, of.request, of.at, packIds(ids), packLines(lines));
+  }
+
+  /** A profile goes out by itself. What becomes of it is not known until it is said. */
+  putProfile(send: number, scope: number, kind: Kind, ids: BigUint64Array, at: number): void {
+    this.db
+      .prepare('INSERT INTO history (what, scope, kind, send, at, ids) VALUES (?, ?, ?, ?, ?, ?)')
+      .run(WHAT.identify, scope, kind, send, at, packIds(ids));
+  }
+
+  /** What became of it, or the job that tells. */
+  noteProfile(
+    send: number,
+    { note = null, job = null }: { note?: string | null; job?: string | null },
+  ): void {
+    this.db.prepare('UPDATE history SET note = ?, job_id = ? WHERE send = ?').run(note, job, send);
+  }
+
+  /** Rows that a request sent, and those it left out, by input; null where that is not known any more. */
+  ofRequest(run: string, seq: number): { sent: KnownRows[]; leftOut: KnownRows[] } | null {
+    const rows = this.db
+      .prepare(
+        'SELECT what, ids, lines FROM history JOIN requests USING (request) WHERE requests.run = ? AND seq = ?',
+      )
+      .all(run, seq) as unknown as { what: number; ids: Uint8Array; lines: Uint8Array }[];
+    if (rows.length === 0) return null;
+    const of = (what: What): KnownRows[] =>
+      rows.filter((row) => row.what === WHAT[what]).flatMap(({ ids, lines }) => knownRows(ids, lines));
+    return { sent: of('sent'), leftOut: of('left_out') };
+  }
+
+  /** All that is known of an id, newest first. @param id `shortId` of its hash */
+  find(scope: number, kind: Kind, id: number): HistoryEntry[] {
+    const names = Object.keys(WHAT) as What[];
+    const statement = this.db.prepare(
+      `SELECT what, at, history.run, seq, ids, lines, history.job_id, note FROM history LEFT JOIN requests USING (request)
+       WHERE scope = ? AND kind = ? ORDER BY at DESC, entry DESC`,
+    );
+    const found: HistoryEntry[] = [];
+    for (const row of statement.iterate(scope, kind)) {
+      const { what, ids, lines, ...rest } = row as unknown as Omit<HistoryEntry, 'what'> & {
+        what: number;
+        ids: Uint8Array;
+        lines: Uint8Array | null;
+      };
+      const places = [...placesOf(ids, id)];
+      if (places.length === 0) continue;
+      const known = lines === null ? [] : knownRows(ids, lines);
+      found.push(
+        ...places
+          .map((place, nth) => ({
+            ...rest,
+            what: names[what]!,
+            merged: what === WHAT.sent && nth > 0,
+            ...placeAt(known, place),
+          }))
+          .reverse(),
+      );
+    }
+    return found;
+  }
+
+  /** Lets go of what is older. */
+  prune(before: number): void {
+    this.db.prepare('DELETE FROM history WHERE at < ?').run(before);
+  }
+}
+
+function knownRows(ids: Uint8Array, lines: Uint8Array): KnownRows[] {
+  const all = unpackIds(ids);
+  let from = 0;
+  return unpackLines(lines).map(({ input, lines }) => {
+    const to = from + lines.length;
+    const rows = { input, lines, ids: all.subarray(from, to) };
+    from = to;
+    return rows;
+  });
+}
+
+function placeAt(known: readonly KnownRows[], place: number): { input: number | null; line: number | null } {
+  let left = place;
+  for (const { input, lines } of known) {
+    if (left < lines.length) return { input, line: lines[left]! };
+    left -= lines.length;
+  }
+  return { input: null, line: null };
+}

@@ -1,0 +1,424 @@
+/** Rejected rows, fixed and imported again: each case is the whole way, from a file to the profiles that come of it. */
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import type { Summary } from '../../../src/engine/model.js';
+import { cli, scratch } from '../../support/cli.js';
+import { environmentOf, test } from '../../support/sandbox.js';
+
+const FAST = ['--interval', '5ms'];
+
+function place(files: Record<string, string>): string {
+  const cwd = scratch();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  return cwd;
+}
+
+interface Ended {
+  code: number;
+  summary: Summary;
+  error: { message: string; hint?: string };
+}
+
+/** Imports in a folder, whose state is kept there. */
+function importing(cwd: string, env: Record<string, string | undefined>) {
+  return async (...words: string[]): Promise<Ended> => {
+    const { code, stdout, stderr } = await cli(['import', '--json', ...FAST, ...words], { cwd, env });
+    const last = stderr.trimEnd().split('\n').at(-1)!;
+    return {
+      code,
+      summary: stdout === '' ? (undefined as never) : (JSON.parse(stdout) as Summary),
+      error: last.startsWith('{') ? JSON.parse(last).error : undefined,
+    };
+  };
+}
+
+const edit = (path: string, ...changes: [string, string][]): void => {
+  let text = readFileSync(path, 'utf8');
+  for (const [from, to] of changes) {
+    expect(text).toContain(from);
+    text = text.replace(from, to);
+  }
+  writeFileSync(path, text);
+};
+
+describe('fixed rows go in without flags', () => {
+  test('as their run read them: kind, identifier, keys, and the types of the whole file', async ({
+    sandbox,
+  }) => {
+    const cwd = place({ 'in.csv': 'Symbol;Zip;Size\nA;02139;1\n;10115;2\nC;20095;3\n' });
+    const run = importing(cwd, environmentOf(sandbox));
+    const flags = ['--kind', 'companies', '--id', 'Symbol', '--map', 'Zip=zip', '--skip-invalid'];
+    expect((await run('in.csv', ...flags)).code).toBe(5);
+    expect(sandbox.show('companies', 'A')?.metadata).toEqual({ zip: '02139', Size: 1 });
+
+    edit(join(cwd, 'in.rejects.csv'), ['\r\n;', '\r\nB;']);
+    expect((await run('in.rejects.csv')).code).toBe(0);
+    // By itself, the one cell of Zip would be a number.
+    expect(sandbox.show('companies', 'B')?.metadata).toEqual({ zip: '10115', Size: 2 });
+  });
+
+  test('flags win over the run', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': 'company_id,zip,name\n1,02139,a\n,10115,b\n' });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv', '--map', 'zip=postcode', '--set', 'source=x');
+    edit(join(cwd, 'in.rejects.csv'), ['\r\n,', '\r\n2,']);
+    const again = await run(
+      'in.rejects.csv',
+      '--type',
+      'zip=integer',
+      '--map',
+      'name=title',
+      '--set',
+      'source=y',
+    );
+    expect(again.code).toBe(0);
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({ postcode: 10115, title: 'b', source: 'y' });
+  });
+
+  test('of two runs in one command, each in its own way', async ({ sandbox }) => {
+    const cwd = place({
+      'c.csv': 'Firm,size\nc1,007\n,1\n',
+      'u.ndjson': '{"Mail":"a@x","firm":"c1"}\n{"Mail":"","firm":"c1","n":1.50}\n',
+    });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('c.csv', '--kind', 'companies', '--id', 'Firm');
+    await run('u.ndjson', '--kind', 'users', '--id', 'Mail', '--company-id', 'firm', '--map', 'n=score');
+    edit(join(cwd, 'c.rejects.csv'), ['\r\n,', '\r\nc2,']);
+    edit(join(cwd, 'u.rejects.ndjson'), ['"Mail":""', '"Mail":"b@x"']);
+    const both = await run('u.rejects.ndjson', 'c.rejects.csv');
+    expect([both.code, both.summary.kinds, both.summary.rows.submitted]).toEqual([
+      0,
+      ['companies', 'users'],
+      2,
+    ]);
+    expect(sandbox.show('companies', 'c2')?.metadata).toEqual({ size: '1' });
+    expect(sandbox.show('users', 'b@x')).toMatchObject({ companyId: 'c1', metadata: { score: 1.5 } });
+  });
+
+  test.for(['#', '~', ';', 'tab'])('of a file whose delimiter is %s', async (delimiter, { sandbox }) => {
+    const d = delimiter === 'tab' ? '\t' : delimiter;
+    const cwd = place({ 'in.csv': `company_id${d}name\n1${d}A\n${d}B${d === '#' ? '' : ''}\n` });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv', '--delimiter', delimiter);
+    const text = readFileSync(join(cwd, 'in.rejects.csv'), 'utf8');
+    expect(text.split('\r\n')[0]).toBe(
+      `\uFEFF${['company_id', 'name', ...'line error run extra'.split(' ').map((n) => `_profiles_${n}`)].join(d)}`,
+    );
+    edit(join(cwd, 'in.rejects.csv'), [`\r\n${d}`, `\r\n2${d}`]);
+    expect((await run('in.rejects.csv')).code).toBe(0);
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({ name: 'B' });
+  });
+
+  test('wherever the file was moved; the fix of a dry run too', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': 'company_id,zip\n1,007\n,12\n' });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv', '--dry-run');
+    renameSync(join(cwd, 'in.rejects.csv'), join(cwd, 'fixed.csv'));
+    edit(join(cwd, 'fixed.csv'), ['\r\n,', '\r\n2,']);
+    expect((await run('fixed.csv')).code).toBe(0);
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({ zip: '12' });
+  });
+
+  test('what was set for every item has to be said again', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv', '--set', 'tier=secret');
+    const { code, error } = await run('in.rejects.csv');
+    expect([code, error.message]).toEqual([2, expect.stringContaining('set tier for every item')]);
+    expect(JSON.stringify(readFileSync(join(cwd, '.state', 'state.db')))).not.toContain('secret');
+  });
+});
+
+describe('a run that this state does not know', () => {
+  const REJECTS =
+    'company_id,zip,_profiles_line,_profiles_error,_profiles_run,_profiles_extra\n1,10115,2,x,20260101-000000-aaaa,\n';
+
+  test('is exit 2, and the hint says what to do', async ({ sandbox }) => {
+    const cwd = place({ 'in.rejects.csv': REJECTS });
+    const { code, error } = await importing(cwd, environmentOf(sandbox))('in.rejects.csv');
+    expect([code, error.message, error.hint]).toEqual([
+      2,
+      'in.rejects.csv: is a rejects file that comes from run 20260101-000000-aaaa, which this state does not know',
+      expect.stringContaining('--types strings'),
+    ]);
+    expect(sandbox.ledger()).toEqual([]);
+  });
+
+  test.for([
+    [['--types', 'strings'], { zip: '10115' }],
+    [['--types', 'auto'], { zip: 10115 }],
+    [['--mapping', 'm.json'], { code: '10115' }],
+  ] as const)('unless %j says what its columns are', async ([flags, metadata], { sandbox }) => {
+    const mapping = JSON.stringify({ map: { zip: 'code' }, type: { zip: 'string' } });
+    const cwd = place({ 'in.rejects.csv': REJECTS, 'm.json': mapping });
+    expect((await importing(cwd, environmentOf(sandbox))('in.rejects.csv', ...flags)).code).toBe(0);
+    expect(sandbox.show('companies', '1')?.metadata).toEqual(metadata);
+  });
+
+  test('a forgotten run is one', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
+    const env = environmentOf(sandbox);
+    const run = importing(cwd, env);
+    const { summary } = await run('in.csv');
+    await cli(['runs', '--forget', summary.run!], { cwd, env });
+    expect((await run('in.rejects.csv')).error.message).toContain('does not know');
+  });
+});
+
+describe('rows that nobody edited are rejected again', () => {
+  const INPUT = 'company_id,name,size\n1,A,1\n,B,2\n3,C\n4,D,3,surplus\n5,E,6\n';
+
+  test('those of another shape too; edited ones go in', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': INPUT });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv');
+    const again = await run('in.rejects.csv', '--skip-invalid');
+    expect(again.summary.rejected.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([
+      '2: company_id is empty',
+      '3: has 2 cells, the header has 3',
+      '4: has 4 cells, the header has 3',
+    ]);
+    // And again, from the file that this has written: what was surplus is still there.
+    expect((await run('in.rejects-2.csv')).summary.rows.rejected).toBe(3);
+    edit(join(cwd, 'in.rejects-2.csv'), ['3,C,', '3,Cc,'], [',surplus', ',']);
+    const fixed = await run('in.rejects-2.csv', '--skip-invalid');
+    expect(fixed.summary.rows).toMatchObject({ rejected: 1, submitted: 2 });
+    expect(sandbox.show('companies', '3')?.metadata).toEqual({ name: 'Cc' });
+  });
+
+  test('a header that is repeated, and a row whose quotes make no sense; a flag for short rows wins', async ({
+    sandbox,
+  }) => {
+    const cwd = place({ 'in.csv': 'company_id,name\ncompany_id,name\n1,"a"b\n2\n3,ok' });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv');
+    const text = readFileSync(join(cwd, 'in.rejects.csv'), 'utf8');
+    writeFileSync(join(cwd, 'in.rejects.csv'), text.trimEnd());
+    const again = await run('in.rejects.csv', '--dry-run');
+    expect(again.summary.rows).toMatchObject({ read: 3, rejected: 3 });
+    const padded = await run('in.rejects.csv', '--short-rows', 'pad', '--skip-invalid');
+    expect(padded.summary.rows).toMatchObject({ rejected: 2, submitted: 1 });
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({});
+  });
+
+  test('unless their error is emptied: they are fine as they are', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': INPUT });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv');
+    edit(join(cwd, 'in.rejects.csv'), ['"has 2 cells, the header has 3"', '']);
+    const { summary } = await run('in.rejects.csv', '--skip-invalid');
+    expect(summary.rows).toMatchObject({ rejected: 2, submitted: 1 });
+    expect(sandbox.show('companies', '3')?.metadata).toEqual({ name: 'C' });
+  });
+
+  test('rows that the service refused are sent as they are', async ({ start }) => {
+    const sandbox = await start({ faults: ['422:first=1'] });
+    const cwd = place({ 'in.csv': 'company_id\n1\n2\n' });
+    const run = importing(cwd, environmentOf(sandbox));
+    expect((await run('in.csv', '--continue-on-error')).summary.rows.rejected).toBe(2);
+    expect((await run('in.rejects.csv')).summary.rows.submitted).toBe(2);
+  });
+
+  test('a row that was copied from the file of another run is rejected', async ({ sandbox }) => {
+    const cwd = place({ 'a.csv': 'company_id,n\n,1\n', 'b.csv': 'company_id,n\n,1\n2,2\n' });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('a.csv');
+    await run('b.csv');
+    const [, row] = readFileSync(join(cwd, 'b.rejects.csv'), 'utf8').split('\r\n');
+    edit(join(cwd, 'a.rejects.csv'), ['\r\n,', `\r\n9${row}\r\n8,`]);
+    const { summary } = await run('a.rejects.csv');
+    expect(summary.rejected[0]!.reason).toMatch(/^_profiles_run is .*, another run than in the first row/);
+  });
+});
+
+describe('an existing file', () => {
+  const INPUT = 'company_id,name\n,B\n';
+  const rejectsIn = (cwd: string): string[] =>
+    readdirSync(cwd)
+      .filter((name) => name.includes('rejects'))
+      .sort();
+
+  test('that was written for the same input, and not changed, is replaced', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': INPUT });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv');
+    const before = statSync(join(cwd, 'in.rejects.csv')).ino;
+    const { summary } = await run('in.csv');
+    expect(rejectsIn(cwd)).toEqual(['in.rejects.csv']);
+    expect(statSync(join(cwd, 'in.rejects.csv')).ino).not.toBe(before);
+    expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8')).toContain(summary.run!);
+    expect(statSync(join(cwd, 'in.rejects.csv')).mode & 0o777).toBe(0o600);
+  });
+
+  test.for<[string, (path: string) => void]>([
+    ['was edited', (path) => edit(path, ['\r\n,B', '\r\n1,B'])],
+    [
+      'was written again with the same text',
+      (path) => {
+        const text = readFileSync(path);
+        writeFileSync(`${path}.copy`, text);
+        renameSync(`${path}.copy`, path);
+      },
+    ],
+    [
+      'is a link to the file',
+      (path) => {
+        renameSync(path, `${path}.moved`);
+        symlinkSync(`${path}.moved`, path);
+      },
+    ],
+    [
+      'is a link to nowhere',
+      (path) => {
+        rmSync(path);
+        symlinkSync('/nowhere/at/all', path);
+      },
+    ],
+  ])('that %s is not', async ([, change], { sandbox }) => {
+    const cwd = place({ 'in.csv': INPUT });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv');
+    const path = join(cwd, 'in.rejects.csv');
+    change(path);
+    const before = [lstatSync(path).ino, existsSync(path) && readFileSync(path, 'utf8')];
+    const { summary } = await run('in.csv');
+    expect(summary.files[0]!.rejects_file).toBe('in.rejects-2.csv');
+    expect([lstatSync(path).ino, existsSync(path) && readFileSync(path, 'utf8')]).toEqual(before);
+  });
+
+  test('of another input, or of another state, is not', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': INPUT });
+    const env = environmentOf(sandbox);
+    await importing(cwd, env)('in.csv');
+    writeFileSync(join(cwd, 'in.csv'), `${INPUT},C\n`);
+    await importing(cwd, env)('in.csv');
+    await importing(cwd, { ...env, PROFILES_STATE_DIR: join(cwd, 'other') })('in.csv');
+    expect(rejectsIn(cwd)).toEqual(['in.rejects-2.csv', 'in.rejects-3.csv', 'in.rejects.csv']);
+  });
+
+  test('another name of it keeps what it had', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': INPUT });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv');
+    linkSync(join(cwd, 'in.rejects.csv'), join(cwd, 'mine'));
+    const before = readFileSync(join(cwd, 'mine'), 'utf8');
+    await run('in.csv');
+    expect(readFileSync(join(cwd, 'mine'), 'utf8')).toBe(before);
+  });
+
+  test('a plan that comes to no end leaves none', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': `${INPUT}2,"not closed\n` });
+    expect((await importing(cwd, environmentOf(sandbox))('in.csv')).code).toBe(2);
+    expect(readdirSync(cwd).filter((name) => name.includes('rejects'))).toEqual([]);
+  });
+});
+
+describe('causes', () => {
+  test('of a CRM export are two lines, with the flag that reads its money', async ({ sandbox }) => {
+    const money = Array.from({ length: 50 }, (_, i) => `${i},"$${i + 1},234.00"\n`);
+    const cwd = place({ 'crm.csv': `company_id,Annual Revenue\n${money.join('')}x,12\n,1\n` });
+    const env = environmentOf(sandbox);
+    const flags = ['--type', 'Annual Revenue=number'];
+    const { stderr } = await cli(['import', 'crm.csv', ...flags, '--dry-run'], { cwd, env });
+    expect(stderr.slice(stderr.indexOf('✗'))).toBe(
+      [
+        '✗ planned; nothing was sent',
+        `  to        region default, ${sandbox.url}`,
+        '  rows      52 read = 51 rejected + 1 unsent',
+        '  51 rows would be rejected:',
+        '    Annual Revenue: 50 rows contain "$" or ","; e.g. line 2 "$1,234.00"',
+        "      --type 'Annual Revenue=money' reads them",
+        '    company_id: 1 row is empty; line 53',
+        '    see crm.rejects.csv',
+        '',
+      ].join('\n'),
+    );
+    const { summary } = await importing(cwd, env)('crm.csv', ...flags);
+    expect(summary.causes).toEqual([
+      {
+        file: 'crm.csv',
+        column: 'Annual Revenue',
+        reason: 'contains "$" or ","',
+        rows: 50,
+        first_line: 2,
+        hint: "--type 'Annual Revenue=money' reads them",
+      },
+      { file: 'crm.csv', column: 'company_id', reason: 'is empty', rows: 1, first_line: 53, hint: null },
+    ]);
+    // The flag, given with the rejects file, does what it says, also for rows that nobody edited.
+    const fixed = await importing(cwd, env)(
+      'crm.rejects.csv',
+      '--type',
+      'Annual Revenue=money',
+      '--skip-invalid',
+    );
+    expect(fixed.summary.rows).toMatchObject({ rejected: 1, submitted: 50 });
+    expect(sandbox.show('companies', '0')?.metadata).toEqual({ 'Annual Revenue': 1234 });
+  });
+
+  test('a conversion of the run holds for its fixed rows, the pattern of a date too', async ({ sandbox }) => {
+    const cwd = place({ 'in.csv': 'company_id,since,fee\n1,13/01/2024,5%\n,03/04/2024,7%\n' });
+    const run = importing(cwd, environmentOf(sandbox));
+    await run('in.csv', '--type', 'since=date', '--type', 'fee=percent');
+    edit(join(cwd, 'in.rejects.csv'), ['\r\n,', '\r\n2,']);
+    expect((await run('in.rejects.csv')).code).toBe(0);
+    expect(sandbox.show('companies', '2')?.metadata).toEqual({ since: '2024-04-03', fee: 7 });
+  });
+
+  test('what a request was refused for is one, also after a resume', async ({ start }) => {
+    const sandbox = await start({ faults: ['422:nth=1', '503:nth=2'] });
+    const cwd = place({ 'in.csv': 'company_id\n1\n2\n3\n' });
+    const env = environmentOf(sandbox);
+    const flags = ['--continue-on-error', '--chunk-size', '2', '--retries', '0'];
+    const first = await importing(cwd, env)('in.csv', ...flags);
+    expect(first.code).toBe(6);
+    const { stdout } = await cli(['resume', '--json', ...FAST], { cwd, env });
+    const { causes, rows } = JSON.parse(stdout) as Summary;
+    expect(causes).toEqual([
+      { file: 'in.csv', column: null, reason: expect.any(String), rows: 2, first_line: 2, hint: null },
+    ]);
+    expect(rows).toMatchObject({ rejected: 2, submitted: 1 });
+  });
+
+  test('without a terminal, --json ends its log with the totals; annotations come before', async ({
+    sandbox,
+  }) => {
+    const cwd = place({ 'in.csv': 'company_id,n\n1,1\n,2\n' });
+    const env = { ...environmentOf(sandbox), GITHUB_ACTIONS: 'true' };
+    const words = ['import', 'in.csv', '--json', '--skip-invalid', ...FAST];
+    const lines = (await cli(words, { cwd, env })).stderr.trimEnd().split('\n');
+    expect(lines.slice(-3)).toEqual([
+      '::error file=in.csv,line=3::company_id: 1 row is empty; line 3',
+      'totals: 2 read = 1 rejected + 1 submitted (1 completed), 1 request, partial',
+      expect.stringMatching(/^\{"error":/),
+    ]);
+    expect((await cli([...words, '--quiet'], { cwd, env })).stderr).not.toContain('totals');
+    expect((await cli(words, { cwd, env, columns: 80 })).stderr).not.toContain('totals');
+  });
+
+  test.for([
+    [[], '; line 3'],
+    [['--report-values'], '; line 3 "1.2.3"'],
+  ] as const)('with %j an annotation ends in %s', async ([flags, end], { sandbox }) => {
+    const cwd = place({ 'in.csv': 'company_id,n\n1,2\n2,1.2.3\n' });
+    const env = { ...environmentOf(sandbox), GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(cwd, 's.md') };
+    const { stderr } = await cli(['import', 'in.csv', '--type', 'n=number', '--quiet', ...flags], {
+      cwd,
+      env,
+    });
+    expect(stderr).toContain(`::error file=in.csv,line=3::n: 1 row is not of type number${end}`);
+    expect(readFileSync(join(cwd, 's.md'), 'utf8').includes('1.2.3')).toBe(flags.length > 0);
+  });
+});

@@ -1,0 +1,290 @@
+/** `records`: objects of a program in place of files. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect } from 'vitest';
+import {
+  type ImportRequest,
+  InterruptedError,
+  planImport,
+  runImport,
+  UsageError,
+} from '../../../src/engine/index.js';
+import type { Sandbox } from '../../../src/sandbox/index.js';
+import { scratch } from '../../support/cli.js';
+import { test } from '../../support/sandbox.js';
+
+const request = (sandbox: Sandbox, over: Partial<ImportRequest> = {}): ImportRequest & { cwd: string } => ({
+  cwd: scratch(),
+  service: { baseUrl: sandbox.url, token: sandbox.token },
+  stateDir: '.state',
+  intervalMs: 1,
+  ...over,
+});
+
+const ACME = { company_id: 'c1', name: 'Acme', metadata: { seats: 3 } };
+
+/** Everything that a run left in a folder but the state's own files. */
+const left = (cwd: string): string[] =>
+  readdirSync(cwd, { recursive: true })
+    .map(String)
+    .filter((name) => /records/.test(name));
+
+describe('records', () => {
+  const sources: [string, () => Iterable<object> | AsyncIterable<object>][] = [
+    ['a list', () => [ACME, { company_id: 'c2' }]],
+    ['a set', () => new Set([ACME, { company_id: 'c2' }])],
+    [
+      'a generator',
+      () =>
+        (function* () {
+          yield ACME;
+          yield { company_id: 'c2' };
+        })(),
+    ],
+    [
+      'an async generator',
+      () =>
+        (async function* () {
+          yield ACME;
+          yield { company_id: 'c2' };
+        })(),
+    ],
+    ['a stream of objects', () => Readable.from([ACME, { company_id: 'c2' }])],
+    ['a list of promises', () => [Promise.resolve(ACME), Promise.resolve({ company_id: 'c2' })]],
+  ];
+  test.for(sources)('%s is planned, sent and followed like a file', async ([, of], { sandbox }) => {
+    const { cwd, ...given } = request(sandbox, { records: of() });
+    const { summary, exit } = await runImport({ ...given, cwd }).result();
+    expect(exit).toBe(0);
+    expect(summary).toMatchObject({
+      status: 'completed',
+      rows: { read: 2, submitted: 2, completed: 2 },
+      files: [{ path: 'records', kind: 'companies', rows: { read: 2, filtered: 0, rejected: 0 } }],
+      jobs: [{ file: 'records', first_line: 1, last_line: 2 }],
+    });
+    expect(sandbox.show('companies', 'c1')?.metadata).toEqual({ name: 'Acme', seats: 3 });
+    // What was spooled goes with the run.
+    expect(left(cwd)).toEqual([]);
+  });
+
+  test('are numbered from 1, and one that cannot be sent is a rejected row', async ({ sandbox }) => {
+    const records = [
+      ACME,
+      { name: 'x' },
+      'text' as unknown as object,
+      { company_id: 'c4', name: '\ud83d' },
+      { company_id: 'c5', n: 1, metadata: { n: 2 } },
+    ];
+    const given = request(sandbox, { records });
+    const { summary, exit } = await runImport(given).result();
+    expect([exit, summary.status]).toEqual([5, 'rejected']);
+    expect(summary.rejected).toEqual([
+      { file: 'records', line: 2, reason: 'company_id is missing' },
+      { file: 'records', line: 3, reason: 'is a text, not an object' },
+      { file: 'records', line: 4, reason: 'name: \\ud83d is half of a character; no text can hold it' },
+      { file: 'records', line: 5, reason: '"n" is beside metadata and in it, too' },
+    ]);
+    expect(summary.files[0]!.rejects_file).toBe('records.rejects.ndjson');
+    expect(readFileSync(join(given.cwd, 'records.rejects.ndjson'), 'utf8')).toContain('"_profiles_line":2');
+  });
+
+  test('values that JSON has another word for', async ({ sandbox }) => {
+    class Account {
+      company_id = 'c1';
+      #secret = 'hidden';
+      get getter(): string {
+        return this.#secret;
+      }
+      since = new Date('2026-01-02T03:04:05Z');
+      none = undefined;
+      seats = 12n;
+      total = 9007199254740993n;
+      most = 9007199254740991n;
+      nested = { toJSON: () => ({ as: 'told' }) };
+      list = [1n, undefined, new Date(0)];
+    }
+    const { summary } = await runImport(request(sandbox, { records: [new Account()] })).result();
+    expect(summary.status).toBe('completed');
+    expect(sandbox.show('companies', 'c1')?.metadata).toEqual({
+      since: '2026-01-02T03:04:05.000Z',
+      seats: 12,
+      total: '9007199254740993',
+      most: 9007199254740991,
+      nested: { as: 'told' },
+      list: [1, null, '1970-01-01T00:00:00.000Z'],
+    });
+  });
+
+  const circle: Record<string, unknown> = { company_id: 'c2' };
+  circle.self = circle;
+  let deep: object = {};
+  for (let level = 0; level < 100_000; level++) deep = { deep };
+  test.for<[unknown, string | RegExp]>([
+    [{ company_id: 'c2', n: Number.NaN }, 'record 2: "n" is NaN, which JSON does not have'],
+    [
+      { company_id: 'c2', metadata: { n: -Infinity } },
+      'record 2: "n" is -Infinity, which JSON does not have',
+    ],
+    [
+      { company_id: 'c2', on: new Date(Number.NaN) },
+      'record 2: "on" is an invalid date, which JSON does not have',
+    ],
+    [{ company_id: 'c2', m: new Map([['a', 1]]) }, 'record 2: "m" is a Map, which JSON does not have'],
+    [new Set(['c2']), 'record 2: it is a Set, which JSON does not have'],
+    [circle, /^record 2: Converting circular structure to JSON/],
+    [{ company_id: 'c2', deep }, 'record 2: is nested too deeply'],
+    [
+      {
+        toJSON: () => {
+          throw new Error('no\nsuch');
+        },
+      },
+      'record 2: no',
+    ],
+    [undefined, 'record 2 is undefined, not an object'],
+    [() => 1, 'record 2 is function, not an object'],
+  ])(
+    '%#: a value that would be lost ends the import, and nothing is sent',
+    async ([bad, message], { sandbox }) => {
+      const given = request(sandbox, { records: [ACME, bad as object], invalid: 'any' });
+      const error = await runImport(given)
+        .result()
+        .catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(UsageError);
+      expect((error as Error).message).toEqual(
+        typeof message === 'string' ? message : expect.stringMatching(message),
+      );
+      expect(sandbox.ledger()).toEqual([]);
+      expect(left(given.cwd)).toEqual([]);
+    },
+  );
+
+  test('no records are a warning', async ({ sandbox }) => {
+    const { summary, exit } = await runImport(request(sandbox, { records: [] })).result();
+    expect([exit, summary.rows.read, summary.warnings]).toEqual([0, 0, ['records: no rows']]);
+  });
+
+  test('are pulled as they are needed, and not before the import begins', async ({ sandbox }) => {
+    let pulled = 0;
+    let held = 0;
+    let most = 0;
+    const stateDir = join(scratch(), 'state');
+    async function* many(): AsyncGenerator<object> {
+      for (; pulled < 20_000; pulled++) {
+        const spool = existsSync(stateDir)
+          ? readdirSync(stateDir, { recursive: true }).find((name) => String(name).endsWith('records'))
+          : undefined;
+        if (pulled % 1_000 === 0) held = spool ? readFileSync(join(stateDir, String(spool))).length : 0;
+        most = Math.max(most, pulled * 60 - held);
+        yield { company_id: String(pulled).padStart(8, '0'), name: 'x'.repeat(22) };
+        if (pulled % 1_000 !== 0) held += 60;
+      }
+    }
+    const run = runImport(request(sandbox, { records: many(), stateDir }));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(pulled).toBe(0);
+    const { summary } = await run.result();
+    expect(summary.rows).toMatchObject({ read: 20_000, submitted: 20_000 });
+    // What was pulled and is not on disk fits the buffer.
+    expect(most).toBeLessThan(2 * 64 * 1024);
+  });
+
+  test('what they throw is thrown on as it is', async ({ sandbox }) => {
+    const failure = new Error('the database went away');
+    let closed = false;
+    async function* broken(): AsyncGenerator<object> {
+      try {
+        yield ACME;
+        throw failure;
+      } finally {
+        closed = true;
+      }
+    }
+    const given = request(sandbox, { records: broken() });
+    await expect(runImport(given).result()).rejects.toBe(failure);
+    expect(closed).toBe(true);
+    expect([sandbox.ledger(), left(given.cwd)]).toEqual([[], []]);
+  });
+
+  test('a record that does not come does not keep a stop waiting', async ({ sandbox }) => {
+    const stop = new AbortController();
+    let returned = false;
+    const silent: AsyncIterable<object> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          queueMicrotask(() => stop.abort());
+          return new Promise(() => {});
+        },
+        return: () => {
+          returned = true;
+          return new Promise(() => {});
+        },
+      }),
+    };
+    const run = runImport(request(sandbox, { records: silent, signal: stop.signal })).result();
+    await expect(run).rejects.toBeInstanceOf(InterruptedError);
+    expect(returned).toBe(true);
+  });
+
+  test('a list that is left early is closed', async ({ sandbox }) => {
+    let closed = false;
+    function* endless(): Generator<object> {
+      try {
+        for (let i = 0; ; i++) yield i === 10 ? { n: Number.NaN } : { company_id: `c${i}` };
+      } finally {
+        closed = true;
+      }
+    }
+    await expect(runImport(request(sandbox, { records: endless() })).result()).rejects.toThrow('record 11');
+    expect(closed).toBe(true);
+  });
+
+  test('the same records continue an unfinished run', async ({ start }) => {
+    const sandbox = await start({ faults: ['503:nth=2'] });
+    const records = [ACME, { company_id: 'c2' }, { company_id: 'c3' }];
+    const given = request(sandbox, { records, chunkSize: 1, retries: 0 });
+    const first = await runImport(given).result();
+    expect(first.summary).toMatchObject({ status: 'stopped', rows: { submitted: 1, unsent: 2 } });
+    const second = await runImport({ ...given, resume: true }).result();
+    expect(second.summary).toMatchObject({ run: first.summary.run, rows: { submitted: 3, completed: 3 } });
+    expect(left(given.cwd)).toEqual([]);
+  });
+
+  test('a plan reads them too, with rules, where and limit', async () => {
+    const records = Array.from({ length: 5 }, (_, i) => ({ key: `c${i}`, plan: i % 2 ? 'pro' : 'free' }));
+    const { plan, summary } = await planImport({
+      records,
+      kind: 'companies',
+      id: 'key',
+      rules: { map: [['plan', 'tier']] },
+      where: [['plan', '=', 'free']],
+      limit: 2,
+      cwd: scratch(),
+    });
+    expect(summary.rows).toMatchObject({ read: 5, filtered: 3, unsent: 2 });
+    expect(plan.files[0]!.sample).toEqual({ company_id: 'c0', metadata: { tier: 'free' } });
+  });
+});
+
+describe('a request without an input, or with two', () => {
+  const given = { stateDir: '.state', service: { baseUrl: 'http://127.0.0.1:9', token: 't' } };
+  test.for<[Partial<ImportRequest> & Record<string, unknown>, string]>([
+    [{}, 'files or records must be given'],
+    [{ files: [] }, 'files must name at least one file'],
+    [{ files: ['a.csv'], records: [] }, 'files and records cannot be combined'],
+    [{ records: 5 as unknown as [] }, 'records must be an iterable or async iterable of objects'],
+    [{ records: 'text' as unknown as [] }, 'records must be an iterable or async iterable of objects'],
+    [{ records: ACME as unknown as [] }, 'records must be an iterable or async iterable of objects'],
+    [{ records: [], format: 'csv' }, 'format has no meaning for records'],
+    [{ records: [], jsonPath: 'a' }, 'jsonPath has no meaning for records'],
+    [{ files: ['a.csv'], limit: 0 }, 'limit: 0 is not a whole number of at least 1'],
+    [{ files: ['a.csv'], where: [['a', '<' as '=', 'b']] }, 'where a: "<" is not one of =, !='],
+  ])('%#', async ([over, message]) => {
+    const error = await runImport({ ...given, cwd: scratch(), ...over })
+      .result()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UsageError);
+    expect((error as Error).message).toBe(message);
+  });
+});

@@ -1,0 +1,151 @@
+/** Where items are found, by the beginning of a text; and what would be lost of a value, which is told. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { shapeOf } from '../../../../src/engine/read/json/shape.js';
+import {
+  inexactNumber,
+  loneSurrogate,
+  objectMembers,
+  repeatedKey,
+} from '../../../../src/engine/read/json/text.js';
+import { readText } from '../reading.js';
+
+const LONG = 'x'.repeat(300_000);
+
+describe('shapeOf', () => {
+  test.each<[text: string, shape: string]>([
+    ['[{"company_id":"a"}]', 'array'],
+    [' \n[', 'array'],
+    ['{"companies":[{"company_id":"a"}]}', 'companies'],
+    ['{"companies":[]}', 'companies'],
+    ['{"n":1,"users":[ {"user_id":"a"} ],"m":{}}', 'users'],
+    ['{"n":1,"users":[{"user_id":"a"},', 'users'],
+    // Cut off, or longer than what is looked at.
+    [`{"users":[{"user_id":"${LONG}`, 'users'],
+    // An item may have such a list of its own.
+    ['{"company_id":"a","users":[{"name":"x"}]}', 'lines'],
+    ['{"company_id":"a",\n"users":[{"name":"x"}]}', 'values'],
+    ['{"name":"a","users":[{"name":"x"}]}\n{"name":"b"}', 'lines'],
+    ['{"name":"a","users":["x"]}', 'lines'],
+    ['{"company_id":"a"}', 'lines'],
+    ['{"company_id":"a"}\n\n{"company_id":"b"}\n', 'lines'],
+    ['{"company_id":"a"}\r\n{"company_id":"b"', 'lines'],
+    ['{"company_id":"a"\n{"company_id":"b"}', 'lines'],
+    ['{"company_id":"a"} {"company_id":"b"}', 'values'],
+    ['{"company_id":"a"}{"company_id":"b"}', 'values'],
+    ['{"company_id":"a"}\n{\n"company_id":"b"}', 'values'],
+    ['{\n  "company_id": "a"\n}', 'values'],
+    ['{"company_id": "a",\n "name": "b"}\n', 'values'],
+    ['{"company_id": "a"\n, "name": "b"}\n', 'values'],
+    [`{\n  "company_id": "${LONG}`, 'values'],
+    [`{"company_id": "${LONG}`, 'lines'],
+    ['{}', 'lines'],
+  ])('%.60j is %s', (text, expected) => {
+    const { body, format } = shapeOf({ text: Buffer.from(text), whole: true }, { path: 'f' });
+    expect(body === null ? 'lines' : body.items === 'values' ? 'values' : (body.path[0] ?? 'array')).toBe(
+      expected,
+    );
+    expect(format).toBe(body === null ? 'ndjson' : 'json');
+  });
+
+  test.each([['{"users":[{}],"companies":[{}]}', 'f holds companies and users']])(
+    '%j: %s',
+    (text, message) => {
+      expect(() => shapeOf({ text: Buffer.from(text), whole: true }, { path: 'f' })).toThrow(message);
+      const { kind } = shapeOf({ text: Buffer.from(text), whole: true }, { path: 'f', kind: 'users' });
+      expect(kind).toBe('users');
+    },
+  );
+
+  test('users that come after the companies, where the beginning does not show them', async () => {
+    const companies = Array.from({ length: 4_000 }, (_, i) => ({
+      company_id: String(i),
+      name: 'x'.repeat(60),
+    }));
+    const text = JSON.stringify({ companies, users: [{ user_id: 'u' }] }, null, 1);
+    await expect(readText('f.json', text)).rejects.toThrow('holds "users" beside "companies"');
+    const { items } = await readText('f.json', text, { kind: 'companies' });
+    expect(items).toHaveLength(4_000);
+  });
+});
+
+describe('what would be lost', () => {
+  const value = fc.jsonValue({ noUnicodeString: false });
+
+  test('no key stands twice in what JSON.stringify writes, and one that is added is found', () => {
+    fc.assert(
+      fc.property(value, fc.constantFrom(0, 2), (any, spaces) => {
+        const text = JSON.stringify(any, null, spaces);
+        expect(repeatedKey(text)).toBeNull();
+        expect(repeatedKey(`{"a":${text},"b":[{"c":${text},"d":1,"\\u0063" :2}]}`)).toBe('c');
+      }),
+    );
+  });
+
+  test.each([
+    ['{"a":1,"a":1}', 'a'],
+    ['{"a":{"b":1},"b":1}', null],
+    ['[{"a":1},{"a":1}]', null],
+    ['{"a":["a","a"],"b":"a"}', null],
+    ['{"a":"\\"a\\":","b":1}', null],
+    ['{"":1,"":2}', ''],
+    ['{"__proto__":1,"__proto__":2}', '__proto__'],
+  ])('%s: %j', (text, key) => expect(repeatedKey(text)).toBe(key));
+
+  test.each([
+    ['"\\ud83d\\ude00"', null],
+    ['"\\\\ud83d"', null],
+    ['"\\\\\\ud83d"', '\\ud83d'],
+    ['{"\\uDE00":1}', '\\ude00'],
+    ['["\\ud83d\\ud83d\\ude00"]', '\\ud83d'],
+    ['"\\ud83dx\\ude00"', '\\ud83d'],
+  ])('%s: %j', (text, half) => expect(loneSurrogate(text)).toBe(half));
+
+  test('members of an object are those of JSON.parse', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), value), fc.constantFrom(0, 1, 3), (object, spaces) => {
+        const text = JSON.stringify(object, null, spaces);
+        const members = objectMembers(text).map(([name, json]) => [name, JSON.parse(json)]);
+        expect(Object.fromEntries(members)).toEqual(JSON.parse(text));
+      }),
+    );
+    expect(objectMembers('[1]')).toEqual([]);
+  });
+
+  test('numbers: rejected, or rounded where that was asked for, as far as it can be', async () => {
+    const text = [
+      '{"company_id":"a","v":12345678901234567890}',
+      '{"company_id":"b","metadata":{"v":0.1234567890123456789}}',
+      '{"company_id":"c","v":1e400}',
+      '{"company_id":"d","v":[1e-400]}',
+      '{"company_id":"e","v":0.1}',
+    ].join('\n');
+    const strict = await readText('f.ndjson', text);
+    expect(strict.reasons).toEqual([
+      '1: v: no number holds 12345678901234567890 exactly; write it in quotes',
+      '2: metadata.v: no number holds 0.1234567890123456789 exactly; write it in quotes',
+      '3: v: no number holds 1e400 exactly; write it in quotes',
+      '4: v: no number holds 1e-400 exactly; write it in quotes',
+    ]);
+    const { reasons, texts } = await readText('f.ndjson', text, { roundNumbers: true });
+    expect(reasons).toEqual(['3: v: 1e400 is too large for a number; write it in quotes']);
+    expect(texts).toEqual([
+      '{"company_id":"a","metadata":{"v":12345678901234567000}}',
+      '{"company_id":"b","metadata":{"v":0.12345678901234568}}',
+      '{"company_id":"d","metadata":{"v":[0]}}',
+      '{"company_id":"e","metadata":{"v":0.1}}',
+    ]);
+    expect(inexactNumber('1e400', true)).toBe('1e400');
+  });
+
+  test('a cell of JSON in a CSV loses nothing either', async () => {
+    const rows = ['{"a":1,"a":2}', '{"a":"\\ud83d"}', '{"a":12345678901234567890}', '{"a":1}'];
+    const csv = `company_id,metadata\n${rows.map((row, i) => `${i},"${row.replaceAll('"', '""')}"`).join('\n')}\n`;
+    expect((await readText('f.csv', csv)).reasons).toEqual([
+      '2: metadata: the key "a" stands twice',
+      '3: metadata: \\ud83d is half of a character; no text can hold it',
+      '4: metadata: no number holds 12345678901234567890 exactly; write it in quotes',
+    ]);
+    expect((await readText('f.csv', csv, { roundNumbers: true })).reasons).toHaveLength(2);
+  });
+});

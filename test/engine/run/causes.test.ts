@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RejectedRow } from '../../../src/engine/model.js';
+import { CauseTotals } from '../../../src/engine/run/causes.js';
+import { file, open, read } from '../read/reading.js';
+
+const CSV = await open(file('in.csv', 'company_id,size,size: full,name\n1,2,3,x\n'));
+
+const row = (line: number, reason: string, size = '', cause?: RejectedRow['cause']): RejectedRow => ({
+  file: CSV.path,
+  line,
+  reason,
+  original: { cells: ['c', size, '', ''] },
+  ...(cause && { cause }),
+});
+
+function causesOf(rows: readonly RejectedRow[], input = CSV) {
+  const totals = new CauseTotals();
+  for (const each of rows) totals.add(input, each);
+  return totals.list();
+}
+
+const misfit = (line: number, text: string, ...characters: string[]): RejectedRow =>
+  row(line, `size: "${text}" is not of type number`, text, {
+    column: 'size',
+    code: characters.length > 0 ? 'characters' : 'form',
+    type: 'number',
+    characters,
+  });
+
+describe('rows of one column and one cause are one', () => {
+  it('with the characters that are in the way of all of them', () => {
+    expect(causesOf([misfit(2, '$1', '$'), misfit(3, '1,200', ','), misfit(9, '$1,200', '$', ',')])).toEqual([
+      {
+        file: CSV.path,
+        column: 'size',
+        reason: 'contains "$" or ","',
+        rows: 3,
+        first_line: 2,
+        at: 'line 2',
+        example: '"$1"',
+        hint: 'the cells are of type money',
+        problem: { code: 'cells_of_other_type', column: 'size', type: 'money' },
+      },
+    ]);
+  });
+
+  it.each([
+    [['1,200', '7,000.5'], 'number:1,234.56'],
+    [['1.200,5', '7,25'], 'number:1.234,56'],
+    [['12%', '7 %'], 'percent'],
+    [['$12', '7,000'], 'money'],
+    [['12 €', '7.000,5 EUR'], 'money:1.234,56'],
+    [['n/a', '7,000'], 'string'],
+  ])('and the type that all of %j are of', (texts, type) => {
+    const rows = texts.map((text, at) => misfit(at + 2, text, ...new Set(text.replace(/[\d.]/g, ''))));
+    const columns = rows.map((each) => ({ ...each, cause: { ...each.cause!, characters: [','] } }));
+    expect(causesOf(columns)[0]!.problem).toMatchObject({ type });
+  });
+
+  it('of which five are named', () => {
+    const all = [...'$€,;:!'].map((character, index) => misfit(index + 2, character, character));
+    expect(causesOf(all)[0]!.reason).toBe('contains "$", "€", ",", ";", ":" or other characters');
+  });
+
+  it.each<[string, RejectedRow[], [column: string | null, reason: string, rows: number][]]>([
+    [
+      'a word is no number',
+      [misfit(2, 'n/a', 'n', '/', 'a'), misfit(3, 'x', 'x')],
+      [['size', 'is not of type number', 2]],
+    ],
+    [
+      'the value is not part of it',
+      [misfit(2, '1.2.3'), misfit(3, '4.5.6')],
+      [['size', 'is not of type number', 2]],
+    ],
+    [
+      'an empty identifier',
+      [row(2, 'company_id is empty'), row(3, 'company_id is empty')],
+      [['company_id', 'is empty', 2]],
+    ],
+    ['the longest name that fits', [row(2, 'size: full: "x" is odd')], [['size: full', '"…" is odd', 1]]],
+    [
+      'rows of another shape, by how many cells they have',
+      [2, 3, 2].map((n) => row(2, `has ${n} cells, the header has 4`)),
+      [
+        [null, 'has 2 cells, the header has 4', 2],
+        [null, 'has 3 cells, the header has 4', 1],
+      ],
+    ],
+    ['what is no column', [row(2, 'sizeable: x')], [[null, 'sizeable: x', 1]]],
+  ])('%s', (_, rows, causes) => {
+    expect(causesOf(rows).map(({ column, reason, rows }) => [column, reason, rows])).toEqual(causes);
+  });
+
+  it('a million causes take the memory of two hundred, and add up', () => {
+    const totals = new CauseTotals();
+    for (let line = 2; line < 1_000_002; line++)
+      totals.add(CSV, row(line, `${'word'.repeat(line % 7)} ${letters(line)}`));
+    const causes = totals.list();
+    expect(causes).toHaveLength(201);
+    expect(causes.at(-1)).toMatchObject({ column: null, reason: 'other reasons', example: null });
+    expect(causes.reduce((sum, { rows }) => sum + rows, 0)).toBe(1_000_000);
+  });
+
+  it('the rows of all causes are the rejected ones, and none has a cell that was given', async () => {
+    const cell = fc.constantFrom('', 'qq', '1', '"qq,qq"', '9qq9');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(cell, { minLength: 1, maxLength: 4 }), { minLength: 1 }),
+        async (cells) => {
+          const text = `company_id,n,m\n${cells.map((row) => row.join(',')).join('\n')}\n`;
+          const types = [
+            ['n', 'integer'],
+            ['m', 'boolean'],
+          ] as const;
+          const { input, rejected } = await read(file('in.csv', text), { rules: { ...CSV.rules, types } });
+          const causes = causesOf(rejected, input);
+          expect(causes.reduce((sum, { rows }) => sum + rows, 0)).toBe(rejected.length);
+          for (const { reason } of causes) expect(reason).not.toContain('qq');
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it('of JSON, by field, and without the value', async () => {
+    const items = [
+      '{"company_id":true,"n":1}',
+      '{"company_id":false}',
+      '{"company_id":"c","n":"x"}',
+      '{"company_id":"d","n":{"a":1}}',
+      '[]',
+    ];
+    const { input, rejected } = await read(file('in.json', `[${items.join(',')}]`), {
+      rules: { ...CSV.rules, types: [['n', 'integer']] },
+    });
+    expect(
+      causesOf(rejected, input).map(({ column, reason, rows, at }) => [column, reason, rows, at]),
+    ).toEqual([
+      ['company_id', 'is a boolean, not a text', 2, 'item 1'],
+      ['n', 'is not of type integer', 1, 'item 3'],
+      ['n', '{…} is not of type integer', 1, 'item 4'],
+      [null, 'is an array, not an object', 1, 'item 5'],
+    ]);
+  });
+});
+
+/** A word without digits, another for each number. */
+const letters = (n: number): string =>
+  [...String(n)].map((digit) => String.fromCharCode(97 + Number(digit))).join('');
