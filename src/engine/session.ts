@@ -2,9 +2,8 @@
  * One session of a run: opens the inputs, plans, and, when the plan holds, sends. It yields the events, and its result
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
-import { resolve } from 'node:path';
 import { tap } from './channel.js';
-import { InterruptedError, OutputError, ProfilesError, StateLostError, WaitTimeoutError } from './errors.js';
+import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
@@ -25,8 +24,7 @@ import { KnownProfiles, oldestKnown } from './run/known.js';
 import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
-import { checkOutcomesFile } from './run/outcome-file.js';
-import { writeOutcomes } from './run/outcomes.js';
+import { checkOutcomes, concludeOutcomes } from './run/outcomes.js';
 import {
   type Apply,
   checkScan,
@@ -34,6 +32,7 @@ import {
   type LocatedInput,
   runPlanned,
   scannedByPlan,
+  startOfRest,
 } from './run/planned.js';
 import { Rejecting } from './run/rejecting.js';
 import { newRejects } from './run/retry.js';
@@ -56,7 +55,6 @@ import { isCanaryDue } from './send/canary.js';
 import { type CutDeps, chunksOfKind } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
-import { databaseFile } from './state/database.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
@@ -100,7 +98,7 @@ export class Session {
     );
     this.#opened = opened;
     this.#prepare();
-    this.#checkOutcomesFile();
+    checkOutcomes(options, deps, this.#opened, earlier);
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
@@ -222,6 +220,7 @@ export class Session {
       sentLater: (kind) => (isLater ? sentLater(this.#run, kind, deps.state, needs.isSentAgain) : null),
       recorded: (kind) => needs.recorded((input) => this.#opened[input]!.kind === kind),
       isSentAgain: needs.isSentAgain,
+      startAt: (input) => (this.apply ? startOfRest(this.apply.plan, input, needs.isDone) : null),
     };
   }
 
@@ -281,48 +280,12 @@ export class Session {
     return null;
   }
 
-  /** @throws InputError */
-  #checkOutcomesFile(): void {
-    const { outcomes, rejects } = this.options;
-    if (outcomes == null) return;
-    const { cwd, state } = this.deps;
-    const earlier = this.#run.earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
-    const own = [...this.#opened.map(({ location }) => location), rejects, ...earlier];
-    checkOutcomesFile(outcomes, [
-      ...own.flatMap((path) => (path == null ? [] : resolve(cwd, path))),
-      databaseFile(state.folder),
-    ]);
-  }
-
-  /** @returns how it ended: a file that cannot be written leaves the run unfinished, for a resume to write it */
-  async *#writeOutcomes(scanned: Scanned, ending: Ending): AsyncGenerator<ImportEvent, Ending> {
-    const { outcomes } = this.options;
-    const { state, threads, abort } = this.deps;
-    if (outcomes == null || ending.mode === 'planned' || abort.aborted) return ending;
-    try {
-      await writeOutcomes(outcomes, {
-        run: this.#run.id,
-        records: ending.records,
-        inputs: scanned.inputs,
-        state,
-        threads,
-        signal: abort,
-        unsent: ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first',
-      });
-      yield { type: 'notice', message: `the outcome of each row is in ${outcomes}` };
-    } catch (error) {
-      if (abort.aborted) return ending;
-      if (error instanceof OutputError && !ending.failure) return { ...ending, failure: error };
-      if (!(error instanceof ProfilesError)) throw error;
-      yield this.#warn({ message: `the outcomes of rows are not written: ${error.message}` });
-    }
-    return ending;
-  }
-
   async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
     const { deps } = this;
     const files = await this.#rejecting!.flush();
-    const ending = yield* this.#writeOutcomes(scanned, end);
+    const ending = yield* this.#heard(
+      concludeOutcomes(this.options.outcomes, end, { run: this.#run.id, inputs: scanned.inputs }, deps),
+    );
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);

@@ -110,6 +110,19 @@ describe('what is sent is what an import sends', () => {
   });
 });
 
+test('says at which byte each request begins, and a plan that goes on reads from there', async () => {
+  const text = plain(11);
+  await planned({ 'companies.csv': text });
+  const starts = planAt(desk).requests.map(({ offset }) => text.slice(offset!, text.indexOf(',', offset)));
+  expect(starts).toEqual(['c-0', 'c-4', 'c-8']);
+  service.trouble = only(3, status(503));
+  expect((await desk.run(['apply', 'plan.json', '--retries', '0'])).code).toBe(6);
+  service.trouble = {};
+  const rest = await desk.run(['apply', 'plan.json']);
+  expect([rest.code, rest.summary!.rows.submitted]).toEqual([0, 11]);
+  expect(rest.summary!.jobs.at(-1)).toMatchObject({ first_line: 18, last_line: 22 });
+});
+
 test('the same input gives the same plan, but for run and time, and none of its cells', async () => {
   await planned({ 'companies.csv': plain(11) });
   const first = readFileSync(join(desk.folder, 'plan.json'), 'utf8');

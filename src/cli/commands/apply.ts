@@ -27,7 +27,7 @@ export function define(command: Command, wire: Wire): void {
   command.argument('<plan>', 'file that import --dry-run --save-plan wrote');
   examples(command, [
     'profiles apply plan.json --region sandbox',
-    'profiles apply plan.json --input exports/companies.csv --region sandbox',
+    'profiles apply plan.json --input companies.csv --region sandbox',
     'profiles apply plan.json --again --region sandbox --json',
   ]);
   command.action(wire(options, run));

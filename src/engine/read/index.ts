@@ -49,6 +49,7 @@ export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
 export { notSpooled, spoolStdin } from './sources/spool.js';
 export { type Records, spoolRecords } from './sources/spool-records.js';
+export { lineOffsets, startsAnywhere } from './text/line-offsets.js';
 export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
 export type {
   AgainOptions,
@@ -58,6 +59,7 @@ export type {
   RejectedRecord,
   Scan,
   Schema,
+  Start,
 } from './types.js';
 export { quoted } from './wording.js';
 export { Pool } from './workers/pool.js';

@@ -8,7 +8,7 @@ import type { SavedRequest } from '../plan/saved-plan.js';
 import { type CutDeps, countRequests } from '../send/cutting.js';
 import type { ImportDeps } from './deps.js';
 import { type Apply, totalsOfPlan } from './planned.js';
-import { planToSave, savedRequest } from './save-plan.js';
+import { planToSave, savedRequest, withOffsets } from './save-plan.js';
 
 /** Saves it, where that is asked for. @throws UsageError for one that cannot be saved */
 export async function makePlan(
@@ -25,7 +25,8 @@ export async function makePlan(
     : await countRequests(scanned, cut, options.dryRun, savePlan && keep);
   const plan = planOf(scanned, totals, (kind) => (scope ? deps.state.throughput(scope, kind) : null));
   if (savePlan) {
-    const saved = planToSave({ run, options, scanned, totals, requests }, deps);
+    const placed = await withOffsets(requests, scanned, deps.stop);
+    const saved = planToSave({ run, options, scanned, totals, requests: placed }, deps);
     await savePlan(saved);
     plan.digest = saved.digest;
   }

@@ -1,4 +1,8 @@
 /** What became of each row (contract §3 "Result"), in one pass over the inputs: nothing is kept but what a request needs. */
+import { resolve } from 'node:path';
+import { OutputError, ProfilesError } from '../errors.js';
+import type { ImportEvent } from '../model.js';
+import type { ImportOptions } from '../options.js';
 import type { PlannedInput } from '../plan/plan.js';
 import {
   buildItems,
@@ -10,12 +14,57 @@ import {
   Pool,
   startOf,
 } from '../read/index.js';
+import { databaseFile } from '../state/database.js';
 import type { RequestRecord } from '../state/requests.js';
+import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
-import { OutcomesFile } from './outcome-file.js';
+import type { ImportDeps } from './deps.js';
+import { checkOutcomesFile, OutcomesFile } from './outcome-file.js';
 import { RowOutcomes } from './row-outcomes.js';
+import type { Ending } from './summary.js';
 
-export interface OutcomeSource {
+/** Whether the file can be written, and is none that the run reads or writes. @throws InputError */
+export function checkOutcomes(
+  { outcomes, rejects }: ImportOptions,
+  { cwd, state }: Pick<ImportDeps, 'cwd' | 'state'>,
+  opened: readonly { location: string }[],
+  earlier: StoredRun | null,
+): void {
+  if (outcomes == null) return;
+  const written = earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
+  const own = [...opened.map(({ location }) => location), rejects, ...written];
+  checkOutcomesFile(outcomes, [
+    ...own.flatMap((path) => (path == null ? [] : resolve(cwd, path))),
+    databaseFile(state.folder),
+  ]);
+}
+
+/**
+ * Writes the file at the end of a session.
+ * @returns how it ended: a file that cannot be written leaves the run unfinished, for a resume to write it
+ */
+export async function* concludeOutcomes(
+  path: string | null | undefined,
+  ending: Ending,
+  from: Pick<OutcomeSource, 'run' | 'inputs'>,
+  { state, threads, abort: signal }: Pick<ImportDeps, 'state' | 'threads' | 'abort'>,
+): AsyncGenerator<ImportEvent, Ending> {
+  if (path == null || ending.mode === 'planned' || signal.aborted) return ending;
+  const unsent =
+    ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first';
+  try {
+    await writeOutcomes(path, { ...from, records: ending.records, state, threads, signal, unsent });
+    yield { type: 'notice', message: `the outcome of each row is in ${path}` };
+  } catch (error) {
+    if (signal.aborted) return ending;
+    if (error instanceof OutputError && !ending.failure) return { ...ending, failure: error };
+    if (!(error instanceof ProfilesError)) throw error;
+    yield { type: 'warning', message: `the outcomes of rows are not written: ${error.message}` };
+  }
+  return ending;
+}
+
+interface OutcomeSource {
   run: string;
   records: readonly RequestRecord[];
   inputs: readonly PlannedInput[];

@@ -6,7 +6,7 @@ import { DuplicateFinder } from '../plan/duplicates.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import type { Scanned } from '../plan/plan.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
-import { type DigestedFile, digestFile, type OpenedInput, type Scan } from '../read/index.js';
+import { type DigestedFile, digestFile, type OpenedInput, type Scan, type Start } from '../read/index.js';
 import { UNSENT } from '../send/request.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
@@ -252,4 +252,28 @@ async function* eventsOr<E, R>(
   } catch (error) {
     return handle(error);
   }
+}
+
+/**
+ * The first row of an input that is still to be sent, where the plan says at which byte it begins: requests before it
+ * are done.
+ */
+export function startOfRest(
+  { requests }: SavedPlan,
+  input: number,
+  isDone: (seq: number) => boolean,
+): Start | null {
+  const numbered = requests.map((request, index) => ({ ...request, seq: index + 1 }));
+  // What begins in another input may want the first rows of this one.
+  const reaches = ({ input: first, more = [] }: SavedRequest): boolean =>
+    first !== input && more.some((range) => range.input === input);
+  if (numbered.some((request) => reaches(request) && !isDone(request.seq))) return null;
+  const own = numbered.filter((request) => request.input === input);
+  const next = own.find(({ seq }) => !isDone(seq)) ?? own.at(-1);
+  if (next?.offset === undefined) return null;
+  const { offset, first_line, first_row, last_row, rows, merged = 0, more = [] } = next;
+  const elsewhere = more.reduce((sum, range) => sum + range.rows, 0);
+  // The line is that of the first row that is sent: it need not be the first of the range.
+  const isFirst = rows + merged - elsewhere === last_row - first_row + 1;
+  return isFirst ? { offset, line: first_line, row: first_row - 1 } : null;
 }

@@ -12,7 +12,7 @@ import {
   type SavedRequest,
   sealed,
 } from '../plan/saved-plan.js';
-import { ITEM_FORMAT_VERSION } from '../read/index.js';
+import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
 import type { serialize } from '../send/body.js';
 import { type Chunk, rangesOf } from '../send/chunk.js';
 import { content } from '../send/deliver.js';
@@ -130,4 +130,25 @@ export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): 
     bytes,
     sha256: digest,
   };
+}
+
+/** Requests with the byte at which each of them begins, where its input can be read from there. */
+export async function withOffsets(
+  requests: readonly SavedRequest[],
+  { inputs }: Scanned,
+  signal: AbortSignal,
+): Promise<SavedRequest[]> {
+  const placed = [...requests];
+  for (const [index, { opened }] of inputs.entries()) {
+    if (!startsAnywhere(opened)) continue;
+    const own = [...placed.entries()].filter(([, { input, rows }]) => input === index && rows > 0);
+    const lines = own.map(([, { first_line }]) => first_line);
+    const offsets = await lineOffsets(opened, lines, signal);
+    for (const [place, [at, { more, rows, ...range }]] of own.entries()) {
+      const { first_row, last_row, first_line, last_line, input, ...rest } = range;
+      const where = { input, first_row, last_row, first_line, last_line, offset: offsets[place]! };
+      placed[at] = { ...where, ...(more && { more }), rows, ...rest };
+    }
+  }
+  return placed;
 }

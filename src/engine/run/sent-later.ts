@@ -14,9 +14,17 @@ export function needsOf(
   options: ImportOptions,
 ): {
   recorded(isWanted: (input: number) => boolean): RequestRecord[];
+  /** Whether its rows are needed once more. */
   isSentAgain(r: RequestRecord): boolean;
+  /** Whether the request of this number needs none of its rows. */
+  isDone(seq: number): boolean;
 } {
   const isPlanned = options.plan !== undefined;
+  const isSentAgain = (r: RequestRecord): boolean => {
+    const isFollowed = options.isolate && options.wait && r.state === 'acknowledged';
+    const waits = isPlanned && r.state === 'withdrawn';
+    return waits || isUnanswered(r) || isFollowed || isOpen(r, run.records, options);
+  };
   return {
     recorded: (isWanted) => {
       const roots = run.records.filter((r) => isWanted(r.input) && r.parent === null);
@@ -25,11 +33,10 @@ export function needsOf(
       const last = new Map(roots.map((r) => [`${r.input} ${r.first_row}`, r]));
       return [...last.values()];
     },
-    /** Whether its rows are needed once more. */
-    isSentAgain: (r) => {
-      const isFollowed = options.isolate && options.wait && r.state === 'acknowledged';
-      const waits = isPlanned && r.state === 'withdrawn';
-      return waits || isUnanswered(r) || isFollowed || isOpen(r, run.records, options);
+    isSentAgain,
+    isDone: (seq) => {
+      const r = run.records[seq - 1];
+      return r?.seq === seq && !isSentAgain(r);
     },
   };
 }

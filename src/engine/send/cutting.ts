@@ -5,7 +5,15 @@ import type { SendOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
 import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
 import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
-import { buildItems, type ItemBatch, type Pool, refuseChanged, type Scan } from '../read/index.js';
+import {
+  buildItems,
+  type ItemBatch,
+  type Pool,
+  refuseChanged,
+  type Scan,
+  type Start,
+  startsAnywhere,
+} from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { serialize } from './body.js';
 import { type Chunk, type CutRules, cutChunks, type InputBatch } from './chunk.js';
@@ -20,6 +28,8 @@ export interface CutDeps {
   known(kind: Kind): Known | undefined;
   recorded(kind: Kind): CutRules['recorded'];
   isSentAgain(recorded: RequestRecord): boolean;
+  /** With which row of an input to begin, by its index in the run; null: with the first. */
+  startAt(input: number): Start | null;
   /** What others have sent later: of a run that goes on. */
   sentLater(kind: Kind): CutRules['sentLater'];
 }
@@ -54,7 +64,7 @@ async function* batchesOf(
 ): AsyncGenerator<InputBatch> {
   for (const [input, planned] of inputs.entries()) {
     if (planned.opened.kind !== kind) continue;
-    for await (const batch of itemsOf(planned, known, deps)) yield { input, batch };
+    for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) yield { input, batch };
     await refuseChanged(planned.opened); // what it has not any more is in no chunk
   }
 }
@@ -62,6 +72,7 @@ async function* batchesOf(
 /** The items to cut: as the scan kept them, where what was known then still holds; otherwise built from the file. */
 function itemsOf(
   { opened, scan, kept }: PlannedInput,
+  start: Start | null,
   known: Known | undefined,
   { hashKey, pool, signal, options }: CutDeps,
 ): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
@@ -69,7 +80,8 @@ function itemsOf(
   if (changed) return changed;
   // An import that does not see its jobs end leaves nothing by which a record is known again.
   const records = options.wait || options.changedOnly;
-  return buildItems(opened, scan.schema, { hashKey, records, pool, planned: scan.marks, signal });
+  const from = start && startsAnywhere(opened) ? start : undefined;
+  return buildItems(opened, scan.schema, { hashKey, records, pool, planned: scan.marks, from, signal });
 }
 
 /**
