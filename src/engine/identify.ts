@@ -12,6 +12,7 @@ import { watchJobs } from './send/watch.js';
 import type { ServiceClient } from './service/client.js';
 import type { Job } from './service/contract.js';
 import { isFinal } from './service/names.js';
+import type { OpenJob } from './state/open-jobs.js';
 import type { RequestRecord } from './state/requests.js';
 import type { Scope, State } from './state/state.js';
 
@@ -31,6 +32,8 @@ export interface IdentifyDeps {
   clock: Clock;
   random: () => number;
   abort: AbortSignal;
+  /** Told at once of each job of another command that it waits for. */
+  onWait(job: OpenJob): void;
 }
 
 export interface Identified {
@@ -137,7 +140,7 @@ async function othersEnded(
   const warnings: string[] = [];
   const others = new OtherJobs(
     { ...deps, ...until, run: null, options: { intervalMs: null } },
-    () => {},
+    deps.onWait,
     ({ job_id }) => warnings.push(`the service no longer knows job ${job_id}, which also holds ${id}`),
   );
   try {

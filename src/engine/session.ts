@@ -5,11 +5,11 @@
 import { tap } from './channel.js';
 import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
-import type { ImportOptions } from './options.js';
+import { type ImportOptions, NUMBERS } from './options.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
-import { checkScanned, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { checkScanned, idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
   checkItemFormat,
@@ -241,6 +241,12 @@ export class Session {
         message: `this import replaces run ${old} of the same file, which was unfinished`,
       });
     }
+    for (const kind of this.#kinds()) {
+      const { ids, lines } = this.#rejecting!.remembered(kind);
+      if (ids.length === 0) continue;
+      const { state } = this.deps;
+      state.setRejected(this.#run.id, this.#run.scope, kind, { ids: idHashes(state.secret, ids), lines });
+    }
   }
 
   /** @returns what ended it early, or null */
@@ -311,7 +317,8 @@ export class Session {
       const distinct = (kind: Kind): number =>
         submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
         scanned.duplicates.get(kind)!.count;
-      this.#run.end(summary, finished, ending.failure, distinct);
+      const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
+      this.#run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
     }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };

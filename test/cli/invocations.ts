@@ -45,6 +45,9 @@ const importing: Invocation[] = alsoNdjson([
   { line: 'import companies.csv users.csv --dry-run --check-properties', ends: Exit.done },
   { line: 'import header-only.csv', ends: Exit.done },
   { line: 'import companies.csv --set city=zq7-Town', ends: Exit.done },
+  { line: 'import companies.csv --canary 2 --outcomes outcomes.csv', ends: Exit.done },
+  { line: 'import companies.csv --canary 2', ends: Exit.jobFailed, faults: ['fail-job:every=1'] },
+  { line: 'import companies.csv --outcomes companies.csv', ends: Exit.usage },
   {
     line: 'import companies.csv --retry-delay 1ms',
     ends: Exit.done,

@@ -40,7 +40,7 @@ describe('a word that is nearly right gets a suggestion', () => {
     ],
     [
       'import companies.csv --format cvs',
-      '--format: "cvs" is not one of csv, tsv, json, ndjson',
+      '--format: "cvs" is not one of csv, tsv, json, ndjson, xlsx, parquet',
       'did you mean csv?',
     ],
     [

@@ -20,7 +20,7 @@ beforeAll(async () => {
     target: 'node20.20',
     external: ['@photostructure/sqlite'],
     banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
   });
 });

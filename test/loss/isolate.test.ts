@@ -446,7 +446,7 @@ test('the second time it fails in another way: nothing is divided, nothing rejec
   expect([ended.summary.status, ended.exit, ended.summary.rows]).toEqual([
     'failed',
     Exit.jobFailed,
-    { read: 8, rejected: 0, merged: 0, unchanged: 0, submitted: 4, completed: 4, unsent: 4 },
+    { read: 8, filtered: 0, rejected: 0, merged: 0, unchanged: 0, submitted: 4, completed: 4, unsent: 4 },
   ]);
   // The way on.
   machine.service.answer = () => null;

@@ -23,8 +23,10 @@ import {
   valuesOf,
   WAITING,
 } from '../options/index.js';
+import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
 import { partialWords } from '../output/summary-text.js';
+import { sayReport } from '../output/write.js';
 import { requireBaseUrl, requireToken, type Settings } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
 import { readingOptions } from './reading.js';
@@ -35,15 +37,17 @@ export type Form = 'text' | 'json' | 'ndjson';
 /** How an import is reported. */
 export interface Report {
   form: Form;
-  /** Whether cells may be shown in annotations and in the step summary. */
+  /** Whether cells may be shown where others read them, too. */
   values: boolean;
+  /** Of the report page, as it was named. */
+  page: string | null;
 }
 
 /** @throws UsageError for two forms at once */
-export const reportOf = (flags: Flags): Report => ({
-  form: formOf(flags),
-  values: valuesOf(REPORTING, flags).reportValues,
-});
+export function reportOf(flags: Flags): Report {
+  const { reportValues, report = null } = valuesOf(REPORTING, flags);
+  return { form: formOf(flags), values: reportValues, page: report };
+}
 
 /** @throws UsageError for two forms at once */
 function formOf(flags: Flags): Form {
@@ -148,7 +152,7 @@ function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, fla
 export async function runAndReport(
   options: ImportOptions,
   earlier: StoredRun | null,
-  { form, values }: Report,
+  { form, values, page }: Report,
   context: Context,
   {
     scope = null,
@@ -166,6 +170,7 @@ export async function runAndReport(
   const stop = AbortSignal.any([context.stop, output.signal]);
   const deps: ImportDeps = { ...(await importDeps(options, context, scope)), stop };
   const { stdout, stderr, env, cwd, flags, clock } = context;
+  const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords();
   const reporter = createReporter({
     mode: form,
@@ -183,12 +188,14 @@ export async function runAndReport(
       await reporter.report({ type: 'notice', message: savedPlanText(savePlan, plan.digest, context.argv) });
     };
   }
-  try {
+  const follow = async (): Promise<ExitCode | Ending> => {
     const events = runImport(options, deps, earlier, apply);
     for (;;) {
       const next = await events.next();
       if (!next.done) {
-        await reporter.report(inWords(next.value));
+        const event = inWords(next.value);
+        recorder?.hear(event);
+        await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
         continue;
       }
@@ -199,9 +206,49 @@ export async function runAndReport(
       if (lost) throw lost;
       return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;
     }
+  };
+  try {
+    return await (recorder ? writingReport(recorder, follow, context) : follow());
   } finally {
     await reporter.close();
   }
+}
+
+async function recorderOf(
+  about: {
+    page: string;
+    values: boolean;
+    options: ImportOptions;
+    earlier: StoredRun | null;
+    deps: ImportDeps;
+  },
+  { cwd, clock, argv }: Context,
+): Promise<ReportRecorder> {
+  const { page, values, options, earlier, deps } = about;
+  const { ReportRecorder, reportFile } = await import('../output/report/index.js');
+  const where = { file: await reportFile(page, cwd), values, cwd, state: deps.state, clock };
+  const resumed = earlier !== null;
+  return new ReportRecorder(where, { service: deps.service, paths: options.paths, resumed, argv });
+}
+
+/** An import has its report however it ended. What ended it counts for more than a report that cannot be written. */
+async function writingReport<T>(
+  recorder: ReportRecorder,
+  follow: () => Promise<T>,
+  context: Context,
+): Promise<T> {
+  let result: T;
+  try {
+    result = await follow();
+  } catch (error) {
+    await recorder.write(error).then(
+      (name) => sayReport(name, context),
+      (lost) => context.warn((lost as Error).message),
+    );
+    throw error;
+  }
+  await sayReport(await recorder.write(null), context);
+  return result;
 }
 
 async function importDeps(
@@ -229,6 +276,7 @@ async function importDeps(
     random: Math.random,
     download: { timeoutMs: settings.timeoutMs, proxy: context.env },
     threads: Math.min(2, context.cores),
+    historyKeepMs: settings.historyKeepMs,
   };
 }
 

@@ -10,6 +10,11 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'apply', summary: 'send a saved plan', load: () => import('./apply.js') },
   { name: 'resume', summary: 'continue an unfinished import', load: () => import('./resume.js') },
   { name: 'runs', summary: 'list imports, show one, or forget one', load: () => import('./runs.js') },
+  {
+    name: 'history',
+    summary: 'show what is known of one company or user',
+    load: () => import('./history.js'),
+  },
   { name: 'job', summary: 'show background jobs, or follow them', load: () => import('./job.js') },
   { name: 'jobs', summary: 'list jobs and their last known status', load: () => import('./jobs.js') },
   {

@@ -9,11 +9,11 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { resumeCommand, summaryWords } from '../messages.js';
-import { given, RUNS } from '../options/index.js';
+import { given, REPORTING, RUNS, valuesOf } from '../options/index.js';
 import type { ListRecord } from '../output/cell.js';
 import { fieldsText } from '../output/record-text.js';
 import { stylesFor, usesColor } from '../output/style.js';
-import { writeJson, writeOut } from '../output/write.js';
+import { sayReport, writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 
@@ -34,7 +34,10 @@ const FIELDS = [
 ];
 const TABLE_FIELDS = ['run', 'status', 'files', 'read', 'submitted', 'region', 'started_at'];
 
-type Options = { do: 'list'; listing: Listing } | { do: 'show' | 'forget'; run: string };
+type Options =
+  | { do: 'list'; listing: Listing }
+  | { do: 'forget'; run: string }
+  | { do: 'show'; run: string; report: string | null; values: boolean };
 
 export function define(command: Command, wire: Wire): void {
   command.argument('[run]', 'run id, to show one run in detail');
@@ -42,6 +45,7 @@ export function define(command: Command, wire: Wire): void {
     'profiles runs',
     'profiles runs --filter status=stopped --json',
     'profiles runs 20261120-101500-x7k2',
+    'profiles runs 20261120-101500-x7k2 --report report.html',
     'profiles runs --forget 20261120-101500-x7k2',
   ]);
   command.action(wire(options, run));
@@ -54,8 +58,13 @@ function options([run]: readonly string[], flags: Flags): Options {
       hint: `profiles runs --forget ${forget}`,
     });
   }
+  const { report = null, reportValues } = valuesOf(REPORTING, flags);
+  if (report !== null && (run === undefined || forget !== undefined)) {
+    throw new UsageError('--report is for one run', { hint: 'profiles runs <run> --report report.html' });
+  }
   if (forget !== undefined) return { do: 'forget', run: forget };
-  return run === undefined ? { do: 'list', listing: readListing(flags) } : { do: 'show', run };
+  if (run === undefined) return { do: 'list', listing: readListing(flags) };
+  return { do: 'show', run, report, values: reportValues };
 }
 
 async function run(options: Options, context: Context): Promise<ExitCode> {
@@ -73,8 +82,13 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
     return Exit.done;
   }
   const found = find(runs, options.run);
-  if (options.do === 'forget') await forget(found, state, context);
-  else await show(found, state, context);
+  if (options.do === 'forget') {
+    await forget(found, state, context);
+    return Exit.done;
+  }
+  const { report, values } = options;
+  if (report === null) await show(found, state, context);
+  else await showWithReport(found, { name: report, values }, state, context);
   return Exit.done;
 }
 
@@ -102,6 +116,19 @@ async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: C
   for (const release of releases) release?.();
   if (!flags.quiet) await writeOut(stderr, `forgot run ${run.run}\n`);
   if (flags.json) await writeJson(stdout, JSON.stringify({ run: run.run, forgotten: true }));
+}
+
+async function showWithReport(
+  run: StoredRun,
+  { name, values }: { name: string; values: boolean },
+  state: State,
+  context: Context,
+): Promise<void> {
+  const { cwd, clock } = context;
+  const { reportFile, reportRun } = await import('../output/report/index.js');
+  const file = await reportFile(name, cwd);
+  await show(run, state, context);
+  await sayReport(await reportRun(run, { file, values, cwd, state, clock }), context);
 }
 
 async function show(run: StoredRun, state: State, { stdout, env, flags }: Context): Promise<void> {

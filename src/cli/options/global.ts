@@ -69,6 +69,13 @@ export const FLAGLESS = {
     env: 'PROFILES_PROGRESS',
     flag: false,
   },
+  historyKeep: {
+    type: engineNumber('historyKeepMs').type,
+    summary: 'how long the rows of imports are kept for profiles history',
+    otherwise: '2160h, which is 90 days',
+    config: 'history.keep',
+    flag: false,
+  },
   allowHttp: {
     type: text('hosts'),
     summary: 'hosts besides loopback that may use http://, separated by commas',

@@ -330,11 +330,17 @@ export const RETRYING = {
 
 /** What is said of an import where others read it, too. */
 export const REPORTING = {
+  report: {
+    type: path('file'),
+    summary: 'write a report as one HTML page, to read, print, or attach',
+    commands: ['import', 'apply', 'resume', 'runs'],
+  },
   reportValues: {
     type: FLAG,
     default: false,
-    summary: 'show example cells in annotations and in the step summary of GitHub Actions',
-    commands: ['import', 'apply', 'resume'],
+    summary:
+      'show example cells and words of the service in the report, in annotations, and in the step summary of GitHub Actions',
+    commands: ['import', 'apply', 'resume', 'runs'],
   },
 } as const satisfies Table;
 

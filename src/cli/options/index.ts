@@ -34,7 +34,7 @@ export * from './importing.js';
 export * from './option.js';
 export * from './others.js';
 
-const LISTS = ['lookups', 'jobs', 'runs', 'config list', 'sandbox list'];
+const LISTS = ['lookups', 'jobs', 'runs', 'history company', 'history user', 'config list', 'sandbox list'];
 const WRONG = 'When something goes wrong:';
 
 /** In the order of help. `*` is every command. */

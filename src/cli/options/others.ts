@@ -20,7 +20,18 @@ export const RESULT = {
   ndjson: {
     type: FLAG,
     summary: 'for lists: print one JSON record per line; for imports: print one JSON event per line',
-    commands: ['import', 'apply', 'resume', 'lookups', 'jobs', 'runs', 'config list', 'sandbox list'],
+    commands: [
+      'import',
+      'apply',
+      'resume',
+      'lookups',
+      'jobs',
+      'runs',
+      'history company',
+      'history user',
+      'config list',
+      'sandbox list',
+    ],
   },
 } as const satisfies Table;
 

@@ -46,9 +46,19 @@ export function publicCauseText(cause: RejectionCause, { values, names }: Public
   return values || cause.column !== null ? text : withoutValues(text, names);
 }
 
-/** A message without the cells that it quotes; names of columns and keys stay. */
+/**
+ * A message without the cells that it quotes; names of columns and keys stay. A cell may hold quotes of its own, so all
+ * goes that is between the first one and the last.
+ */
 export function withoutValues(text: string, names: ReadonlySet<string>): string {
-  return text
-    .replace(/"([^"]*)"/g, (whole, quoted: string) => (names.has(quoted) ? whole : '"…"'))
-    .replace(/("…") becomes \S+/g, '$1 becomes another');
+  const known = [...text.matchAll(/"([^"]*)"/g)].filter(([, quoted]) => names.has(quoted!));
+  const isOfName = (at: number): boolean =>
+    known.some(({ index, 0: { length } }) => at >= index && at < index + length);
+  const quotes = [...text.matchAll(/"/g)].map(({ index }) => index).filter((at) => !isOfName(at));
+  if (quotes.length === 0) return text;
+  const end = quotes.length > 1 ? quotes.at(-1)! + 1 : text.length;
+  return `${text.slice(0, quotes[0])}"…"${text.slice(end)}`.replace(
+    /("…") becomes \S+/g,
+    '$1 becomes another',
+  );
 }

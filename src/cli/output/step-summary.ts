@@ -16,7 +16,7 @@ export function stepSummary(summary: Summary, { maxBytes, ...shown }: StepOption
   const { rows, causes, jobs } = summary;
   const counts = (
     ['read', 'filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
-  ).filter((name) => rows[name] !== undefined);
+  ).filter((name) => rows[name] !== undefined && (name !== 'filtered' || rows.filtered > 0));
   const outcome = `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n`;
   const totals = table(
     counts,

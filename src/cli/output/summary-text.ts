@@ -29,7 +29,7 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
 };
 
 /** A dry run that would reject rows is no success. */
-function outcomeOf({ status, rows }: Summary): (typeof OUTCOME)[RunStatus] {
+export function outcomeOf({ status, rows }: Pick<Summary, 'status' | 'rows'>): (typeof OUTCOME)[RunStatus] {
   const outcome = OUTCOME[status];
   return status === 'planned' && rows.rejected > 0 ? { ...outcome, mark: '✗', style: 'red' } : outcome;
 }

@@ -32,6 +32,14 @@ export function writeLine(stdout: TextStream, text: string): Promise<void> {
   return writeOut(stdout, `${stdout.isTTY ? safeLine(text) : text}\n`);
 }
 
+/** Where a report page is: a line of the conversation. */
+export async function sayReport(
+  name: string,
+  { stderr, flags }: { stderr: TextStream; flags: { quiet?: boolean } },
+): Promise<void> {
+  if (!flags.quiet) await writeOut(stderr, `report: ${safeLine(name)}\n`);
+}
+
 const READER_GONE = new Set(['EPIPE', 'EIO', 'ENXIO', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
 
 /** Whether a write failed because the reader of the pipe or terminal is gone. */

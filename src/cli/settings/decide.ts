@@ -1,5 +1,6 @@
 /** From flags, environment and file to settings: the decision, without I/O (contract §2). */
 import { ConfigError, UsageError } from '../../engine/errors.js';
+import { NUMBERS } from '../../engine/options.js';
 import { parseHost } from '../../engine/service/address.js';
 import { FLAGLESS, GLOBAL, spelled, valuesOf } from '../options/index.js';
 import { chooseAccount, chooseRegion } from './choose.js';
@@ -30,6 +31,8 @@ export function decide(sources: Sources): Settings {
   const token = findToken(sources, choice);
   const state = stateLocation(world, flags);
   const imports = importSettings(config.path, sections);
+  const kept = sections.find(({ section }) => section.history?.keep !== undefined);
+  const keep = kept?.section.history?.keep;
   return {
     account: choice.account,
     region: region.value,
@@ -39,6 +42,10 @@ export function decide(sources: Sources): Settings {
     token: token.value,
     stateDir: state.value,
     timeoutMs: valuesOf({ timeout: GLOBAL.timeout }, flags).timeout,
+    historyKeepMs:
+      keep === undefined
+        ? NUMBERS.historyKeepMs.default
+        : FLAGLESS.historyKeep.type.read(keep, 'history.keep'),
     importDefaults: imports.values,
     configPath: config.path,
     origins: {
@@ -49,6 +56,7 @@ export function decide(sources: Sources): Settings {
       token: token.origin,
       state_dir: state.origin,
       timeout: flags.timeout === undefined ? 'default' : `flag ${spelled('timeout')}`,
+      ...(kept && { 'history.keep': `${config.path} (${kept.prefix}history.keep)` }),
       ...imports.origins,
     },
     warnings,

@@ -1,7 +1,8 @@
 /** The config file: read and checked, written whole or not at all (contract §2 "File"). */
-import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
+import { replaceFile } from '../replace-file.js';
 import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile } from './schema.js';
@@ -97,25 +98,15 @@ function holdsToken(file: ConfigFile): boolean {
 }
 
 /**
- * Writes the file: to a temporary one beside it, synced, then renamed, so a reader sees the old file or the
- * new one. Mode 0600; a folder that has to be made is 0700. A link to a file elsewhere stays a link.
+ * Writes the file, mode 0600; a folder that has to be made is 0700.
  * @throws ConfigError
  */
 export async function writeConfig(path: string, content: ConfigFile): Promise<void> {
-  const target = await realpath(path).catch(() => resolve(path));
-  const temporary = `${target}.${Math.random().toString(36).slice(2, 10)}.tmp`;
   try {
+    const target = await realpath(path).catch(() => resolve(path));
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    const file = await open(temporary, 'wx', 0o600);
-    try {
-      await file.writeFile(`${JSON.stringify(content, null, 2)}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, target);
+    await replaceFile(target, `${JSON.stringify(content, null, 2)}\n`);
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => {});
     const code = (error as NodeJS.ErrnoException).code;
     throw new ConfigError(`${path}: cannot be written: ${fileTrouble(code)}`, { cause: error });
   }

@@ -66,6 +66,7 @@ const section = {
     )
     .describe('Hosts of each region.'),
   import: partial(shape('import.')).describe('Defaults for flags of profiles import.'),
+  history: partial(shape('history.')).describe('What is kept for profiles history.'),
 };
 
 export const fileSchema = partial({
@@ -83,6 +84,7 @@ export interface ConfigSection {
   region?: string;
   regions?: Record<string, { base_url?: string; lookup_base_url?: string }>;
   import?: Record<string, Scalar>;
+  history?: { keep?: string };
 }
 export interface ConfigFile extends ConfigSection {
   $schema?: string;

@@ -15,6 +15,8 @@ export interface Settings {
   stateDir: string;
   /** Deadline of one HTTP request, milliseconds. Default 120 s. */
   timeoutMs: number;
+  /** How long rows are kept for `history`, milliseconds. */
+  historyKeepMs: number;
   /** `import.*` of the file: defaults for import flags, by their camelCase flag name, values as the file has them. */
   importDefaults: Readonly<Record<string, string | number | boolean>>;
   /** The config file, whether or not it exists. */

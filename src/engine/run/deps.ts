@@ -30,6 +30,8 @@ export interface ImportDeps {
   records?: Records | undefined;
   /** How inputs that are addresses are fetched. The token is no part of it. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
+  /** Milliseconds for which rows are kept for the history of profiles. Default 90 days. */
+  historyKeepMs?: number | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
   /** First Ctrl-C: intake and waiting end. Its reason names the signal, or is the error that ends the import. */

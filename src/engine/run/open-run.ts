@@ -122,16 +122,22 @@ export class OpenRun {
 
   /**
    * Writes the end of the session. A state that fails now has failed before, and that is what is reported.
-   * @param distinct identifiers of a kind that the run has sent, at least
+   * @param keep `distinct`: identifiers of a kind that the run has sent, at least
    */
-  end(summary: Summary, finished: boolean, failure: unknown, distinct: (kind: Kind) => number): void {
+  end(
+    summary: Summary,
+    finished: boolean,
+    failure: unknown,
+    keep: { distinct: (kind: Kind) => number; historyKeepMs: number },
+  ): void {
     const { state } = this.deps;
     try {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return;
       state.removeSpool(this.#id);
-      for (const kind of summary.kinds) state.compactFingerprints(this.scope, kind, distinct(kind));
+      for (const kind of summary.kinds) state.compactFingerprints(this.scope, kind, keep.distinct(kind));
+      state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
     } catch (error) {
       if (!(failure instanceof StateError)) throw error;
     }

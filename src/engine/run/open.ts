@@ -51,10 +51,10 @@ async function* openInputs(
 }
 
 /** The inputs of an earlier session, from where they lay, or lie now. */
-async function reopenInputs(
+export async function reopenInputs(
   run: StoredRun,
   options: ImportOptions,
-  deps: ImportDeps,
+  deps: Pick<ImportDeps, 'cwd' | 'state' | 'stop'>,
   located: readonly Located[] = run.inputs,
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
@@ -121,7 +121,7 @@ function openOne(
   location: string,
   options: ImportOptions,
   asked: ImportOptions,
-  deps: ImportDeps,
+  deps: Pick<ImportDeps, 'cwd' | 'state' | 'stop'>,
   began: Pick<InputOptions, 'decidedTypes' | 'itemFormat'> = {},
 ): Promise<OpenedInput> {
   const { kind, id, userId, companyId, format, encoding, sheet, maxCellBytes, rules, byKind } = options;

@@ -1,10 +1,11 @@
 /** Where the rejected rows of an import go: a rejects file for each input, and the first few into the report. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { ImportEvent, RejectedRow, Rejection } from '../model.js';
+import type { ImportEvent, Kind, RejectedRow, Rejection } from '../model.js';
 import type { Scanned } from '../plan/plan.js';
-import { type Marks, type OpenedInput, readRows, ShapeRejections } from '../read/index.js';
+import { idOfOriginal, type Marks, type OpenedInput, readRows, ShapeRejections } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
+import type { InputLines } from '../state/row-lists.js';
 import type { State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { readingOf, rowKey } from './origin.js';
@@ -23,7 +24,12 @@ interface Where {
   run: () => string;
 }
 
+/** Rejected rows of a run whose identifiers are kept. */
+const MOST_REMEMBERED = 10_000;
+
 export class Rejecting {
+  readonly #remembered = new Map<number, { ids: string[]; lines: number[] }>();
+  #rememberedRows = 0;
   /** The first 20. */
   readonly first: Rejection[] = [];
   readonly causes = new CauseTotals();
@@ -80,11 +86,32 @@ export class Rejecting {
     return this.where.state.rejects.at(location)?.mark ?? null;
   }
 
+  /** Identifiers of rows that the plan refused, the first ones of each kind, for their history. */
+  remembered(kind: Kind): { ids: string[]; lines: InputLines[] } {
+    const mine = [...this.#remembered].filter(([input]) => this.inputs[input]!.kind === kind);
+    return {
+      ids: mine.flatMap(([, { ids }]) => ids),
+      lines: mine.map(([input, { lines }]) => ({ input, lines })),
+    };
+  }
+
+  #remember(input: number, { line, original }: RejectedRow): void {
+    if (this.#rememberedRows >= MOST_REMEMBERED) return;
+    const id = idOfOriginal(original, this.inputs[input]!);
+    if (id === '') return;
+    this.#rememberedRows++;
+    const known = this.#remembered.get(input) ?? { ids: [], lines: [] };
+    known.ids.push(id);
+    known.lines.push(line);
+    this.#remembered.set(input, known);
+  }
+
   /** A row that the plan refused. */
   planned(input: number, row: RejectedRow): void {
     keepFirst(this.first, { file: row.file, line: row.line, reason: row.reason });
     this.causes.add(this.inputs[input]!, row);
     this.#shapes[input]!.add(row);
+    this.#remember(input, row);
     if (!this.#earlier[input]) this.#files[input]!.add(row);
   }
 

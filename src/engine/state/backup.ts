@@ -1,6 +1,6 @@
 /** A copy of the database as it stands at one moment, made while others write to it. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, constants, copyFileSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { StateError, UsageError } from '../errors.js';
 
@@ -18,8 +18,7 @@ export function backupTo(db: DatabaseSyncInstance, file: string): number {
     closeSync(openSync(temporary, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(temporary);
     sync(temporary);
-    // Unlike a rename, it never replaces a file that somebody has made in the meantime.
-    linkSync(temporary, file);
+    place(temporary, file);
     return statSync(file).size;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw taken(file);
@@ -29,6 +28,24 @@ export function backupTo(db: DatabaseSyncInstance, file: string): number {
     });
   } finally {
     rmSync(temporary, { force: true });
+  }
+}
+
+/** Unlike a rename, neither way replaces a file that somebody has made in the meantime. */
+function place(temporary: string, file: string): void {
+  try {
+    linkSync(temporary, file);
+  } catch (error) {
+    // A file system without hard links, such as exFAT: the copy is only whole once it is synced.
+    if (
+      !['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(
+        (error as NodeJS.ErrnoException).code ?? '',
+      )
+    ) {
+      throw error;
+    }
+    copyFileSync(temporary, file, constants.COPYFILE_EXCL);
+    sync(file);
   }
 }
 

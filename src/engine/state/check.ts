@@ -20,6 +20,11 @@ const STANDS =
 
 const RECORDS: readonly { check: string; sql: string }[] = [
   {
+    check: 'history',
+    sql: `SELECT 'entry ' || entry || ' of the history is damaged' AS message
+          FROM history WHERE length(ids) = 0 OR length(ids) % 6 <> 0 OR (run IS NOT NULL AND lines IS NULL)`,
+  },
+  {
     check: 'runs',
     sql: `SELECT 'run ' || run || ' has no inputs' AS message FROM runs
           WHERE NOT EXISTS (SELECT 1 FROM inputs WHERE inputs.run = runs.run)`,

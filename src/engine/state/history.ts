@@ -6,6 +6,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
 import { type InputLines, packIds, packLines, placesOf, unpackIds, unpackLines } from './row-lists.js';
+import type { Scope } from './types.js';
 
 /** Rows of a request. */
 export interface RequestRows {
@@ -28,6 +29,7 @@ type What = keyof typeof WHAT;
 /** Something that happened to a profile. */
 export interface HistoryEntry {
   what: What;
+  scope: Pick<Scope, 'account' | 'region'>;
   /** Milliseconds since the epoch: of a request when it went out last. */
   at: number;
   /** Null for a profile that went out by itself. */
@@ -111,16 +113,19 @@ export class History {
   }
 
   /** All that is known of an id, newest first. @param id `shortId` of its hash */
-  find(scope: number, kind: Kind, id: number): HistoryEntry[] {
+  find(kind: Kind, id: number): HistoryEntry[] {
     const names = Object.keys(WHAT) as What[];
     const statement = this.db.prepare(
-      `SELECT what, at, history.run, seq, ids, lines, history.job_id, note FROM history LEFT JOIN requests USING (request)
-       WHERE scope = ? AND kind = ? ORDER BY at DESC, entry DESC`,
+      `SELECT what, at, history.run, seq, ids, lines, history.job_id, note, account, region
+       FROM history JOIN scopes USING (scope) LEFT JOIN requests USING (request)
+       WHERE kind = ? ORDER BY at DESC, entry DESC`,
     );
     const found: HistoryEntry[] = [];
-    for (const row of statement.iterate(scope, kind)) {
-      const { what, ids, lines, ...rest } = row as unknown as Omit<HistoryEntry, 'what'> & {
+    for (const row of statement.iterate(kind)) {
+      const { what, ids, lines, account, region, ...rest } = row as unknown as Omit<HistoryEntry, 'what'> & {
         what: number;
+        account: string;
+        region: string;
         ids: Uint8Array;
         lines: Uint8Array | null;
       };
@@ -131,6 +136,7 @@ export class History {
         ...places
           .map((place, nth) => ({
             ...rest,
+            scope: { account, region },
             what: names[what]!,
             merged: what === WHAT.sent && nth > 0,
             ...placeAt(known, place),
@@ -141,9 +147,9 @@ export class History {
     return found;
   }
 
-  /** Lets go of what is older. */
-  prune(before: number): void {
-    this.db.prepare('DELETE FROM history WHERE at < ?').run(before);
+  /** Lets go of what is older. @returns whether there was something */
+  prune(before: number): boolean {
+    return this.db.prepare('DELETE FROM history WHERE at < ?').run(before).changes > 0;
   }
 }
 

@@ -108,8 +108,8 @@ export interface State {
   ): void;
   /** Rows that a request sent, and those that it left out; null where that is not known. */
   rowsOf(run: string, seq: number): ReturnType<History['ofRequest']>;
-  /** What happened to a profile, newest first. @param id its keyed hash */
-  history(scope: Scope, kind: Kind, id: bigint): HistoryEntry[];
+  /** What happened to a profile, in all accounts, newest first. @param id its keyed hash */
+  history(kind: Kind, id: bigint): HistoryEntry[];
   /** Lets go of rows and entries that are older. @param before milliseconds since the epoch */
   pruneHistory(before: number): void;
 

@@ -256,12 +256,12 @@ class SqliteState implements State {
     return this.#history.ofRequest(run, seq);
   }
 
-  history(scope: Scope, kind: Kind, id: bigint): HistoryEntry[] {
-    return this.#read(() => this.#history.find(this.#scopes.idOf(scope), kind, shortId(id)));
+  history(kind: Kind, id: bigint): HistoryEntry[] {
+    return this.#read(() => this.#history.find(kind, shortId(id)));
   }
 
   pruneHistory(before: number): void {
-    this.#write(() => this.#history.prune(before));
+    if (this.#write(() => this.#history.prune(before))) this.#db.exec('PRAGMA incremental_vacuum');
   }
 
   addJob(scope: Scope, job: Job, from: Parameters<State['addJob']>[2]): void {

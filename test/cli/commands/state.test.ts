@@ -162,7 +162,7 @@ describe('state check', () => {
     ],
     [
       'rows in two requests',
-      "INSERT INTO requests SELECT 99, run, 2, input, 1, 2, 3, 3, 0, 0, 0, bytes, digest, 'settled', NULL, 0, NULL, NULL, 0, NULL FROM requests",
+      "INSERT INTO requests (request, run, seq, input, first_row, end_row, first_line, last_line, rows, merged, unchanged, bytes, digest, state, retries) SELECT 99, run, 2, input, 1, 2, 3, 3, 0, 0, 0, bytes, digest, 'settled', 0 FROM requests",
       'requests',
       /^request 2 of run \S+ holds rows that another one holds too$/,
     ],

@@ -48,7 +48,13 @@ async function leaveTraces(state: State, id: string): Promise<void> {
     records: idHashes(state.secret, [`${id},confidential`]),
   };
   state.startRun(aRun({ scope }));
-  await state.record(RUN, scope, 'companies', aRequest({ rows: 1 }), prints);
+  const rows = {
+    lines: [{ input: 0, lines: [2] }],
+    leftOut: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
+  };
+  await state.record(RUN, scope, 'companies', aRequest({ rows: 1 }), prints, new Set(), rows);
+  state.setRejected(RUN, scope, 'companies', { ids: prints.ids, lines: [{ input: 0, lines: [3] }] });
+  state.startProfile(scope, 'companies', prints.ids);
   await state.record(RUN, scope, 'companies', acknowledged(aJob('job-1'), { rows: 1 }), null);
   state.updateJob(scope, aJob('job-1', { status: 'completed' }));
   state.setColumnTypes(scope, 'companies', new Map([['note', 'string']]));

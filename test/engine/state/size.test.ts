@@ -45,3 +45,45 @@ test('fingerprints of 100,000 profiles, each imported twice, take at most 40 byt
   expect(index.matches(last, CHUNK - 1)).toBe(true);
   expect(index.matches({ ...last, contents: last.ids }, CHUNK - 1)).toBe(false);
 });
+
+test('rows that are kept for their history take at most 8 bytes each on disk, and are given back when they are pruned', async ({
+  state,
+  folder,
+  clock,
+  reopen,
+}) => {
+  const scope = { account: 'a', region: 'r', base_url: 'https://api.test' };
+  const sizeOf = (): number => statSync(join(folder, 'state.db')).size;
+  const run = async (name: string, keeps: boolean): Promise<number> => {
+    const open = reopen();
+    open.startRun(aRun({ run: name, scope }));
+    for (let seq = 1; seq <= PROFILES / CHUNK; seq++) {
+      const from = (seq - 1) * CHUNK;
+      const ids = hashes(from, 0n);
+      const lines = Uint32Array.from(ids, (_, row) => from + row + 2);
+      const rows = { lines: [{ input: 0, lines }], leftOut: { ids: ids.subarray(0, 0), lines: [] } };
+      const prints = { ids, contents: ids, records: ids };
+      await open.record(
+        name,
+        scope,
+        'users',
+        aRequest({ seq, rows: CHUNK }),
+        prints,
+        new Set(),
+        keeps ? rows : null,
+      );
+    }
+    open.close();
+    return sizeOf();
+  };
+  state.close();
+  const [empty, without, both] = [sizeOf(), await run('without', false), await run('with', true)];
+  const kept = both - without - (without - empty);
+  expect(kept / PROFILES).toBeGreaterThan(6);
+  expect(kept / PROFILES).toBeLessThan(8);
+  const last = reopen();
+  clock.pass(1);
+  last.pruneHistory(clock.now());
+  last.close();
+  expect(sizeOf()).toBeLessThan(both - 0.9 * kept);
+});

@@ -135,6 +135,8 @@ function takesFile({ command, operands }: Position): boolean {
   const declared = command.registeredArguments;
   const next = declared[operands.length] ?? declared.at(-1);
   return (
-    next !== undefined && /^files?$/.test(next.name()) && (next.variadic || operands.length < declared.length)
+    next !== undefined &&
+    /^(?:files?|input)$/.test(next.name()) &&
+    (next.variadic || operands.length < declared.length)
   );
 }

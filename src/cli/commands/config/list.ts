@@ -35,6 +35,7 @@ function inEffect(settings: Settings): Row[] {
     token: settings.token === null ? null : String(settings.token),
     state_dir: settings.stateDir,
     timeout: writeDuration(settings.timeoutMs),
+    'history.keep': writeDuration(settings.historyKeepMs),
   };
   return Object.entries(origins).map(([key, origin]) => {
     const value = key.startsWith('import.')

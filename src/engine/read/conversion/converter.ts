@@ -1,6 +1,6 @@
 /** What becomes of the text of a column whose type was asked for (contract §3 "Types"). */
 import { type Cause, type CellType, COLUMN_TYPES, type ColumnType, type Conversion } from '../../model.js';
-import { jsonString } from '../json/text.js';
+import { jsonString, jsonStringBytes } from '../json/text.js';
 import { isPlain } from '../mapping/plain-number.js';
 import { ENGLISH, NumberReader, styleOf } from './numerals.js';
 import {
@@ -16,12 +16,10 @@ import {
 import { type Zone, zoneOf } from './zones.js';
 
 export interface Converter {
-  /** JSON texts are as long as their UTF-8. */
-  readonly ascii: boolean;
   /** JSON text; null for a text that does not fit. */
   json(text: string): string | null;
-  /** Whether `json` gives anything; makes nothing. */
-  fits(text: string): boolean;
+  /** Bytes of `json(text)`, which is not made; -1 for a text that does not fit. */
+  size(text: string): number;
   /** Why a text does not fit. */
   cause(text: string): Pick<Cause, 'code' | 'characters'>;
 }
@@ -85,9 +83,8 @@ export function converterOf(type: CellType): Converter | null {
       );
     case 'lower':
       return {
-        ascii: false,
-        fits: () => true,
         json: (text) => jsonString(text.toLowerCase()),
+        size: (text) => jsonStringBytes(text.toLowerCase()),
         cause: () => ({ code: 'form' }),
       };
     default:
@@ -95,32 +92,28 @@ export function converterOf(type: CellType): Converter | null {
   }
 }
 
-/** A row's cells are looked at more than once, one after the other. */
-function remembered({
-  json,
-  cause,
-  fits,
-}: Pick<Converter, 'json' | 'cause'> & Partial<Converter>): Converter {
+/** The scan asks for the size of a cell twice, and nothing else between. */
+function remembered(converter: Converter): Converter {
   let last = '';
-  let found: string | null = null;
+  let size = -1;
   return {
-    json(text) {
+    ...converter,
+    size(text) {
       if (text !== last) {
-        found = json(text);
+        size = converter.size(text);
         last = text;
       }
-      return found;
+      return size;
     },
-    cause,
-    fits: fits ?? ((text) => json(text) !== null),
-    ascii: true,
   };
 }
 
+/** Of ASCII. */
+const lengthOf = (json: string | null): number => json?.length ?? -1;
+
 function plain(type: 'integer' | 'number'): Converter {
   return {
-    ascii: true,
-    fits: (text) => isPlain(text, type),
+    size: (text) => (isPlain(text, type) ? text.length : -1),
     json: (text) => (isPlain(text, type) ? text : null),
     cause(text) {
       const characters = [...new Set(text.match(type === 'integer' ? /[^\d-]/gu : /[^\d.-]/gu) ?? [])];
@@ -134,7 +127,7 @@ function numbers(example: string | null, around: 'nothing' | 'currency' | 'perce
   const reader = new NumberReader(example === null ? ENGLISH : styleOf(example)!, around);
   return remembered({
     json: (text) => (text === '' ? null : reader.read(text)),
-    fits: (text) => text !== '' && reader.fits(text),
+    size: (text) => (text === '' ? -1 : reader.size(text)),
     cause(text) {
       const characters = reader.foreign(text);
       if (characters.length > 0) return { code: 'characters', characters };
@@ -158,12 +151,8 @@ function words(pairs: readonly (readonly [yes: string, no: string])[]): Converte
       [no.toLowerCase(), 'false'],
     ]),
   );
-  return {
-    ascii: true,
-    fits: (text) => known.has(text) || known.has(text.toLowerCase()),
-    json: (text) => known.get(text) ?? known.get(text.toLowerCase()) ?? null,
-    cause: () => ({ code: 'form' }),
-  };
+  const json = (text: string): string | null => known.get(text) ?? known.get(text.toLowerCase()) ?? null;
+  return { json, size: (text) => lengthOf(json(text)), cause: () => ({ code: 'form' }) };
 }
 
 /** Two digits; a table is faster than arithmetic. */
@@ -202,23 +191,32 @@ function obstacleOf(pattern: DatePattern, text: string): Pick<Cause, 'code' | 'c
 }
 
 function dates(pattern: DatePattern): Converter {
+  const json = (text: string): string | null => {
+    const parts = pointOf(pattern, text);
+    return parts === null || parts.year > 9999 ? null : `"${dateText(parts)}"`;
+  };
   return remembered({
-    json(text) {
-      const parts = pointOf(pattern, text);
-      return parts === null || parts.year > 9999 ? null : `"${dateText(parts)}"`;
-    },
+    json,
+    size: (text) => (Number.isNaN(pattern.plainUtc(text)) ? lengthOf(json(text)) : '"2024-03-31"'.length),
     cause: (text) => obstacleOf(pattern, text),
   });
 }
 
 function datetimes(pattern: DatePattern, zone: Zone | null): Converter {
+  const json = (text: string): string | null => {
+    const parts = pointOf(pattern, text);
+    if (parts === null || parts.year > 9999) return null;
+    if (parts.offset !== null) return rfc3339(parts, parts.offset);
+    const offset = zone === null ? null : zone.offsetAt(utc(parts));
+    return offset === null ? null : rfc3339(parts, offset);
+  };
   return remembered({
-    json(text) {
-      const parts = pointOf(pattern, text);
-      if (parts === null || parts.year > 9999) return null;
-      if (parts.offset !== null) return rfc3339(parts, parts.offset);
-      const offset = zone === null ? null : zone.offsetAt(utc(parts));
-      return offset === null ? null : rfc3339(parts, offset);
+    json,
+    size(text) {
+      const local = pattern.plainUtc(text);
+      const offset = Number.isNaN(local) || zone === null ? null : zone.offsetAt(local);
+      if (offset === null || !Number.isInteger(offset)) return lengthOf(json(text));
+      return (offset === 0 ? '"2024-03-31T10:00:00Z"' : '"2024-03-31T10:00:00+02:00"').length;
     },
     cause(text) {
       const parts = pointOf(pattern, text);
@@ -248,20 +246,23 @@ function offsetText(minutes: number): string {
 /** From here on a number of seconds would be in the year 5138; it is milliseconds, from March 1973 on. */
 const LEAST_MS = 100_000_000_000;
 
+function epochJson(text: string): string | null {
+  const [, whole, fraction = ''] = /^(-?\d{1,15})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
+  if (whole === undefined) return null;
+  const number = Number(whole);
+  const inMs = Math.abs(number) >= LEAST_MS;
+  // Before 1970 a fraction counts backward: rare enough to be refused.
+  if (fraction !== '' && (inMs || text.startsWith('-'))) return null;
+  const ms = inMs ? number : number * 1_000;
+  const parts = partsAt(ms);
+  if (!(parts.year >= 0 && parts.year <= 9999)) return null;
+  const digits = inMs ? String(((ms % 1_000) + 1_000) % 1_000).padStart(3, '0') : fraction;
+  return rfc3339({ ...parts, fraction: digits }, 0);
+}
+
 const EPOCH: Converter = remembered({
-  json(text) {
-    const [, whole, fraction = ''] = /^(-?\d{1,15})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
-    if (whole === undefined) return null;
-    const number = Number(whole);
-    const inMs = Math.abs(number) >= LEAST_MS;
-    // Before 1970 a fraction counts backward: rare enough to be refused.
-    if (fraction !== '' && (inMs || text.startsWith('-'))) return null;
-    const ms = inMs ? number : number * 1_000;
-    const parts = partsAt(ms);
-    if (!(parts.year >= 0 && parts.year <= 9999)) return null;
-    const digits = inMs ? String(((ms % 1_000) + 1_000) % 1_000).padStart(3, '0') : fraction;
-    return rfc3339({ ...parts, fraction: digits }, 0);
-  },
+  json: epochJson,
+  size: (text) => lengthOf(epochJson(text)),
   cause(text) {
     const characters = [...new Set(text.match(/[^\d.-]/gu) ?? [])];
     return characters.length > 0 ? { code: 'characters', characters } : { code: 'range' };

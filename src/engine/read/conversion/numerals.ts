@@ -59,7 +59,7 @@ function patternOf({ group, decimal }: NumberStyle, around: Around): RegExp {
   return new RegExp(`^(${MINUS})?()${digits}(-)?()${around === 'percent' ? `${SPACE}%` : ''}$`, 'u');
 }
 
-/** A number of fewer digits than a double holds, with nothing else in most of its places. */
+/** Digits that a double always holds. */
 const MOST_EXACT = 15;
 
 /** A longer text is no number that a double holds. */
@@ -89,24 +89,35 @@ export class NumberReader {
 
   /** The number as JSON; null for a text that is not one. */
   read(text: string): string | null {
-    return this.#plain(text, true) ?? this.readAny(text);
+    if (!this.#readPlain(text)) return this.readAny(text);
+    const whole = (this.#negative ? '-' : '') + this.#value;
+    return this.#start === this.#end ? whole : `${whole}.${text.slice(this.#start, this.#end)}`;
   }
 
-  fits(text: string): boolean {
-    return this.#plain(text, false) !== null || this.readAny(text) !== null;
+  /** Characters of the number as JSON; -1 for a text that is not one. */
+  size(text: string): number {
+    if (!this.#readPlain(text)) return this.readAny(text)?.length ?? -1;
+    let size = this.#negative ? 2 : 1;
+    for (let power = 10; power <= this.#value; power *= 10) size++;
+    return this.#start === this.#end ? size : size + 1 + this.#end - this.#start;
   }
 
   /** The same for every form of number, at several times the cost. */
   readAny(text: string): string | null {
     const found = this.#digits(text);
-    return found !== null && (found.length <= 15 || isExactNumber(found)) ? found : null;
+    return found !== null && (found.length <= MOST_EXACT || isExactNumber(found)) ? found : null;
   }
 
-  /** Most numbers: a sign, a currency sign, digits in groups, decimals. Null for all others, whether or not they can be read. @param written false: empty in place of the number */
-  #plain(text: string, written: boolean): string | null {
+  // Of the number that was read last: without its decimals, and where those begin and end, but for zeros at the end.
+  #value = 0;
+  #negative = false;
+  #start = 0;
+  #end = 0;
+
+  /** Reads most numbers: a sign, a currency sign, digits in groups, decimals. False for all others, right or wrong. */
+  #readPlain(text: string): boolean {
     let at = 0;
     let end = text.length;
-    if (end > MOST_EXACT) return null;
     const negative = text.charCodeAt(0) === 0x2d;
     if (negative) at++;
     if (this.#around === 'currency') {
@@ -114,12 +125,14 @@ export class NumberReader {
       if (code === 0x24 || code === 0x20ac || code === 0xa3) at++;
     } else if (this.#around === 'percent') {
       end -= 1;
-      if (text.charCodeAt(end) !== 0x25) return null;
+      if (text.charCodeAt(end) !== 0x25) return false;
     }
-    const first = at;
+    // Groups take a third more.
+    if (end - at > MOST_EXACT + 5) return false;
     let value = 0;
-    /** Digits since the last group sign, or the beginning. */
     let digits = 0;
+    /** Digits since the last group sign, or the beginning. */
+    let group = 0;
     let grouped = false;
     let code = -1;
     for (; at < end; at++) {
@@ -127,26 +140,32 @@ export class NumberReader {
       if (code >= 0x30 && code <= 0x39) {
         value = value * 10 + code - 0x30;
         digits++;
-      } else if (code === this.#group && (grouped ? digits === 3 : digits > 0 && digits <= 3)) {
+        group++;
+      } else if (code === this.#group && (grouped ? group === 3 : group > 0 && group <= 3)) {
         grouped = true;
-        digits = 0;
+        group = 0;
       } else break;
     }
-    if (at === first || (grouped && digits !== 3)) return null;
-    const sign = negative && value !== 0 ? '-' : '';
-    if (at === end) return written ? sign + value : '';
-    if (code !== this.#decimal) return null;
-    const start = at + 1;
-    let last = at;
-    for (at = start; at < end; at++) {
-      code = text.charCodeAt(at);
-      if (code < 0x30 || code > 0x39) return null;
-      if (code !== 0x30) last = at;
+    if (digits === 0 || (grouped && group !== 3)) return false;
+    let start = 0;
+    let last = 0;
+    if (at < end) {
+      if (code !== this.#decimal || at + 1 === end) return false;
+      start = at + 1;
+      last = start;
+      for (at = start; at < end; at++) {
+        code = text.charCodeAt(at);
+        if (code < 0x30 || code > 0x39) return false;
+        if (code !== 0x30) last = at + 1;
+      }
+      digits += last - start;
     }
-    if (at === start) return null;
-    if (!written) return '';
-    if (last < start) return sign + value;
-    return `${negative ? '-' : ''}${value}.${text.slice(start, last + 1)}`;
+    if (digits > MOST_EXACT) return false;
+    this.#value = value;
+    this.#start = start;
+    this.#end = last;
+    this.#negative = negative && (value !== 0 || last > start);
+    return true;
   }
 
   /** What keeps a text from being read: characters, or null where it is written otherwise. */

@@ -19,6 +19,11 @@ export interface DatePattern {
   readonly hasOffset: boolean;
   /** Null for a text that does not fit the pattern. Whether there is such a day is not looked at. */
   read(text: string): DateParts | null;
+  /**
+   * `utc` of a text that is nothing but numbers and what is between them, without making parts of it; NaN for any other,
+   * for no day or time that there is, and for 24:00.
+   */
+  plainUtc(text: string): number;
   /** Whether `read` gives a day and a time that there are; makes nothing, so that many texts can be asked about. */
   fits(text: string): boolean;
   /** The first character that does not fit; empty where the text ends too early. */
@@ -165,6 +170,8 @@ export function datePattern(pattern: string): DatePattern {
       for (let at = 0; at < sets.length; at++) sets[at]!(parts, match[at + 1]!);
       return settled(parts);
     },
+    plainUtc: (text) =>
+      steps && readPlain(text, steps) && values[3]! < 24 && isPlainPoint() ? plainMs() : Number.NaN,
     fits(text) {
       if (steps && readPlain(text, steps)) return isPlainPoint();
       return isPoint(this.read(text));
@@ -318,7 +325,7 @@ const isPlainPoint = (): boolean =>
   hasDay(values[0]!, values[1]!, values[2]!) && hasTimeOf(values[3]!, values[4]!, values[5]!);
 
 /** Days since 1970 of a day of the Gregorian calendar: years begin in March here, so that a leap day is the last. */
-function daysOf({ year, month, day }: DateParts): number {
+function daysOf(year: number, month: number, day: number): number {
   const y = month > 2 ? year : year - 1;
   const m = month > 2 ? month - 3 : month + 9;
   const leaps = Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
@@ -326,14 +333,19 @@ function daysOf({ year, month, day }: DateParts): number {
 }
 
 /** Milliseconds since 1970 of these parts as if they were UTC; without the fraction. */
-export const utc = (parts: DateParts): number =>
-  daysOf(parts) * 86_400_000 + ((parts.hour * 60 + parts.minute) * 60 + parts.second) * 1_000;
+export const utc = ({ year, month, day, hour, minute, second }: DateParts): number =>
+  daysOf(year, month, day) * 86_400_000 + ((hour * 60 + minute) * 60 + second) * 1_000;
+
+const plainMs = (): number =>
+  daysOf(values[0]!, values[1]!, values[2]!) * 86_400_000 +
+  ((values[3]! * 60 + values[4]!) * 60 + values[5]!) * 1_000;
 
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[ ]?(Z|UTC|[+-]\d\d(?::?\d\d)?))?)?$/i;
 
 /** ISO 8601 in its extended form, with a space for the `T` too, as databases write it. */
 export const ISO_8601: DatePattern = {
+  plainUtc: () => Number.NaN,
   hasTime: true,
   hasOffset: true,
   read(text) {

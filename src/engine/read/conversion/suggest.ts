@@ -56,7 +56,7 @@ function reads(type: string, text: string): boolean {
     converter = converterOf(type as CellType)!;
     converters.set(type, converter);
   }
-  return converter.fits(text);
+  return converter.size(text) >= 0;
 }
 
 /** @param plain numbers among the cells before the first call */

@@ -136,7 +136,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       }
       for (const { index, target, converter } of checked) {
         const cell = row[index]!;
-        if (cell !== '' && converter!.json(cell) === null) {
+        if (cell !== '' && converter!.size(cell) < 0) {
           return misfit(target.column, cell, target.pinned!, converter!);
         }
       }

@@ -68,11 +68,6 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
   };
 }
 
-function sizeOf({ json, ascii }: Converter, cell: string): number {
-  const text = json(cell) ?? '';
-  return ascii ? text.length : Buffer.byteLength(text);
-}
-
 /** The columns of a batch, counted cell by cell. */
 class Columns {
   readonly parts: ColumnPart[];
@@ -129,7 +124,7 @@ class Columns {
       }
       if (converter === null) members += keyBytes + jsonStringBytes(cell);
       // A cell that does not fit is of a row that is not sent.
-      else members += keyBytes + sizeOf(converter, cell);
+      else members += keyBytes + Math.max(0, converter.size(cell));
     }
     for (const { index, stats } of this.#others) {
       if (row[index] === '') stats.empty++;

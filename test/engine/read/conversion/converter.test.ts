@@ -297,12 +297,15 @@ describe.each<[type: CellType, cases: [text: string, json: string | null][]]>([
   ],
 ])('%s', (type, cases) => {
   it.each(cases)('%j', (text, json) => {
-    expect(converterOf(cellType(type, 'x') as CellType)!.json(text)).toBe(json);
+    const converter = converterOf(cellType(type, 'x') as CellType)!;
+    expect(converter.json(text)).toBe(json);
+    expect(converter.size(text)).toBe(json === null ? -1 : Buffer.byteLength(json));
   });
 });
 
 it('reads the same text again, and another after it', () => {
   const money = converterOf('money')!;
+  expect(['$1', '$1', '$22', 'x', 'x', '$22'].map((text) => money.size(text))).toEqual([1, 1, 2, -1, -1, 2]);
   expect(['$1', '$1', '$2', 'x', 'x', '$2'].map((text) => money.json(text))).toEqual([
     '1',
     '1',
@@ -392,7 +395,7 @@ describe('the short way of numbers', () => {
       fc.property(text, style, around, (text, style, around) => {
         const reader = new NumberReader(styleOf(style)!, around);
         expect(reader.read(text)).toBe(reader.readAny(text));
-        expect(reader.fits(text)).toBe(reader.readAny(text) !== null);
+        expect(reader.size(text)).toBe(reader.readAny(text)?.length ?? -1);
       }),
       { seed: 3, numRuns: 20_000 },
     );
@@ -424,7 +427,7 @@ describe('against luxon', () => {
         // The start of a day may be skipped.
         fc.pre(json !== null || luxon.toFormat(day + time) === text);
         expect(possible).toContain(DateTime.fromISO(JSON.parse(json!)).toMillis());
-        expect(converterOf(type)!.fits(text)).toBe(true);
+        expect(converterOf(type)!.size(text)).toBe(json!.length);
       }),
       { seed: 1, numRuns: 2_000 },
     );

@@ -1,0 +1,110 @@
+/** `profiles history company|user <id>`: what this state knows of one profile (contract §1). */
+import type { Command } from 'commander';
+import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import type { Kind } from '../../engine/model.js';
+import { count } from '../../engine/numbers.js';
+import type { Context } from '../context.js';
+import { ago } from '../output/ago.js';
+import type { ListRecord } from '../output/cell.js';
+import { whileWaiting } from '../output/waiting.js';
+import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
+import { type Listing, printListing, readListing } from './listing.js';
+import { stopOnSignal } from './stop-on-signal.js';
+
+const FIELDS = [
+  'at',
+  'command',
+  'outcome',
+  'run',
+  'file',
+  'line',
+  'request',
+  'job_id',
+  'reason',
+  'account',
+  'region',
+];
+/** What fits a terminal. */
+const TABLE_FIELDS = [
+  'at',
+  'age',
+  'command',
+  'outcome',
+  'file',
+  'line',
+  'run',
+  'request',
+  'job_id',
+  'reason',
+];
+
+interface Options {
+  kind: Kind;
+  id: string;
+  listing: Listing;
+}
+
+export function define(command: Command, wire: Wire): void {
+  examples(requireSubcommand(command, wire), [
+    'profiles history company c-100',
+    'profiles history user u-7 --json',
+  ]);
+  for (const [name, kind] of [
+    ['company', 'companies'],
+    ['user', 'users'],
+  ] as const) {
+    examples(
+      command
+        .command(name)
+        .description(`show every import and identify of one ${name}, newest first`)
+        .argument('<id>', `${name}_id`),
+      [`profiles history ${name} c-100`, `profiles history ${name} c-100 --filter outcome=failed --json`],
+    ).action(wire((words, flags) => options(kind, words, flags), run));
+  }
+}
+
+function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Options {
+  if (id !== '') return { kind, id, listing: readListing(flags) };
+  throw new UsageError('the identifier is empty', {
+    hint: `profiles history ${kind === 'users' ? 'user' : 'company'} <id>`,
+  });
+}
+
+async function run({ kind, id, listing }: Options, context: Context): Promise<ExitCode> {
+  const { clock, cwd, cores, flags } = context;
+  const { historyKeepMs: keepMs } = await context.settings();
+  const state = await context.state();
+  const { historyOf } = await import('../../engine/history.js');
+  const { records, unread } = await whileWaiting(`looking for ${id}`, context, () =>
+    stopOnSignal(context, (stop) =>
+      historyOf(kind, id, { state, clock, cwd, stop, threads: Math.min(2, cores), keepMs }),
+    ),
+  );
+  const aged = listing.form === 'table';
+  const list = records.map((record): ListRecord => {
+    return aged ? { ...record, age: ago(clock.now() - Date.parse(record.at)) } : { ...record };
+  });
+  await printListing(
+    {
+      records: list,
+      fields: aged ? [...FIELDS, 'age'] : FIELDS,
+      tableFields: TABLE_FIELDS,
+      id: 'run',
+      empty: `nothing is known of ${kind === 'users' ? 'user' : 'company'} ${id}`,
+      styles: {
+        outcome: (outcome) =>
+          outcome === 'completed' ? 'green' : ['failed', 'rejected'].includes(outcome) ? 'red' : 'yellow',
+      },
+    },
+    listing,
+    context,
+  );
+  if (unread.length > 0 && !flags.quiet) {
+    const runs = [...new Set(unread.map(({ run }) => run))];
+    const some = `${runs.slice(0, 3).join(', ')}${runs.length > 3 ? ', …' : ''}`;
+    context.warn(
+      `${count(runs.length, 'import')} may have found it unchanged, but the files have changed since: ${some}`,
+    );
+  }
+  return Exit.done;
+}

@@ -1,0 +1,107 @@
+/** What a report is made of, and which words of it may be shown to others. */
+import { STATUS_CODES } from 'node:http';
+import type { Plan, RunStatus, Summary } from '../../../engine/model.js';
+import type { RequestRecord } from '../../../engine/state/requests.js';
+import { type Public, withoutValues } from '../cause-text.js';
+
+/** Time between two attempts of a request, in milliseconds since 1970. */
+export interface Wait {
+  /** Number of the request in the run. */
+  request: number;
+  from: number;
+  until: number;
+  reason: string;
+}
+
+/** When a job was accepted, and when it was last looked at, by this machine's clock. */
+export interface Seen {
+  submitted_at: string;
+  seen_at: string;
+}
+
+export interface Facts {
+  /** Milliseconds since 1970. */
+  now: number;
+  service: Pick<Summary, 'account' | 'region' | 'base_url'>;
+  /** Inputs, as they were named. */
+  paths: readonly string[];
+  run: string | null;
+  status: RunStatus | 'running' | 'superseded';
+  /** Milliseconds since 1970; null where nothing was begun. */
+  startedAt: number | null;
+  /** Null where no session came to its end. */
+  summary: Summary | null;
+  /** Null where there is none: a run of which only the state is left, or one that failed before. */
+  plan: Plan | null;
+  requests: readonly RequestRecord[];
+  /** By job id. */
+  seen: ReadonlyMap<string, Seen>;
+  /** Of this session: the state counts retries, but does not know when they were. */
+  waits: readonly Wait[];
+  /** What ended it early. */
+  failure: { message: string; hint: string | undefined; errorCode: string | undefined } | null;
+  /** Whether the state is the only source, which keeps no causes, no warnings and no columns. */
+  stored: boolean;
+  /** Whether the run had sessions before the one that is reported. */
+  resumed: boolean;
+  /** Lines to type or to read. */
+  next: readonly string[];
+  /** What of the texts may be shown. */
+  shown: Public;
+}
+
+/** What the service says of the rows of one job alone; its own words follow. */
+const ALONE = 'the service failed the job of this row alone';
+
+/** The service's words reduced to status and `error_code`; what else is quoted goes, too. */
+export class Wording {
+  /** By what was recorded of a request. */
+  readonly #recorded: [words: string, reduced: string][];
+
+  constructor(
+    requests: readonly RequestRecord[],
+    private readonly shown: Public,
+  ) {
+    const reduced = new Map<string, string>();
+    for (const { reason, failure } of requests) {
+      if (reason !== null) reduced.set(reason, reduce(reason, codeIn(failure)));
+    }
+    // The longest first: one may begin another.
+    this.#recorded = [...reduced].sort(([a], [b]) => b.length - a.length).slice(0, MOST_RECORDED);
+  }
+
+  /** A sentence that may hold a cell or what the service said. @param errorCode what the service named, if known */
+  text(text: string, errorCode?: string): string {
+    if (this.shown.values) return text;
+    const known = this.#recorded.find(([words]) => text.includes(words));
+    const own = known ? text.replace(known[0], () => known[1]) : reduce(text, errorCode);
+    return withoutValues(own, this.shown.names);
+  }
+
+  /** Why a column has its type: a cell that was the reason is only located. */
+  typeReason(reason: string): string {
+    if (this.shown.values) return reason;
+    const [, place, what] =
+      /^((?:line|row|item) \d+): .*?( is (?:a|an|null|text)[a-z ]*, others are [a-z ]+)?$/s.exec(reason) ??
+      [];
+    if (place === undefined) return withoutValues(reason, this.shown.names);
+    return what === undefined ? `${place} must stay text` : `${place}${what}`;
+  }
+}
+
+/** Different reasons that are looked for in a sentence. */
+const MOST_RECORDED = 1_000;
+
+/** `422 invalid_item` names one, `422` and `job failed` do not. */
+const codeIn = (failure: string | null): string | undefined => /^\d{3} (\S.*)$/s.exec(failure ?? '')?.[1];
+
+function reduce(text: string, errorCode: string | undefined): string {
+  for (const found of text.matchAll(/\b([1-5]\d\d) /g)) {
+    const line = `${found[1]} ${STATUS_CODES[found[1]!] ?? ''}`.trimEnd();
+    if (line.length < 4 || !text.startsWith(line, found.index)) continue;
+    const note = /; \d[\d,]* items? fail only together$/.exec(text)?.[0] ?? '';
+    return text.slice(0, found.index) + line + (errorCode ? ` (${errorCode.slice(0, 100)})` : '') + note;
+  }
+  const alone = text.indexOf(`${ALONE}: `);
+  return alone < 0 ? text : text.slice(0, alone + ALONE.length);
+}

@@ -1,0 +1,66 @@
+/** HTML that cannot be injected into: every value of a template is escaped, unless a template made it. */
+import { safeLine } from '../safe.js';
+
+/** Markup that is known to be safe: what a template made, or a constant. */
+export class Html {
+  constructor(readonly text: string) {}
+
+  /** Of UTF-8. */
+  get bytes(): number {
+    return Buffer.byteLength(this.text);
+  }
+}
+
+export type Part = Html | string | number | null | undefined | false | readonly Part[];
+
+/**
+ * `` html`<td class="${kind}">${name}</td>` ``. Texts are shown as they are in a terminal: on one line, with control
+ * characters, direction marks and invisible characters as their code points. Attributes need their double quotes.
+ */
+export function html(literal: TemplateStringsArray, ...values: Part[]): Html {
+  let text = literal[0]!;
+  for (const [index, value] of values.entries()) text += markup(value) + literal[index + 1]!;
+  return new Html(text);
+}
+
+function markup(value: Part): string {
+  if (value instanceof Html) return value.text;
+  if (value === null || value === undefined || value === false) return '';
+  if (typeof value === 'object') return value.map(markup).join('');
+  return safeLine(String(value)).replace(/[&<>"']/g, (sign) => ESCAPED[sign]!);
+}
+
+const ESCAPED: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Longest text of a file or of the service in one place, in characters. */
+const LONGEST = 160;
+
+/** What others wrote: isolated, so that it cannot turn the text around it, and cut when it is long. */
+export function foreign(text: string, most = LONGEST): Html {
+  // An unpaired half of a character that was cut is not UTF-8.
+  const cut = text.length > most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, '')}…` : text;
+  return html`<bdi>${cut}</bdi>`;
+}
+
+/** Rows of a list for as many bytes as there are, and how many were left out. */
+export function fitting<T>(
+  values: readonly T[],
+  { bytes, most }: { bytes: number; most: number },
+  render: (value: T) => Html,
+): { shown: Html[]; left: number; more: number } {
+  const shown: Html[] = [];
+  let left = bytes;
+  for (const value of values.slice(0, most)) {
+    const row = render(value);
+    if (row.bytes > left) break;
+    left -= row.bytes;
+    shown.push(row);
+  }
+  return { shown, left, more: values.length - shown.length };
+}

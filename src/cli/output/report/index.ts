@@ -1,0 +1,132 @@
+/** The report of an import, as one HTML page (contract §9 "The report"). Loaded where one was asked for. */
+import { ProfilesError } from '../../../engine/errors.js';
+import type { ImportEvent, Plan, Summary } from '../../../engine/model.js';
+import type { StoredRun } from '../../../engine/state/runs.js';
+import type { State } from '../../../engine/state/state.js';
+import { errorWords, summaryWords } from '../../messages.js';
+import { namesIn } from '../annotations.js';
+import { stylesFor } from '../style.js';
+import { nextLines } from '../summary-text.js';
+import type { Facts, Seen, Wait } from './facts.js';
+import { type ReportFile, writeReport } from './file.js';
+import { reportPage } from './page.js';
+
+export { type ReportFile, reportFile } from './file.js';
+
+interface Where {
+  file: ReportFile;
+  /** Whether cells and the service's words may be shown. */
+  values: boolean;
+  cwd: string;
+  state: State;
+  clock: { now(): number };
+}
+
+/** Listens to an import, and writes its report at the end, however it ended. */
+export class ReportRecorder {
+  readonly #started: number;
+  readonly #waits: Wait[] = [];
+  #plan: Plan | null = null;
+  #summary: Summary | null = null;
+
+  constructor(
+    private readonly where: Where,
+    private readonly about: {
+      service: Facts['service'];
+      paths: readonly string[];
+      resumed: boolean;
+      argv: readonly string[];
+    },
+  ) {
+    this.#started = where.clock.now();
+  }
+
+  hear(event: ImportEvent): void {
+    if (event.type === 'plan') this.#plan = event.plan;
+    else if (event.type === 'summary') this.#summary = event.summary;
+    else if (event.type === 'retry' && this.#waits.length < MOST_WAITS) {
+      const from = this.where.clock.now();
+      this.#waits.push({ request: event.request, from, until: from + event.delay_ms, reason: event.reason });
+    }
+  }
+
+  /**
+   * @param failure what ended it early, or null
+   * @returns the name of the file. @throws UsageError OutputError where it cannot be written
+   */
+  async write(failure: unknown): Promise<string> {
+    const { file, values, cwd, state, clock } = this.where;
+    const now = clock.now();
+    const summary = this.#summary;
+    const run = summary?.run ?? null;
+    const error = failure === null ? null : failureOf(failure, values, this.about.argv);
+    const page = reportPage({
+      now,
+      startedAt: this.#started,
+      service: summary ?? this.about.service,
+      paths: (summary ?? this.#plan)?.files.map(({ path }) => path) ?? this.about.paths,
+      run,
+      status: summary?.status ?? 'stopped',
+      summary,
+      plan: summary?.plan ?? this.#plan,
+      requests: run === null ? [] : state.requests(run),
+      seen: run === null ? new Map() : seenOf(state, run),
+      waits: this.#waits.map((wait) => ({ ...wait, until: Math.min(wait.until, now) })),
+      failure: error,
+      stored: false,
+      resumed: this.about.resumed,
+      next: summary ? nextOf(summary) : (error?.hint?.split('\n') ?? []),
+      shown: { values, names: this.#plan ? namesIn(this.#plan) : new Set() },
+    });
+    await writeReport(file, cwd, page);
+    return file.name;
+  }
+}
+
+/** Retries that are drawn. */
+const MOST_WAITS = 10_000;
+
+/** The report of a run that ended earlier, from what the state recorded. @throws UsageError OutputError */
+export async function reportRun(
+  stored: StoredRun,
+  { file, values, cwd, state, clock }: Where,
+): Promise<string> {
+  const { run, status, paths, scope, named_account } = stored;
+  const summary = stored.summary && summaryWords(stored.summary);
+  const page = reportPage({
+    now: clock.now(),
+    startedAt: Date.parse(stored.started_at),
+    service: { ...scope, account: named_account },
+    paths,
+    run,
+    status,
+    summary,
+    plan: null,
+    requests: state.requests(run),
+    seen: seenOf(state, run),
+    waits: [],
+    failure: null,
+    stored: true,
+    resumed: true,
+    next: summary ? nextOf({ ...summary, resume: stored.finished ? null : summary.resume }) : [],
+    shown: { values, names: new Set() },
+  });
+  await writeReport(file, cwd, page);
+  return file.name;
+}
+
+const seenOf = (state: State, run: string): Map<string, Seen> =>
+  new Map(state.knownJobs().flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
+
+const nextOf = (summary: Summary): string[] =>
+  nextLines(summary, stylesFor(false).bold).map((line) => line.trim());
+
+/** A hint may show cells, as where an encoding is to be chosen. */
+function failureOf(error: unknown, values: boolean, argv: readonly string[]): NonNullable<Facts['failure']> {
+  if (!(error instanceof ProfilesError)) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { message, hint: undefined, errorCode: undefined };
+  }
+  const { message, hint } = errorWords(error, argv);
+  return { message, hint: values ? hint : undefined, errorCode: error.errorCode };
+}

@@ -1,0 +1,50 @@
+/** What the sections of a report are made of. */
+import { count } from '../../../engine/numbers.js';
+import { type Html, html, type Part } from './html.js';
+
+/** How well something went. A word or a sign always says the same as the color. */
+export type Tone = 'good' | 'warn' | 'bad' | 'none';
+
+/** What one list may take. */
+export interface Room {
+  /** Of UTF-8. */
+  bytes: number;
+  /** Entries. */
+  most: number;
+}
+
+const SIGNS: Record<Tone, string> = { good: '✓', warn: '!', bad: '✗', none: '' };
+
+export function section(id: string, heading: string, body: Part): Html {
+  return html`<section id="${id}" aria-labelledby="${id}-heading">
+<h2 id="${id}-heading">${heading}</h2>
+${body}
+</section>
+`;
+}
+
+export function tag(tone: Tone, words: Part): Html {
+  const sign = SIGNS[tone];
+  return html`<span class="tag ${tone}">${sign !== '' && html`<span aria-hidden="true">${sign}</span> `}${words}</span>`;
+}
+
+/** Says what a list leaves out; nothing where it is whole. */
+export function cutNote(more: number, noun: string, why = ''): Part {
+  if (more === 0) return null;
+  return html`<p class="cut">and ${count(more, `more ${noun}`)}, left out to keep this page short. ${why}</p>`;
+}
+
+/** A share of a whole, drawn. The text beside it says the same. */
+export function meter(part: number, whole: number): Html {
+  const width = whole > 0 ? Math.round((Math.min(part, whole) / whole) * 1_000) / 10 : 0;
+  return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" x="0" y="0" width="100" height="6"/><rect class="full" x="0" y="0" width="${width}" height="6"/></svg>`;
+}
+
+/** `99.8%`; never 100% or 0% of what is not quite. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0 || part === 0) return '0%';
+  if (part >= whole) return '100%';
+  const share = (part / whole) * 100;
+  if (share < 0.1) return '< 0.1%';
+  return share > 99.9 ? '> 99.9%' : `${share.toFixed(1).replace('.0', '')}%`;
+}

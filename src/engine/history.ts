@@ -1,0 +1,214 @@
+/**
+ * What this machine knows of one profile (contract §1 `history`): rows that were sent, rejected or left out, as they were
+ * recorded; and rows that an import found unchanged, which are looked up in its inputs where these are still the same.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { ProfilesError } from './errors.js';
+import { envelopeBytes, type Kind } from './model.js';
+import type { ImportOptions } from './options.js';
+import { buildItems, idHashes, Pool } from './read/index.js';
+import type { ImportDeps } from './run/deps.js';
+import { reopenInputs } from './run/open.js';
+import { type Outcome, outcomeOf, type RowOutcome, sentLaterReason } from './run/outcome.js';
+import { RowOutcomes } from './run/row-outcomes.js';
+import type { HistoryEntry } from './state/history.js';
+import type { RequestRecord } from './state/requests.js';
+import type { StoredRun } from './state/runs.js';
+
+/** One row of an input, or one profile that went out by itself. */
+export interface HistoryRecord {
+  /** ISO 8601: when it went out last, or when its run began. */
+  at: string;
+  command: 'import' | 'identify';
+  outcome: Outcome;
+  run: string | null;
+  file: string | null;
+  line: number | null;
+  request: number | null;
+  job_id: string | null;
+  reason: string | null;
+  account: string;
+  region: string;
+}
+
+/** A run that left unchanged rows out, and whose inputs are not what they were. */
+export interface Unread {
+  run: string;
+  file: string;
+}
+
+export interface HistoryDeps extends Pick<ImportDeps, 'state' | 'cwd' | 'stop' | 'clock' | 'threads'> {
+  /** What is older is not told. */
+  keepMs: number;
+}
+
+/** Newest first. @throws the reason of `stop` */
+export async function historyOf(
+  kind: Kind,
+  id: string,
+  deps: HistoryDeps,
+): Promise<{ records: HistoryRecord[]; unread: Unread[] }> {
+  const { state, clock, keepMs } = deps;
+  const [hash] = idHashes(state.secret, [id]);
+  const since = clock.now() - keepMs;
+  const runs = new Map(state.knownRuns().map((run) => [run.run, run]));
+  const known = new Known(deps);
+  const entries = state.history(kind, hash!).filter(({ at }) => at >= since);
+  const records = entries.flatMap((entry) => known.tell(entry, runs.get(entry.run ?? '')));
+  const told = new Set(entries.map(({ run }) => run));
+  const unread: Unread[] = [];
+  for (const run of runs.values()) {
+    if (told.has(run.run) || !run.kinds.includes(kind) || Date.parse(run.started_at) < since) continue;
+    if (!known.requests(run.run).some((r) => r.unchanged > 0 && run.inputs[r.input]?.kind === kind)) continue;
+    const found = await known.lookUp(run, kind, hash!);
+    records.push(...found.records);
+    unread.push(...found.unread);
+  }
+  records.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  return { records, unread };
+}
+
+/** What the state says of runs and jobs, asked once for each. */
+class Known {
+  readonly #requests = new Map<string, RequestRecord[]>();
+  readonly #jobs: Map<string, string>;
+  readonly #digests = new Map<string, Promise<string | null>>();
+
+  constructor(private readonly deps: HistoryDeps) {
+    const { state } = deps;
+    this.#jobs = new Map(
+      state
+        .knownJobs()
+        .map(({ job_id, status, record }) => [
+          job_id,
+          status === 'completed' && record.completed_rows === 0 ? 'short' : status,
+        ]),
+    );
+  }
+
+  requests(run: string): RequestRecord[] {
+    const known = this.#requests.get(run) ?? this.deps.state.requests(run);
+    this.#requests.set(run, known);
+    return known;
+  }
+
+  tell(entry: HistoryEntry, run: StoredRun | undefined): HistoryRecord[] {
+    const { at, line, scope } = entry;
+    const base = {
+      at: new Date(at).toISOString(),
+      file: entry.input === null ? null : (run?.inputs[entry.input]?.path ?? null),
+      line,
+      account: scope.account,
+      region: scope.region,
+    };
+    if (entry.what === 'identify') {
+      const outcome = this.#ofProfile(entry);
+      return [{ ...base, command: 'identify', run: null, ...outcome }];
+    }
+    const outcome = this.#ofRow(entry, run);
+    return outcome ? [{ ...base, command: 'import', run: entry.run, ...outcome }] : [];
+  }
+
+  #ofRow(entry: HistoryEntry, run: StoredRun | undefined): RowOutcome | null {
+    const none = { request: null, job_id: null };
+    if (entry.what === 'rejected') {
+      const file = run?.inputs[entry.input ?? 0]?.rejects_file;
+      return { outcome: 'rejected', ...none, reason: file ? `see ${file}` : null };
+    }
+    const record = this.requests(entry.run!).find(({ seq }) => seq === entry.seq);
+    if (!record) return null;
+    if (entry.what === 'left_out') return { outcome: 'unsent', ...none, reason: sentLaterReason(record) };
+    const sent = outcomeOf(record);
+    // It did go out, whatever came of it.
+    const went = { ...sent, request: record.seq, job_id: record.job_id };
+    const isWith = entry.merged && !['rejected', 'unsent'].includes(sent.outcome);
+    return isWith
+      ? { ...went, outcome: 'merged', reason: 'merged into an earlier row of the same identifier' }
+      : went;
+  }
+
+  #ofProfile({ job_id, note }: HistoryEntry): RowOutcome {
+    const told = { request: null, job_id, reason: null };
+    if (job_id === null) {
+      if (note === 'unsent') return { ...told, outcome: 'unsent', reason: 'it did not arrive' };
+      if (note === 'submitted') return { ...told, outcome: 'submitted' };
+      return { ...told, outcome: 'submitted', reason: 'it is not known whether it arrived' };
+    }
+    const status = this.#jobs.get(job_id);
+    const isTold = status === 'completed' || status === 'failed' || status === 'short';
+    return { ...told, outcome: isTold ? status : 'submitted' };
+  }
+
+  /** The rows of an id in the inputs of a run that had no request for it. */
+  async lookUp(
+    run: StoredRun,
+    kind: Kind,
+    hash: bigint,
+  ): Promise<{ records: HistoryRecord[]; unread: Unread[] }> {
+    const { state, cwd, stop, threads } = this.deps;
+    const records: HistoryRecord[] = [];
+    const unread: Unread[] = [];
+    const rows = new RowOutcomes(run.run, this.requests(run.run), state, 'the import stopped first');
+    for (const [input, { path, location, digest, types }] of run.inputs.entries()) {
+      if (run.inputs[input]!.kind !== kind) continue;
+      if ((await this.#digestOf(resolve(cwd, location))) !== digest) {
+        unread.push({ run: run.run, file: path });
+        continue;
+      }
+      const options = run.options as ImportOptions;
+      const pool = new Pool({ threads });
+      try {
+        const [opened] = await reopenInputs({ ...run, inputs: [run.inputs[input]!] }, options, this.deps);
+        const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
+        const building = { hashKey: state.secret, records: false, pool, signal: stop };
+        for await (const batch of buildItems(opened!, { types: types ?? [], itemLimitBytes }, building)) {
+          for (let at = batch.ids.indexOf(hash); at !== -1; at = batch.ids.indexOf(hash, at + 1)) {
+            const [row, line] = [batch.rows[at]!, batch.lines[at]!];
+            const { started_at, scope, run: id } = run;
+            records.push({
+              at: started_at,
+              command: 'import',
+              file: path,
+              line,
+              run: id,
+              account: scope.account,
+              region: scope.region,
+              ...rows.of({ input, row, line, id: '', hash }),
+            });
+          }
+        }
+      } catch (error) {
+        // It cannot be read any more as the run read it.
+        if (!(error instanceof ProfilesError) || stop.aborted) throw error;
+        unread.push({ run: run.run, file: path });
+      } finally {
+        await pool.close();
+      }
+    }
+    return { records, unread };
+  }
+
+  /** Null where there is no such file. Imports each night name the same one: it is read once. */
+  #digestOf(location: string): Promise<string | null> {
+    const known = this.#digests.get(location) ?? sha256(location, this.deps.stop);
+    this.#digests.set(location, known);
+    return known;
+  }
+}
+
+async function sha256(file: string, signal: AbortSignal): Promise<string | null> {
+  const found = await stat(file).catch(() => null);
+  // A FIFO would wait for a writer.
+  if (!found?.isFile()) return null;
+  const digest = createHash('sha256');
+  try {
+    for await (const bytes of createReadStream(file, { signal })) digest.update(bytes as Buffer);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return null;
+  }
+  return digest.digest('hex');
+}
