@@ -164,7 +164,10 @@ export class Session {
     });
     this.#rejecting = rejecting;
     const planned = apply && located && scannedByPlan(apply.plan, this.#opened, located, options.chunkBytes);
-    if (planned) return planned;
+    if (planned) {
+      rejecting.scanned(planned);
+      return planned;
+    }
     const scanned = yield* scanAll(this.#opened, {
       hashKey: deps.state.secret,
       itemLimitBytes: options.chunkBytes,

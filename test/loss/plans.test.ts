@@ -220,6 +220,22 @@ test('stdin, a real import, and a resume have no plan to save', async () => {
   }
 });
 
+test('only an earlier plan and an empty file are replaced', async () => {
+  const text = plain(3);
+  desk.write('companies.csv', text);
+  const save = (path: string) => desk.run(['import', 'companies.csv', '--dry-run', '--save-plan', path]);
+  const over = await save('companies.csv');
+  expect([over.code, over.error?.message]).toEqual([
+    2,
+    '--save-plan: companies.csv exists and is not a plan, so it is not replaced',
+  ]);
+  expect(readFileSync(join(desk.folder, 'companies.csv'), 'utf8')).toBe(text);
+  for (const path of ['.', '-', 'missing/plan.json'])
+    expect([path, (await save(path)).code]).toEqual([path, 2]);
+  desk.write('plan.json', '');
+  expect([(await save('plan.json')).code, (await save('plan.json')).code]).toEqual([0, 0]);
+});
+
 test('another token of the same named account applies it', async () => {
   const config = (token: string): string => JSON.stringify({ accounts: { main: { token } } });
   desk.write('config.json', config('tok_of_the_planner'), 0o600);

@@ -30,7 +30,7 @@ import { sayReport } from '../output/write.js';
 import { requireBaseUrl, requireToken, type Settings } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
 import { readingOptions } from './reading.js';
-import { writePlan } from './save-plan.js';
+import { checkPlanFile, writePlan } from './save-plan.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
 
@@ -183,6 +183,7 @@ export async function runAndReport(
     reportValues: values,
   });
   if (savePlan !== undefined) {
+    await checkPlanFile(savePlan, context);
     deps.savePlan = async (plan) => {
       await writePlan(savePlan, plan, context);
       await reporter.report({ type: 'notice', message: savedPlanText(savePlan, plan.digest, context.argv) });
