@@ -9,7 +9,7 @@ import type { ClientOptions, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
 import type { GLOBAL, RawFlags } from './options/index.js';
 import type { TextStream } from './output/terminal.js';
-import type { Settings } from './settings/index.js';
+import type { Secret, Settings } from './settings/index.js';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 
@@ -47,12 +47,16 @@ export interface Context extends World {
   flags: GlobalFlags;
   /** Resolved once; throws `ConfigError` or `UsageError`. */
   settings(): Promise<Settings>;
+  /** The token, for which `token_command` is run once, if it is set. Throws `AuthError`. */
+  token(): Promise<Secret>;
   /** One client for the command, whose polls and lookups retry as its first caller says; with region `sandbox` it starts the embedded service first. Throws `AuthError` without a token. */
   client(reads?: ReadRetries): Promise<ServiceClient>;
   /** The state database of this machine, opened on first use. Throws `StateError`. */
   state(): Promise<State>;
   /** Whose service it is, as the state keeps it. Throws `AuthError` where an unnamed account has no token. */
   scope(): Promise<Scope>;
+  /** A hash of the token with these texts, for telling whether it is the same. Throws `AuthError` without a token. */
+  tokenHash(texts: readonly string[]): Promise<string>;
   /** A warning for people: one line on stderr unless `--quiet`. */
   warn(message: string): void;
   /** The same with other global flags: settings, client and scope are its own, the state is shared. */

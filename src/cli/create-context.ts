@@ -1,11 +1,18 @@
 /** Opens what a command asks for, once, and closes it again. */
 
+import { createHash } from 'node:crypto';
 import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
 import type { Context, GlobalFlags, ReadRetries, World } from './context.js';
 import { safeLine, safeLines } from './output/safe.js';
-import { requireBaseUrl, requireToken, resolveSettings, type Settings } from './settings/index.js';
+import {
+  requireBaseUrl,
+  requireToken,
+  resolveSettings,
+  type Secret,
+  type Settings,
+} from './settings/index.js';
 
 /** The embedded service has a port of its own in every process; its state goes by this name. */
 const EMBEDDED = { account: 'sandbox', region: 'sandbox', base_url: 'embedded' } as const satisfies Scope;
@@ -33,6 +40,8 @@ export function createContext(
     return found;
   });
 
+  const token = once(async () => requireToken(await settings(), world));
+
   const state = once(async (): Promise<State> => {
     const { openState } = await import('../engine/state/state.js');
     const opened = openState((await settings()).stateDir, world.clock.now);
@@ -42,7 +51,7 @@ export function createContext(
 
   const client = once(async (reads: ReadRetries = {}): Promise<ServiceClient> => {
     const found = await settings();
-    const service = found.embedded ? await startEmbedded(found) : reach(found);
+    const service = found.embedded ? await startEmbedded(found) : reach(found, await token());
     await deferParserOptimization(world.nodeVersion);
     const { createClient } = await import('../engine/service/client.js');
     const made = createClient({
@@ -71,8 +80,9 @@ export function createContext(
     const found = await settings();
     if (found.embedded) return EMBEDDED;
     const { account, region } = found;
-    const token = account === null ? requireToken(found).reveal() : '';
-    return (await context.state()).scope({ account, token, region, base_url: requireBaseUrl(found) });
+    const base_url = requireBaseUrl(found);
+    const secret = account === null ? (await token()).reveal() : '';
+    return (await context.state()).scope({ account, token: secret, region, base_url });
   });
 
   const context: Context = {
@@ -80,9 +90,14 @@ export function createContext(
     argv,
     flags,
     settings,
+    token,
     client,
     state: parent ? parent.state : state,
     scope,
+    tokenHash: async (texts) =>
+      createHash('sha256')
+        .update(JSON.stringify([(await token()).reveal(), ...texts]))
+        .digest('hex'),
     warn,
     withFlags: (changed) => {
       const child = createContext(world, { ...flags, ...changed }, argv, context);
@@ -112,9 +127,9 @@ interface Service {
   token: string;
 }
 
-function reach(settings: Settings): Service {
-  const token = requireToken(settings).reveal();
-  return { baseUrl: requireBaseUrl(settings), lookupBaseUrl: settings.lookupBaseUrl, token };
+function reach(settings: Settings, token: Secret): Service {
+  const { lookupBaseUrl } = settings;
+  return { baseUrl: requireBaseUrl(settings), lookupBaseUrl, token: token.reveal() };
 }
 
 /** One line of `--debug`: never a token, never a body. */

@@ -18,6 +18,9 @@ declare const PROFILES_VERSION: string | undefined;
 /** Filled in by the build from package.json. */
 export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION : '0.0.0-dev';
 
+/** What people type to see the version. */
+const VERSION_WORDS = new Set(['--version', '-v', '-V', 'version']);
+
 /** Runs the command of this process. Returns the exit code; never calls `process.exit` while output may be pending. */
 export async function main(host: NodeJS.Process): Promise<ExitCode> {
   const world = worldOf(host);
@@ -48,7 +51,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   };
   let failed = false;
   try {
-    if (argv.length === 1 && argv[0] === '--version') await writeOut(world.stdout, `${VERSION}\n`);
+    if (argv.length === 1 && VERSION_WORDS.has(argv[0]!)) await writeOut(world.stdout, `${VERSION}\n`);
     else {
       const program = await commandTree(argv, world, wire);
       await program.parseAsync([...argv], { from: 'user' });
@@ -84,7 +87,12 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     .helpOption(help.flags, help.summary)
     .helpCommand(false)
     // No command is a question, not a mistake. As an action, it leaves an unknown flag an error.
-    .action(() => program.outputHelp())
+    .action(async () => {
+      const { firstSteps } = await import('./commands/first-steps.js');
+      const steps = argv.length === 0 ? firstSteps(world) : null;
+      if (steps === null) program.outputHelp();
+      else await writeOut(world.stdout, steps);
+    })
     .configureHelp({ showGlobalOptions: true });
   declareOptions(program);
   examples(program, [
@@ -110,6 +118,9 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   }
   const isCommand = COMMANDS.some((entry) => entry.name === called);
   if (called !== undefined && !isCommand && !followsUnknownFlag(argv, called, program)) {
+    const { HABITS } = await import('./commands/first-steps.js');
+    const habit = HABITS.get(called);
+    if (habit !== undefined) throw new UsageError(`unknown command "${called}"`, { hint: habit });
     const like = nearest(
       called,
       COMMANDS.map((entry) => entry.name),

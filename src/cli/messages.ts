@@ -49,24 +49,32 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
 /** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
 function readAs(
   argv: readonly string[],
-  { path, paths }: { path: string; paths: readonly string[] },
-  kind: Kind,
-  column: string,
-): string {
+  { path, paths, kind, column, company }: ProblemOf<'kind_unknown' | 'no_identifier'>,
+): Words {
+  // It is being said in a mapping file.
+  if (wasTyped(argv, '--write-mapping')) return {};
   const without = ['--kind', '--id'];
   if (paths.length <= 1) {
-    return `if the rows are ${kind} by ${column}: ${again(argv, { command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] })}`;
+    const named = company === null || wasTyped(argv, '--company-id') ? [] : ['--company-id', company];
+    const plus = ['--kind', kind, '--id', column, ...named];
+    return {
+      hint: `if the rows are ${kind} by ${column}: ${again(argv, { command: 'import', paths: [path], without, plus })}`,
+    };
   }
   const file = 'mapping.json';
-  return [
+  const lines = [
     `say what each file holds in a mapping file: ${again(argv, { command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
     `check it, then import with it: ${again(argv, { command: 'import', paths, without, plus: ['--mapping', file] })}`,
-  ].join('\n');
+  ];
+  return { hint: lines.join('\n') };
 }
 /** A type that a column has without being told. */
 const PLAIN = /^(?:integer|number)$/;
 
 const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
+
+const nullFlags = (markers: readonly string[]): string[] =>
+  markers.map((marker) => `--null ${shellWord(marker)}`);
 
 const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly string[]) => Words } = {
   unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
@@ -128,12 +136,8 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     message: `--kind ${kind}: ${path} contains {"${found}": […]}`,
     hint: 'leave --kind out',
   }),
-  kind_unknown: ({ path, paths, kind, column }, argv) => ({
-    hint: readAs(argv, { path, paths }, kind, column),
-  }),
-  no_identifier: ({ path, paths, kind, column }, argv) => ({
-    hint: readAs(argv, { path, paths }, kind, column),
-  }),
+  kind_unknown: (problem, argv) => readAs(argv, problem),
+  no_identifier: (problem, argv) => readAs(argv, problem),
   kind_ambiguous: ({ path, user, company }, argv) => {
     const as = (kind: Kind, column: string, without: readonly string[]): string =>
       again(argv, { command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
@@ -179,6 +183,17 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     hint: `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
   }),
 
+  short_rows: () => ({ hint: 'if only their last cells are missing, --short-rows pad reads them as empty' }),
+  missing_value: ({ texts, optional }) => {
+    const allowed = texts.map((text) => `--allow-id ${shellWord(text)}`).join(' ');
+    return {
+      hint: optional
+        ? `${nullFlags(texts).join(' ')} leaves it out; ${allowed} accepts it as an identifier`
+        : `if it is an identifier, ${allowed} accepts it`,
+    };
+  },
+  inexact_number: () => ({ hint: '--round-numbers rounds them' }),
+
   nameless_column: () => ({ hint: 'name it in the header to send it' }),
   excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
   space_before_quote: ({ delimiter }) => ({
@@ -208,7 +223,11 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
 
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
   null_markers: ({ column, markers, type }) => ({
-    hint: `${markers.map((marker) => `--null ${shellWord(marker)}`).join(' ')}${PLAIN.test(type) ? '' : ` ${typeFlag(column, type)}`}`,
+    hint: [...nullFlags(markers), ...(PLAIN.test(type) ? [] : suggestedLines(column, [type]))].join(' '),
+  }),
+  capital_emails: ({ column }) => ({ hint: `${typeFlag(column, 'lower')} sends them in lower case` }),
+  stray_values: ({ column, markers, type, rows }) => ({
+    hint: `to convert them and reject ${rows === 1 ? 'that row' : `those ${rows} rows`}: ${[...nullFlags(markers), ...suggestedLines(column, [type])].join(' ')}`,
   }),
   type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
 

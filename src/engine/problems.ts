@@ -20,6 +20,17 @@ export interface EncodingSuggestion {
 /** An option that says how a CSV is written, by its name in the library. */
 export type DialectOption = 'delimiter' | 'quote' | 'escape' | 'comment';
 
+/** What the rows of an input most likely are; `paths` are all inputs. */
+interface Reading {
+  path: string;
+  paths: readonly string[];
+  kind: RowKind;
+  /** Of the identifier. */
+  column: string;
+  /** Of a user's company, if that has a name of its own. */
+  company: string | null;
+}
+
 export type Problem =
   // How an input is read
   | { code: 'unknown_encoding'; label: string }
@@ -49,9 +60,8 @@ export type Problem =
   | { code: 'other_kind_of_file'; name: string }
   // What its columns mean
   | { code: 'kind_mismatch'; path: string; kind: string; found: string }
-  /** The likeliest kind and identifier; `paths` are all inputs. */
-  | { code: 'kind_unknown'; path: string; paths: readonly string[]; kind: RowKind; column: string }
-  | { code: 'no_identifier'; path: string; paths: readonly string[]; kind: RowKind; column: string }
+  | ({ code: 'kind_unknown' } & Reading)
+  | ({ code: 'no_identifier' } & Reading)
   /** Users or companies: `user` and `company` are the columns of either's identifier. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
   /** Two columns are called alike but for case, spaces, `_` and `-`. */
@@ -65,6 +75,10 @@ export type Problem =
   | { code: 'constant_of_other_type'; key: string; value: string; type: string }
   /** Cells of a column are not of its type, but all of them are of another. */
   | { code: 'cells_of_other_type'; column: string; type: string }
+  | { code: 'short_rows' }
+  /** Identifiers that stand for no value; an optional one may be left out. */
+  | { code: 'missing_value'; texts: readonly string[]; optional: boolean }
+  | { code: 'inexact_number' }
   /** `type` has no zone yet. */
   | { code: 'zone_missing'; column: string; type: string }
   | { code: 'unknown_zone'; column: string; type: string; zone: string }
@@ -85,6 +99,10 @@ export type Problem =
   | { code: 'digits_lost'; column: string }
   /** Texts that stand for no value, and keep a column from being of a type that its others have. */
   | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }
+  /** The same address in other letters would be another identifier. */
+  | { code: 'capital_emails'; column: string }
+  /** A few cells are not of the type that all others of their column have. */
+  | { code: 'stray_values'; column: string; markers: readonly string[]; type: string; rows: number }
   /** `column` is where the values come from; `before` is the type of the last import. */
   | { code: 'type_changed'; column: string; before: string }
   /** Identifiers with white space around them, or with invisible characters. */

@@ -63,11 +63,11 @@ const CASES: {
     '--kind users: b.json contains {"companies": […]}',
   ],
   kind_unknown: [
-    { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number' },
+    { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number', company: null },
     "if the rows are companies by Company Number: profiles import a.csv --kind companies --id 'Company Number'",
   ],
   no_identifier: [
-    { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol' },
+    { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol', company: null },
     "say what each file holds in a mapping file: profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it: profiles import a.csv 'b c.csv' --mapping mapping.json",
   ],
   kind_ambiguous: [
@@ -147,6 +147,17 @@ const CASES: {
   null_markers: [
     { column: 'Score', markers: ['-', 'n/a'], type: 'money' },
     '--null - --null n/a --type Score=money',
+  ],
+  short_rows: [{}, 'if only their last cells are missing, --short-rows pad reads them as empty'],
+  missing_value: [
+    { texts: ['NULL', '\\N'], optional: true },
+    "--null NULL --null '\\N' leaves it out; --allow-id NULL --allow-id '\\N' accepts it as an identifier",
+  ],
+  inexact_number: [{}, '--round-numbers rounds them'],
+  capital_emails: [{ column: 'E-mail' }, '--type E-mail=lower sends them in lower case'],
+  stray_values: [
+    { column: 'Created', markers: ['n/a'], type: 'datetime:M/d/yyyy H:mm@<zone>', rows: 2 },
+    "to convert them and reject those 2 rows: --null n/a --type 'Created=datetime:M/d/yyyy H:mm@UTC' (the zone of its times in place of UTC)",
   ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],

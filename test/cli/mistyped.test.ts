@@ -1,7 +1,11 @@
 /** What was mistyped is named, and so is what was meant: commands, flags, words, fields, keys. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { HABITS } from '../../src/cli/commands/first-steps.js';
+import { COMMANDS } from '../../src/cli/commands/index.js';
+import { VERSION } from '../../src/cli/main.js';
 import { cli, scratch } from '../support/cli.js';
 
 const words = (line: string): string[] => line.split(' ').filter(Boolean);
@@ -59,6 +63,83 @@ describe('a word that is nearly right gets a suggestion', () => {
       stdout: '',
       stderr: `profiles: ${message}\n  ${hint}\n`,
     });
+  });
+});
+
+describe('habits from other programs lead to the right command', () => {
+  it.each([
+    ['login', 'profiles config set token'],
+    ['init', 'profiles config init'],
+    ['upload companies.csv', 'profiles import companies.csv'],
+    ['status', 'profiles runs'],
+    ['import -v companies.csv', '--debug'],
+    ['import companies.csv --verbose', '--debug'],
+    ['import companies.csv -n', '--dry-run'],
+  ])('%s', async (line, hint) => {
+    const { code, stdout, stderr } = await cli(words(line));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^profiles: unknown (command|option) .*\n {2}/);
+    expect(stderr.split('\n')[1]).toContain(hint);
+  });
+  it('every hint names a command that there is', () => {
+    const known = COMMANDS.map(({ name }) => name);
+    for (const [word, hint] of HABITS) {
+      expect(known).not.toContain(word);
+      for (const [, command] of hint.matchAll(/profiles (\w+)/g)) expect(known).toContain(command);
+    }
+  });
+  it.each(['-v', '-V', 'version', '--version'])('%s prints the version', async (word) => {
+    expect(await cli([word])).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  });
+});
+
+describe('a path is needed', () => {
+  it.each([
+    [
+      'import companies.csv --mapping https://me:hunter2@example.com/m.json',
+      '--mapping: this is an address (https://…)',
+    ],
+    ['import companies.csv --rejects s3://bucket/rejects.csv', '--rejects: this is an address (s3://…)'],
+    ['import companies.csv --mapping *.json', '--mapping: "*.json" is a pattern'],
+    ['config path --config https://example.com/c.json', '--config: this is an address (https://…)'],
+    ['lookups embeds --token-file https://example.com/token', '--token-file: this is an address (https://…)'],
+    ['runs --state-dir postgres://h/db', '--state-dir: this is an address (postgres://…)'],
+  ])('%s', async (line, message) => {
+    const { code, stderr } = await cli(words(line));
+    expect(code).toBe(2);
+    expect(stderr).toContain(`profiles: ${message}, but `);
+    expect(stderr).not.toContain('hunter2');
+  });
+  it('a file:// URL is one', async () => {
+    const cwd = scratch();
+    const { code, stdout } = await cli(
+      ['config', 'path', '--config', pathToFileURL(join(cwd, 'a b.json')).href],
+      { cwd },
+    );
+    expect([code, stdout]).toEqual([0, `${join(cwd, 'a b.json')}\n`]);
+  });
+});
+
+describe('profiles alone', () => {
+  it('at a terminal where nothing is set up, says in five lines what to type first', async () => {
+    const { code, stdout, stderr } = await cli([], { columns: 100 });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.match(/\n/g)).toHaveLength(5);
+    for (const text of ['--dry-run', '--region sandbox', 'profiles config init', 'profiles --help']) {
+      expect(stdout).toContain(text);
+    }
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+  it('shows help where there is a config, an environment, or no terminal', async () => {
+    const cwd = scratch();
+    await cli(['config', 'set', 'region', 'sandbox'], { cwd });
+    const results = [
+      await cli([], { cwd, columns: 100 }),
+      await cli([], { columns: 100, env: { PROFILES_REGION: 'sandbox' } }),
+      await cli([]),
+    ];
+    for (const { code, stdout } of results)
+      expect([code, stdout.slice(0, 15)]).toEqual([0, 'Usage: profiles']);
   });
 });
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Exit, type ExitCode } from '../../engine/errors.js';
 import type { Context } from '../context.js';
+import { CONFIG_INIT, valuesOf } from '../options/index.js';
 import { writeJson, writeLine } from '../output/write.js';
 import { configLocation } from '../settings/index.js';
 import { examples, requireSubcommand, type Wire } from './command.js';
@@ -22,12 +23,7 @@ export function define(command: Command, wire: Wire): void {
     'profiles config init',
     'profiles config init --region eu --base-url https://api.example.com --lookup-base-url https://lookups.example.com --token-file token.txt',
     'profiles config init --account staging --region sandbox',
-  ]).action(
-    wire(
-      () => ({}),
-      (_, context) => init(context),
-    ),
-  );
+  ]).action(wire((_, flags) => valuesOf(CONFIG_INIT, flags), init));
 
   examples(command.command('list').description('show each value and where it came from'), [
     'profiles config list',
@@ -53,6 +49,7 @@ export function define(command: Command, wire: Wire): void {
       'profiles config set regions.eu.base_url https://api.example.com',
       'profiles config set import.chunk_size 1000',
       'profiles config set token < token.txt',
+      `profiles config set token_command '["pass","show","profiles"]'`,
     ],
   ).action(wire((args, _, context) => setOptions(args, context), set));
 

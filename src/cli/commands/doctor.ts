@@ -10,7 +10,7 @@ import { writeJson, writeOut } from '../output/write.js';
 import type { Settings } from '../settings/index.js';
 import { examples, type Wire } from './command.js';
 import { type Finding, fail, worst } from './doctor/finding.js';
-import { checkConfig, checkNode, checkProxy, checkSettings, checkState } from './doctor/local.js';
+import { checkConfig, checkNode, checkProxy, checkSettings, checkState, checkToken } from './doctor/local.js';
 import { checkService } from './doctor/remote.js';
 
 export function define(command: Command, wire: Wire): void {
@@ -48,9 +48,13 @@ async function* diagnose(context: Context): AsyncGenerator<Finding> {
     return;
   }
   yield* checkSettings(settings);
+  const token = settings.embedded ? null : await checkToken(context, settings);
+  if (token) yield token;
   yield await checkState(context, settings);
-  const reachable = settings.embedded || (settings.baseUrl !== null && settings.token !== null);
-  if (reachable && proxy.status !== 'fail') yield* checkService(context, settings);
+  const reachable = settings.embedded || (settings.baseUrl !== null && token?.status === 'ok');
+  if (reachable && proxy.status !== 'fail') {
+    yield* checkService(context, settings, settings.embedded ? null : await context.token());
+  }
 }
 
 /** The same, with a spinner while the next one takes its time. */

@@ -28,6 +28,7 @@ export function define(command: Command, wire: Wire): void {
     command.command('company').description('create or update one company').argument('<id>', 'company_id'),
     [
       'profiles identify company c-100 --set plan=gold --region sandbox',
+      'profiles identify company c-100 --unset plan --region sandbox',
       'profiles identify company c-100 --metadata \'{"employees":12}\' --json --region sandbox',
     ],
   ).action(wire((words, flags) => options('companies', words, flags), run));
@@ -61,8 +62,16 @@ function options(kind: Kind, [id = '']: readonly string[], flags: Flags): Option
   };
 }
 
-/** Pairs of key and JSON text, `--set` after `--metadata`: the later wins. @throws UsageError */
-function metadataOf({ metadata: json, set = [] }: Given<typeof IDENTIFY & Pick<typeof COLUMNS, 'set'>>) {
+/**
+ * Pairs of key and JSON text. `--set` and `--unset` come after `--metadata`: the later wins. A key that is unset is sent
+ * as null, which removes it.
+ * @throws UsageError
+ */
+function metadataOf({
+  metadata: json,
+  set = [],
+  unset = [],
+}: Given<typeof IDENTIFY & Pick<typeof COLUMNS, 'set'>>) {
   const metadata = new Map<string, string>();
   if (json !== undefined)
     for (const [key, value] of Object.entries(jsonObject(json))) {
@@ -75,6 +84,15 @@ function metadataOf({ metadata: json, set = [] }: Given<typeof IDENTIFY & Pick<t
       metadata.set(key, text);
     }
   for (const [key, value] of set) metadata.set(key, jsonOfCell(value));
+  for (const key of unset) {
+    if (key === '') throw new UsageError('--unset: the key is empty', { hint: 'write --unset <key>' });
+    if (set.some(([name]) => name === key)) {
+      throw new UsageError(`--set ${key} and --unset ${key} contradict each other`, {
+        hint: 'leave out one of them',
+      });
+    }
+    metadata.set(key, 'null');
+  }
   return metadata;
 }
 

@@ -1,6 +1,5 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 
-import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { CanaryError, Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
@@ -27,7 +26,7 @@ import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
 import { partialWords } from '../output/summary-text.js';
 import { sayReport } from '../output/write.js';
-import { requireBaseUrl, requireToken, type Settings } from '../settings/index.js';
+import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
 import { readingOptions } from './reading.js';
 import { checkPlanFile, writePlan } from './save-plan.js';
@@ -259,11 +258,11 @@ async function importDeps(
 ): Promise<ImportDeps> {
   const settings = await context.settings();
   if (!options.dryRun && !settings.embedded) {
-    requireToken(settings); // fails before a long plan, not after it
-    requireBaseUrl(settings);
+    requireBaseUrl(settings); // fails before a long plan, not after it
+    await context.token();
   }
   const known =
-    settings.embedded || (settings.baseUrl !== null && (settings.token ?? settings.account) !== null);
+    settings.embedded || (settings.baseUrl !== null && (settings.account !== null || hasToken(settings)));
   const { retries, retryDelayMs, maxRetryAfterMs } = options;
   const client = (): Promise<ServiceClient> => context.client({ retries, retryDelayMs, maxRetryAfterMs });
   const base_url = settings.embedded ? (await client()).baseUrl : (settings.baseUrl ?? '');
@@ -272,7 +271,7 @@ async function importDeps(
     client,
     state: await context.state(),
     scope: scope ?? (known ? await context.scope() : null),
-    tokenHash: settings.account === null && !settings.embedded ? tokenHash(settings) : null,
+    tokenHash: settings.account === null && !settings.embedded ? context.tokenHash : null,
     service: { account: settings.account, region: settings.region, base_url },
     random: Math.random,
     download: { timeoutMs: settings.timeoutMs, proxy: context.env },
@@ -280,10 +279,3 @@ async function importDeps(
     historyKeepMs: settings.historyKeepMs,
   };
 }
-
-const tokenHash =
-  (settings: Settings) =>
-  (texts: readonly string[]): string =>
-    createHash('sha256')
-      .update(JSON.stringify([requireToken(settings).reveal(), ...texts]))
-      .digest('hex');

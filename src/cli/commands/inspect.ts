@@ -5,7 +5,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
-import { envelopeBytes, type Rejection } from '../../engine/model.js';
+import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
 import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { DuplicateFinder } from '../../engine/plan/duplicates.js';
@@ -226,13 +226,20 @@ function warningsOf(
   if (opened.guessed) {
     warnings.unshift({
       message: `nothing says what its rows are; this shows them as ${kind} by ${idColumn}`,
-      problem: { code: 'kind_unknown', path, paths, kind, column: idColumn },
+      problem: { code: 'kind_unknown', path, paths, kind, column: idColumn, company: companyIdColumn },
     });
   }
   if (unclear) {
     warnings.unshift({
       message: `it may hold users or companies: ${idColumn} repeats and ${companyIdColumn} does not`,
       problem: { code: 'kind_ambiguous', path, user: idColumn, company: companyIdColumn! },
+    });
+  }
+  const id = (scan.sample as Record<string, unknown> | null)?.[ID_FIELD[kind]];
+  if (typeof id === 'string' && id.includes('@') && id !== id.toLowerCase()) {
+    warnings.push({
+      message: `${idColumn}: e-mail addresses with capital letters, such as ${JSON.stringify(id)}`,
+      problem: { code: 'capital_emails', column: idColumn },
     });
   }
   if (duplicates > 0) {

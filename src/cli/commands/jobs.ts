@@ -57,6 +57,7 @@ async function run({ refresh, listing }: Options, context: Context): Promise<Exi
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'job_id',
+      times: ['submitted_at', 'seen_at'],
       empty: 'no jobs yet',
       styles: {
         status: (status) => (status === 'completed' ? 'green' : status === 'failed' ? 'red' : 'yellow'),

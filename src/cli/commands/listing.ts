@@ -3,6 +3,7 @@ import { UsageError } from '../../engine/errors.js';
 import { count } from '../../engine/numbers.js';
 import type { Context } from '../context.js';
 import { given, LISTING } from '../options/index.js';
+import { agoBriefly } from '../output/ago.js';
 import { cellText, type ListRecord } from '../output/cell.js';
 import { toCsv, toNdjson } from '../output/csv.js';
 import { safeLine } from '../output/safe.js';
@@ -40,6 +41,8 @@ export interface RecordList {
   tableFields?: readonly string[];
   /** The field that a person copies from a table: it is not cut while others can be. */
   id?: string;
+  /** Fields that hold times: a table at a terminal also says how long ago each was. */
+  times?: readonly string[];
   /** The JSON text of `records` as it came; printed untouched when nothing is selected. */
   source?: string;
   /** Said on stderr when there is no record at all. */
@@ -76,7 +79,7 @@ async function printTable(
   { records, columns }: { records: readonly ListRecord[]; columns: readonly string[] },
   list: RecordList,
   selection: Selection,
-  { stdout, stderr, env, flags }: Context,
+  { stdout, stderr, env, flags, clock }: Context,
 ): Promise<void> {
   // Measuring text takes 35 ms to load, which `--json` need not wait for.
   const { renderFitting, renderTable } = await import('../output/table.js');
@@ -87,7 +90,14 @@ async function printTable(
     const align = numeric ? 'right' : 'left';
     return { header: field, align, whole: field === list.id, ...(style ? { style } : {}) } as const;
   });
-  const rows = records.map((record) => shown.map((field) => cellText(record[field])));
+  const now = clock.now();
+  const rows = records.map((record) =>
+    shown.map((field) => {
+      const cell = cellText(record[field]);
+      const isTime = stdout.isTTY && list.times?.includes(field) && !Number.isNaN(Date.parse(cell));
+      return isTime ? `${cell.replace(/\.\d+Z$/, 'Z')} (${agoBriefly(now - Date.parse(cell))})` : cell;
+    }),
+  );
   const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
   if (selection.columns) {
     await writeOut(stdout, renderTable(heads, rows, form));

@@ -76,6 +76,7 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'run',
+      times: ['started_at', 'ended_at'],
       empty: 'no imports yet',
     };
     await printListing(list, options.listing, context);

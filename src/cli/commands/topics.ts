@@ -85,11 +85,21 @@ ${twoColumns([...rows, ['accounts.<name>.<key>', 'Any of these for one account, 
 
 ${paragraph(`A flag overrides the environment, the environment overrides the file, and an account's key
 overrides the one at the top. The token at the top is not used for a named account. The region
-sandbox needs no keys.`)}
+sandbox needs no keys. A host without https:// is taken as https://.`)}
+
+${paragraph(`accounts.<name>.base_url and lookup_base_url are the hosts of the account's own region: the one in
+its key region, else the one at the top, else default. There, they override regions. With another
+region, chosen by --region or PROFILES_REGION, they do not apply.`)}
+
+${paragraph(`token_command is run when a token is needed and no other one is set: without a shell, with nothing
+on stdin, and for at most 60 s. The first line of its output is the token. A program with a slash in
+its name is searched for from the folder of the config file, any other one on the PATH. Do not put a
+secret into its arguments. A section holds either token or token_command.`)}
 
   profiles config init                 create it by answering questions
   profiles config list                 each value, and where it came from
   profiles config set token < file     never put a token on the command line
+  profiles config set token_command '["pass","show","profiles"]'
   profiles config set regions.eu.base_url https://api.example.com
 
 profiles config --help lists its commands.`;

@@ -2,6 +2,18 @@
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../engine/errors.js';
 
+/** Flags of other programs, and what does that here. */
+const HABITS: ReadonlyMap<string, string> = new Map([
+  ['-v', 'for the version: profiles --version; to log each request: --debug'],
+  ['--verbose', 'to log each request: --debug'],
+  ['-n', 'to send nothing: --dry-run'],
+  ['-q', 'for errors and requested data only: --quiet'],
+  ['-o', 'the result is on stdout: --json > result.json'],
+  ['--output', 'the result is on stdout: --json > result.json'],
+  ['-f', 'files need no flag: profiles import companies.csv'],
+  ['--file', 'files need no flag: profiles import companies.csv'],
+]);
+
 /** @param command the one that the parser had reached, whose help says more */
 export function usageError(error: CommanderError, command: Command): UsageError {
   const name = nameOf(command);
@@ -19,6 +31,8 @@ export function usageError(error: CommanderError, command: Command): UsageError 
     case 'commander.optionMissingArgument':
       return new UsageError(`option ${quoted(/'(.+)'/)} needs a value`, { hint: help });
     case 'commander.unknownOption': {
+      const habit = HABITS.get(quoted(/'(.*)'/));
+      if (habit !== undefined) return new UsageError(`unknown option ${quoted(/'(.*)'/)}`, { hint: habit });
       const like = /^\(Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
       return new UsageError(`unknown option ${quoted(/'(.*)'/)}`, {
         hint: like ? `did you mean ${like}?` : help,

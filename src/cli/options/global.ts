@@ -1,6 +1,6 @@
 /** Options that every command takes, and settings that only the environment or the config file holds. */
 import { engineNumber, type Table } from './option.js';
-import { FLAG, NAME_TYPE, path, text, word } from './types.js';
+import { COMMAND_TYPE, FLAG, NAME_TYPE, path, text, word } from './types.js';
 
 const URL_TYPE = text('url');
 
@@ -31,12 +31,14 @@ export const GLOBAL = {
     summary: 'host for imports and jobs',
     env: 'PROFILES_BASE_URL',
     config: 'regions.<name>.base_url',
+    accountConfig: 'base_url',
   },
   lookupBaseUrl: {
     type: URL_TYPE,
     summary: 'host for lookup lists',
     env: 'PROFILES_LOOKUP_BASE_URL',
     config: 'regions.<name>.lookup_base_url',
+    accountConfig: 'lookup_base_url',
   },
   tokenFile: { type: path('path'), summary: 'read the API key from a file' },
   stateDir: {
@@ -62,6 +64,12 @@ export const BUILT_IN = {
 /** Settings without a flag: a token on a command line would be visible in `ps` and in the shell history. */
 export const FLAGLESS = {
   token: { type: text('token'), summary: 'API key', env: 'PROFILES_TOKEN', config: 'token', flag: false },
+  tokenCommand: {
+    type: COMMAND_TYPE,
+    summary: 'program whose first line of output is the API key, and its arguments; run without a shell',
+    config: 'token_command',
+    flag: false,
+  },
   progress: {
     type: word('how', ['auto', 'plain', 'none']),
     summary: 'how progress is shown: auto, plain (a line per change, no control sequences), or none',

@@ -18,6 +18,7 @@ import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
 import {
   APPLY,
   COMPLETION,
+  CONFIG_INIT,
   IDENTIFY,
   INSPECT,
   JOB,
@@ -51,7 +52,7 @@ const GROUPS: readonly Group[] = [
   {
     heading: null,
     commands: [],
-    options: { ...APPLY, ...JOB, ...RUNS, ...RESUME, ...IDENTIFY, ...INSPECT, ...COMPLETION },
+    options: { ...APPLY, ...JOB, ...RUNS, ...RESUME, ...IDENTIFY, ...CONFIG_INIT, ...INSPECT, ...COMPLETION },
   },
   { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },

@@ -22,6 +22,8 @@ export interface Option {
   negated?: true;
   /** Its place in the config file; `import.chunk_size`. */
   config?: string;
+  /** Its place directly below `accounts.<name>`, where it has one there only. */
+  accountConfig?: string;
   /** The environment variable that sets it. */
   env?: string;
   complete?: Source;

@@ -87,12 +87,28 @@ export const RESUME = {
 } as const satisfies Table;
 
 export const IDENTIFY = {
+  unset: {
+    type: text('key'),
+    repeatable: true,
+    summary: 'remove a key from the profile',
+    commands: ['identify company', 'identify user'],
+  },
   metadata: {
     type: text('json'),
     summary: "metadata as a JSON object; keeps JSON's types",
     commands: ['identify company', 'identify user'],
   },
   company: { type: text('id'), summary: "the user's company_id", commands: ['identify user'] },
+} as const satisfies Table;
+
+export const CONFIG_INIT = {
+  check: {
+    type: FLAG,
+    negated: true,
+    default: true,
+    summary: 'write the settings without trying hosts and token',
+    commands: ['config init'],
+  },
 } as const satisfies Table;
 
 export const INSPECT = {

@@ -1,4 +1,5 @@
 /** The kinds of values that options have: how each is written on a command line, and what is read from it. */
+import { fileURLToPath } from 'node:url';
 import { DURATION_EXAMPLES, parseDuration, writeDuration } from '../../engine/duration.js';
 import { UsageError } from '../../engine/errors.js';
 import { wholeNumber } from '../../engine/numbers.js';
@@ -7,7 +8,7 @@ import { formatSize, parseSize, SIZE_EXAMPLES } from '../../engine/size.js';
 
 export interface Type<V = unknown> {
   /** What the config schema makes of it (`settings/schema.ts`). */
-  kind: 'flag' | 'text' | 'name' | 'path' | 'word' | 'count' | 'size' | 'duration' | 'bound';
+  kind: 'flag' | 'text' | 'name' | 'path' | 'word' | 'count' | 'size' | 'duration' | 'bound' | 'words';
   /** The placeholder of the value in help, without its brackets. Empty for a flag. */
   placeholder: string;
   /** As the reference names it. */
@@ -44,12 +45,39 @@ export const text = (placeholder: string, check?: { pattern: RegExp; form: strin
 /** A name of an account or a region. */
 export const NAME_TYPE: Type<string> = { kind: 'name', placeholder: 'name', description: 'name', ...asIs };
 
+/** A program and its arguments, which the config file holds as an array. */
+export const COMMAND_TYPE: Type<string> = {
+  kind: 'words',
+  placeholder: 'command',
+  description: 'JSON array of a program and its arguments',
+  ...asIs,
+};
+
 export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> => ({
   kind: 'path',
   placeholder,
   description: placeholder === 'folder' ? 'path of a folder' : 'path of a file',
-  ...asIs,
+  read: readPath,
+  write: String,
 });
+
+/** A path as it is typed; a `file://` URL is one too. @throws UsageError for another URL, or a pattern */
+export function readPath(given: string, setting: string): string {
+  const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(given) ?? [];
+  if (scheme?.toLowerCase() === 'file' && URL.canParse(given)) return fileURLToPath(given);
+  if (scheme !== undefined) {
+    // The address may hold a password or a signature.
+    throw new UsageError(`${setting}: this is an address (${scheme}://…), but a path is needed`, {
+      hint: 'only inputs may be addresses; download it, and name the file',
+    });
+  }
+  if (given.includes('*')) {
+    throw new UsageError(`${setting}: "${given}" is a pattern, but one path is needed`, {
+      hint: 'only inputs may be patterns',
+    });
+  }
+  return given;
+}
 
 export const word = <T extends string>(placeholder: string, words: readonly T[]): Type<T> => ({
   kind: 'word',

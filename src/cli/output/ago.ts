@@ -3,6 +3,19 @@ import { formatDuration } from '../../engine/duration.js';
 
 const DAY = 24 * 3_600_000;
 
+/** Beside the time itself: the largest unit is enough, as in `4m ago`. */
+export function agoBriefly(ms: number): string {
+  if (ms < 0) return ago(ms);
+  const [size, unit] = UNITS.find(([least]) => ms >= least) ?? [1_000, 's'];
+  return `${Math.floor(ms / size)}${unit} ago`;
+}
+
+const UNITS = [
+  [DAY, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+] as const;
+
 /** `4.2s ago`, `2h 07m ago`, and from two days on `3 days ago`. */
 export function ago(ms: number): string {
   // The clock of the machine that wrote it may be ahead of this one's.

@@ -4,10 +4,12 @@ import { NUMBERS } from '../../engine/options.js';
 import { parseHost } from '../../engine/service/address.js';
 import { FLAGLESS, GLOBAL, spelled, valuesOf } from '../options/index.js';
 import { chooseAccount, chooseRegion } from './choose.js';
+import type { Scalar } from './keys.js';
 import { type Found, stateLocation, variable } from './location.js';
+import type { AccountSection } from './schema.js';
 import { readToken, type Secret } from './secret.js';
 import { camelCase, type Place, places, property, type Sources } from './sources.js';
-import type { Settings } from './types.js';
+import type { Settings, TokenCommand } from './types.js';
 
 /** The settings of a command. @throws UsageError for a flag, ConfigError for the environment or the file */
 export function decide(sources: Sources): Settings {
@@ -19,6 +21,7 @@ export function decide(sources: Sources): Settings {
   const choice: Choice = {
     account: account?.value ?? null,
     region,
+    ownRegion: sections.find(({ section }) => section.region)?.section.region ?? GLOBAL.region.default,
     sections,
     warn: (message) => void warnings.push(message),
     ignore: (name, why) => {
@@ -40,6 +43,7 @@ export function decide(sources: Sources): Settings {
     baseUrl: base.value,
     lookupBaseUrl: lookup.value,
     token: token.value,
+    tokenCommand: token.command ?? null,
     stateDir: state.value,
     timeoutMs: valuesOf({ timeout: GLOBAL.timeout }, flags).timeout,
     historyKeepMs:
@@ -66,6 +70,8 @@ export function decide(sources: Sources): Settings {
 interface Choice {
   account: string | null;
   region: Found<string>;
+  /** The region that the account, or else the top of the file, names: the one that applies if nothing overrides it. */
+  ownRegion: string;
   sections: readonly Place[];
   warn(message: string): void;
   /** Warns that a variable is ignored, if it is set. */
@@ -119,9 +125,11 @@ function findHost(
   }
   choice.ignore(name, `${chosenBy} brings its own hosts`);
   for (const { section, prefix } of choice.sections) {
-    const text = property(section.regions, region)?.[key];
+    // What an account holds directly are the hosts of its own region, whichever region is chosen now.
+    const direct = choice.ownRegion === region ? (section as AccountSection)[key] : undefined;
+    const text = direct ?? property(section.regions, region)?.[key];
     if (text === undefined) continue;
-    const dotted = prefix + place.replace('<name>', region);
+    const dotted = prefix + (direct === undefined ? place.replace('<name>', region) : key);
     return {
       value: parseHost(text, `${config.path}: ${dotted}`, allowHttp),
       origin: `${config.path} (${dotted})`,
@@ -130,7 +138,10 @@ function findHost(
   return { value: null, origin: 'not set' };
 }
 
-function findToken({ world, flags, config, tokenFile }: Sources, choice: Choice): Found<Secret | null> {
+function findToken(
+  { world, flags, config, tokenFile }: Sources,
+  choice: Choice,
+): Found<Secret | null> & { command?: TokenCommand } {
   // The sandbox takes a token made for this process; a real one is not even read.
   if (choice.region.value === 'sandbox') {
     if (tokenFile) choice.warn('--token-file is ignored: region sandbox has its own token');
@@ -145,6 +156,15 @@ function findToken({ world, flags, config, tokenFile }: Sources, choice: Choice)
   }
   // Only the first place: the token at the top belongs to no account, or to another one.
   const { section, prefix } = choice.sections[0]!;
+  if (section.token_command !== undefined) {
+    if (section.token !== undefined) {
+      throw new ConfigError(`${config.path}: ${prefix}token and ${prefix}token_command are both set`, {
+        hint: `keep one of them: profiles config unset ${prefix}token, or profiles config unset ${prefix}token_command`,
+      });
+    }
+    const origin = `${config.path} (${prefix}token_command)`;
+    return { value: null, origin, command: { words: section.token_command, origin } };
+  }
   const token = readToken(section.token ?? '', `${config.path}: ${prefix}token`);
   return token
     ? { value: token, origin: `${config.path} (${prefix}token)` }
@@ -152,12 +172,12 @@ function findToken({ world, flags, config, tokenFile }: Sources, choice: Choice)
 }
 
 function importSettings(path: string, sections: readonly Place[]) {
-  const values: Record<string, string | number | boolean> = {};
+  const values: Record<string, Exclude<Scalar, string[]>> = {};
   const origins: Record<string, string> = {};
   for (const { section, prefix } of [...sections].reverse()) {
     for (const [key, value] of Object.entries(section.import ?? {})) {
       if (value === undefined) continue;
-      values[camelCase(key)] = value;
+      values[camelCase(key)] = value as Exclude<Scalar, string[]>; // no import flag takes an array
       origins[`import.${key}`] = `${path} (${prefix}import.${key})`;
     }
   }

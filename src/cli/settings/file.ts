@@ -43,7 +43,13 @@ export async function readConfig(
   }
   const content = await parseConfig(path, text);
   const mode = platform === 'win32' ? null : (await stat(path)).mode & 0o777;
-  if (mode !== null && holdsToken(content)) refuseExposed(path, mode);
+  if (mode !== null && holds(content, 'token')) refuseExposed(path, mode);
+  if (mode !== null && (mode & 0o022) !== 0 && holds(content, 'token_command')) {
+    throw new ConfigError(
+      `${path} names a program to run (token_command), but other users can change it (mode ${octal(mode)})`,
+      { hint: `chmod 600 ${shellWord(path)}` },
+    );
+  }
   return { path, exists: true, content, mode };
 }
 
@@ -82,20 +88,15 @@ export function fileTrouble(code: string | undefined): string {
 /** @throws ConfigError when a file with a token can be opened by others */
 export function refuseExposed(path: string, mode: number, otherwise = ''): void {
   if ((mode & 0o077) === 0) return;
-  throw new ConfigError(
-    `${path} contains a token, but other users can read it (mode ${mode.toString(8).padStart(4, '0')})`,
-    {
-      hint: `chmod 600 ${shellWord(path)}${otherwise}`,
-    },
-  );
+  throw new ConfigError(`${path} contains a token, but other users can read it (mode ${octal(mode)})`, {
+    hint: `chmod 600 ${shellWord(path)}${otherwise}`,
+  });
 }
 
-function holdsToken(file: ConfigFile): boolean {
-  return (
-    file.token !== undefined ||
-    Object.values(file.accounts ?? {}).some((account) => account.token !== undefined)
-  );
-}
+const octal = (mode: number): string => mode.toString(8).padStart(4, '0');
+
+const holds = (file: ConfigFile, key: 'token' | 'token_command'): boolean =>
+  [file, ...Object.values(file.accounts ?? {})].some((section) => section[key] !== undefined);
 
 /**
  * Writes the file, mode 0600; a folder that has to be made is 0700.

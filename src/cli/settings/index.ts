@@ -2,9 +2,10 @@
 
 export { isLoopback, parseHost } from '../../engine/service/address.js';
 export { BUILT_IN_REGIONS } from './choose.js';
+export { decide } from './decide.js';
 export { fileTrouble, type ReadConfig, readConfig, writeConfig } from './file.js';
 export { configLocation, stateLocation } from './location.js';
-export { hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';
+export { hasToken, hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';
 export { readTokenFile, resolveSettings } from './resolve.js';
 export { readToken, Secret } from './secret.js';
 export { camelCase } from './sources.js';

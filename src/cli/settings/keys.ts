@@ -3,8 +3,8 @@ import { ConfigError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
 
-/** An option that the config file may hold. */
-export type KeyOption = Entry & { config: string };
+/** An option that the config file may hold, and whether only the top or only an account may. */
+export type KeyOption = Entry & { config: string; only?: 'top' | 'account' };
 
 /** A known key: its parts, and the option whose value it holds. */
 export interface Key {
@@ -16,15 +16,24 @@ export interface Key {
   secret: boolean;
 }
 
-export type Scalar = string | number | boolean;
+/** A value of the config file: an array is a program and its arguments. */
+export type Scalar = string | number | boolean | string[];
 
 /** Names of accounts and regions are parts of dotted keys, so they cannot contain a dot; `__proto__` is ruled out too. */
 export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 
 /** `account` first: it is allowed at the top only. */
-export const KEYS: readonly KeyOption[] = OPTIONS.filter(
-  (option): option is KeyOption => option.config !== undefined,
-);
+export const KEYS: readonly KeyOption[] = OPTIONS.flatMap((option) => {
+  const { name, config, accountConfig } = option;
+  const keys: KeyOption[] = [];
+  if (config) keys.push(name === 'account' ? { ...option, config, only: 'top' } : { ...option, config });
+  if (accountConfig) keys.push({ ...option, config: accountConfig, only: 'account' });
+  return keys;
+});
+
+/** The keys of the top, or of an account. */
+const keysOf = (place: 'top' | 'account'): KeyOption[] =>
+  KEYS.filter(({ only }) => only === undefined || only === place);
 
 /** What the option does, as a sentence, for the config file's schema and help. */
 export function sentence(option: Entry): string {
@@ -41,8 +50,9 @@ export function parseKey(name: string): Key {
   const path = name.split('.');
   const account = path[0] === 'accounts' && path.length > 2;
   const own = account ? path.slice(2) : path;
-  const option = account && !NAME.test(path[1]!) ? undefined : KEYS.find((key) => names(key.config, own));
-  if (option && !(account && option.name === 'account')) {
+  const keys = account && !NAME.test(path[1]!) ? [] : keysOf(account ? 'account' : 'top');
+  const option = keys.find((key) => names(key.config, own));
+  if (option) {
     return { name, path, option, secret: option.name === 'token' };
   }
   if (/^(accounts\.[^.]+\.)?regions\.sandbox\./.test(name)) {
@@ -75,16 +85,14 @@ export function knownKeys(path: readonly string[] = []): string[] {
   const account = NAME.test(path[1] ?? '') ? path[1]! : '<name>';
   const ofAccount = path.length === 0 || (path.length > 2 && nearest(path[0]!, ['accounts']) !== undefined);
   return [
-    ...sectionKeys(path),
-    ...(ofAccount
-      ? sectionKeys(path.slice(2)).flatMap((key) => (key === 'account' ? [] : [`accounts.${account}.${key}`]))
-      : []),
+    ...sectionKeys(path, 'top'),
+    ...(ofAccount ? sectionKeys(path.slice(2), 'account').map((key) => `accounts.${account}.${key}`) : []),
   ];
 }
 
-function sectionKeys(path: readonly string[]): string[] {
+function sectionKeys(path: readonly string[], place: 'top' | 'account'): string[] {
   const region = NAME.test(path[1] ?? '') ? path[1]! : '<name>';
-  return KEYS.map(({ config }) => config.replace('<name>', region));
+  return keysOf(place).map(({ config }) => config.replace('<name>', region));
 }
 
 /** The value at a path, own properties only. */
@@ -94,7 +102,7 @@ export function valueAt(file: object, path: readonly string[]): Scalar | undefin
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
     at = (at as Record<string, unknown>)[part];
   }
-  return typeof at === 'object' ? undefined : (at as Scalar);
+  return typeof at === 'object' && !Array.isArray(at) ? undefined : (at as Scalar);
 }
 
 /** A copy with the value set; `undefined` removes it, and with it every folder that becomes empty. */
@@ -114,7 +122,8 @@ export function withValue<F extends object>(file: F, path: readonly string[], va
 export function* leaves(file: object): Generator<[path: string[], value: Scalar]> {
   function* walk(at: object, path: string[]): Generator<[string[], Scalar]> {
     for (const [part, value] of Object.entries(at)) {
-      if (typeof value === 'object' && value !== null) yield* walk(value, [...path, part]);
+      if (typeof value === 'object' && value !== null && !Array.isArray(value))
+        yield* walk(value, [...path, part]);
       else if (part !== '$schema') yield [[...path, part], value as Scalar];
     }
   }

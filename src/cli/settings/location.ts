@@ -2,6 +2,7 @@
 import { posix, win32 } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
 import { GLOBAL, spelled } from '../options/index.js';
+import { readPath } from '../options/types.js';
 import type { SettingsFlags, SettingsWorld } from './world.js';
 
 /** A value and where it came from, as `config list` shows it. */
@@ -27,6 +28,9 @@ export function flagOrVariable(
   const value = variable(world, env);
   return value === undefined ? null : { value, origin: `environment ${env}` };
 }
+
+/** What to name in an error: `--config`, `PROFILES_CONFIG`. */
+const setting = ({ origin }: Found<string>): string => origin.replace(/^(flag|environment) /, '');
 
 /** `--config`, else `$PROFILES_CONFIG`, else the platform's place. Relative paths count from the working directory. */
 export function configLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {
@@ -61,7 +65,7 @@ interface Places {
 function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Found<string> {
   const path = world.platform === 'win32' ? win32 : posix;
   const chosen = flagOrVariable(world, flags, places.name);
-  if (chosen) return { ...chosen, value: path.resolve(world.cwd, chosen.value) };
+  if (chosen) return { ...chosen, value: path.resolve(world.cwd, readPath(chosen.value, setting(chosen))) };
   if (world.platform === 'win32') {
     const [name, ...below] = places.windows;
     const folder = variable(world, name);

@@ -1,6 +1,7 @@
 /** What a command needs. No service host is built in (contract §2), so each may be missing. */
 import { AuthError, ConfigError } from '../../engine/errors.js';
 import type { Secret } from './secret.js';
+import type { CommandWorld } from './token-command.js';
 import type { Settings } from './types.js';
 
 type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl'>;
@@ -29,9 +30,21 @@ function missingHost(region: string, what: string): never {
   });
 }
 
-/** @throws AuthError (exit 4) with the ways to give one */
-export function requireToken(settings: Pick<Settings, 'token' | 'account'>): Secret {
+/** Whether there is a token, or a program that prints it. */
+export const hasToken = ({ token, tokenCommand }: Pick<Settings, 'token' | 'tokenCommand'>): boolean =>
+  token !== null || tokenCommand !== null;
+
+/** The token, for which a program may have to be run. @throws AuthError (exit 4) with the ways to give one */
+export async function requireToken(
+  settings: Pick<Settings, 'token' | 'tokenCommand' | 'account' | 'configPath'>,
+  world: CommandWorld,
+): Promise<Secret> {
   if (settings.token) return settings.token;
+  if (settings.tokenCommand) {
+    // Most commands need no program: what starts one is loaded with it.
+    const { runTokenCommand } = await import('./token-command.js');
+    return runTokenCommand(settings, world);
+  }
   const key = settings.account === null ? 'token' : `accounts.${settings.account}.token`;
   const whose = settings.account === null ? '' : ` for account "${settings.account}"`;
   throw new AuthError(`no token is set${whose}`, {

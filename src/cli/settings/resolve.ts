@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
+import { readPath } from '../options/types.js';
 import { decide } from './decide.js';
 import { fileTrouble, readConfig, refuseExposed } from './file.js';
 import { configLocation } from './location.js';
@@ -27,7 +28,7 @@ export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags
  */
 export async function readTokenFile(world: SettingsWorld, name: string): Promise<Secret> {
   const origin = `--token-file ${name}`;
-  const path = resolve(world.cwd, name);
+  const path = resolve(world.cwd, readPath(name, '--token-file'));
   let text: string;
   try {
     const found = await stat(path);

@@ -5,6 +5,7 @@ import { ConfigError } from '../../engine/errors.js';
 import { SIZE, SIZE_EXAMPLES } from '../../engine/size.js';
 import type { Entry } from '../options/index.js';
 import { PERCENTAGE } from '../options/types.js';
+import { shellWord } from '../shell.js';
 import { KEYS, type Key, NAME, type Scalar, sentence } from './keys.js';
 
 const name = z
@@ -12,6 +13,7 @@ const name = z
   .regex(NAME, 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit');
 const SIZE_FORM = `a size is written like ${SIZE_EXAMPLES}`;
 const BOUND_FORM = 'must be a number of rows or a percentage, like 10 or 2%';
+const COMMAND_FORM = 'must be an array of a program and its arguments, like ["pass","show","profiles"]';
 const POSITIVE = 'must be greater than zero';
 
 const count = (least: number) =>
@@ -38,6 +40,13 @@ function schemaOf({ type }: Entry): z.ZodType {
       return z.enum(type.words as readonly [string, ...string[]]);
     case 'name':
       return name;
+    case 'words':
+      return z
+        .array(z.string(COMMAND_FORM), COMMAND_FORM)
+        .min(1, COMMAND_FORM)
+        .refine((words) => words[0] !== '' && words.every((word) => !word.includes('\0')), {
+          error: COMMAND_FORM,
+        });
     default:
       return type.pattern
         ? z.string().regex(type.pattern, type.form)
@@ -45,12 +54,15 @@ function schemaOf({ type }: Entry): z.ZodType {
   }
 }
 
-/** The keys that begin with `prefix` and hold a value right below it. */
-const shape = (prefix: string): Record<string, z.ZodType> =>
+/** The keys that begin with `prefix` and hold a value right below it; `only` chooses those of one place. */
+const shape = (prefix: string, place?: 'account'): Record<string, z.ZodType> =>
   Object.fromEntries(
-    KEYS.filter(({ config }) => config.startsWith(prefix) && !config.slice(prefix.length).includes('.')).map(
-      (option) => [option.config.slice(prefix.length), schemaOf(option).describe(sentence(option))],
-    ),
+    KEYS.filter(
+      ({ config, only }) =>
+        (place ? only === place : only !== 'account') &&
+        config.startsWith(prefix) &&
+        !config.slice(prefix.length).includes('.'),
+    ).map((option) => [option.config.slice(prefix.length), schemaOf(option).describe(sentence(option))]),
   );
 
 const partial = <S extends z.core.$ZodLooseShape>(members: S) => z.strictObject(members).partial();
@@ -74,13 +86,14 @@ export const fileSchema = partial({
   ...section,
   account: account!,
   accounts: z
-    .record(name, partial(section))
+    .record(name, partial({ ...section, ...shape('', 'account') }))
     .describe('Settings of named accounts; each key overrides the one at the top.'),
 });
 
 /** What may be at the top and, for one account, under `accounts.<name>`. The schema, which is made from the table, has no types of its own. */
 export interface ConfigSection {
   token?: string;
+  token_command?: string[];
   region?: string;
   regions?: Record<string, { base_url?: string; lookup_base_url?: string }>;
   import?: Record<string, Scalar>;
@@ -89,7 +102,12 @@ export interface ConfigSection {
 export interface ConfigFile extends ConfigSection {
   $schema?: string;
   account?: string;
-  accounts?: Record<string, ConfigSection>;
+  accounts?: Record<string, AccountSection>;
+}
+/** An account may hold the hosts of its own region directly. */
+export interface AccountSection extends ConfigSection {
+  base_url?: string;
+  lookup_base_url?: string;
 }
 
 /**
@@ -99,6 +117,7 @@ export interface ConfigFile extends ConfigSection {
  */
 export function parseValue(key: Key, text: string): Scalar {
   const schema = schemaOf(key.option);
+  if (key.option.type.kind === 'words') return parseWords(key, text, schema);
   const literal = /^(true|false|-?\d+(\.\d+)?)$/.test(text) ? [JSON.parse(text) as Scalar] : [];
   for (const candidate of [text, ...literal]) {
     if (schema.safeParse(candidate).success) return candidate;
@@ -109,6 +128,21 @@ export function parseValue(key: Key, text: string): Scalar {
   );
   const best = messages.find((message) => !message.startsWith('Invalid')) ?? messages[0] ?? '';
   throw new ConfigError(`${key.name}: "${text}": ${best.replace(/^Invalid (input|option): /, '')}`);
+}
+
+/** An array is written as JSON: only so is it clear where an argument ends. @throws ConfigError */
+function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (schema.safeParse(value).success) return value as string[];
+  const words = /^[^["{]/.test(text.trim()) ? text.trim().split(/\s+/) : ['pass', 'show', 'profiles'];
+  throw new ConfigError(`${key.name}: ${COMMAND_FORM.replace(/, like.*/, '')}`, {
+    hint: `write it as JSON: profiles config set ${key.name} ${shellWord(JSON.stringify(words))}`,
+  });
 }
 
 /** The schema as editors take it (JSON Schema 2020-12); `schemas/config.schema.json` is this, written out. */

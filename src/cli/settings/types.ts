@@ -1,6 +1,13 @@
 /** Settings (contract §2): flag, then environment, then file, then default, each value with its origin. */
 import type { Secret } from './secret.js';
 
+/** A program whose first line of output is the token. It is run when a token is needed (`token-command.ts`). */
+export interface TokenCommand {
+  words: readonly string[];
+  /** File and key, for errors. */
+  origin: string;
+}
+
 export interface Settings {
   /** Configured name of the account, or null. */
   account: string | null;
@@ -12,6 +19,8 @@ export interface Settings {
   lookupBaseUrl: string | null;
   /** Null where there is none, and for region `sandbox`: a real token never goes there. */
   token: Secret | null;
+  /** Where the token comes from a program instead; then `token` is null. */
+  tokenCommand: TokenCommand | null;
   stateDir: string;
   /** Deadline of one HTTP request, milliseconds. Default 120 s. */
   timeoutMs: number;

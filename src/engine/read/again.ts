@@ -55,7 +55,8 @@ export class RowHashes {
 
 /** What is said of a row of too few cells, or of too many. */
 const COUNTS = /^has (\d+) cells?, the header has (\d+)$/;
-const isShort = (reason: string): boolean => {
+/** Whether a row was rejected for having too few cells. */
+export const isShort = (reason: string): boolean => {
   const [, cells, header] = COUNTS.exec(reason) ?? [];
   return Number(cells) < Number(header);
 };

@@ -1,12 +1,13 @@
 /** What the scan of a batch keeps of its rows, whatever their format. */
+
 import type { RejectedRow } from '../model.js';
 import type { ChangeDetector, ChangedPart, KnownItems } from './change-detector.js';
 import { Hashes } from './hashes.js';
 import { isOdd, isOddBytes, trimmed } from './identifier.js';
 import type { ItemWriter, RawItem } from './item-writer.js';
-import type { Evidence } from './mapping/stats.js';
 import { Numbers, rowOf } from './text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from './types.js';
+import type { Evidence } from './wording.js';
 
 /** What a batch contributes to the scan. Plain data: it is made on any thread and added up on one. */
 export interface ScanPart {

@@ -1,5 +1,11 @@
 /** How cells, values and names are shown in messages. */
 
+/** A cell that rules a type out, and where it is. */
+export interface Evidence {
+  line: number;
+  text: string;
+}
+
 /** A cell: in quotes, cut when it is long. */
 export function quoted(text: string, most = 60): string {
   return text.length > most ? `"${text.slice(0, most)}…"` : `"${text}"`;

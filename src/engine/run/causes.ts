@@ -1,7 +1,7 @@
 /** Rejected rows grouped by file, column and cause (contract §3 "Rejects"), in bounded memory. */
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
-import { type Converter, converterOf, type OpenedInput, quoted } from '../read/index.js';
+import { type Converter, converterOf, isShort, type OpenedInput, quoted } from '../read/index.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
 /** Different causes that are told apart; the rows of further ones are counted together. */
@@ -17,6 +17,7 @@ interface Group {
   characters: Set<string> | null;
   /** Types that all cells of the group would fit. */
   types: OtherType[];
+  advice: Problem | undefined;
 }
 
 interface OtherType {
@@ -82,10 +83,15 @@ export class CauseTotals {
         cause,
         characters: characters ? new Set() : null,
         types: type === undefined || cell === undefined ? [] : otherTypes(type),
+        advice: told.advice,
       };
       this.#groups.set(key, group);
     }
     group.cause.rows += rows;
+    if (told.advice?.code === 'missing_value' && group.advice?.code === 'missing_value') {
+      const texts = [...new Set([...group.advice.texts, ...told.advice.texts])];
+      group.advice = { ...group.advice, texts: texts.slice(0, MOST_CHARACTERS) };
+    }
     for (const character of characters ?? []) {
       if (group.characters!.size <= MOST_CHARACTERS) group.characters!.add(character);
     }
@@ -102,7 +108,8 @@ export class CauseTotals {
     let rest = column === null ? reason : reason.slice(column.length).replace(/^:? /, '');
     if (cell) rest = rest.replace(`${quoted(cell)} `, '');
     rest = withoutValues(rest).slice(0, LONGEST);
-    const told = { column, reason: rest, ...(cell && { cell }), ...(cause && { type: cause.type }) };
+    const advice = adviceFor(reason, column === input.companyIdColumn);
+    const told = { column, reason: rest, advice, ...(cell && { cell }), ...(cause && { type: cause.type }) };
     if (cause?.code !== 'characters' || !cause.characters?.length) return told;
     // Where letters are in the way it is a word, and its letters say nothing.
     if (cause.characters.some((character) => /\p{L}/u.test(character))) {
@@ -145,18 +152,28 @@ interface Told {
   /** The type that the cell is not of, and what of it is in the way. */
   type?: CellType;
   characters?: readonly string[];
+  advice?: Problem | undefined;
 }
 
-function causeOf({ cause, characters, types }: Group): RejectionCause {
+/** What can be done about a reason that is not about a type. @param optional whether the value may be left out */
+function adviceFor(reason: string, optional: boolean): Problem | undefined {
+  if (isShort(reason)) return { code: 'short_rows' };
+  if (/\bno number holds \S+ exactly/.test(reason)) return { code: 'inexact_number' };
+  const [, text] = / is "([^"]*)", which stands for a missing value$/.exec(reason) ?? [];
+  return text === undefined ? undefined : { code: 'missing_value', texts: [text], optional };
+}
+
+function causeOf({ cause, characters, types, advice }: Group): RejectionCause {
   const type = types[0]?.type;
   const problem: Problem | undefined =
     type === undefined || cause.column === null
-      ? undefined
+      ? advice
       : { code: 'cells_of_other_type', column: cause.column, type };
   return {
     ...cause,
     ...(characters && { reason: `contains ${alternatives([...characters])}` }),
-    ...(problem && { problem, hint: `the cells are of type ${type}` }),
+    ...(problem && { problem }),
+    ...(type !== undefined && { hint: `the cells are of type ${type}` }),
   };
 }
 
@@ -178,6 +195,9 @@ const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
   money: ['money:1.234,56', 'string'],
   percent: ['percent:1.234,56', 'string'],
   string: [],
+  // Those that fit are of the type: these are to be fixed.
+  date: [],
+  datetime: [],
 };
 
 const otherTypes = (type: CellType): OtherType[] =>

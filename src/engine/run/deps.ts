@@ -16,7 +16,7 @@ export interface ImportDeps {
   /** Asked for as planning begins, where something may be sent; it connects when it sends. */
   client(): Promise<ServiceClient>;
   /** A hash of the token with these texts; null for an account that goes by its name. */
-  tokenHash?: ((texts: readonly string[]) => string) | null | undefined;
+  tokenHash?: ((texts: readonly string[]) => Promise<string>) | null | undefined;
   /** Takes the plan of a dry run, where it is to be saved. */
   savePlan?: ((plan: SavedPlan) => Promise<void>) | undefined;
   /** As reports name it. */

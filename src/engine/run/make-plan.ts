@@ -26,7 +26,7 @@ export async function makePlan(
   const plan = planOf(scanned, totals, (kind) => (scope ? deps.state.throughput(scope, kind) : null));
   if (savePlan) {
     const placed = await withOffsets(requests, scanned, deps.stop);
-    const saved = planToSave({ run, options, scanned, totals, requests: placed }, deps);
+    const saved = await planToSave({ run, options, scanned, totals, requests: placed }, deps);
     await savePlan(saved);
     plan.digest = saved.digest;
   }

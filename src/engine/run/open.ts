@@ -91,7 +91,7 @@ export async function* openFor(
       : yield* openInputs(options, id, deps);
     return { opened, located: null };
   }
-  checkAccount(apply.plan, deps);
+  await checkAccount(apply.plan, deps);
   const located = yield* locateInputs(apply.plan, apply.inputs, () => deps.state.spoolFolder(id), deps);
   const opened = earlier
     ? await reopenInputs(earlier, options, deps, located)

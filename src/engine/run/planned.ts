@@ -30,7 +30,10 @@ export interface Apply {
 }
 
 /** Refuses a plan of another service or account. @throws UsageError naming what differs */
-export function checkAccount(plan: SavedPlan, deps: Pick<ImportDeps, 'scope' | 'tokenHash'>): void {
+export async function checkAccount(
+  plan: SavedPlan,
+  deps: Pick<ImportDeps, 'scope' | 'tokenHash'>,
+): Promise<void> {
   const scope = deps.scope!;
   const { region, account } = plan;
   const refuse = (what: string, hint?: string): never => {
@@ -41,7 +44,7 @@ export function checkAccount(plan: SavedPlan, deps: Pick<ImportDeps, 'scope' | '
   };
   if (region !== scope.region) refuse(`region ${region}, not for ${scope.region}`);
   if (plan.base_url !== scope.base_url) refuse(`${plan.base_url}, not for ${scope.base_url}`);
-  const here = accountOf(scope, plan.inputs, deps);
+  const here = await accountOf(scope, plan.inputs, deps);
   if (account !== here.account) {
     const name = (one: string | null): string =>
       one === null ? 'an account without a name' : `account ${one}`;

@@ -20,7 +20,7 @@ import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 
 /** The plan as it is saved. @throws UsageError for inputs that cannot be read again, and without an account */
-export function planToSave(
+export async function planToSave(
   from: {
     run: string;
     options: ImportOptions;
@@ -29,7 +29,7 @@ export function planToSave(
     requests: SavedRequest[];
   },
   deps: Pick<ImportDeps, 'scope' | 'state' | 'tokenHash' | 'clock'>,
-): SavedPlan {
+): Promise<SavedPlan> {
   const { options, scanned, totals, requests } = from;
   const { scope } = deps;
   if (!scope)
@@ -71,7 +71,7 @@ export function planToSave(
       bytes: totals.bytes,
       duplicates,
     },
-    ...accountOf(scope, inputs, deps),
+    ...(await accountOf(scope, inputs, deps)),
     region: scope.region,
     base_url: scope.base_url,
     ...(options.changedOnly && { state: stateMark(deps.state, scope, kindsOf(inputs)) }),
@@ -89,13 +89,16 @@ export const kindsOf = (inputs: readonly { kind: Kind }[]): Kind[] => [
 ];
 
 /** Whose plan it is. */
-export function accountOf(
+export async function accountOf(
   scope: Scope,
   inputs: readonly { sha256: string }[],
   { tokenHash }: Pick<ImportDeps, 'tokenHash'>,
-): Pick<SavedPlan, 'account' | 'account_hash'> {
+): Promise<Pick<SavedPlan, 'account' | 'account_hash'>> {
   if (!tokenHash) return { account: scope.account };
-  return { account: null, account_hash: tokenHash([scope.base_url, ...inputs.map(({ sha256 }) => sha256)]) };
+  return {
+    account: null,
+    account_hash: await tokenHash([scope.base_url, ...inputs.map(({ sha256 }) => sha256)]),
+  };
 }
 
 /** Which state this is, and where it stands: another one, or a later one, tells other rows apart. */

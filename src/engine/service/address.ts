@@ -17,6 +17,7 @@ const LIKE = { hint: 'write it like https://api.example.com' };
 /**
  * Reads a base URL. A path in front and slashes at the end are accepted.
  * @param origin what the user would have to change: a flag, a variable, a key of the config file, an option
+ * A host without a scheme is taken as https.
  * @throws ConfigError when it is not an http(s) URL, or holds what would be lost: a name, a query, a fragment
  */
 export function parseBaseUrl(text: string, origin: string): BaseUrl {
@@ -64,8 +65,10 @@ export function parseHost(text: string, origin: string, allowHttp: string | unde
 }
 
 function toUrl(text: string): URL | null {
-  // `localhost:4100` would parse as a URL of the scheme "localhost".
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : null;
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return URL.canParse(text) ? new URL(text) : null;
+  // A host alone, such as `api.example.com/v2` or `[::1]:4100`, is taken as https; `https:/x` and `C:\x` are no hosts.
+  const bare = `https://${text}`;
+  return /^[\w[]/.test(text) && !/^https?[:/]|\\/i.test(text) && URL.canParse(bare) ? new URL(bare) : null;
 }
 
 /** @param hostname as `URL` writes it: lower case, IPv6 in brackets */

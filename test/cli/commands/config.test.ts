@@ -1,7 +1,8 @@
 /** `profiles config`, each of its subcommands as scripts and as people use it. Long because the subcommands share one file, one terminal and one way to be held to account. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
 import { atTerminal, type Turn } from './terminal.js';
 
@@ -174,8 +175,8 @@ describe('set', () => {
     ],
     [
       'a host that is none',
-      'regions.eu.base_url eu.example.com',
-      'regions.eu.base_url: "eu.example.com" is not a URL\n  write it like https://api.example.com',
+      'regions.eu.base_url https//eu.example.com',
+      'regions.eu.base_url: "https//eu.example.com" is not a URL\n  write it like https://api.example.com',
     ],
     [
       'http:// beyond this machine',
@@ -311,16 +312,16 @@ describe('at a terminal', () => {
     const turns: Turn[] = [
       { at: REGION, type: 'eu west\n' },
       { at: REGION, type: 'eu\n' },
-      { at: BASE, type: 'eu.example.com\n' },
+      { at: BASE, type: 'eu example\n' },
       { at: BASE, type: 'https://eu.example.com/\n' },
       { at: LOOKUP, type: 'https://eu-lookups.example.com\n' },
       { at: KEY, type: 'two words\r' },
       { at: KEY, type: `${TOKEN}\r` },
     ];
-    const session = await atTerminal(['config', 'init', '--json'], turns, { cwd });
+    const session = await atTerminal(['config', 'init', '--json', '--no-check'], turns, { cwd });
     expect(session.code).toBe(0);
     expect(read(cwd)).toEqual({ region: 'eu', regions: { eu: EU }, token: TOKEN });
-    expect(session.screen).toContain('"eu.example.com" is not a URL; write it like https://api.example.com');
+    expect(session.screen).toContain('"eu example" is not a URL; write it like https://api.example.com');
     expect(session.screen).not.toContain(TOKEN);
     expect(session.screen).not.toContain('two words');
     expect(JSON.parse(session.stdout)).toEqual({
@@ -340,7 +341,7 @@ describe('at a terminal', () => {
       { at: '[https://eu-lookups.example.com]: ', type: '\n' },
       { at: '[…abcd]: ', type: '\r' },
     ];
-    const session = await atTerminal(['config', 'init'], turns, { cwd });
+    const session = await atTerminal(['config', 'init', '--no-check'], turns, { cwd });
     expect(session.code).toBe(0);
     expect(read(cwd)).toEqual(content);
     expect(session.screen).not.toContain('warning');
@@ -348,7 +349,7 @@ describe('at a terminal', () => {
   it('init takes answers that are pasted all at once', async () => {
     const cwd = scratch();
     const type = `eu\nhttps://eu.example.com\nhttps://eu-lookups.example.com\n${TOKEN}\n`;
-    const session = await atTerminal(['config', 'init'], [{ at: REGION, type }], { cwd });
+    const session = await atTerminal(['config', 'init', '--no-check'], [{ at: REGION, type }], { cwd });
     expect(session.code).toBe(0);
     expect(read(cwd)).toEqual({ region: 'eu', regions: { eu: EU }, token: TOKEN });
   });
@@ -363,10 +364,81 @@ describe('at a terminal', () => {
   });
 });
 
+describe('init tries what it is about to write', () => {
+  let service: Sandbox;
+  beforeAll(async () => {
+    service = await startSandbox({ expectToken: TOKEN });
+  });
+  afterAll(() => service.stop());
+  const flags = () => ['--region', 'eu', '--base-url', service.url, '--lookup-base-url', service.lookupUrl];
+  const init = (more: string[], stdin: string, cwd: string) =>
+    cli(['config', 'init', ...more], { cwd, stdin });
+  const NOWHERE = [
+    '--region',
+    'eu',
+    '--base-url',
+    'http://127.0.0.1:9',
+    '--lookup-base-url',
+    'http://127.0.0.1:9',
+  ];
+
+  it('and writes it when the service answers and accepts the token', async () => {
+    const cwd = scratch();
+    const { code, stderr } = await init(flags(), TOKEN, cwd);
+    expect(stderr).toContain(`trying ${service.url}…\n  it answers, and accepts the token\nwrote `);
+    expect(code).toBe(0);
+    expect(read(cwd)).toMatchObject({ token: TOKEN });
+  });
+  it('the environment of the moment is not what is tried', async () => {
+    const cwd = scratch();
+    const env = { PROFILES_TOKEN: TOKEN, PROFILES_BASE_URL: service.url };
+    const result = await cli(['config', 'init', ...flags()], { cwd, stdin: 'another-token', env });
+    expect(result.code).toBe(4);
+  });
+  it.each([
+    ['the service refuses the token', flags, 'another-token', 4, 'authorization: '],
+    ['nothing answers', () => NOWHERE, TOKEN, 6, 'service: '],
+  ])('%s: nothing is written, unless --no-check', async (_, where, token, exit, says) => {
+    const cwd = scratch();
+    const { code, stdout, stderr } = await init([...where(), '--json'], token, cwd);
+    expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
+    expect(stderr).toContain(`\n  ${says}`);
+    expect(stderr).toContain('add --no-check');
+    expect(JSON.parse(stderr.trim().split('\n').at(-1)!).error.message).toContain('nothing was written to ');
+    expect(stderr).not.toContain(token);
+    expect(existsSync(below(cwd))).toBe(false);
+    expect((await init([...where(), '--no-check'], token, cwd)).code).toBe(0);
+    expect(read(cwd)).toMatchObject({ token });
+  });
+  it.each([
+    ['y\n', 0, true],
+    ['\n', 6, false],
+    ['no\n', 6, false],
+  ])('at a terminal it asks: %j', async (type, exit, written) => {
+    const cwd = scratch();
+    const turns = [
+      { at: 'API key, hidden as you type [none]: ', type: `${TOKEN}\r` },
+      { at: 'Write these settings all the same? [y/N]: ', type },
+    ];
+    const { code } = await atTerminal(['config', 'init', ...NOWHERE], turns, { cwd });
+    expect([code, existsSync(below(cwd))]).toEqual([exit, written]);
+  });
+  it('a program that prints the token is not asked over, and is tried', async () => {
+    const token_command = [process.execPath, '-e', `console.log('${TOKEN}')`];
+    const cwd = having({ token_command });
+    expect(await init(flags(), '', cwd)).toMatchObject({ code: 0 });
+    expect(read(cwd)).toMatchObject({ token_command, region: 'eu' });
+    const broken = having({ token_command: ['no-such-program-zq7'] });
+    const { code, stderr } = await init(flags(), '', broken);
+    expect(code).toBe(4);
+    expect(stderr).toContain('no-such-program-zq7 was not found');
+  });
+});
+
 describe('init without a terminal', () => {
   it('reads flags, and the token from stdin', async () => {
     const cwd = scratch();
-    const words = `config init --region eu --base-url ${EU.base_url} --lookup-base-url ${EU.lookup_base_url}`;
+    const words = `config init --no-check --region eu --base-url ${EU.base_url} --lookup-base-url ${EU.lookup_base_url}`;
     const result = await run(words, { cwd, stdin: TOKEN });
     expect(result).toEqual({
       code: 0,
@@ -378,7 +450,7 @@ describe('init without a terminal', () => {
   it('reads --token-file, and writes an account', async () => {
     const cwd = scratch();
     writeFileSync(join(cwd, 'token'), `${TOKEN}\n`, { mode: 0o600 });
-    const words = `config init --account prod --region eu --base-url ${EU.base_url} --token-file token --json`;
+    const words = `config init --no-check --account prod --region eu --base-url ${EU.base_url} --token-file token --json`;
     const { code, stdout, stderr } = await run(words, { cwd });
     expect(code).toBe(0);
     expect(read(cwd)).toEqual({

@@ -27,6 +27,29 @@ describe('identify', () => {
     });
   });
 
+  test('--unset removes keys, also one that --metadata holds', async ({ sandbox }) => {
+    const env = environmentOf(sandbox);
+    await cli(['identify', 'company', 'c', '--metadata', '{"a":1,"b":2,"c":3,"null":4}'], { env });
+    const line = [
+      'identify',
+      'company',
+      'c',
+      '--metadata',
+      '{"a":9}',
+      '--unset',
+      'a',
+      '--unset',
+      'b',
+      '--unset',
+      'nope',
+    ];
+    expect(await cli([...line, '--set', 'c=5'], { env })).toMatchObject({ code: 0 });
+    expect(sandbox.show('companies', 'c')?.metadata).toEqual({ c: 5, null: 4 });
+    await cli(['identify', 'user', 'u', '--set', 'a=1'], { env });
+    expect(await cli(['identify', 'user', 'u', '--unset', 'a'], { env })).toMatchObject({ code: 0 });
+    expect(sandbox.show('users', 'u')?.metadata).toEqual({});
+  });
+
   test('a user: a bulk request with one item, whose job is followed', async ({ sandbox }) => {
     const { code, stdout } = await cli(
       ['identify', 'user', 'u/1', '--company', 'c1', '--set', 'a=b', '--json'],
@@ -59,6 +82,11 @@ describe('identify', () => {
   test.for([
     { args: ['company', ''], says: 'the identifier is empty' },
     { args: ['company', 'c', '--set', 'novalue'], says: '--set: "novalue" is not of the form key=value' },
+    {
+      args: ['company', 'c', '--set', 'a=1', '--unset', 'a'],
+      says: '--set a and --unset a contradict each other',
+    },
+    { args: ['company', 'c', '--unset', ''], says: '--unset: the key is empty' },
     { args: ['company', 'c', '--metadata', '[1]'], says: '--metadata: not a JSON object' },
     { args: ['company', 'c', '--metadata', '{'], says: '--metadata: not valid JSON' },
     { args: ['company', 'c', '--company', 'x'], says: 'unknown option --company' },

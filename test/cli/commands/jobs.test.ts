@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { systemClock } from '../../../src/engine/clock.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import { openState, type Scope } from '../../../src/engine/state/state.js';
 import { cli, scratch } from '../../support/cli.js';
@@ -48,6 +49,20 @@ describe('jobs', () => {
     expect(chosen.stdout).toMatch(/ job_id .* region .* kind /);
     expect(chosen.stderr).toBe('');
     expect((await cli(['jobs', '--quiet'], { cwd, columns: 60 })).stderr).toBe('');
+  });
+
+  test('a terminal says how long ago beside each time; a pipe and --json do not', async () => {
+    const cwd = knowing([
+      [elsewhere, aJob('a1', 'completed'), 10],
+      [elsewhere, aJob('b2', 'processing'), 20],
+    ]);
+    const clock = { ...systemClock, now: () => Date.UTC(2026, 0, 1, 2, 0, 30) };
+    const { stdout } = await cli(['jobs', '--no-color'], { cwd, columns: 160, clock });
+    expect(stdout).toMatch(/2026-01-01T00:01:00Z \(1h ago\) /);
+    expect(stdout).toMatch(/2026-01-01T00:00:00Z \(2h ago\) /);
+    for (const words of [['jobs'], ['jobs', '--json']]) {
+      expect((await cli(words, { cwd, clock })).stdout).not.toContain('ago');
+    }
   });
 
   test('--json has every field; selection works', async () => {

@@ -140,8 +140,8 @@ describe('a file that cannot be used says where and what to do', () => {
     ],
     [
       'a bad host in use',
-      { file: { region: 'eu', regions: { eu: { base_url: 'eu.example.com' } } } },
-      '~/.config/profiles/config.json: regions.eu.base_url: "eu.example.com" is not a URL',
+      { file: { region: 'eu', regions: { eu: { base_url: 'eu example' } } } },
+      '~/.config/profiles/config.json: regions.eu.base_url: "eu example" is not a URL',
       'write it like https://api.example.com',
     ],
     [
@@ -155,6 +155,36 @@ describe('a file that cannot be used says where and what to do', () => {
       { file: { accounts: { a: { token: 'token-of-a-0000' } } }, mode: 0o660 },
       '~/.config/profiles/config.json contains a token, but other users can read it (mode 0660)',
       'chmod 600 ~/.config/profiles/config.json',
+    ],
+    [
+      'a program to run, named in a file that others can change',
+      { file: { accounts: { a: { token_command: ['pass'] } } }, mode: 0o664 },
+      '~/.config/profiles/config.json names a program to run (token_command), but other users can change it (mode 0664)',
+      'chmod 600 ~/.config/profiles/config.json',
+    ],
+    [
+      'a program that is one text',
+      { file: { token_command: 'pass show profiles' } },
+      '~/.config/profiles/config.json: "token_command": must be an array of a program and its arguments, like ["pass","show","profiles"]',
+      'profiles help config lists the keys and their values',
+    ],
+    [
+      'a program without a name',
+      { file: { token_command: [] } },
+      '~/.config/profiles/config.json: "token_command": must be an array of a program and its arguments, like ["pass","show","profiles"]',
+      'profiles help config lists the keys and their values',
+    ],
+    [
+      'a token, and a program that prints another',
+      { file: { accounts: { a: { token: 'token-of-a-0000', token_command: ['pass'] } }, account: 'a' } },
+      '~/.config/profiles/config.json: accounts.a.token and accounts.a.token_command are both set',
+      'keep one of them: profiles config unset accounts.a.token, or profiles config unset accounts.a.token_command',
+    ],
+    [
+      'a host at the top, which belongs to no region',
+      { file: { base_url: 'https://a.example.com' } },
+      '~/.config/profiles/config.json: unknown key "base_url"',
+      expect.any(String) as unknown as string,
     ],
     [
       'a file that a flag names and that is not there',

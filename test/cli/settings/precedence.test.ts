@@ -42,6 +42,63 @@ const seen = (settings: Settings, keys: string[]): Record<string, unknown> =>
     }),
   );
 
+describe('hosts directly in an account are those of its own region', () => {
+  const direct = { base_url: 'direct.example.com', lookup_base_url: 'https://direct-lookups.example.com' };
+  const rows: [string, Given, baseUrl: string | null, from: string][] = [
+    [
+      'the account alone',
+      { file: { accounts: { a: direct } }, flags: { account: 'a' } },
+      'https://direct.example.com',
+      'file (accounts.a.base_url)',
+    ],
+    [
+      'before the hosts of that region, in the account and at the top',
+      {
+        file: {
+          regions: { eu: EU },
+          accounts: {
+            a: { ...direct, region: 'eu', regions: { eu: { base_url: 'https://other.example.com' } } },
+          },
+        },
+        flags: { account: 'a' },
+      },
+      'https://direct.example.com',
+      'file (accounts.a.base_url)',
+    ],
+    [
+      'the region at the top is the own one of an account without a region',
+      { file: { region: 'eu', regions: { eu: EU }, accounts: { a: direct } }, flags: { account: 'a' } },
+      'https://direct.example.com',
+      'file (accounts.a.base_url)',
+    ],
+    [
+      'another region by flag has its own hosts',
+      {
+        file: { regions: { eu: EU }, accounts: { a: { ...direct, region: 'default' } } },
+        flags: { account: 'a', region: 'eu' },
+      },
+      EU.base_url,
+      'file (regions.eu.base_url)',
+    ],
+    [
+      'another region without hosts has none',
+      { file: { accounts: { a: { ...direct, region: 'default' } } }, flags: { account: 'a', region: 'eu' } },
+      null,
+      'not set',
+    ],
+    [
+      'the sandbox stays embedded',
+      { file: { accounts: { a: { ...direct, region: 'sandbox' } } }, flags: { account: 'a' } },
+      null,
+      'embedded',
+    ],
+  ];
+  it.each(rows)('%s', async (_, given, baseUrl, from) => {
+    const settings = await settle(given);
+    expect(seen(settings, ['baseUrl', 'from base_url'])).toEqual({ baseUrl, 'from base_url': from });
+  });
+});
+
 describe('each value comes from the first place that has it', () => {
   const rows: Row[] = [
     [

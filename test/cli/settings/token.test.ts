@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { readToken, requireToken, resolveSettings, Secret } from '../../../src/cli/settings/index.js';
+import { systemClock } from '../../../src/engine/clock.js';
 import { home, refusal, settle } from './world.js';
 
 describe('a token is one word', () => {
@@ -92,7 +93,8 @@ describe('--token-file', () => {
 });
 
 it('a missing token names the command that sets it, for the account at hand', async () => {
-  expect(() => requireToken({ token: null, account: null })).toThrow(
+  const world = { env: {}, clock: systemClock, stop: new AbortController().signal };
+  await expect(requireToken(await settle(), world)).rejects.toThrow(
     expect.objectContaining({
       message: 'no token is set',
       hint: expect.stringContaining('--region sandbox'),
@@ -100,7 +102,7 @@ it('a missing token names the command that sets it, for the account at hand', as
   );
   const settings = await settle({ file: { accounts: { prod: {} } }, flags: { account: 'prod' } });
   try {
-    requireToken(settings);
+    await requireToken(settings, world);
   } catch (error) {
     expect(error).toMatchObject({ exit: 4, message: 'no token is set for account "prod"' });
     expect((error as { hint: string }).hint).toContain('profiles config set accounts.prod.token');

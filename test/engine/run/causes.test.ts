@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RejectedRow } from '../../../src/engine/model.js';
+import type { RejectedRow, RejectionCause } from '../../../src/engine/model.js';
 import { CauseTotals } from '../../../src/engine/run/causes.js';
 import { file, open, read } from '../read/reading.js';
 
@@ -91,6 +91,37 @@ describe('rows of one column and one cause are one', () => {
     ['what is no column', [row(2, 'sizeable: x')], [[null, 'sizeable: x', 1]]],
   ])('%s', (_, rows, causes) => {
     expect(causesOf(rows).map(({ column, reason, rows }) => [column, reason, rows])).toEqual(causes);
+  });
+
+  it.each<[string, RejectedRow[], RejectionCause['problem']]>([
+    ['short rows', [row(2, 'has 2 cells, the header has 4')], { code: 'short_rows' }],
+    ['long rows', [row(2, 'has 5 cells, the header has 4')], undefined],
+    ['other reasons', [row(2, 'company_id is empty')], undefined],
+    [
+      'identifiers that stand for no value',
+      ['NULL', 'n/a', 'NULL'].map((text, at) =>
+        row(at + 2, `company_id is "${text}", which stands for a missing value`),
+      ),
+      { code: 'missing_value', texts: ['NULL', 'n/a'], optional: false },
+    ],
+    [
+      'numbers that are too long',
+      [row(2, 'no number holds 12345678901234567891 exactly; write it in quotes')],
+      { code: 'inexact_number' },
+    ],
+    [
+      'a date among others',
+      [
+        row(2, 'size: "x" is not of type date:M/d/yyyy', 'x', {
+          column: 'size',
+          code: 'form',
+          type: 'date:M/d/yyyy',
+        }),
+      ],
+      undefined,
+    ],
+  ])('with the flag that helps: %s', (_, rows, problem) => {
+    expect(causesOf(rows).map((cause) => cause.problem)).toEqual([problem]);
   });
 
   it('a million causes take the memory of two hundred, and add up', () => {

@@ -20,6 +20,10 @@ describe('a host as it is used', () => {
     ['https://api.example.com///', 'https://api.example.com'],
     ['https://API.Example.com:443/profiles/', 'https://api.example.com/profiles'],
     [' https://api.example.com:8443/a/b ', 'https://api.example.com:8443/a/b'],
+    ['api.example.com', 'https://api.example.com'],
+    ['API.example.com:8443/v2/', 'https://api.example.com:8443/v2'],
+    ['localhost:4100', 'https://localhost:4100'],
+    ['[::1]:4100', 'https://[::1]:4100'],
     ['http://localhost:4100', 'http://localhost:4100'],
     ['http://127.0.0.1:4100/', 'http://127.0.0.1:4100'],
     ['http://service.localhost:4100', 'http://service.localhost:4100'],
@@ -57,8 +61,13 @@ describe('http:// beyond this machine', () => {
 
 describe('what is not a host names where it was set', () => {
   it.each([
-    ['api.example.com', '"api.example.com" is not a URL'],
-    ['localhost:4100', '"localhost:4100" is not a URL'],
+    ['', '"" is not a URL'],
+    ['not a host', '"not a host" is not a URL'],
+    ['/etc/passwd', '"/etc/passwd" is not a URL'],
+    ['C:\\x', '"C:\\x" is not a URL'],
+    ['https:/api.example.com', '"https:/api.example.com" is not a URL'],
+    ['http:api.example.com', '"http:api.example.com" is not a URL'],
+    ['api.example.com?x=1', 'a host must not have a query or fragment'],
     ['https://', '"https://" is not a URL'],
     ['https://a b', '"https://a b" is not a URL'],
     ['ftp://api.example.com', 'a host must begin with https://, not ftp://'],

@@ -59,6 +59,13 @@ export class Dialogue {
   async settleToken(): Promise<void> {
     const { flags, stdin } = this.#context;
     const { path } = givenKey('token', flags);
+    if (this.own('token_command') !== undefined) {
+      if (flags.tokenFile === undefined) return;
+      const key = givenKey('token_command', flags).name;
+      throw new ConfigError(`${key} is set, and --token-file would be a second token`, {
+        hint: `remove it first: profiles config unset ${key}`,
+      });
+    }
     const current = this.own('token');
     const shownDefault = current === undefined ? 'none' : `${new Secret(current)}`;
     let token: Secret | null | undefined = null;

@@ -1,25 +1,51 @@
 /** `config init`: the config file from flags, from questions at a terminal, or from both. */
 
-import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
+import { AuthError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 import { writeJson } from '../../output/write.js';
-import { hostLines } from '../../settings/index.js';
+import { hostLines, type ReadConfig } from '../../settings/index.js';
 import { parseKey, type Scalar } from '../../settings/keys.js';
 import { parseValue } from '../../settings/schema.js';
+import type { Ending } from '../command.js';
 import { Dialogue } from './dialogue.js';
-import { openPrompt } from './prompt.js';
-import { canAsk, change, hostValue, openConfig, say, shown } from './store.js';
+import { openPrompt, type Prompter } from './prompt.js';
+import { canAsk, change, changed, hostValue, openConfig, say, shown } from './store.js';
+import { tryOut } from './trial.js';
 
-/** Existing values are kept, unless a flag or an answer replaces them. */
-export async function init(context: Context): Promise<ExitCode> {
+/** Existing values are kept, unless a flag or an answer replaces them. Hosts and token are tried before they are written. */
+export async function init({ check }: { check: boolean }, context: Context): Promise<ExitCode | Ending> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? openPrompt(context) : null;
   const dialogue = new Dialogue(config.content, prompt, context);
   if (prompt) say(context, `Writing ${config.path}. Press Enter to keep the value in [brackets].`);
   const region = await askAll(dialogue, context);
+  const wanted = { ...config, content: changed(config, dialogue.answers) };
+  const failure = check ? await failureOf(wanted, context) : Exit.done;
+  if (failure !== Exit.done && !(await isWanted(prompt))) {
+    const message = `nothing was written to ${config.path}`;
+    say(context, `${message}; to write it without trying it, as when you are offline, add --no-check`);
+    return { exit: failure, message };
+  }
   const content = await change(config, dialogue.answers);
   await report(config.path, region, new Dialogue(content, null, context), context);
   return Exit.done;
+}
+
+/** A token that cannot be had is a failure like a host that does not answer: it may be written all the same. */
+async function failureOf(wanted: ReadConfig, context: Context): Promise<ExitCode> {
+  try {
+    return await tryOut(wanted, context);
+  } catch (error) {
+    if (!(error instanceof AuthError)) throw error;
+    say(context, `  token: ${error.message}`);
+    return error.exit;
+  }
+}
+
+async function isWanted(prompt: Prompter | null): Promise<boolean> {
+  if (!prompt) return false;
+  const answer = await prompt.ask('Write these settings all the same? [y/N]: ');
+  return /^y(es)?$/i.test(answer.trim());
 }
 
 /** Returns the region. */
@@ -61,7 +87,11 @@ async function report(path: string, region: string, written: Dialogue, context: 
   const { account } = context.flags;
   const tokenKey = account === undefined ? 'token' : `accounts.${account}.token`;
   const host = (key: string): Scalar | null =>
-    region === 'sandbox' ? null : (written.current(`regions.${region}.${key}`) ?? null);
+    region === 'sandbox'
+      ? null
+      : ((account === undefined ? undefined : written.own(key)) ??
+        written.current(`regions.${region}.${key}`) ??
+        null);
   const token = written.own('token');
   const result = {
     path,
@@ -76,7 +106,8 @@ async function report(path: string, region: string, written: Dialogue, context: 
     const [base, lookup] = hostLines(region);
     if (!result.base_url) context.warn(`region "${region}" has no host yet; run: ${base}`);
     if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; run: ${lookup}`);
-    if (!result.token) context.warn(`no token is set yet; run: profiles config set ${tokenKey}`);
+    if (!result.token && written.own('token_command') === undefined)
+      context.warn(`no token is set yet; run: profiles config set ${tokenKey}`);
   }
   say(context, `check it with: profiles doctor${account === undefined ? '' : ` --account ${account}`}`);
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));

@@ -32,6 +32,7 @@ function inEffect(settings: Settings): Row[] {
     region: settings.region,
     base_url: settings.baseUrl,
     lookup_base_url: settings.lookupBaseUrl,
+    // A token that a program prints is not asked for: where it comes from says enough.
     token: settings.token === null ? null : String(settings.token),
     state_dir: settings.stateDir,
     timeout: writeDuration(settings.timeoutMs),

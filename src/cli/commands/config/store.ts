@@ -34,13 +34,18 @@ export function givenKey(name: string, flags: GlobalFlags): Key {
   }
 }
 
-/** Writes the file with these values; `undefined` removes one. Returns what it then holds. @throws ConfigError */
-export async function change(
-  config: ReadConfig,
-  values: Iterable<readonly [path: readonly string[], value: Scalar | undefined]>,
-): Promise<ConfigFile> {
-  let content = config.content;
-  for (const [path, value] of values) content = withValue(content, path, value);
+export type Values = Iterable<readonly [path: readonly string[], value: Scalar | undefined]>;
+
+/** The content of the file with these values; `undefined` removes one. */
+export function changed({ content }: ReadConfig, values: Values): ConfigFile {
+  let after = content;
+  for (const [path, value] of values) after = withValue(after, path, value);
+  return after;
+}
+
+/** Writes the file with these values. Returns what it then holds. @throws ConfigError */
+export async function change(config: ReadConfig, values: Values): Promise<ConfigFile> {
+  const content = changed(config, values);
   await writeConfig(config.path, content);
   return content;
 }

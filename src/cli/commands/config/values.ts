@@ -23,9 +23,11 @@ export async function get(name: string, context: Context): Promise<ExitCode> {
   const safe = shown(key.name, value);
   const { stdout, flags } = context;
   if (flags.json) await writeJson(stdout, JSON.stringify({ key: key.name, value: safe }));
-  else await writeLine(stdout, String(safe));
+  else await writeLine(stdout, asText(safe));
   return Exit.done;
 }
+
+const asText = (value: Scalar): string => (Array.isArray(value) ? JSON.stringify(value) : String(value));
 
 export interface SetOptions {
   key: Key;
@@ -51,9 +53,10 @@ export function setOptions([name, text]: readonly string[], context: Context): S
 export async function set({ key, value: given }: SetOptions, context: Context): Promise<ExitCode> {
   const config = await openConfig(context);
   if (key.name === 'account') checkAccount(String(given), config.content);
+  refuseSecondToken(key, config.content);
   const value = given ?? (await readSecret(key, context));
   const content = await change(config, [[key.path, value]]);
-  say(context, `${key.name} = ${shown(key.name, value)} in ${config.path}`);
+  say(context, `${key.name} = ${asText(shown(key.name, value))} in ${config.path}`);
   for (const warning of afterSet(key, String(value), content, context)) context.warn(warning);
   if (context.flags.json) {
     const result = { key: key.name, value: shown(key.name, value), path: config.path };
@@ -78,6 +81,18 @@ async function secretText(key: Key, context: Context): Promise<string> {
   return openPrompt(context).askHidden('API key (hidden): ');
 }
 
+/** A token and a program that prints it: which one applies would be a guess. */
+function refuseSecondToken({ name, path }: Key, content: ConfigFile): void {
+  const last = path.at(-1);
+  if (last !== 'token' && last !== 'token_command') return;
+  const other = last === 'token' ? 'token_command' : 'token';
+  const otherPath = [...path.slice(0, -1), other];
+  if (valueAt(content, otherPath) === undefined) return;
+  throw new ConfigError(`${otherPath.join('.')} is set, and ${name} would be a second token`, {
+    hint: `remove it first: profiles config unset ${otherPath.join('.')}`,
+  });
+}
+
 function checkAccount(name: string, content: ConfigFile): void {
   const accounts = content.accounts ?? {};
   if (Object.hasOwn(accounts, name)) return;
@@ -90,7 +105,7 @@ function checkAccount(name: string, content: ConfigFile): void {
 /** What a person may have overlooked. */
 function afterSet(key: Key, value: string, content: ConfigFile, context: Context): string[] {
   const chosen = context.env.PROFILES_ACCOUNT || content.account;
-  if (key.name === 'token' && chosen) {
+  if ((key.name === 'token' || key.name === 'token_command') && chosen) {
     return [
       `account "${chosen}" is in use and has its own token: profiles config set accounts.${chosen}.token`,
     ];

@@ -1,6 +1,6 @@
 /** Checks without the network: the machine, the config file, the settings, the state. */
 import { statfs } from 'node:fs/promises';
-import { AuthError, ConfigError } from '../../../engine/errors.js';
+import { ConfigError } from '../../../engine/errors.js';
 import { type ProxySettings, proxySettings } from '../../../engine/service/proxy.js';
 import { formatSize } from '../../../engine/size.js';
 import type { StateAge } from '../../../engine/state/state.js';
@@ -11,7 +11,6 @@ import {
   readConfig,
   requireBaseUrl,
   requireLookupBaseUrl,
-  requireToken,
   type Settings,
 } from '../../settings/index.js';
 import { type Finding, fail, ok, warn } from './finding.js';
@@ -41,7 +40,7 @@ export async function checkConfig(context: Context): Promise<Finding> {
   }
 }
 
-/** Account, region, hosts and token, as settings have them. */
+/** Account, region and hosts, as settings have them. */
 export function* checkSettings(settings: Settings): Generator<Finding> {
   const { account, region, origins, embedded } = settings;
   if (account !== null) yield ok('account', `${account} (${origins.account})`);
@@ -65,11 +64,14 @@ export function* checkSettings(settings: Settings): Generator<Finding> {
       lineOf(error, 'lookup_base_url'),
     );
   }
+}
+
+/** The token, from the program that prints it where one is set. */
+export async function checkToken(context: Context, { origins }: Settings): Promise<Finding> {
   try {
-    yield ok('token', `${requireToken(settings)} (${origins.token})`);
+    return ok('token', `${await context.token()} (${origins.token})`);
   } catch (error) {
-    if (!(error instanceof AuthError)) throw error;
-    yield fail('token', error);
+    return fail('token', error);
   }
 }
 

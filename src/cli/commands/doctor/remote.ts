@@ -4,7 +4,7 @@ import { formatDuration } from '../../../engine/duration.js';
 import { AuthError, ServiceError } from '../../../engine/errors.js';
 import type { ServiceClient } from '../../../engine/service/client.js';
 import type { Context } from '../../context.js';
-import { requireToken, type Settings } from '../../settings/index.js';
+import type { Secret, Settings } from '../../settings/index.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 import { serverDates } from './server-dates.js';
 
@@ -18,9 +18,13 @@ const NO_JOB = 'profiles-doctor';
 /** The result of one request. `accepted`: the service accepted the token. */
 type Outcome = { finding: Finding; token: 'accepted' | 'unknown' } | { finding: Finding; token: AuthError };
 
-/** Asks both hosts once; needs a token and a base URL. */
-export async function* checkService(context: Context, settings: Settings): AsyncGenerator<Finding> {
-  const client = await clientFor(context, settings);
+/** Asks both hosts once; needs a base URL. @param token null for the sandbox, which has its own */
+export async function* checkService(
+  context: Context,
+  settings: Settings,
+  token: Secret | null,
+): AsyncGenerator<Finding> {
+  const client = await clientFor(context, settings, token);
   const dates = serverDates(context.clock);
   try {
     const base = await outcome('service', async () => {
@@ -53,13 +57,13 @@ export async function* checkService(context: Context, settings: Settings): Async
 }
 
 /** One attempt each, without a long wait: doctor should answer quickly. */
-async function clientFor(context: Context, settings: Settings): Promise<ServiceClient> {
-  if (settings.embedded) return context.client();
+async function clientFor(context: Context, settings: Settings, token: Secret | null): Promise<ServiceClient> {
+  if (token === null) return context.client();
   const { createClient } = await import('../../../engine/service/client.js');
   return createClient({
     baseUrl: settings.baseUrl!,
     lookupBaseUrl: settings.lookupBaseUrl,
-    token: requireToken(settings).reveal(),
+    token: token.reveal(),
     timeoutMs: context.flags.timeout === undefined ? PATIENCE_MS : settings.timeoutMs,
     clock: context.clock,
     retries: 0,

@@ -1,23 +1,41 @@
 /** Which type every cell of a text column would fit, so that the plan can name it (contract §3 "Types"). */
 import { type CellType, SOME_ZONE } from '../../model.js';
+import type { Evidence } from '../wording.js';
 import { type Converter, converterOf, partsOf } from './converter.js';
 import { fitting } from './found.js';
-import { type DateKind, isRead, loosened, patternsOf, readsAs } from './guess.js';
+import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
+
+/** A type that most cells fit so far. */
+interface Candidate {
+  type: string;
+  /** Cells that do not fit it, and the first of them. */
+  misses: number;
+  stray: Evidence | null;
+  /** The cell that it was found by; null for plain numbers. */
+  sample: string | null;
+}
 
 /** What the cells of a text column have in common. Plain data. */
 export interface Likely {
-  /** Types that every cell fits, null markers aside, the likeliest first; null before the first. */
-  types: readonly string[] | null;
+  /** Types that all cells but a few fit, null markers aside, the likeliest first. */
+  candidates: readonly Candidate[];
+  /** Cells that were looked at, null markers aside. */
+  cells: number;
+  /** The first of them; null in a stretch of plain numbers alone. */
+  first: Evidence | null;
   /** The first texts that stand for no value. */
   markers: readonly string[];
-  /** Plain numbers that came before the first other cell. */
-  plain: Plain;
 }
 
 /** None, integers, or decimals too. */
-type Plain = 0 | 1 | 2;
+export type Plain = 0 | 1 | 2;
 
-export const noLikely = (): Likely => ({ types: null, markers: [], plain: 0 });
+export const noLikely = (): Likely => ({ candidates: [], cells: 0, first: null, markers: [] });
+
+/** A type that more cells do not fit is none for its column. */
+const MOST_MISSES = 20;
+/** Of so many cells, one may be a stray. */
+const CELLS_FOR_A_STRAY = 20;
 
 const MARKER =
   /^(?:\\N|null|\(null\)|#?n\/?a|n\.a\.|#n\/a|nan|none|nil|undefined|unknown|tbd|[-\u2013\u2014]{1,3}|\.|\?)$/i;
@@ -40,62 +58,77 @@ const OTHERS = [
   "money:1'234.56",
   'boolean',
 ] as const;
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 /** No value of these types is longer. */
 const LONGEST = 60;
+const LONGEST_SHOWN = 100;
 
 const converters = new Map<string, Converter>();
+/** Postal codes and telephone numbers are written with digits, too. */
+const CODE = /^\+|^0\d/;
 
 function reads(type: string, text: string): boolean {
-  // Postal codes and telephone numbers are written with digits, too.
-  const code = text.charCodeAt(0);
-  if (code === 0x2b || (code === 0x30 && text.charCodeAt(1) >= 0x30 && text.charCodeAt(1) <= 0x39))
-    return false;
+  if (CODE.test(text)) return false;
   let converter = converters.get(type);
   if (!converter) {
     converter = converterOf(type as CellType)!;
     converters.set(type, converter);
   }
-  return converter.size(text) >= 0;
+  return converter.json(text) !== null;
 }
 
-/** @param plain numbers among the cells before the first call */
-export function addLikely(likely: Likely, text: string, plain: Plain): void {
-  if (likely.types === null) {
-    likely.plain = Math.max(likely.plain, plain) as Plain;
-    const types = typesOf(text, likely.plain);
-    if (types.length === 0 && mark(likely, text)) return;
-    likely.types = types;
+/** What is known of a stretch that holds plain numbers alone. */
+export function plainLikely(plain: Plain, cells: number): Likely {
+  if (plain === 0) return noLikely();
+  const types = NUMBERS.filter((type) => readsPlain(type, plain));
+  return {
+    candidates: types.map((type) => ({ type, misses: 0, stray: null, sample: null })),
+    cells,
+    first: null,
+    markers: [],
+  };
+}
+
+/** Whether one more cell can change what is known. */
+export const isOpen = ({ candidates, cells }: Likely): boolean =>
+  candidates.length > 0 || cells <= MOST_MISSES;
+
+/** @param plain numbers among the cells before the first text */
+export function addLikely(likely: Likely, cell: Evidence, plain: Plain): void {
+  const { candidates, cells } = likely;
+  const { text } = cell;
+  const [only] = candidates;
+  if (candidates.length === 1 && cells > MOST_MISSES && !isDate(only!.type) && reads(only!.type, text)) {
+    likely.cells++;
     return;
   }
-  if (likely.types.every((type) => fitOf(type)(text))) return;
-  const types = narrowed(likely.types, text);
-  if (types.length > 0 || !mark(likely, text)) likely.types = types;
+  const fitted = candidates.map((one) => withCell(one, cell));
+  const isFit = fitted.some((one, at) => one.misses === candidates[at]!.misses);
+  const others = cells > MOST_MISSES ? [] : typesOf(text, plain).filter((type) => !isAmong(type, candidates));
+  if (!isFit && others.length === 0 && mark(likely, text)) return;
+  // The cells before it are of other types, but for plain numbers that this one reads too.
+  const found = others.map((type) => ({
+    ...(plain > 0 ? { misses: 0, stray: null } : { misses: cells, stray: likely.first }),
+    ...{ type, sample: text },
+  }));
+  if (cells === 0) likely.first = shortened(cell);
+  likely.candidates = [...fitted.filter(({ misses }) => misses <= MOST_MISSES), ...found];
+  likely.cells++;
 }
 
-type Fit = (text: string) => boolean;
-const fits = new Map<string, Fit>();
-/** Patterns come from cells: those of a hostile file must not fill the memory. */
-const MOST_FITS = 500;
+const shortened = ({ line, text }: Evidence): Evidence => ({ line, text: text.slice(0, LONGEST_SHOWN) });
 
-/** Whether a text fits a type as it is. */
-function fitOf(type: string): Fit {
-  let fit = fits.get(type);
-  if (!fit) {
-    const { name, form, zone } = partsOf(type);
-    const kind = name as DateKind;
-    fit = !isDate(type)
-      ? (text) => reads(type, text)
-      : kind === 'date' || form !== 'iso'
-        ? (text) => isRead(text, kind, form!)
-        : (text) => {
-            const parts = readsAs(text, kind, form!);
-            return parts !== null && (parts.offset === null) === (zone !== null);
-          };
-    if (fits.size >= MOST_FITS) fits.clear();
-    fits.set(type, fit);
-  }
-  return fit;
+/** Whether a type is known already, if for numbers of other lengths. */
+const isAmong = (type: string, candidates: readonly Candidate[]): boolean =>
+  candidates.some((one) => one.type === type || (isDate(type) && loosened(one.type) === loosened(type)));
+
+/** A candidate after one more cell; dates may get a looser pattern. */
+function withCell(one: Candidate, cell: Evidence): Candidate {
+  const { text } = cell;
+  const type = fitted(one.type, text);
+  if (type === one.type) return one;
+  return type === null
+    ? { ...one, misses: one.misses + 1, stray: one.stray ?? shortened(cell) }
+    : { ...one, type };
 }
 
 /** Takes note of a text that stands for no value. False for any other. */
@@ -115,11 +148,9 @@ function typesOf(text: string, plain: Plain): string[] {
   const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
   const numbers: string[] = NUMBERS.filter(isFit);
   const found = numbers.length > 0 ? numbers : OTHERS.filter(isFit);
-  if (plain > 0) return besides(found, plain);
-  const days = patternsOf(text, 'date');
-  // What is sent as it is written needs no type.
-  if (days.length > 0) return [...found, ...days.filter((day) => day !== 'iso').map((day) => `date:${day}`)];
-  if (RFC_3339.test(text)) return found;
+  if (plain > 0) return found.filter((type) => type !== 'boolean' && readsPlain(type, plain));
+  const days = patternsOf(text, 'date').map((pattern) => `date:${pattern}`);
+  if (days.length > 0) return [...found, ...days];
   const times = patternsOf(text, 'datetime').map((pattern) => {
     const { offset } = readsAs(text, 'datetime', pattern)!;
     return `datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`;
@@ -127,89 +158,97 @@ function typesOf(text: string, plain: Plain): string[] {
   return [...found, ...times];
 }
 
-/** Those that also read plain numbers. */
-const besides = (types: readonly string[], plain: Plain): string[] =>
-  types.filter(
-    (type) =>
-      !isDate(type) &&
-      type !== 'boolean' &&
-      reads(type, plain === 2 ? '1.5' : '2') &&
-      !(plain === 2 && type === 'integer'),
-  );
+/** Whether a type also reads plain numbers. */
+const readsPlain = (type: string, plain: Plain): boolean =>
+  reads(type, plain === 2 ? '1.5' : '2') && !(plain === 2 && type === 'integer');
 
 const isDate = (type: string): boolean => type.startsWith('date');
 
-function narrowed(types: readonly string[], text: string): string[] {
-  return types.flatMap((type) => {
-    if (fitOf(type)(text)) return [type];
-    if (!isDate(type)) return [];
-    const { name, form, zone } = partsOf(type);
-    const kind = name as DateKind;
-    const [pattern] = fitting(text, kind, [form!]);
-    if (
-      pattern === undefined ||
-      (kind === 'datetime' && (readsAs(text, kind, pattern)!.offset === null) !== (zone !== null))
-    )
-      return [];
-    return [`${kind}:${pattern}${zone === null ? '' : `@${zone}`}`];
-  });
+/** The type, or for a date one with a looser pattern, where the text fits it. */
+function fitted(type: string, text: string): string | null {
+  if (!isDate(type)) return reads(type, text) ? type : null;
+  const { name, form, zone } = partsOf(type);
+  const kind = name as DateKind;
+  const [pattern] = fitting(text, kind, [form!]);
+  if (
+    pattern === undefined ||
+    (kind === 'datetime' && (readsAs(text, kind, pattern)!.offset === null) !== (zone !== null))
+  )
+    return null;
+  return pattern === form ? type : `${kind}:${pattern}${zone === null ? '' : `@${zone}`}`;
 }
 
-/** What two stretches of a column have in common. `numbers` are those of a stretch that has nothing else. */
+/** What two stretches of a column have in common; `a` comes before `b`. */
 export function mergeLikely(a: Likely, b: Likely): Likely {
-  const plain = Math.max(a.plain, b.plain) as Plain;
-  const both = a.types && b.types ? common(a.types, b.types) : (a.types ?? b.types);
   const markers = [...new Set([...a.markers, ...b.markers])];
-  if (markers.length > MOST_MARKERS) return { types: [], markers: [], plain };
-  return { types: both && plain > 0 ? besides(both, plain) : both, markers, plain };
+  const cells = a.cells + b.cells;
+  const first = a.first ?? b.first;
+  if (markers.length > MOST_MARKERS) {
+    return { candidates: [], cells: Math.max(cells, MOST_MISSES + 1), first, markers: [] };
+  }
+  const candidates: Candidate[] = [];
+  for (const one of [...a.candidates, ...b.candidates]) {
+    if (isAmong(one.type, candidates)) continue;
+    const [before, after] = [counted(a, one.type), counted(b, one.type)];
+    const misses = before.misses + after.misses;
+    if (misses > MOST_MISSES) continue;
+    const type = before.type === after.type ? one.type : loosened(one.type);
+    candidates.push({ ...one, type, misses, stray: before.stray ?? after.stray });
+  }
+  return { candidates, cells, first, markers };
 }
 
-const common = (a: readonly string[], b: readonly string[]): string[] =>
-  a.flatMap((type) => {
-    if (b.includes(type)) return [type];
-    const loose = isDate(type) ? loosened(type) : type;
-    return isDate(type) && b.some((other) => loosened(other) === loose) ? [loose] : [];
-  });
+/** How a type fares in a stretch: one that is no candidate of it fits no cell. */
+function counted({ candidates, cells, first }: Likely, type: string): Candidate {
+  const found = candidates.find((one) => isAmong(type, [one]));
+  if (found) return found;
+  // Plain numbers are many, or nothing worth a word.
+  const misses = cells > 0 && first === null ? MOST_MISSES + 1 : cells;
+  return { type, misses, stray: first, sample: null };
+}
 
-/** What a text column could be given, and what its cells then are. */
+/** What a text column could be given. */
 export interface Suggestion {
   /** One; two where a cell reads differently under each. */
   types: string[];
-  /** A cell, and what each type makes of it as JSON; null where that depends on a zone. */
-  text: string;
-  readings: (string | null)[];
   /** Texts that must count as empty for it. */
   markers: readonly string[];
+  /** Cells that it does not fit. */
+  strays: { rows: number; of: number; first: Evidence } | null;
 }
 
 /** @param first the first cell that is not a number @param styled a type of numbers that another column can only have */
 export function suggestionOf(
-  { types, markers, plain }: Likely,
+  { candidates, cells, markers }: Likely,
   first: string,
   styled: string | null,
 ): Suggestion | null {
-  const likely = types ?? (plain === 0 ? [] : [plain === 1 ? 'integer' : 'number']);
+  const misses = Math.min(...candidates.map((one) => one.misses));
+  if (misses * CELLS_FOR_A_STRAY > cells) return null;
+  const best = candidates.filter((one) => one.misses === misses);
+  const likely = best.map(({ type }) => type);
   const simple = likely.find((type) => type === 'integer' || type === 'number');
+  // Codes, of which most are digits.
+  if (simple !== undefined && misses > 0) return null;
   const alike =
     styled === null ? undefined : likely.find((type) => styleOfType(type) === styleOfType(styled));
   const [only] = [simple ?? alike];
   const wanted = only === undefined ? likely : [only];
-  const isCell = !markers.includes(first);
+  const sample = best[0]!.sample ?? first;
+  const isCell = !markers.includes(sample);
   const found = new Map<string, string>();
   for (const type of wanted) {
     const json =
-      isCell && !type.endsWith(`@${SOME_ZONE}`) ? converterOf(type as CellType)!.json(first) : null;
+      isCell && !type.endsWith(`@${SOME_ZONE}`) ? converterOf(type as CellType)!.json(sample) : null;
     const reading = json ?? (isCell ? type : '');
     if (!found.has(reading)) found.set(reading, type);
   }
+  // What is sent as it is written needs no type.
+  found.delete(JSON.stringify(sample));
   if (found.size === 0) return null;
-  const chosen = [...found].slice(0, 2);
-  return {
-    types: chosen.map(([, type]) => type),
-    text: first,
-    readings: chosen.map(([reading, type]) => (reading === type || reading === '' ? null : reading)),
-    markers,
-  };
+  const types = [...found.values()].slice(0, 2);
+  const stray = best.find(({ type }) => type === types[0])!.stray;
+  return { types, markers, strays: misses > 0 ? { rows: misses, of: cells, first: stray! } : null };
 }
 
 const styleOfType = (type: string): string => partsOf(type).form ?? '1,234.56';

@@ -1,6 +1,6 @@
 /** What the columns of a CSV turned out to be over all batches. */
 import type { CellType, ColumnPlan } from '../../model.js';
-import { count } from '../../numbers.js';
+import { count, grouped } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
 import { sentAs, sentType } from '../conversion/converter.js';
 import { isSameStyle, isStyled, nounOf, type Suggestion, suggestionOf } from '../conversion/suggest.js';
@@ -66,7 +66,8 @@ export class CsvTotals implements ColumnTotals {
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'spread') return { column, key, type: 'object', reason: because!, empty };
       const found = suggestions[index];
-      const suggested = found && found.markers.length === 0 ? { suggested: found.types } : {};
+      const isSure = found && found.markers.length === 0 && found.strays === null;
+      const suggested = isSure ? { suggested: found.types } : {};
       return { column, key, ...sentType(type), ...suggested, reason, empty };
     });
   }
@@ -96,15 +97,23 @@ export class CsvTotals implements ColumnTotals {
   }
 
   warnings(): Warning[] {
-    return [...this.#columnWarnings(), ...this.#markers()];
+    return [...this.#columnWarnings(), ...this.#nearly()];
   }
 
-  #markers(): Warning[] {
-    return this.#suggest().flatMap((found, index) => {
-      if (!found || found.markers.length === 0) return [];
+  /** Columns that would have a type but for a few cells. */
+  #nearly(): Warning[] {
+    return this.#suggest().flatMap((found, index): Warning[] => {
+      if (!found) return [];
       const { column } = this.#targets[index]!;
-      const { markers } = found;
-      const [type] = found.types as [string];
+      const { types, markers, strays } = found;
+      const [type, other] = types as [string, string?];
+      if (strays) {
+        if (other !== undefined) return [];
+        const { rows, of, first } = strays;
+        const message = `${column}: ${grouped(of - rows)} of ${grouped(of)} values are ${nounOf(type)}; ${this.place} ${first.line} ${quoted(first.text)} is not`;
+        return [{ message, problem: { code: 'stray_values', column, markers, type, rows } }];
+      }
+      if (markers.length === 0) return [];
       const shown = markers.map((marker) => quoted(marker)).join(', ');
       const message = `${column}: only ${shown} ${markers.length === 1 ? 'keeps' : 'keep'} it from being ${nounOf(type)}`;
       return [{ message, problem: { code: 'null_markers', column, markers, type } }];

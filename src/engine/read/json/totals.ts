@@ -3,10 +3,9 @@ import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { sentType } from '../conversion/converter.js';
 import type { ColumnTotals } from '../format.js';
-import type { Evidence } from '../mapping/stats.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
-import { shown } from '../wording.js';
+import { type Evidence, shown } from '../wording.js';
 
 /** Fields that are reported; items may have any number of them, and memory must not grow with the file. */
 export const MAX_FIELDS = 10_000;

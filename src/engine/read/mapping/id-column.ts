@@ -4,7 +4,7 @@ import { ID_FIELD, type Kind } from '../../model.js';
 import type { KindMapping, MappingRules, ReadOptions } from '../../options.js';
 import type { ColumnRule, IdField } from '../../problems.js';
 import { list } from '../wording.js';
-import { likeliest, likeliestId } from './likeliest.js';
+import { likeliest, likeliestCompany, likeliestId } from './likeliest.js';
 import { constantsOf, unknownColumn } from './targets.js';
 
 export interface Identity {
@@ -112,7 +112,26 @@ function identityOf(kind: Kind, idColumn: string, columns: readonly string[], as
   const own = { kind, idColumn, rules, constants: constantsOf(rules) };
   if (kind === 'companies') return { ...own, companyIdColumn: null };
   const others = columns.filter((column) => column !== idColumn);
-  return { ...own, companyIdColumn: find(others, companyNames(asked), kind, 'company_id', asked) ?? null };
+  const found = find(others, companyNames(asked), kind, 'company_id', asked);
+  return { ...own, companyIdColumn: found ?? null };
+}
+
+/** What the rows most likely are: with the likeliest company of a user, if none is named. */
+function guessed(kind: Kind, column: string, columns: readonly string[], asked: Asked): Identity {
+  const identity = identityOf(kind, column, columns, asked);
+  return {
+    ...identity,
+    companyIdColumn: identity.companyIdColumn ?? companyOf(kind, column, columns, asked),
+    guessed: true,
+  };
+}
+
+/** The likeliest company of a user, unless a rule says what else the column is. */
+function companyOf(kind: Kind, id: string, columns: readonly string[], asked: Asked): string | null {
+  if (kind !== 'users') return null;
+  const { map, exclude } = rulesOf(kind, asked);
+  const used = new Set([...map.map(([column]) => column), ...exclude, id]);
+  return likeliestCompany(columns.filter((column) => !used.has(column)));
 }
 
 const rulesOf = (kind: Kind, { rules, byKind }: Pick<Asked, 'rules' | 'byKind'>): MappingRules =>
@@ -152,11 +171,18 @@ function unknown(columns: readonly string[], asked: Asked): Identity {
   const likely = likeliest(columns);
   const { kind, column } = id === undefined ? likely : { ...likely, column: id };
   if (missing) throw unknownColumn(missing.rule, missing.column, columns, path);
-  if (asked.guess) return { ...identityOf(kind, column, columns, asked), guessed: true };
+  if (asked.guess) return guessed(kind, column, columns, asked);
   throw new InputError(`no column user_id or company_id among ${list(columns)}`, {
     file: path,
     hint: 'say what the rows are, and name the column of their identifier',
-    problem: { code: 'kind_unknown', path, paths: asked.inputs ?? [path], kind, column },
+    problem: {
+      code: 'kind_unknown',
+      path,
+      paths: asked.inputs ?? [path],
+      kind,
+      column,
+      company: companyOf(kind, column, columns, asked),
+    },
   });
 }
 
@@ -166,10 +192,17 @@ function withoutId(kind: Kind, columns: readonly string[], asked: Asked): Identi
   const [missing] = namesOf(kind, asked);
   if (missing) throw unknownColumn(missing.rule, missing.column, columns, path);
   const column = likeliestId(kind, columns);
-  if (asked.guess) return { ...identityOf(kind, column, columns, asked), guessed: true };
+  if (asked.guess) return guessed(kind, column, columns, asked);
   throw new InputError(`no column ${ID_FIELD[kind]} among ${list(columns)}`, {
     file: path,
     hint: `name the identifier's column, such as ${JSON.stringify(column)}`,
-    problem: { code: 'no_identifier', path, paths: asked.inputs ?? [path], kind, column },
+    problem: {
+      code: 'no_identifier',
+      path,
+      paths: asked.inputs ?? [path],
+      kind,
+      column,
+      company: companyOf(kind, column, columns, asked),
+    },
   });
 }

@@ -42,3 +42,11 @@ export function likeliestId(kind: Kind, columns: readonly string[]): string {
   }
   return columns[0] ?? '';
 }
+
+const COMPANY_OF_USER = /(?:company|account|organi[sz]ation|tenant|workspace)(?:id|key|uuid|guid|number|no)$/;
+
+/** The column that most likely names the company of a user; null if there is none, or more than one. */
+export function likeliestCompany(columns: readonly string[]): string | null {
+  const [found, other] = columns.filter((column) => COMPANY_OF_USER.test(fold(column)));
+  return other === undefined ? (found ?? null) : null;
+}

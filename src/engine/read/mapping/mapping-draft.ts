@@ -5,7 +5,7 @@ import { COLUMN_TYPES, KINDS, type Kind } from '../../model.js';
 import type { OpenedInput, Scan } from '../types.js';
 import type { MappingFile, MappingSection } from './mapping-file.js';
 
-type Found = Readonly<{ opened: OpenedInput; scan: Pick<Scan, 'columns'> }>;
+type Found = Readonly<{ opened: OpenedInput; scan: Pick<Scan, 'columns' | 'warnings'> }>;
 
 /**
  * The mapping under which inputs are read, in full, as the text of a file: with a section for each kind where there are
@@ -29,6 +29,8 @@ export function mappingDraft(inputs: readonly Found[]): string {
 function sectionOf({ opened, scan }: Found): MappingSection {
   const { rules, idColumn, companyIdColumn } = opened;
   const isIdentifier = (column: string): boolean => column === idColumn || column === companyIdColumn;
+  const nearly = nearlyOf(scan.warnings);
+  const nulls = [...new Set([...(rules.nulls ?? []), ...nearly.flatMap(({ markers }) => markers)])];
   const metadata = scan.columns.filter(({ column, key }) => key !== null && !isIdentifier(column));
   return {
     id: idColumn,
@@ -43,18 +45,27 @@ function sectionOf({ opened, scan }: Found): MappingSection {
     type: Object.fromEntries([
       ...rules.types.filter(([column, type]) => type === 'lower' && isIdentifier(column)),
       ...metadata.flatMap(({ column, type, conversion, suggested }) => {
-        const [only, other] = suggested ?? [];
+        const almost = nearly.find((one) => one.column === column);
+        const [only, other] = suggested ?? (almost ? [almost.type] : []);
         const pinned = other === undefined ? (conversion ?? only) : undefined;
         const plain = COLUMN_TYPES.find((known) => known === type);
         return pinned || plain ? [[column, pinned ?? plain!]] : [];
       }),
     ]),
     empty: rules.empty,
-    ...(rules.nulls && { null: [...rules.nulls] }),
+    ...(nulls.length > 0 && { null: nulls }),
     ...(rules.trim && { trim: true }),
     ...(rules.allowIds && { allow_id: [...rules.allowIds] }),
   };
 }
+
+/** Columns that have a type once null markers count as empty, or a few rows are rejected. */
+const nearlyOf = (
+  warnings: Scan['warnings'],
+): { column: string; markers: readonly string[]; type: string }[] =>
+  warnings.flatMap(({ problem }) =>
+    problem?.code === 'null_markers' || problem?.code === 'stray_values' ? [problem] : [],
+  );
 
 /** One section for two inputs of a kind: a column of both has a type that holds for both. */
 const merged =
@@ -71,8 +82,10 @@ const merged =
     const types = Object.entries(next.type ?? {}).map(
       ([column, type]) => [column, shared(before.get(column) ?? type, type)] as const,
     );
+    const nulls = [...new Set([...(section.null ?? []), ...(next.null ?? [])])];
     return {
       ...section,
+      ...(nulls.length > 0 && { null: nulls }),
       ...(company !== undefined && { company_id: company }),
       map: { ...section.map, ...next.map },
       type: { ...section.type, ...Object.fromEntries(types) },

@@ -3,15 +3,17 @@
  * apart and merged in order, then one decision is made.
  */
 import type { CellType, ColumnType } from '../../model.js';
-import { addLikely, type Likely, mergeLikely, noLikely } from '../conversion/suggest.js';
-import { quoted } from '../wording.js';
+import {
+  addLikely,
+  isOpen,
+  type Likely,
+  mergeLikely,
+  noLikely,
+  type Plain,
+  plainLikely,
+} from '../conversion/suggest.js';
+import { type Evidence, quoted } from '../wording.js';
 import { classify, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
-
-/** A cell that rules a type out, and where it is. */
-export interface Evidence {
-  line: number;
-  text: string;
-}
 
 /** What the non-empty cells of a column have in common. Plain data. */
 export interface ColumnStats {
@@ -44,13 +46,14 @@ export function addCell(stats: ColumnStats, text: string, line: number): void {
   stats.cells++;
   if (stats.notNumber) {
     // It is text, whatever else comes.
-    const { types } = stats.likely;
-    if (types === null || types.length > 0) addLikely(stats.likely, text, 0);
+    if (isOpen(stats.likely)) addLikely(stats.likely, { line, text }, 0);
     return;
   }
   const kind = classify(text);
   if (kind === NOT_A_NUMBER) {
-    addLikely(stats.likely, text, numbersBefore(stats, stats.cells - 1));
+    const plain = numbersBefore(stats, stats.cells - 1);
+    stats.likely = plainLikely(plain, stats.cells - 1);
+    addLikely(stats.likely, { line, text }, plain);
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
     return;
@@ -65,11 +68,11 @@ export function addCell(stats: ColumnStats, text: string, line: number): void {
 }
 
 /** Plain numbers among so many cells, none of which is anything else. */
-const numbersBefore = ({ notInteger }: ColumnStats, cells: number): 0 | 1 | 2 =>
+const numbersBefore = ({ notInteger }: ColumnStats, cells: number): Plain =>
   cells === 0 ? 0 : notInteger === null ? 1 : 2;
 
 const likelyOf = (stats: ColumnStats): Likely =>
-  stats.notNumber === null ? { ...noLikely(), plain: numbersBefore(stats, stats.cells) } : stats.likely;
+  stats.notNumber === null ? plainLikely(numbersBefore(stats, stats.cells), stats.cells) : stats.likely;
 
 /** What two stretches of a column have in common; `a` comes before `b`. */
 export function mergeStats(a: ColumnStats, b: ColumnStats): ColumnStats {

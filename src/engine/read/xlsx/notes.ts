@@ -1,5 +1,5 @@
 /** What is known of a sheet and its cells beyond their text. Plain data. */
-import type { Evidence } from '../mapping/stats.js';
+import type { Evidence } from '../wording.js';
 
 /** What a batch tells of one column beyond the text of its cells. */
 export interface CellNotes {

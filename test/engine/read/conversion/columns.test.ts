@@ -311,6 +311,49 @@ describe('suggestions', () => {
     expect(scan.columns[1]!.suggested).toBeUndefined();
   });
 
+  const times = (count: number, text: string): string[] => Array.from({ length: count }, () => text);
+
+  it.each<[what: string, cells: string[], type: string | null, rows?: number, line?: number]>([
+    ['the last', [...times(30, '$5.00'), 'a lot'], 'money', 1, 32],
+    ['the first', ['a lot', ...times(30, '$5.00')], 'money', 1, 2],
+    ['one of twenty', [...times(19, '5%'), '5'.repeat(70)], 'percent', 1, 21],
+    ['one of nineteen', [...times(18, '5%'), 'x'], null],
+    ['day and month the other way', [...times(40, '12/31/2024'), '31/12/2024'], 'date:M/d/yyyy', 1, 42],
+    ['before it is known which way', ['31/12/2024', ...times(40, '12/31/2024')], 'date:M/d/yyyy', 1, 2],
+    ['twenty', [...times(21, 'x'), ...times(900, 'Yes')], null],
+    ['as many in a long column', [...times(20, 'x'), ...times(900, 'Yes')], 'boolean', 20, 2],
+    ['codes, of which most are digits', [...times(40, '94103'), 'K1A 0B6'], null],
+    ['a code before them', ['K1A 0B6', ...times(40, '94103')], null],
+    ['beside a null marker', ['-', ...times(20, '$5'), 'x'], 'money', 1, 23],
+    ['either way', [...times(20, '03/04/2024'), 'x'], null],
+    ['far from one another', ['x', ...times(9_000, '12/31/2024'), 'y'], 'date:M/d/yyyy', 2, 2],
+  ])('a few values do not fit: %s', async (_, cells, type, rows, line) => {
+    const { scan } = await readText('a.csv', dates(...cells));
+    expect(scan.columns[1]!.suggested).toBeUndefined();
+    if (type === null) return expect(scan.warnings).toEqual([]);
+    const markers = cells.includes('-') ? ['-'] : [];
+    const problem = { code: 'stray_values', column: 'at', markers, type, rows };
+    expect(scan.warnings).toMatchObject([
+      { message: expect.stringContaining(`; line ${line} "${cells[line! - 2]!.slice(0, 60)}`), problem },
+    ]);
+  });
+
+  it('a mapping file makes markers empty, and gives a column the type that most of its values fit', async () => {
+    const rows = Array.from({ length: 25 }, (_, n) => `c${n},$5,12/31/2024,${n % 2 ? '-' : n}\n`);
+    const text = `company_id,a,b,c\n${rows.join('')}c25,n/a,31/12/2024,7\n`;
+    const { input, scan } = await readText('a.csv', text);
+    const other = await readText('b.csv', 'company_id,a\nc1,$5\nc2,?\n');
+    expect(JSON.parse(mappingDraft([{ opened: input, scan }]))).toMatchObject({
+      type: { a: 'money', b: 'date:M/d/yyyy', c: 'integer' },
+      null: ['n/a', '-'],
+    });
+    const both = [
+      { opened: input, scan },
+      { opened: other.input, scan: other.scan },
+    ];
+    expect(JSON.parse(mappingDraft(both)).companies.null).toEqual(['n/a', '-', '?']);
+  });
+
   it('a mapping file holds them, but for those that are in doubt', async () => {
     const text = 'company_id,a,b,c,d\nc1,$5,03/04/2024,2024-03-31 10:00,x\n';
     const { input, scan } = await readText('a.csv', text);

@@ -1,0 +1,129 @@
+/** `token_command`: the token from a program such as a password manager (contract §2 "Keys"). */
+import { spawn } from 'node:child_process';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import type { Clock } from '../../engine/clock.js';
+import { AuthError, InterruptedError } from '../../engine/errors.js';
+import { readToken, type Secret } from './secret.js';
+import type { Settings } from './types.js';
+
+/** A password manager may ask its owner first. */
+const PATIENCE_S = 60;
+/** No token is longer, and no program is read for ever. */
+const MOST_BYTES = 64 * 1024;
+/** What the program started may hold its output open after it has ended, as gpg-agent does. */
+const LINGER_MS = 250;
+
+export interface CommandWorld {
+  env: Readonly<Record<string, string | undefined>>;
+  clock: Clock;
+  stop: AbortSignal;
+}
+
+/**
+ * Runs the program, without a shell and with nothing on stdin, and reads the first line of its stdout. Its output is
+ * never in an error; of its stderr the last line is, unless it repeats the output.
+ * @throws AuthError when it cannot be started, fails, prints nothing, or takes longer than 60 s; InterruptedError
+ */
+export async function runTokenCommand(
+  { tokenCommand, configPath }: Pick<Settings, 'tokenCommand' | 'configPath'>,
+  { env, clock, stop }: CommandWorld,
+): Promise<Secret> {
+  const { words, origin } = tokenCommand!;
+  const [given = '', ...args] = words;
+  const folder = dirname(configPath);
+  // A path counts from the config file: what runs does not depend on where you are.
+  const program = /[/\\]/.test(given) && !isAbsolute(given) ? resolve(folder, given) : given;
+  const fail = (what: string, hint = `run it by hand: ${given}`): AuthError =>
+    new AuthError(`${origin}: ${given} ${what}`, { hint });
+
+  const child = spawn(program, args, {
+    env: { ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+  });
+  const out = collect(child.stdout);
+  const err = collect(child.stderr);
+  const over = new AbortController();
+  try {
+    const ended = new Promise<number | string>((done, failed) => {
+      child.once('error', failed);
+      child.once('close', (code, signal) => done(code ?? signal ?? 'unknown'));
+      child.once('exit', (code, signal) =>
+        clock.sleep(LINGER_MS, over.signal).then(
+          () => done(code ?? signal ?? 'unknown'),
+          () => {},
+        ),
+      );
+    });
+    const late = clock.sleep(PATIENCE_S * 1_000, over.signal).then(
+      () => 'late' as const,
+      () => 'late' as const,
+    );
+    const full = new Promise<'full'>((done) => child.stdout.once('full', () => done('full')));
+    const stopped = new Promise<'stopped'>((done) => {
+      if (stop.aborted) done('stopped');
+      stop.addEventListener('abort', () => done('stopped'), { once: true, signal: over.signal });
+    });
+    let end: number | string;
+    try {
+      end = await Promise.race([ended, late, full, stopped]);
+    } catch (error) {
+      throw fail(startTrouble((error as NodeJS.ErrnoException).code), `profiles config list shows it`);
+    }
+    if (end === 'stopped') throw InterruptedError.of(stop);
+    if (end === 'late') throw fail(`did not end within ${PATIENCE_S}s`);
+    if (end === 'full') throw fail('printed more than a token: its first line must be the token');
+    if (end !== 0) {
+      const said = lastLine(err.text(), out.text());
+      throw fail(
+        typeof end === 'number' ? `ended with exit code ${end}` : `was ended by ${end}`,
+        said === '' ? undefined : `it says: ${said}`,
+      );
+    }
+    const token = readToken(out.text().split(/\r\n|\n|\r/, 1)[0]!, origin);
+    if (!token) throw fail('printed no token: the first line of its output is empty');
+    return token;
+  } finally {
+    over.abort();
+    child.kill('SIGKILL');
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.unref();
+  }
+}
+
+/** What a stream says, up to the most that is read; then it emits `full`. */
+function collect(stream: NodeJS.ReadableStream & { emit(name: string): boolean }): { text(): string } {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) stream.emit('full');
+    else chunks.push(chunk);
+  });
+  return { text: () => Buffer.concat(chunks).toString('utf8') };
+}
+
+function startTrouble(code: string | undefined): string {
+  switch (code) {
+    case 'ENOENT':
+      return 'was not found';
+    case 'EACCES':
+      return 'may not be run: permission denied';
+    case 'EINVAL': // Node's answer to a .cmd or .bat without a shell
+      return 'is a script of the Windows shell; name the program that it runs';
+    default:
+      return `cannot be started (${code ?? 'unknown'})`;
+  }
+}
+
+/** The last line of stderr, or nothing if it holds a word of what may be the token. */
+function lastLine(stderr: string, stdout: string): string {
+  const line = stderr
+    .trim()
+    .split(/\r\n|\n|\r/)
+    .at(-1)!
+    .trim();
+  const secrets = stdout.split(/\s+/).filter((word) => word.length >= 4);
+  return secrets.some((word) => line.includes(word)) ? '' : line.slice(0, 300);
+}
