@@ -3,7 +3,7 @@ import type { Mapping } from './mapping/rules.js';
 
 export {
   type Again,
-  isShort,
+  isShortRow,
   OWN_COLUMNS,
   OWN_PREFIX,
   type RejectsHead,
