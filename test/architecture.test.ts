@@ -88,11 +88,22 @@ const ALLOWED: Record<string, string[]> = {
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
   // What is said about the engine's problems.
-  'cli/again': ['cli/options', 'cli/shell'],
-  'cli/messages': [...BASE, 'cli/again', 'cli/shell'],
-  'cli/settings': [...BASE, 'contract', 'engine/service', 'cli/options', 'cli/shell'],
-  'cli/output': [...BASE, 'contract', 'cli/messages', 'cli/shell'],
+  'cli/again': ['engine/service', 'cli/options', 'cli/settings', 'cli/shell'],
+  'cli/hint': ['engine/errors', 'cli/again'],
+  'cli/next-steps': [...BASE, 'contract', 'engine/state', 'cli/again', 'cli/shell'],
+  'cli/messages': [...BASE, 'cli/again', 'cli/hint', 'cli/next-steps', 'cli/shell'],
+  'cli/settings': [
+    ...BASE,
+    'contract',
+    'engine/service',
+    'cli/again',
+    'cli/hint',
+    'cli/options',
+    'cli/shell',
+  ],
+  'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/shell'],
   'cli/context': [
+    'cli/again',
     'engine/clock',
     'engine/service',
     'engine/state',
@@ -102,6 +113,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   'cli/world': ['engine/clock', 'engine/errors', 'cli/output'],
   'cli/create-context': [
+    'cli/again',
     ...BASE,
     'contract',
     ...ENGINE,
@@ -111,6 +123,9 @@ const ALLOWED: Record<string, string[]> = {
     'sandbox',
   ],
   'cli/commands': [
+    'cli/again',
+    'cli/hint',
+    'cli/next-steps',
     ...BASE,
     'contract',
     ...ENGINE,
@@ -125,6 +140,7 @@ const ALLOWED: Record<string, string[]> = {
     'sandbox',
   ],
   'cli/main': [
+    'cli/again',
     ...BASE,
     'cli/context',
     'cli/create-context',

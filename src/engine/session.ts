@@ -3,7 +3,7 @@
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
 import { tap } from './channel.js';
-import { InterruptedError, StateLostError, WaitTimeoutError } from './errors.js';
+import { InterruptedError, StateLostError, UsageError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import { type ImportOptions, NUMBERS } from './options.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
@@ -109,7 +109,7 @@ export class Session {
 
     const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
-    else if (options.resume && deps.scope) yield* this.#adopt(deps.scope, scanned);
+    else if ((options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
     const cut = this.#cutDeps();
     const { plan, totals } = await makePlan(scanned, cut, { run: this.#run.id, options, apply }, deps);
@@ -193,12 +193,10 @@ export class Session {
     const identity = identityOf(here, contentOf(scanned), this.options);
     const found = unfinished(identity, here, service.account, state);
     if (!found) return;
-    checkItemFormat(found);
-    checkSameFormat(found);
-    checkTypes(
-      found,
-      scanned.inputs.map(({ scan }) => scan.schema.types),
-    );
+    if (!this.options.resume) {
+      // One that cannot go on is replaced, as it is where nobody is asked.
+      if (!isContinuable(found, scanned) || !(await this.deps.offer!(found))) return;
+    } else checkContinuable(found, scanned);
     if (!sameScope(found.scope, here)) {
       if (!this.options.dryRun) this.#run.lock(found.scope, this.#opened);
       this.#known.forget();
@@ -341,5 +339,25 @@ export class Session {
 
   #kinds(): Kind[] {
     return [...new Set(this.#opened.map((input) => input.kind))];
+  }
+}
+
+/** @throws UsageError */
+function checkContinuable(run: StoredRun, scanned: Scanned): void {
+  checkItemFormat(run);
+  checkSameFormat(run);
+  checkTypes(
+    run,
+    scanned.inputs.map(({ scan }) => scan.schema.types),
+  );
+}
+
+function isContinuable(run: StoredRun, scanned: Scanned): boolean {
+  try {
+    checkContinuable(run, scanned);
+    return true;
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
   }
 }

@@ -11,6 +11,8 @@ test.each([
   ['~/c.csv', "'~/c.csv'"],
   ['Łódź.csv', "'Łódź.csv'"],
   ['', "''"],
+  ["a\u001b[2J%s\\ it's.csv", `"$(printf -- 'a\\033[2J%%s\\\\ it'\\''s.csv')"`],
+  ['-Acme\u200b\nLtd', `"$(printf -- '-Acme\\342\\200\\213\\012Ltd')"`],
 ])('%j is %s, and a shell reads it back', (text, word) => {
   expect(shellWord(text)).toBe(word);
   expect(execFileSync('sh', ['-c', `printf %s ${word}`], { encoding: 'utf8' })).toBe(text);

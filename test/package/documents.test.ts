@@ -53,11 +53,6 @@ test('the recipes for CI are those that are run', () => {
   expect([recipes, scripts.map(({ file }) => file)]).toEqual([2, ['docs/recipes.md']]);
 });
 
-test('the mapping file in the guide is the one that its commands use', () => {
-  const shown = blocksOf('docs/guide.md json').map(({ text }) => JSON.parse(text) as unknown);
-  expect(shown).toEqual([JSON.parse(read('fixtures/guide/companies.mapping.json'))]);
-});
-
 test('code on the sandbox page is in the example that is compiled and run', () => {
   const example = read('examples/sync.test.ts');
   for (const { text } of blocksOf('docs/sandbox.md ts'))

@@ -6,7 +6,7 @@ import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions } from '../../engine/run/run.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Context } from '../context.js';
-import { applyAgain } from '../messages.js';
+import { applyAgain, eventWords } from '../messages.js';
 import { APPLY, given, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
@@ -66,7 +66,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   const found = runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
     throw new UsageError(`run ${found.run} of this plan gave way to another import of the same file`, {
-      hint: `make a new plan, or send this one again: ${applyAgain(context.argv)}`,
+      hint: `make a new plan, or send this one again: ${applyAgain(context.commands)}`,
     });
   }
   if (found?.finished && !again) return alreadyApplied(found, report, context);
@@ -94,7 +94,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
 
 /** Nothing is left to send: what became of it is said once more. */
 async function alreadyApplied(run: StoredRun, report: Report, context: Context): Promise<ExitCode> {
-  const { stdout, stderr, env, cwd, flags, clock, argv } = context;
+  const { stdout, stderr, env, cwd, flags, clock, commands } = context;
   const reporter = createReporter({
     mode: report.form,
     reportValues: report.values,
@@ -106,9 +106,11 @@ async function alreadyApplied(run: StoredRun, report: Report, context: Context):
     clock,
   });
   try {
-    const message = `run ${run.run} has applied this plan already; nothing was sent; to send it again: ${applyAgain(argv)}`;
+    const message = `run ${run.run} has applied this plan already; nothing was sent; to send it again: ${applyAgain(commands)}`;
     await reporter.report({ type: 'notice', message });
-    if (run.summary) await reporter.report({ type: 'summary', summary: { ...run.summary, resume: null } });
+    const inWords = eventWords(commands);
+    if (run.summary)
+      await reporter.report(inWords({ type: 'summary', summary: { ...run.summary, resume: null } }));
   } finally {
     await reporter.close();
   }

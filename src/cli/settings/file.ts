@@ -2,6 +2,7 @@
 import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
+import { hinted } from '../hint.js';
 import { replaceFile } from '../replace-file.js';
 import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
@@ -29,17 +30,19 @@ export async function readConfig(
   const text = await readText(path);
   if (text === null) {
     if (named !== undefined) {
-      throw new ConfigError(`${path}: no such file (from ${named})`, {
-        hint: 'create it with: profiles config init',
-      });
+      throw hinted(
+        new ConfigError(`${path}: no such file (from ${named})`),
+        ({ command }) => `create it with: ${command('config', 'init')}`,
+      );
     }
     return { path, exists: false, content: {}, mode: null };
   }
   const fault = jsonFault(text);
   if (fault) {
-    throw new ConfigError(`${path}:${fault.line}:${fault.column}: invalid JSON: ${fault.reason}`, {
-      hint: 'fix it, or move the file away and run: profiles config init',
-    });
+    throw hinted(
+      new ConfigError(`${path}:${fault.line}:${fault.column}: invalid JSON: ${fault.reason}`),
+      ({ command }) => `fix it, or move the file away and run: ${command('config', 'init')}`,
+    );
   }
   const content = await parseConfig(path, text);
   const mode = platform === 'win32' ? null : (await stat(path)).mode & 0o777;

@@ -27,6 +27,7 @@ export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
 export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
 export { idHashes } from './hashes.js';
+export { trimmed } from './identifier.js';
 export { inexactNumber, writtenAgain } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { mappingDraft } from './mapping/mapping-draft.js';

@@ -5,6 +5,7 @@ import { NO_RULES, NUMBERS } from '../options.js';
 import { loadConversions, PatternFinder, textOf, undecided } from './conversion/found.js';
 import { ITEM_FORMAT_VERSION } from './csv/build.js';
 import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';
+import { cleaner } from './identifier.js';
 import { readRecords } from './records.js';
 import { rejectsHead } from './rejects-head.js';
 import { selectRecords } from './selection.js';
@@ -84,12 +85,14 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
     decided.set(target.column, before as Conversion);
     return [];
   });
+  const clean = cleaner(rules);
   for await (const batch of finders.length > 0 ? rowsTaken(input, signal) : []) {
     const originals = readerOf(input).original(batch, input);
     for (const [number, original] of originals.entries()) {
       for (const { column, finder } of finders) {
-        const text = textOf(original, column, columns);
-        if (text !== null) finder.add({ line: batch.lines[number]!, text });
+        const written = textOf(original, column, columns);
+        const text = written === null || clean === null ? written : clean(written);
+        if (text !== null && text !== '') finder.add({ line: batch.lines[number]!, text });
       }
     }
     if (finders.every(({ finder }) => finder.decided)) break;

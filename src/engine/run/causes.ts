@@ -1,7 +1,7 @@
 /** Rejected rows grouped by file, column and cause (contract §3 "Rejects"), in bounded memory. */
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
-import { type Converter, converterOf, isShortRow, type OpenedInput, quoted } from '../read/index.js';
+import { type Converter, converterOf, isShortRow, type OpenedInput, quoted, trimmed } from '../read/index.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
 /** Different causes that are told apart; the rows of further ones are counted together. */
@@ -18,6 +18,8 @@ interface Group {
   /** Types that all cells of the group would fit. */
   types: OtherType[];
   advice: Problem | undefined;
+  /** All its cells are of their type without the white space around them. */
+  trims: boolean;
 }
 
 interface OtherType {
@@ -84,6 +86,7 @@ export class CauseTotals {
         characters: characters ? new Set() : null,
         types: type === undefined || cell === undefined ? [] : otherTypes(type),
         advice: told.advice,
+        trims: type !== undefined && cell !== undefined,
       };
       this.#groups.set(key, group);
     }
@@ -95,6 +98,7 @@ export class CauseTotals {
     for (const character of characters ?? []) {
       if (group.characters!.size <= MOST_CHARACTERS) group.characters!.add(character);
     }
+    if (group.trims) group.trims = isTrimmable(cell ?? '', type!);
     if (group.types.length > 0) group.types = group.types.filter((other) => fits(cell ?? '', other));
   }
 
@@ -109,6 +113,7 @@ export class CauseTotals {
     if (cell) rest = rest.replace(`${quoted(cell)} `, '');
     rest = withoutValues(rest).slice(0, LONGEST);
     const advice = adviceFor(reason, column === input.companyIdColumn);
+    if (advice?.code === 'missing_value') rest = 'holds a null marker';
     const told = { column, reason: rest, advice, ...(cell && { cell }), ...(cause && { type: cause.type }) };
     if (cause?.code !== 'characters' || !cause.characters?.length) return told;
     // Where letters are in the way it is a word, and its letters say nothing.
@@ -163,7 +168,8 @@ function adviceFor(reason: string, optional: boolean): Problem | undefined {
   return text === undefined ? undefined : { code: 'missing_value', texts: [text], optional };
 }
 
-function causeOf({ cause, characters, types, advice }: Group): RejectionCause {
+function causeOf({ cause, characters, types, advice, trims }: Group): RejectionCause {
+  if (trims) return { ...cause, problem: { code: 'white_space' } };
   const type = types[0]?.type;
   const problem: Problem | undefined =
     type === undefined || cause.column === null
@@ -205,6 +211,11 @@ const otherTypes = (type: CellType): OtherType[] =>
     type: other,
     converter: converterOf(other),
   }));
+
+function isTrimmable(cell: string, type: CellType): boolean {
+  const text = trimmed(cell);
+  return text !== cell && converterOf(type)?.json(text) != null;
+}
 
 /** Text has no converter: anything is. */
 const fits = (text: string, { converter }: OtherType): boolean =>

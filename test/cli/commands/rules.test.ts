@@ -365,11 +365,11 @@ describe('mapping files', () => {
 });
 
 describe('--keys', () => {
-  const header = 'company_id,Annual Revenue ($),HTTPServer,postalCode,Größe,Q3 2024,_';
+  const header = 'company_id,Annual Revenue ($),HTTPServer,postalCode,Größe,Q3 2024,Contact IDs,_';
   it.each([
-    ['as-is', ['Annual Revenue ($)', 'HTTPServer', 'postalCode', 'Größe', 'Q3 2024', '_']],
-    ['snake_case', ['annual_revenue', 'http_server', 'postal_code', 'größe', 'q3_2024', '_']],
-    ['camelCase', ['annualRevenue', 'httpServer', 'postalCode', 'größe', 'q32024', '_']],
+    ['as-is', ['Annual Revenue ($)', 'HTTPServer', 'postalCode', 'Größe', 'Q3 2024', 'Contact IDs', '_']],
+    ['snake_case', ['annual_revenue', 'http_server', 'postal_code', 'größe', 'q3_2024', 'contact_ids', '_']],
+    ['camelCase', ['annualRevenue', 'httpServer', 'postalCode', 'größe', 'q32024', 'contactIds', '_']],
   ])('%s', async (style, keys) => {
     const cells = header.split(',').map((_, index) => `v${index}`);
     const item = Object.fromEntries(header.split(',').map((name, index) => [name, `v${index}`]));

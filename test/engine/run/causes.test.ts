@@ -109,6 +109,7 @@ describe('rows of one column and one cause are one', () => {
       [row(2, 'no number holds 12345678901234567891 exactly; write it in quotes')],
       { code: 'inexact_number' },
     ],
+    ['white space', [misfit(2, ' 1'), misfit(3, '2 ')], { code: 'white_space' }],
     [
       'a date among others',
       [
@@ -121,7 +122,9 @@ describe('rows of one column and one cause are one', () => {
       undefined,
     ],
   ])('with the flag that helps: %s', (_, rows, problem) => {
-    expect(causesOf(rows).map((cause) => cause.problem)).toEqual([problem]);
+    const causes = causesOf(rows);
+    expect(causes.map((cause) => cause.problem)).toEqual([problem]);
+    if (problem?.code === 'missing_value') expect(causes[0]!.reason).toBe('holds a null marker');
   });
 
   it('a million causes take the memory of two hundred, and add up', () => {

@@ -116,7 +116,8 @@ const titleOf = ({ paths: [first = 'profiles', ...others] }: Facts): string =>
 const TONES = { green: 'good', yellow: 'warn', red: 'bad' } as const;
 
 function outcome({ status, summary, failure }: Facts): { words: string; tone: Tone } {
-  if (status === 'running') return { words: 'running, or ended without a word', tone: 'warn' };
+  if (status === 'running') return { words: 'running', tone: 'warn' };
+  if (status === 'crashed') return { words: 'crashed: its process died', tone: 'bad' };
   if (status === 'superseded') return { words: 'replaced by another run', tone: 'none' };
   if (!summary) return { words: failure ? 'failed before anything was sent' : status, tone: 'bad' };
   const { words, style } = outcomeOf({ status, rows: summary.rows });

@@ -59,6 +59,16 @@ function patternOf({ group, decimal }: NumberStyle, around: Around): RegExp {
   return new RegExp(`^(${MINUS})?()${digits}(-)?()${around === 'percent' ? `${SPACE}%` : ''}$`, 'u');
 }
 
+/** `(12.00)` is negative, with the currency inside or outside: `$(12.00)`. */
+const PARENTHESES = new RegExp(`^(${CURRENCY}${SPACE})?\\(([^()]+)\\)(${SPACE}${CURRENCY})?$`, 'u');
+
+function insideOf(text: string): string | null {
+  const [, before, inside, after] = PARENTHESES.exec(text) ?? [];
+  if (inside === undefined) return null;
+  const isTwice = (before !== undefined || after !== undefined) && /[\p{L}\p{Sc}]/u.test(inside);
+  return isTwice ? null : inside;
+}
+
 /** Digits that a double always holds. */
 const MOST_EXACT = 15;
 
@@ -181,8 +191,9 @@ export class NumberReader {
 
   #digits(text: string): string | null {
     if (text.length > LONGEST) return null;
-    const inParentheses = this.#around === 'currency' && text.charCodeAt(0) === 0x28 && text.endsWith(')');
-    const match = this.#pattern.exec(inParentheses ? text.slice(1, -1) : text);
+    const inside = this.#around === 'currency' && text.includes('(') ? insideOf(text) : null;
+    const inParentheses = inside !== null;
+    const match = this.#pattern.exec(inside ?? text);
     if (match === null) return null;
     let signs = inParentheses ? 1 : 0;
     let negative = inParentheses;

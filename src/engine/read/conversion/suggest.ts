@@ -3,7 +3,7 @@ import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Evidence } from '../wording.js';
 import { type Converter, converterOf, partsOf } from './converter.js';
 import { fitting } from './found.js';
-import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
+import { type DateKind, isRead, loosened, patternsOf, readsAs } from './guess.js';
 
 /** A type that most cells fit so far. */
 interface Candidate {
@@ -58,22 +58,24 @@ const OTHERS = [
   "money:1'234.56",
   'boolean',
 ] as const;
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 /** No value of these types is longer. */
 const LONGEST = 60;
 const LONGEST_SHOWN = 100;
 
 const converters = new Map<string, Converter>();
-/** Postal codes and telephone numbers are written with digits, too. */
-const CODE = /^\+|^0\d/;
 
 function reads(type: string, text: string): boolean {
-  if (CODE.test(text)) return false;
+  // Postal codes and telephone numbers are written with digits, too.
+  const code = text.charCodeAt(0);
+  if (code === 0x2b || (code === 0x30 && text.charCodeAt(1) >= 0x30 && text.charCodeAt(1) <= 0x39))
+    return false;
   let converter = converters.get(type);
   if (!converter) {
     converter = converterOf(type as CellType)!;
     converters.set(type, converter);
   }
-  return converter.json(text) !== null;
+  return converter.size(text) >= 0;
 }
 
 /** What is known of a stretch that holds plain numbers alone. */
@@ -96,8 +98,7 @@ export const isOpen = ({ candidates, cells }: Likely): boolean =>
 export function addLikely(likely: Likely, cell: Evidence, plain: Plain): void {
   const { candidates, cells } = likely;
   const { text } = cell;
-  const [only] = candidates;
-  if (candidates.length === 1 && cells > MOST_MISSES && !isDate(only!.type) && reads(only!.type, text)) {
+  if (cells > MOST_MISSES && candidates.every(({ type }) => fitOf(type)(text))) {
     likely.cells++;
     return;
   }
@@ -115,6 +116,31 @@ export function addLikely(likely: Likely, cell: Evidence, plain: Plain): void {
   likely.cells++;
 }
 
+type Fit = (text: string) => boolean;
+const fits = new Map<string, Fit>();
+/** Patterns come from cells: those of a hostile file must not fill the memory. */
+const MOST_FITS = 500;
+
+/** Whether a text fits a type as it is. */
+function fitOf(type: string): Fit {
+  let fit = fits.get(type);
+  if (!fit) {
+    const { name, form, zone } = partsOf(type);
+    const kind = name as DateKind;
+    fit = !isDate(type)
+      ? (text) => reads(type, text)
+      : kind === 'date' || form !== 'iso'
+        ? (text) => isRead(text, kind, form!)
+        : (text) => {
+            const parts = readsAs(text, kind, form!);
+            return parts !== null && (parts.offset === null) === (zone !== null);
+          };
+    if (fits.size >= MOST_FITS) fits.clear();
+    fits.set(type, fit);
+  }
+  return fit;
+}
+
 const shortened = ({ line, text }: Evidence): Evidence => ({ line, text: text.slice(0, LONGEST_SHOWN) });
 
 /** Whether a type is known already, if for numbers of other lengths. */
@@ -123,9 +149,8 @@ const isAmong = (type: string, candidates: readonly Candidate[]): boolean =>
 
 /** A candidate after one more cell; dates may get a looser pattern. */
 function withCell(one: Candidate, cell: Evidence): Candidate {
-  const { text } = cell;
-  const type = fitted(one.type, text);
-  if (type === one.type) return one;
+  if (fitOf(one.type)(cell.text)) return one;
+  const type = isDate(one.type) ? looser(one.type, cell.text) : null;
   return type === null
     ? { ...one, misses: one.misses + 1, stray: one.stray ?? shortened(cell) }
     : { ...one, type };
@@ -149,8 +174,10 @@ function typesOf(text: string, plain: Plain): string[] {
   const numbers: string[] = NUMBERS.filter(isFit);
   const found = numbers.length > 0 ? numbers : OTHERS.filter(isFit);
   if (plain > 0) return found.filter((type) => type !== 'boolean' && readsPlain(type, plain));
-  const days = patternsOf(text, 'date').map((pattern) => `date:${pattern}`);
-  if (days.length > 0) return [...found, ...days];
+  const days = patternsOf(text, 'date');
+  // What is sent as it is written needs no type.
+  if (days.length > 0) return [...found, ...days.filter((day) => day !== 'iso').map((day) => `date:${day}`)];
+  if (RFC_3339.test(text)) return found;
   const times = patternsOf(text, 'datetime').map((pattern) => {
     const { offset } = readsAs(text, 'datetime', pattern)!;
     return `datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`;
@@ -164,9 +191,8 @@ const readsPlain = (type: string, plain: Plain): boolean =>
 
 const isDate = (type: string): boolean => type.startsWith('date');
 
-/** The type, or for a date one with a looser pattern, where the text fits it. */
-function fitted(type: string, text: string): string | null {
-  if (!isDate(type)) return reads(type, text) ? type : null;
+/** A date's type with a looser pattern, where the text fits that. */
+function looser(type: string, text: string): string | null {
   const { name, form, zone } = partsOf(type);
   const kind = name as DateKind;
   const [pattern] = fitting(text, kind, [form!]);
@@ -175,7 +201,7 @@ function fitted(type: string, text: string): string | null {
     (kind === 'datetime' && (readsAs(text, kind, pattern)!.offset === null) !== (zone !== null))
   )
     return null;
-  return pattern === form ? type : `${kind}:${pattern}${zone === null ? '' : `@${zone}`}`;
+  return `${kind}:${pattern}${zone === null ? '' : `@${zone}`}`;
 }
 
 /** What two stretches of a column have in common; `a` comes before `b`. */
@@ -243,8 +269,6 @@ export function suggestionOf(
     const reading = json ?? (isCell ? type : '');
     if (!found.has(reading)) found.set(reading, type);
   }
-  // What is sent as it is written needs no type.
-  found.delete(JSON.stringify(sample));
   if (found.size === 0) return null;
   const types = [...found.values()].slice(0, 2);
   const stray = best.find(({ type }) => type === types[0])!.stray;

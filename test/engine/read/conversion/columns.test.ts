@@ -164,6 +164,16 @@ describe('dates without a pattern', () => {
     expect(items[1]).toEqual({ company_id: 'b', metadata: { at: '2024-12-31' } });
   });
 
+  it('null markers and white space are no values', async () => {
+    const rules = { ...types(['at', 'date']).rules, nulls: ['\\N'], trim: true };
+    const { items } = await readText('a.csv', dates('\\N', ' 12/31/2024 ', '01/02/2024'), { rules });
+    expect(items.map((item) => (item as { metadata?: { at: string } }).metadata?.at)).toEqual([
+      undefined,
+      '2024-12-31',
+      '2024-01-02',
+    ]);
+  });
+
   it('a run that is continued keeps the pattern that it found', async () => {
     const first = await readText('a.csv', dates('12/31/2024'), types(['at', 'date']));
     expect(first.scan.schema.types).toEqual(['string', 'date:M/d/yyyy']);
