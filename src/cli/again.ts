@@ -9,7 +9,7 @@ import { GLOBAL, optionOf, spelled } from './options/index.js';
 import { configLocation, stateLocation } from './settings/location.js';
 import type { Settings } from './settings/types.js';
 import type { SettingsFlags, SettingsWorld } from './settings/world.js';
-import { shellWord } from './shell.js';
+import { shellOf } from './shell.js';
 
 export interface Changes {
   /** Default: the command that was typed. */
@@ -89,7 +89,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
     const carried = PLACELESS.has(first) ? NOTHING : carriedBy(running, typed, namesFor(path, typed));
     const behind = files.some((file) => file.startsWith('-') && file !== '-') ? ['--', ...files] : null;
     const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
-    return [...carried.variables, 'profiles', ...all.map(shellWord)].join(' ');
+    return [...carried.variables, 'profiles', ...all.map(shellOf(running.world.platform).word)].join(' ');
   };
   return {
     command: (...words) => compose(words, [], []),
@@ -148,12 +148,12 @@ function carriedBy(running: Running, typed: Typed, names: readonly Choosing[]): 
     if (chosen === undefined && words) flags.push(...words);
     else if (value !== undefined && chosen === undefined && name === 'account' && tokenOfEnvironment(running))
       // As a flag, an account brings its own token, and PROFILES_TOKEN would be ignored.
-      variables.push(`${GLOBAL.account.env}=${shellWord(value)}`);
+      variables.push(shellOf(running.world.platform).assign(GLOBAL.account.env, value));
     else if (value !== undefined) flags.push(long, value);
   }
   const { PROFILES_ALLOW_HTTP: allowed } = running.world.env;
   if (allowed && names === CHOOSING && isPlainHttp(running, flags)) {
-    variables.push(`PROFILES_ALLOW_HTTP=${shellWord(allowed)}`);
+    variables.push(shellOf(running.world.platform).assign('PROFILES_ALLOW_HTTP', allowed));
   }
   return { variables, flags };
 }

@@ -24,7 +24,7 @@ import { KnownProfiles, oldestKnown } from './run/known.js';
 import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
-import { checkOutcomes, concludeOutcomes } from './run/outcomes.js';
+import { checkOutcomes, tellOutcomes } from './run/outcomes.js';
 import {
   type Apply,
   checkScan,
@@ -98,7 +98,8 @@ export class Session {
     );
     this.#opened = opened;
     this.#prepare();
-    checkOutcomes(options, deps, this.#opened, earlier);
+    const { outcomes } = options;
+    if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
@@ -290,9 +291,11 @@ export class Session {
   async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
     const { deps } = this;
     const files = await this.#rejecting!.flush();
-    const ending = yield* this.#heard(
-      concludeOutcomes(this.options.outcomes, end, { run: this.#run.id, inputs: scanned.inputs }, deps),
-    );
+    const { outcomes } = this.options;
+    const ending =
+      outcomes == null || end.mode === 'planned'
+        ? end
+        : yield* this.#heard(tellOutcomes(outcomes, this.#run.id, scanned, end, deps));
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);

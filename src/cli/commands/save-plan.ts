@@ -5,8 +5,7 @@ import { resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
 import type { Context } from '../context.js';
-import { replaceFile } from '../replace-file.js';
-import { fileTrouble } from '../settings/index.js';
+import { fileTrouble, replaceFile } from '../replace-file.js';
 
 /** How each plan begins. */
 const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;

@@ -3,8 +3,9 @@ import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { readPath } from '../options/types.js';
-import { decide } from './decide.js';
-import { fileTrouble, readConfig, refuseExposed } from './file.js';
+import { fileTrouble } from '../replace-file.js';
+import { decideSettings } from './decide.js';
+import { readConfig, refuseExposed } from './file.js';
 import { configLocation } from './location.js';
 import { readToken, type Secret } from './secret.js';
 import type { Settings } from './types.js';
@@ -19,7 +20,7 @@ export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags
   const named = location.origin === 'default' ? undefined : location.origin;
   const config = await readConfig(location.value, world.platform, named);
   const tokenFile = flags.tokenFile === undefined ? null : await readTokenFile(world, flags.tokenFile);
-  return decide({ world, flags, config, tokenFile });
+  return decideSettings({ world, flags, config, tokenFile });
 }
 
 /**

@@ -3,13 +3,14 @@ import { resolve } from 'node:path';
 import { OutputError, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import type { PlannedInput } from '../plan/plan.js';
+import type { PlannedInput, Scanned } from '../plan/plan.js';
 import {
   buildItems,
   filteredRows,
   type ItemBatch,
   idOfItem,
   idOfOriginal,
+  type OpenedInput,
   type OriginalRow,
   Pool,
   startOf,
@@ -23,41 +24,47 @@ import { checkOutcomesFile, OutcomesFile } from './outcome-file.js';
 import { RowOutcomes } from './row-outcomes.js';
 import type { Ending } from './summary.js';
 
-/** Whether the file can be written, and is none that the run reads or writes. @throws InputError */
+/**
+ * Whether the file can be written, before anything is sent.
+ * @param path absolute
+ * @throws InputError
+ */
 export function checkOutcomes(
-  { outcomes, rejects }: ImportOptions,
-  { cwd, state }: Pick<ImportDeps, 'cwd' | 'state'>,
-  opened: readonly { location: string }[],
+  path: string,
+  { rejects }: Pick<ImportOptions, 'rejects'>,
+  opened: readonly OpenedInput[],
   earlier: StoredRun | null,
+  { cwd, state }: Pick<ImportDeps, 'cwd' | 'state'>,
 ): void {
-  if (outcomes == null) return;
   const written = earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
   const own = [...opened.map(({ location }) => location), rejects, ...written];
-  checkOutcomesFile(outcomes, [
-    ...own.flatMap((path) => (path == null ? [] : resolve(cwd, path))),
+  checkOutcomesFile(path, [
+    ...own.flatMap((file) => (file == null ? [] : resolve(cwd, file))),
     databaseFile(state.folder),
   ]);
 }
 
 /**
- * Writes the file at the end of a session.
- * @returns how it ended: a file that cannot be written leaves the run unfinished, for a resume to write it
+ * Writes the file at the end of a session, unless it was aborted.
+ * @returns how the session ended: where the file cannot be written, the run stays unfinished, for a resume to write it
  */
-export async function* concludeOutcomes(
-  path: string | null | undefined,
+export async function* tellOutcomes(
+  path: string,
+  run: string,
+  { inputs }: Scanned,
   ending: Ending,
-  from: Pick<OutcomeSource, 'run' | 'inputs'>,
-  { state, threads, abort: signal }: Pick<ImportDeps, 'state' | 'threads' | 'abort'>,
+  { state, threads, abort }: Pick<ImportDeps, 'state' | 'threads' | 'abort'>,
 ): AsyncGenerator<ImportEvent, Ending> {
-  if (path == null || ending.mode === 'planned' || signal.aborted) return ending;
   const unsent =
     ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first';
+  const { records, failure } = ending;
   try {
-    await writeOutcomes(path, { ...from, records: ending.records, state, threads, signal, unsent });
+    abort.throwIfAborted();
+    await writeOutcomes(path, { run, records, inputs, state, threads, signal: abort, unsent });
     yield { type: 'notice', message: `the outcome of each row is in ${path}` };
   } catch (error) {
-    if (signal.aborted) return ending;
-    if (error instanceof OutputError && !ending.failure) return { ...ending, failure: error };
+    if (abort.aborted) return ending;
+    if (error instanceof OutputError && !failure) return { ...ending, failure: error };
     if (!(error instanceof ProfilesError)) throw error;
     yield { type: 'warning', message: `the outcomes of rows are not written: ${error.message}` };
   }
@@ -80,7 +87,7 @@ interface OutcomeSource {
  * @param path absolute
  * @throws OutputError; InputError for an input that was written to in the meantime; the signal's reason when aborted
  */
-export async function writeOutcomes(path: string, source: OutcomeSource): Promise<void> {
+async function writeOutcomes(path: string, source: OutcomeSource): Promise<void> {
   const { run, records, inputs, state, threads, signal, unsent } = source;
   const outcomes = new RowOutcomes(run, records, state, unsent);
   const file = new OutcomesFile(path);
