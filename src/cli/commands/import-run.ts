@@ -234,6 +234,10 @@ const setIn = ({ rules, byKind }: ImportOptions): string[] => [
   ),
 ];
 
+/** An address may be signed. */
+const withoutQuery = (path: string): string =>
+  /^https?:\/\//i.test(path) ? path.replace(/[?#].*$/s, '') : path;
+
 async function recorderOf(
   about: {
     page: string;
@@ -248,7 +252,12 @@ async function recorderOf(
   const { ReportRecorder, reportFile } = await import('../output/report/index.js');
   const where = { file: await reportFile(page, cwd), values, state: deps.state, clock };
   const resumed = earlier !== null;
-  return new ReportRecorder(where, { service: deps.service, paths: options.paths, resumed, commands });
+  return new ReportRecorder(where, {
+    service: deps.service,
+    paths: options.paths.map(withoutQuery),
+    resumed,
+    commands,
+  });
 }
 
 /** An import has its report however it ended. What ended it counts for more than a report that cannot be written. */

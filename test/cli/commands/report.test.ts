@@ -147,6 +147,15 @@ describe('--report', () => {
   });
 });
 
+test('a signed address is shown without its signature, also where it cannot be read', async () => {
+  const cwd = place();
+  const address = 'http://127.0.0.1:9/in.csv?signature=secret';
+  const words = ['import', address, '--region', 'sandbox', ...FAST, '--report', 'report.html'];
+  expect((await cli(words, { cwd })).code).not.toBe(0);
+  expect(readFileSync(join(cwd, 'report.html'), 'utf8')).toContain('http://127.0.0.1:9/in.csv');
+  expect(readFileSync(join(cwd, 'report.html'), 'utf8')).not.toContain('secret');
+});
+
 describe('what a report never replaces', () => {
   const refused = async (cwd: string, name: string): Promise<string> => {
     const words = ['import', 'in.csv', '--region', 'sandbox', '--report', name];
