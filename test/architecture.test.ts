@@ -14,6 +14,7 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 function layerOf(file: string): string {
   const [first, second] = file.split('/');
   if (/^engine\/service\/(?:contract|names)\.ts$/.test(file)) return 'contract';
+  if (file.startsWith('cli/output/report/')) return 'cli/report';
   return first === 'sandbox' ? first : `${first}/${second!.replace(/\.ts$/, '')}`;
 }
 
@@ -100,9 +101,23 @@ const ALLOWED: Record<string, string[]> = {
     'cli/again',
     'cli/hint',
     'cli/options',
+    'cli/replace-file',
     'cli/shell',
   ],
   'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/shell'],
+  'cli/replace-file': [],
+  // Made of what was recorded, for which the rest of the output has the summary.
+  'cli/report': [
+    ...BASE,
+    'contract',
+    'engine/send',
+    'engine/state',
+    'cli/again',
+    'cli/messages',
+    'cli/next-steps',
+    'cli/output',
+    'cli/replace-file',
+  ],
   'cli/context': [
     'cli/again',
     'engine/clock',
@@ -137,6 +152,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/options',
     'cli/output',
+    'cli/report',
     'cli/settings',
     'cli/shell',
     'sandbox',

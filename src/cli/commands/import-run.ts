@@ -205,7 +205,7 @@ async function recorderOf(
 ): Promise<ReportRecorder> {
   const { page, values, options, earlier, deps } = about;
   const { ReportRecorder, reportFile } = await import('../output/report/index.js');
-  const where = { file: await reportFile(page, cwd), values, cwd, state: deps.state, clock };
+  const where = { file: await reportFile(page, cwd), values, state: deps.state, clock };
   const resumed = earlier !== null;
   return new ReportRecorder(where, { service: deps.service, paths: options.paths, resumed, commands });
 }

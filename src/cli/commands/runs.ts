@@ -134,7 +134,7 @@ async function showWithReport(
   const requests = state.requests(run.run);
   const steps = stepsOf(run, requests, commands);
   const told = run.summary && toldOf(run, run.summary, requests, commands);
-  await sayReport(await reportRun({ run, told, steps }, { file, values, cwd, state, clock }), context);
+  await sayReport(await reportRun({ run, told, steps }, { file, values, state, clock }), context);
 }
 
 async function show(run: StoredRun, state: State, context: Context): Promise<void> {

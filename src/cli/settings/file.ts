@@ -3,7 +3,7 @@ import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
 import { hinted } from '../hint.js';
-import { replaceFile } from '../replace-file.js';
+import { fileTrouble, replaceFile } from '../replace-file.js';
 import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile } from './schema.js';
@@ -63,28 +63,6 @@ async function readText(path: string): Promise<string | null> {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT') return null;
     throw new ConfigError(`${path}: ${fileTrouble(code)}`, { cause: error });
-  }
-}
-
-/** What a failed file operation means, in words. */
-export function fileTrouble(code: string | undefined): string {
-  switch (code) {
-    case 'EISDIR':
-      return 'this is a folder, not a file';
-    case 'ENOTDIR':
-    case 'EEXIST':
-      return 'part of this path is a file, not a folder';
-    case 'EACCES':
-    case 'EPERM':
-      return 'permission denied';
-    case 'ENOSPC':
-      return 'the disk is full';
-    case 'EROFS':
-      return 'the file system is read-only';
-    case 'ENOENT':
-      return 'no such file';
-    default:
-      return `cannot be opened (${code ?? 'unknown'})`;
   }
 }
 

@@ -17,7 +17,6 @@ interface Where {
   file: ReportFile;
   /** Whether cells and the service's words may be shown. */
   values: boolean;
-  cwd: string;
   state: State;
   clock: { now(): number };
 }
@@ -52,10 +51,10 @@ export class ReportRecorder {
 
   /**
    * @param failure what ended it early, or null
-   * @returns the name of the file. @throws UsageError OutputError where it cannot be written
+   * @returns the name of the file. @throws OutputError where it cannot be written
    */
   async write(failure: unknown): Promise<string> {
-    const { file, values, cwd, state, clock } = this.where;
+    const { file, values, state, clock } = this.where;
     const now = clock.now();
     const summary = this.#summary;
     const run = summary?.run ?? null;
@@ -78,7 +77,7 @@ export class ReportRecorder {
       next: summary ? nextOf(summary.next) : (error?.hint?.split('\n') ?? []),
       shown: { values, names: this.#plan ? namesIn(this.#plan) : new Set() },
     });
-    await writeReport(file, cwd, page);
+    await writeReport(file, page);
     return file.name;
   }
 }
@@ -86,10 +85,10 @@ export class ReportRecorder {
 /** Retries that are drawn. */
 const MOST_WAITS = 10_000;
 
-/** The report of a run that ended earlier, from what the state recorded. @throws UsageError OutputError */
+/** The report of a run that ended earlier, from what the state recorded. @throws OutputError */
 export async function reportRun(
   { run: stored, told, steps }: { run: StoredRun; told: Told | null; steps: readonly Step[] },
-  { file, values, cwd, state, clock }: Where,
+  { file, values, state, clock }: Where,
 ): Promise<string> {
   const { run, status, paths, scope, named_account } = stored;
   const page = reportPage({
@@ -110,7 +109,7 @@ export async function reportRun(
     next: nextOf(steps),
     shown: { values, names: new Set() },
   });
-  await writeReport(file, cwd, page);
+  await writeReport(file, page);
   return file.name;
 }
 

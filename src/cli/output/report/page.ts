@@ -35,7 +35,7 @@ const ROOMS = {
 
 /** How a report begins: by this a file is known to be one. */
 export const FIRST_LINES =
-  '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="profiles report">\n';
+  '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="profiles report">\n';
 
 /** Of constants: `html` escapes what a policy and a style sheet hold. */
 const STYLE = new Html(CSS);
