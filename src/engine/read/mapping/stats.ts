@@ -46,14 +46,14 @@ export function addCell(stats: ColumnStats, text: string, line: number): void {
   stats.cells++;
   if (stats.notNumber) {
     // It is text, whatever else comes.
-    if (isOpen(stats.likely)) addLikely(stats.likely, { line, text }, 0);
+    if (isOpen(stats.likely)) addLikely(stats.likely, text, line, 0);
     return;
   }
   const kind = classify(text);
   if (kind === NOT_A_NUMBER) {
     const plain = numbersBefore(stats, stats.cells - 1);
     stats.likely = plainLikely(plain, stats.cells - 1);
-    addLikely(stats.likely, { line, text }, plain);
+    addLikely(stats.likely, text, line, plain);
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
     return;
