@@ -13,7 +13,7 @@ export const chosenNodes = () => (process.argv.length > 2 ? process.argv.slice(2
 /**
  * Fetches a Node, which is a package like any other, and gives the environment in which it is `node`.
  * @param {string} version a major, or a whole version
- * @returns {Promise<{ version: string, env: NodeJS.ProcessEnv }>}
+ * @returns {Promise<{ version: string, binary: string, env: NodeJS.ProcessEnv }>}
  */
 export async function nodeOf(version) {
   const words = [
@@ -28,7 +28,11 @@ export async function nodeOf(version) {
   const { stdout } = await promisify(execFile)('npx', words, { shell: process.platform === 'win32' });
   const [, exact, path] = /^(v\S+) (.*)$/m.exec(stdout) ?? [];
   if (!path) throw new Error(`node@${version}: ${stdout}`);
-  return { version: exact, env: { ...process.env, PATH: dirname(path) + delimiter + process.env.PATH } };
+  return {
+    version: exact,
+    binary: path,
+    env: { ...process.env, PATH: dirname(path) + delimiter + process.env.PATH },
+  };
 }
 
 /** Runs a command whose output is shown. @returns {Promise<number>} its exit code */

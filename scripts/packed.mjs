@@ -1,10 +1,11 @@
-// Packs the package, installs the packed file into an empty folder on several Nodes, and runs the first import of
-// the README there: node scripts/packed.mjs [version…]
+// Packs the package, tries its publication, and installs it in each way on several Nodes: the packed file into an empty
+// folder and globally, a clone globally. What the README says to type first is then run: node scripts/packed.mjs [version…]
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { installGlobally } from './install-ways.mjs';
 import { chosenNodes, nodeOf } from './node-versions.mjs';
 
 const run = promisify(execFile);
@@ -20,6 +21,15 @@ const LIBRARY = `
 
 const [, stated] = /Installing it adds (\d+) packages/.exec(await readFile('README.md', 'utf8')) ?? [];
 
+/** What a publication would do, as far as that needs no account. npm corrects what is wrong in package.json, and warns. */
+async function dryPublish(file) {
+  const { stderr } = await run('npm', ['publish', '--dry-run', file], { shell });
+  const warnings = stderr
+    .split('\n')
+    .filter((line) => line.startsWith('npm warn') && !/logged in|Unknown (user|env) config/.test(line));
+  if (warnings.length > 0) throw new Error(`npm publish --dry-run:\n${warnings.join('\n')}`);
+}
+
 const root = await mkdtemp(join(tmpdir(), 'profiles-packed-'));
 try {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', root], { shell });
@@ -30,9 +40,11 @@ try {
     `${packed.filename}: ${kB(packed.size)} packed, ${kB(packed.unpackedSize)} unpacked, ${packed.entryCount} files`,
   );
 
+  await dryPublish(file);
+
   const results = [];
   for (const wanted of chosenNodes()) {
-    const { version, env: path } = await nodeOf(wanted);
+    const { version, binary, env: path } = await nodeOf(wanted);
     const cwd = join(root, version);
     await mkdir(cwd);
     await copyFile(resolve('fixtures/companies.csv'), join(cwd, 'companies.csv'));
@@ -60,6 +72,10 @@ try {
     if (status !== 'completed' || rows.completed !== rows.read || library.stdout.trim() !== 'true') {
       throw new Error(`Node ${version}: import ${status}, library ${library.stdout}`);
     }
+    const given = { root: cwd, node: { ...env, NODE_BINARY: binary }, file };
+    await installGlobally({ ...given, way: 'tarball' });
+    // Its dependencies are the same on each Node: once is enough.
+    if (results.length === 0) await installGlobally({ ...given, way: 'clone' });
     results.push({
       node: version,
       packages,

@@ -14,6 +14,7 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 function layerOf(file: string): string {
   const [first, second] = file.split('/');
   if (/^engine\/service\/(?:contract|names)\.ts$/.test(file)) return 'contract';
+  if (file.startsWith('cli/output/report/')) return 'cli/report';
   return first === 'sandbox' ? first : `${first}/${second!.replace(/\.ts$/, '')}`;
 }
 
@@ -77,6 +78,7 @@ const ALLOWED: Record<string, string[]> = {
     'engine/plan',
     'engine/send',
   ],
+  'engine/history': [...BASE, 'contract', ...ENGINE],
   'engine/identify': [...BASE, 'contract', ...ENGINE],
   'engine/session': [...BASE, 'contract', ...ENGINE],
   'engine/import': [...BASE, 'contract', ...ENGINE, 'engine/session'],
@@ -88,11 +90,36 @@ const ALLOWED: Record<string, string[]> = {
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
   // What is said about the engine's problems.
-  'cli/again': ['cli/options', 'cli/shell'],
-  'cli/messages': [...BASE, 'cli/again', 'cli/shell'],
-  'cli/settings': [...BASE, 'contract', 'engine/service', 'cli/options', 'cli/shell'],
-  'cli/output': [...BASE, 'contract', 'cli/messages', 'cli/shell'],
+  'cli/again': ['engine/service', 'cli/options', 'cli/settings', 'cli/shell'],
+  'cli/hint': ['engine/errors', 'cli/again'],
+  'cli/next-steps': [...BASE, 'contract', 'engine/state', 'cli/again', 'cli/shell'],
+  'cli/messages': [...BASE, 'cli/again', 'cli/hint', 'cli/next-steps', 'cli/shell'],
+  'cli/settings': [
+    ...BASE,
+    'contract',
+    'engine/service',
+    'cli/again',
+    'cli/hint',
+    'cli/options',
+    'cli/replace-file',
+    'cli/shell',
+  ],
+  'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/shell'],
+  'cli/replace-file': [],
+  // Made of what was recorded, for which the rest of the output has the summary.
+  'cli/report': [
+    ...BASE,
+    'contract',
+    'engine/send',
+    'engine/state',
+    'cli/again',
+    'cli/messages',
+    'cli/next-steps',
+    'cli/output',
+    'cli/replace-file',
+  ],
   'cli/context': [
+    'cli/again',
     'engine/clock',
     'engine/service',
     'engine/state',
@@ -102,6 +129,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   'cli/world': ['engine/clock', 'engine/errors', 'cli/output'],
   'cli/create-context': [
+    'cli/again',
     ...BASE,
     'contract',
     ...ENGINE,
@@ -111,20 +139,26 @@ const ALLOWED: Record<string, string[]> = {
     'sandbox',
   ],
   'cli/commands': [
+    'cli/again',
+    'cli/hint',
+    'cli/next-steps',
     ...BASE,
     'contract',
     ...ENGINE,
+    'engine/history',
     'engine/identify',
     'engine/import',
     'cli/context',
     'cli/messages',
     'cli/options',
     'cli/output',
+    'cli/report',
     'cli/settings',
     'cli/shell',
     'sandbox',
   ],
   'cli/main': [
+    'cli/again',
     ...BASE,
     'cli/context',
     'cli/create-context',

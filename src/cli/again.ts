@@ -1,6 +1,15 @@
-/** The command line that was typed, with other flags: for hints that can be pasted. */
-import { optionOf } from './options/index.js';
-import { shellWord } from './shell.js';
+/**
+ * The one place where commands to paste are composed: hints, summaries and lists take theirs from here. Such a command
+ * works in a shell that has nothing of this command's environment but its secrets: it carries the flags that chose
+ * config, account, region, hosts and state, also where the environment chose them.
+ */
+import { existsSync } from 'node:fs';
+import { isLoopback } from '../engine/service/address.js';
+import { GLOBAL, optionOf, spelled } from './options/index.js';
+import { configLocation, stateLocation } from './settings/location.js';
+import type { Settings } from './settings/types.js';
+import type { SettingsFlags, SettingsWorld } from './settings/world.js';
+import { shellOf } from './shell.js';
 
 export interface Changes {
   /** Default: the command that was typed. */
@@ -9,8 +18,189 @@ export interface Changes {
   paths?: readonly string[];
   /** Flags that go, with their values. */
   without?: readonly string[];
+  /** Of the flags that do not choose the service, only these stay. Default: all that the command takes. */
+  only?: readonly string[];
   /** Flags and values that come. */
   plus?: readonly string[];
+}
+
+export interface Commands {
+  /** A command of this program: `profiles resume run-1 --region eu`. */
+  command(...words: readonly string[]): string;
+  /** The command line that was typed, with other flags. Flags that another command does not take are left out. */
+  again(changes: Changes): string;
+  /** Whether a flag was typed. */
+  wasTyped(long: string): boolean;
+  /** Whether this command was typed. */
+  isOf(command: string): boolean;
+  /** Name of the account in use; null where it has none. */
+  account: string | null;
+  /** The inputs that were typed. */
+  paths: readonly string[];
+  /** The same where other settings were chosen. */
+  at(chosen: SettingsFlags, settings: Settings | null): Commands;
+  /** The same for files that others read: values of `--set` are left out. */
+  shared: Commands;
+  isShared: boolean;
+}
+
+/** What the running command knows of itself. */
+export interface Running {
+  argv: readonly string[];
+  world: SettingsWorld;
+  /** What it chose in place of what was typed, such as the region that a run was sent to. */
+  chosen?: SettingsFlags;
+  /** Its settings; null while nobody has asked for them, or where they are wrong. */
+  settings?: () => Settings | null;
+}
+
+const CHOOSING = [
+  'config',
+  'account',
+  'region',
+  'baseUrl',
+  'lookupBaseUrl',
+  'tokenFile',
+  'stateDir',
+] as const satisfies readonly (keyof SettingsFlags)[];
+type Choosing = (typeof CHOOSING)[number];
+
+const CHOOSING_FLAGS = new Set<string>(CHOOSING.map(spelled));
+
+/** Where settings say what a value came from. */
+const ORIGIN: Partial<Record<Choosing, string>> = {
+  account: 'account',
+  region: 'region',
+  baseUrl: 'base_url',
+  lookupBaseUrl: 'lookup_base_url',
+  stateDir: 'state_dir',
+};
+
+/** Commands that reach no service and no state. */
+const PLACELESS = new Set(['help', 'completion']);
+/** Those that edit the config file: with `--account`, a key would be another one. */
+const EDITING = /^config (?:init|get|set|unset|path)$/;
+
+export function commandsOf(running: Running, isShared = false): Commands {
+  const typed = typedIn(running.argv);
+  const compose = (words: readonly string[], flags: readonly string[], files: readonly string[]): string => {
+    const [first = '', second = ''] = words;
+    const path = `${first} ${second}`;
+    const carried = PLACELESS.has(first) ? NOTHING : carriedBy(running, typed, namesFor(path, typed));
+    const behind = files.some((file) => file.startsWith('-') && file !== '-') ? ['--', ...files] : null;
+    const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
+    return [...carried.variables, 'profiles', ...all.map(shellOf(running.world.platform).word)].join(' ');
+  };
+  return {
+    command: (...words) => compose(words, [], []),
+    again: ({ command = typed.command ?? 'import', paths = typed.paths, without, only, plus = [] }) => {
+      const kept = typed.flags.flatMap(([long, words]) => {
+        const commands = optionOf(long)?.commands;
+        const taken = command === typed.command || commands?.some((name) => name === command || name === '*');
+        const stays = taken && !without?.includes(long) && (only === undefined || only.includes(long));
+        if (!stays || CHOOSING_FLAGS.has(long)) return [];
+        return isShared && long === '--set' ? words.map(withoutValue) : words;
+      });
+      return compose([command], [...kept, ...plus], paths);
+    },
+    wasTyped: (long) => typed.flags.some(([name]) => name === long),
+    get account() {
+      return running.settings?.()?.account ?? running.chosen?.account ?? null;
+    },
+    isOf: (command) => typed.command === command,
+    paths: typed.paths,
+    isShared,
+    at: (chosen, settings) =>
+      commandsOf(
+        { ...running, chosen: { ...running.chosen, ...chosen }, settings: () => settings },
+        isShared,
+      ),
+    get shared() {
+      return commandsOf(running, true);
+    },
+  };
+}
+
+const withoutValue = (word: string): string => word.replace(/^((?:--set=)?[^=]*=).*$/s, '$1…');
+
+interface Carried {
+  /** In front of the command: `NAME=value`, where no flag says the same. */
+  variables: string[];
+  flags: string[];
+}
+const NOTHING: Carried = { variables: [], flags: [] };
+
+function namesFor(path: string, typed: Typed): readonly Choosing[] {
+  if (EDITING.test(path)) return ['config'];
+  // What it was told is in the file now.
+  const hasWritten = typed.command === 'config' && typed.paths[0] === 'init';
+  return hasWritten ? ['config', 'account', 'stateDir'] : CHOOSING;
+}
+
+function carriedBy(running: Running, typed: Typed, names: readonly Choosing[]): Carried {
+  const variables: string[] = [];
+  const flags: string[] = [];
+  for (const name of names) {
+    const long = spelled(name);
+    const words = typed.flags.filter(([flag]) => flag === long).at(-1)?.[1];
+    const chosen = running.chosen?.[name];
+    const value = chosen ?? elsewhere(name, running, typed);
+    if (chosen === undefined && words) flags.push(...words);
+    else if (value !== undefined && chosen === undefined && name === 'account' && tokenOfEnvironment(running))
+      // As a flag, an account brings its own token, and PROFILES_TOKEN would be ignored.
+      variables.push(shellOf(running.world.platform).assign(GLOBAL.account.env, value));
+    else if (value !== undefined) flags.push(long, value);
+  }
+  const { PROFILES_ALLOW_HTTP: allowed } = running.world.env;
+  if (allowed && names === CHOOSING && isPlainHttp(running, flags)) {
+    variables.push(shellOf(running.world.platform).assign('PROFILES_ALLOW_HTTP', allowed));
+  }
+  return { variables, flags };
+}
+
+/** A value that no flag gave, and that another shell would not find. */
+function elsewhere(name: Choosing, running: Running, typed: Typed): string | undefined {
+  if (name === 'tokenFile') return undefined;
+  const { world } = running;
+  const variable = GLOBAL[name].env;
+  const value = world.env[variable] || undefined;
+  if (name === 'config' || name === 'stateDir') return value ?? moved(name, running);
+  if (value === undefined || isIgnored(name, running, typed)) return undefined;
+  return value;
+}
+
+/** A place that `XDG_CONFIG_HOME` or `XDG_STATE_HOME` moved. */
+function moved(name: 'config' | 'stateDir', { world, chosen = {} }: Running): string | undefined {
+  const locate = name === 'config' ? configLocation : stateLocation;
+  try {
+    const { value } = locate(world, chosen);
+    const env = { ...world.env, XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
+    if (value === locate({ ...world, env }, chosen).value) return undefined;
+    return name === 'stateDir' || existsSync(value) ? value : undefined; // a config file that is named must be there
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether another choice makes a variable count for nothing: as a flag, it would count. */
+function isIgnored(name: Choosing, running: Running, typed: Typed): boolean {
+  const settings = running.settings?.();
+  if (settings) return settings.origins[ORIGIN[name]!] !== `environment ${GLOBAL[name as 'account'].env}`;
+  if (name === 'account' || name === 'region') return false;
+  const chooses = ['--region', '--account'].some((long) => typed.flags.some(([flag]) => flag === long));
+  return chooses || running.chosen?.region !== undefined || running.world.env.PROFILES_REGION === 'sandbox';
+}
+
+function tokenOfEnvironment({ world, settings }: Running): boolean {
+  const found = settings?.();
+  if (found) return found.origins.token === 'environment PROFILES_TOKEN';
+  return Boolean(world.env.PROFILES_TOKEN);
+}
+
+function isPlainHttp({ settings }: Running, flags: readonly string[]): boolean {
+  const found = settings?.();
+  const hosts = found ? [found.baseUrl, found.lookupBaseUrl] : flags;
+  return hosts.some((host) => host?.startsWith('http://') && !isLoopback(new URL(host).hostname));
 }
 
 interface Typed {
@@ -18,25 +208,6 @@ interface Typed {
   paths: string[];
   flags: [long: string, words: string[]][];
 }
-
-/** `profiles import a.csv --kind users`, quoted for the shell. Flags that another command does not take are left out. */
-export function again(argv: readonly string[], changes: Changes): string {
-  const typed = typedIn(argv);
-  const command = changes.command ?? typed.command ?? 'import';
-  const kept = typed.flags.flatMap(([long, words]) => {
-    const commands = optionOf(long)?.commands;
-    const taken = command === typed.command || commands?.some((name) => name === command || name === '*');
-    return taken && !changes.without?.includes(long) ? words : [];
-  });
-  const paths = changes.paths ?? typed.paths;
-  const files = paths.some((path) => path.startsWith('-') && path !== '-') ? ['--', ...paths] : null;
-  const words = [command, ...(files ? [] : paths), ...kept, ...(changes.plus ?? []), ...(files ?? [])];
-  return ['profiles', ...words.map(shellWord)].join(' ');
-}
-
-/** Whether a flag was typed. */
-export const wasTyped = (argv: readonly string[], long: string): boolean =>
-  typedIn(argv).flags.some(([name]) => name === long);
 
 /** An address may be signed: the reader fills in what stood after the question mark. */
 const withoutSecret = (path: string): string =>

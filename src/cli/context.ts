@@ -7,14 +7,22 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../engine/clock.js';
 import type { ClientOptions, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
+import type { Commands } from './again.js';
 import type { GLOBAL, RawFlags } from './options/index.js';
 import type { TextStream } from './output/terminal.js';
-import type { Secret, Settings } from './settings/index.js';
+import type { Secret, Settings, SettingsFlags } from './settings/index.js';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 
 /** Flags that every command takes (contract §2), as commander names them: false for a `--no-` flag. Durations are still text. */
 export type GlobalFlags = RawFlags<typeof GLOBAL>;
+
+/** The embedded service has a port of its own in every process; its state goes by this name. */
+export const EMBEDDED = {
+  account: 'sandbox',
+  region: 'sandbox',
+  base_url: 'embedded',
+} as const satisfies Scope;
 
 /** The world as `bin/profiles.js` has it, or as a test makes it. */
 export interface World {
@@ -42,8 +50,8 @@ export interface World {
 export type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
 
 export interface Context extends World {
-  /** The command line, for hints that repeat it. */
-  argv: readonly string[];
+  /** Composes commands to paste, which carry what chose the settings of this one. */
+  commands: Commands;
   flags: GlobalFlags;
   /** Resolved once; throws `ConfigError` or `UsageError`. */
   settings(): Promise<Settings>;
@@ -58,7 +66,7 @@ export interface Context extends World {
   /** A warning for people: one line on stderr unless `--quiet`. */
   warn(message: string): void;
   /** The same with other global flags: settings, client and scope are its own, the state is shared. */
-  withFlags(flags: GlobalFlags): Context;
+  withFlags(flags: SettingsFlags): Context;
   /** Closes what was opened, in reverse order. Called once, by `main`. */
   close(): Promise<void>;
 }

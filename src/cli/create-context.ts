@@ -3,7 +3,8 @@
 import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
-import type { Context, GlobalFlags, ReadRetries, World } from './context.js';
+import { commandsOf } from './again.js';
+import { type Context, EMBEDDED, type GlobalFlags, type ReadRetries, type World } from './context.js';
 import { safeLine, safeLines } from './output/safe.js';
 import {
   requireBaseUrl,
@@ -11,16 +12,14 @@ import {
   resolveSettings,
   type Secret,
   type Settings,
+  type SettingsFlags,
 } from './settings/index.js';
-
-/** The embedded service has a port of its own in every process; its state goes by this name. */
-const EMBEDDED = { account: 'sandbox', region: 'sandbox', base_url: 'embedded' } as const satisfies Scope;
 
 export function createContext(
   world: World,
   flags: GlobalFlags,
   argv: readonly string[],
-  parent?: Context,
+  parent?: { context: Context; chosen: SettingsFlags },
 ): Context {
   const closers: (() => void | Promise<void>)[] = [];
   const warn = (message: string): void => {
@@ -33,8 +32,10 @@ export function createContext(
       world.stderr.write(`retry: trying again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
   };
 
+  let settled: Settings | null = null;
   const settings = once(async (): Promise<Settings> => {
     const found = await resolveSettings(world, flags);
+    settled = found;
     for (const warning of found.warnings) warn(warning);
     return found;
   });
@@ -86,16 +87,17 @@ export function createContext(
 
   const context: Context = {
     ...world,
-    argv,
+    commands: commandsOf({ argv, world, chosen: parent?.chosen ?? {}, settings: () => settled }),
     flags,
     settings,
     token,
     client,
-    state: parent ? parent.state : state,
+    state: parent ? parent.context.state : state,
     scope,
     warn,
     withFlags: (changed) => {
-      const child = createContext(world, { ...flags, ...changed }, argv, context);
+      const chosen = { ...parent?.chosen, ...changed };
+      const child = createContext(world, { ...flags, ...changed }, argv, { context, chosen });
       closers.push(() => child.close());
       return child;
     },

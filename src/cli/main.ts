@@ -7,6 +7,7 @@
 import type { Command } from 'commander';
 import { Exit, type ExitCode, OutputError, UsageError } from '../engine/errors.js';
 import { nearest } from '../engine/nearest.js';
+import type { Commands } from './again.js';
 import { declare, examples, type Flags, type Wire } from './commands/command.js';
 import { COMMANDS } from './commands/index.js';
 import { usageError } from './commands/usage.js';
@@ -57,13 +58,13 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       await program.parseAsync([...argv], { from: 'user' });
     }
   } catch (error) {
-    code = await report(error, world, context?.flags ?? early, argv);
+    code = await report(error, world, context?.flags ?? early, context?.commands ?? argv);
     failed = code !== Exit.done;
   } finally {
     await context?.close();
   }
   const lost = failed ? null : await outputLost(world);
-  return lost ? report(lost, world, context?.flags ?? early, argv) : code;
+  return lost ? report(lost, world, context?.flags ?? early, context?.commands ?? argv) : code;
 }
 
 /** The error of output that was not awaited, such as help and warnings; else null. */
@@ -159,12 +160,14 @@ async function report(
   error: unknown,
   world: World,
   flags: GlobalFlags,
-  argv: readonly string[],
+  from: Commands | readonly string[],
 ): Promise<ExitCode> {
   const { CommanderError } = await import('commander');
   if (error instanceof CommanderError && error.exitCode === 0) return Exit.done; // --help, --version
   const { errorLines } = await import('./output/error.js');
-  const { text, exit } = errorLines(error, flags, argv);
+  const { commandsOf } = await import('./again.js');
+  const commands = 'command' in from ? from : commandsOf({ argv: from, world });
+  const { text, exit } = errorLines(error, flags, commands);
   await writeOut(world.stderr, text).catch(() => {}); // there is nowhere left to say it
   return exit;
 }

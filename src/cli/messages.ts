@@ -12,7 +12,9 @@ import {
   type Summary,
 } from '../engine/model.js';
 import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
-import { again, wasTyped } from './again.js';
+import { type Commands, commandsOf } from './again.js';
+import { hintOf } from './hint.js';
+import { type Known, nextSteps, type Step } from './next-steps.js';
 import { shellWord } from './shell.js';
 
 export interface Words {
@@ -22,17 +24,15 @@ export interface Words {
   hint?: string;
 }
 
-/** A command of this program, ready to paste. */
-const command = (...words: readonly string[]): string => ['profiles', ...words.map(shellWord)].join(' ');
-
-/** The command that continues a run. */
-export const resumeCommand = (run: string): string => command('resume', run);
-
 const STATE_FOLDER =
   'free some disk space and check the folder’s permissions, or choose another folder with --state-dir';
-const CHECK_SETTINGS = `${command('config', 'list')} shows each setting and where it comes from`;
-const RUNS = `${command('runs')} lists all runs`;
-const DOCTOR = `${command('doctor')} checks the rest`;
+const checkSettings = ({ command }: Commands): string =>
+  `${command('config', 'list')} shows each setting and where it comes from`;
+const listsRuns = ({ command }: Commands): string => `${command('runs')} lists all runs`;
+const checksTheRest = ({ command }: Commands): string => `${command('doctor')} checks the rest`;
+
+/** Where nothing is known of the command line. */
+const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 
 /** The flag of each rule about columns. */
 const RULE_FLAGS: Record<ColumnRule, string> = {
@@ -48,23 +48,23 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
 
 /** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
 function readAs(
-  argv: readonly string[],
+  { again, wasTyped }: Commands,
   { path, paths, kind, column, company }: ProblemOf<'kind_unknown' | 'no_identifier'>,
 ): Words {
   // It is being said in a mapping file.
-  if (wasTyped(argv, '--write-mapping')) return {};
+  if (wasTyped('--write-mapping')) return {};
   const without = ['--kind', '--id'];
   if (paths.length <= 1) {
-    const named = company === null || wasTyped(argv, '--company-id') ? [] : ['--company-id', company];
+    const named = company === null || wasTyped('--company-id') ? [] : ['--company-id', company];
     const plus = ['--kind', kind, '--id', column, ...named];
     return {
-      hint: `if the rows are ${kind} by ${column}: ${again(argv, { command: 'import', paths: [path], without, plus })}`,
+      hint: `if the rows are ${kind} by ${column}: ${again({ command: 'import', paths: [path], without, plus })}`,
     };
   }
   const file = 'mapping.json';
   const lines = [
-    `say what each file holds in a mapping file: ${again(argv, { command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
-    `check it, then import with it: ${again(argv, { command: 'import', paths, without, plus: ['--mapping', file] })}`,
+    `say what each file holds in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
+    `check it, then import with it: ${again({ command: 'import', paths, without, plus: ['--mapping', file] })}`,
   ];
   return { hint: lines.join('\n') };
 }
@@ -76,7 +76,7 @@ const typeFlag = (column: string, type: string): string => `--type ${shellWord(`
 const nullFlags = (markers: readonly string[]): string[] =>
   markers.map((marker) => `--null ${shellWord(marker)}`);
 
-const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly string[]) => Words } = {
+const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Commands) => Words } = {
   unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
   wrong_encoding: ({ suggestions }) => {
     if (suggestions.length === 0) {
@@ -124,7 +124,9 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   error_cells: ({ text }) => ({
     hint: `fix the formula, or read it as empty with --null ${shellWord(text)}`,
   }),
-  stdin_is_terminal: () => ({ hint: `pipe a file in: ${command('import', '-')} < companies.csv` }),
+  stdin_is_terminal: (_, { command }) => ({
+    hint: `pipe a file in: ${command('import', '-')} < companies.csv`,
+  }),
 
   one_rejects_file: () => ({
     message: '--rejects takes one file, but there are several inputs',
@@ -136,11 +138,11 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
     message: `--kind ${kind}: ${path} contains {"${found}": […]}`,
     hint: 'leave --kind out',
   }),
-  kind_unknown: (problem, argv) => readAs(argv, problem),
-  no_identifier: (problem, argv) => readAs(argv, problem),
-  kind_ambiguous: ({ path, user, company }, argv) => {
+  kind_unknown: (problem, commands) => readAs(commands, problem),
+  no_identifier: (problem, commands) => readAs(commands, problem),
+  kind_ambiguous: ({ path, user, company }, { again }) => {
     const as = (kind: Kind, column: string, without: readonly string[]): string =>
-      again(argv, { command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
+      again({ command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
     return {
       hint: [
         `if its rows are companies: ${as('companies', company, ['--id', '--user-id', '--company-id'])}`,
@@ -148,17 +150,17 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
       ].join('\n'),
     };
   },
-  names_alike: ({ field, columns: [column] }, argv) => {
+  names_alike: ({ field, columns: [column] }, { again }) => {
     const flag = field === 'user_id' ? '--user-id' : '--company-id';
-    return { hint: `say which one it is: ${again(argv, { without: [flag], plus: [flag, column] })}` };
+    return { hint: `say which one it is: ${again({ without: [flag], plus: [flag, column] })}` };
   },
-  id_for_both: ({ column, kinds }, argv) => {
+  id_for_both: ({ column, kinds }, { again, wasTyped }) => {
     const plus = kinds.flatMap((kind) => [kind === 'users' ? '--user-id' : '--company-id', column]);
     return {
       message: `--id ${column}: the inputs are companies and users, and --id is for inputs of one kind`,
       // It may stand in a mapping file.
-      hint: wasTyped(argv, '--id')
-        ? `name the columns with --user-id and --company-id: ${again(argv, { without: ['--id'], plus })}`
+      hint: wasTyped('--id')
+        ? `name the columns with --user-id and --company-id: ${again({ without: ['--id'], plus })}`
         : 'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
     };
   },
@@ -239,10 +241,13 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   state_folder: () => ({ hint: STATE_FOLDER }),
   state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
   state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),
-  lock_lost: () => ({
+  lock_lost: (_, { command }) => ({
     hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
   }),
-  rejects_of_unknown_run: ({ path }) => ({
+  import_running: ({ run }, { command }) => ({
+    hint: `wait for it to end; ${run === null ? command('runs') : command('runs', run)} shows how it is doing`,
+  }),
+  rejects_of_unknown_run: ({ path }, { command }) => ({
     hint: `use the state directory that its run used, or say what the columns are: ${command('import', path, '--mapping')} mapping.json, or --types strings (all columns are text), or --types auto`,
   }),
   constants_missing: ({ keys }) => ({
@@ -250,57 +255,61 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, argv: readonly st
   }),
   rejects_file: () => ({ hint: 'choose a writable file with --rejects <path>' }),
 
-  run_not_unfinished: () => ({ hint: RUNS }),
-  resumable: ({ run }) => ({ hint: `continue with: ${resumeCommand(run)}` }),
-  input_changed: ({ paths }) => ({
-    hint: `restore the old content, or import the file again: ${command('import', ...paths)}`,
-  }),
-  jobs_unfinished: ({ jobs }) => ({ hint: command('job', ...jobs, '--watch') }),
+  run_not_unfinished: (_, commands) => ({ hint: listsRuns(commands) }),
+  resumable: ({ run }, { command }) => ({ hint: `continue with: ${command('resume', run)}` }),
+  input_changed: ({ paths, kind, id }, { command, again, isOf }) => {
+    const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
+    const line = isOf('import') ? again({ without: ['--resume'] }) : command('import', ...paths, ...named);
+    return { hint: `restore the old content, or import the file again: ${line}` };
+  },
+  jobs_unfinished: ({ jobs }, { command }) => ({ hint: command('job', ...jobs, '--watch') }),
 
-  bad_job_id: () => ({ hint: `${command('jobs')} lists the known jobs` }),
+  bad_job_id: (_, { command }) => ({ hint: `${command('jobs')} lists the known jobs` }),
   http_host: ({ host }) => ({
     hint: `use https://, or set PROFILES_ALLOW_HTTP=${host} if you trust that host and the network to it`,
   }),
   no_lookup_host: () => ({ hint: 'set lookup_base_url for this region, or add --lookup-base-url' }),
-  token_refused: () => ({
-    hint: `check the API key (PROFILES_TOKEN, --token-file or ${command('config', 'set', 'token')}) and that it belongs to this region`,
+  token_refused: (_, { command, account }) => ({
+    hint: `check the API key (PROFILES_TOKEN, --token-file or ${command('config', 'set', account === null ? 'token' : `accounts.${account}.token`)}) and that it belongs to this region`,
   }),
-  wrong_address: () => ({
-    hint: `check the host and the path of the base URL; ${CHECK_SETTINGS}`,
+  wrong_address: (_, commands) => ({
+    hint: `check the host and the path of the base URL; ${checkSettings(commands)}`,
   }),
-  read_refused: () => ({
+  read_refused: (_, { command }) => ({
     hint: `check the base URL and, for a job, its id (${command('config', 'list')}, ${command('jobs')})`,
   }),
-  no_answer: () => ({ hint: `check the network, the base URL and the proxy settings; ${DOCTOR}` }),
+  no_answer: (_, commands) => ({
+    hint: `check the network, the base URL and the proxy settings; ${checksTheRest(commands)}`,
+  }),
   no_answer_in_time: ({ timeoutMs }) => ({
     hint: `check the network and the proxy settings, or allow more than ${formatDuration(timeoutMs)} with --timeout`,
   }),
-  not_the_service: () => ({
-    hint: `sign in to the network if it asks you to, and check the proxy settings and the base URL; ${DOCTOR}`,
+  not_the_service: (_, commands) => ({
+    hint: `sign in to the network if it asks you to, and check the proxy settings and the base URL; ${checksTheRest(commands)}`,
   }),
   busy_too_long: () => ({ hint: 'wait longer with --busy-timeout 2h, or resume later' }),
   retry_after_too_long: ({ waitMs }) => ({
     hint: `resume then, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
   }),
   outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
-  canary_not_completed: ({ run }) => ({
+  canary_not_completed: ({ run }, { command }) => ({
     hint: [
       'rows or mapping at fault: fix them and import again',
-      `service fixed: send the same rows again as the new canary: ${resumeCommand(run)}`,
+      `service fixed: send the same rows again as the new canary: ${command('resume', run)}`,
     ].join('\n'),
   }),
-  request_refused: () => ({
+  request_refused: (_, { command }) => ({
     hint: [
-      'rows at fault: fix them and import the file again',
-      `service fixed: send the same rows again with ${command('resume')}`,
-      'skip them: use --continue-on-error',
+      `if single rows are at fault, find them: ${command('resume', '--isolate')}`,
+      `if the service is fixed, send the same rows again: ${command('resume')}`,
+      'to skip the whole request, add --continue-on-error',
     ].join('\n'),
   }),
 };
 
-/** What is said about a problem. @param argv the command line that met it */
-export function wordsOf(problem: Problem, argv: readonly string[] = []): Words {
-  return (WORDS[problem.code] as (problem: Problem, argv: readonly string[]) => Words)(problem, argv);
+/** What is said about a problem. @param commands of the command line that met it */
+export function wordsOf(problem: Problem, commands: Commands = BARE): Words {
+  return (WORDS[problem.code] as (problem: Problem, commands: Commands) => Words)(problem, commands);
 }
 
 /** The flags that give a column one of the types that its text would fit. */
@@ -312,49 +321,74 @@ export function suggestedLines(column: string, types: readonly string[]): string
   });
 }
 
-/** An error as a person reads it. @param argv the command line that met it */
+/** An error as a person reads it. @param commands of the command line that met it */
 export function errorWords(
   error: ProfilesError,
-  argv?: readonly string[],
+  commands: Commands = BARE,
 ): { message: string; hint: string | undefined } {
-  const words: Words = error.problem ? wordsOf(error.problem, argv) : {};
-  return { message: words.message ?? error.message, hint: words.hint ?? error.hint };
-}
-
-/** A warning as a person reads it, in one line. */
-export function warningText({ message, problem }: Warning, argv?: readonly string[]): string {
-  const { hint } = problem ? wordsOf(problem, argv) : {};
-  return hint === undefined ? message : `${message}; ${hint}`;
-}
-
-/** A result document as the command prints it: what to continue with is a command line. */
-export function summaryWords<T extends Pick<Summary, 'run' | 'resume'> & Partial<Pick<Summary, 'causes'>>>(
-  summary: T,
-): T {
-  const { run, resume, causes } = summary;
+  const words: Words = error.problem ? wordsOf(error.problem, commands) : {};
   return {
-    ...summary,
-    ...(causes && { causes: causes.map(causeWords) }), // one that an earlier version recorded has none
-    resume: run === null || resume === null ? null : resumeCommand(run),
+    message: words.message ?? error.message,
+    hint: words.hint ?? hintOf(error)?.(commands) ?? error.hint,
   };
 }
 
-/** A cause with the flag that helps. */
-function causeWords({ problem, ...cause }: RejectionCause): RejectionCause {
-  return problem ? { ...cause, hint: wordsOf(problem).hint ?? cause.hint } : cause;
+/** A warning as a person reads it, in one line. */
+export function warningText({ message, problem }: Warning, commands: Commands = BARE): string {
+  const { hint } = problem ? wordsOf(problem, commands) : {};
+  return hint === undefined ? message : `${message}; ${hint}`;
 }
 
-/** Events of one import as the command reports them: the words of this page in place of codes. */
-export function eventWords(): (event: ImportEvent) => ImportEvent {
+/** A result document as the command prints it: what to continue with, and what to run next, are command lines. */
+export interface Told extends Summary {
+  /** Printed as their commands alone. */
+  next: Step[];
+}
+export type ToldEvent = Exclude<ImportEvent, { type: 'summary' }> | { type: 'summary'; summary: Told };
+
+export function summaryWords(summary: Summary, known: Known): Told {
+  const { resume, plan, elapsed_seconds, ...rest } = summary;
+  const { run, causes } = rest;
+  const { commands } = known;
+  return {
+    ...rest,
+    // One that an earlier version recorded has none.
+    causes: (causes ?? []).map((cause) => causeWords(cause, commands)),
+    next: nextSteps(summary, known),
+    resume: run === null || resume === null ? null : commands.command('resume', run),
+    ...(plan && { plan }),
+    elapsed_seconds,
+  };
+}
+
+/** The document: steps are their commands. */
+export const nextCommands = ({ next }: Pick<Told, 'next'>): string[] => next.map(({ command }) => command);
+
+/** A cause with the flag that helps. */
+function causeWords({ problem, ...cause }: RejectionCause, commands: Commands): RejectionCause {
+  return problem ? { ...cause, hint: wordsOf(problem, commands).hint ?? cause.hint } : cause;
+}
+
+/**
+ * Events of one import as the command reports them: the words of this page in place of codes.
+ * @param known what is known when the import has ended
+ */
+export function eventWords(
+  commands: Commands = BARE,
+  known: (summary: Summary) => Omit<Known, 'commands'> = () => ({ failed: [] }),
+): (event: ImportEvent) => ToldEvent {
   const warnings: string[] = [];
   return (event) => {
     if (event.type === 'warning') {
-      const message = warningText(event);
+      const message = warningText(event, commands);
       warnings.push(message);
       return { type: 'warning', message };
     }
-    return event.type === 'summary'
-      ? { ...event, summary: { ...summaryWords(event.summary), warnings } }
-      : event;
+    if (event.type !== 'summary') return event;
+    const { summary } = event;
+    return {
+      type: 'summary',
+      summary: { ...summaryWords(summary, { commands, ...known(summary) }), warnings },
+    };
   };
 }

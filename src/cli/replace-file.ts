@@ -1,4 +1,4 @@
-/** Files that are written whole or not at all. */
+/** Files that are written whole or not at all, and why one cannot be. */
 import { open, realpath, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
@@ -22,5 +22,27 @@ export async function replaceFile(path: string, content: string): Promise<void> 
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
+  }
+}
+
+/** What a failed file operation means, in words. */
+export function fileTrouble(code: string | undefined): string {
+  switch (code) {
+    case 'EISDIR':
+      return 'this is a folder, not a file';
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return 'part of this path is a file, not a folder';
+    case 'EACCES':
+    case 'EPERM':
+      return 'permission denied';
+    case 'ENOSPC':
+      return 'the disk is full';
+    case 'EROFS':
+      return 'the file system is read-only';
+    case 'ENOENT':
+      return 'no such file';
+    default:
+      return `cannot be opened (${code ?? 'unknown'})`;
   }
 }

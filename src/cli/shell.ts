@@ -1,4 +1,51 @@
 /** A word of a command line that is shown to be pasted, as a POSIX shell takes it: quoted, unless it is safe as it is. */
 export function shellWord(text: string): string {
-  return /^[\w:/.@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  if (/^[\w:/.@%+=,-]+$/.test(text)) return text;
+  if (!HIDDEN.test(text) || text.endsWith('\n')) return `'${text.replaceAll("'", "'\\''")}'`;
+  // A terminal would not show them as they are, or would obey them.
+  return `"$(printf -- '${[...text].map(printable).join('')}')"`;
 }
+
+const HIDDEN =
+  /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\u034f|[\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\u180b|\u180c|\u180d/u;
+
+function printable(character: string): string {
+  if (character === '%') return '%%';
+  if (character === '\\') return '\\\\';
+  if (character === "'") return "'\\''";
+  if (!HIDDEN.test(character)) return character;
+  return [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+}
+
+/**
+ * The same as PowerShell takes it, which is what a terminal of Windows opens. `"` inside a word reaches the program from
+ * PowerShell 7.3 on; older ones lose it. `'` is no quote in cmd.exe.
+ */
+export function powerShellWord(text: string): string {
+  // A comma makes an array, `@` splats, and `-a.b` and `-a:b` are cut in two.
+  if (/^[\w:/.\\+=][\w:/.\\%+=-]*$|^-[\w+=/\\-]*$/.test(text)) return text;
+  // Typographic quotes are quotes, too.
+  if (!HIDDEN.test(text)) return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
+  const escaped = [...text].map((character) => {
+    if (HIDDEN.test(character)) {
+      const units = character.split('').map((unit) => `[char]${unit.charCodeAt(0)}`);
+      return `$(${units.join('+')})`.replace(/\+\[char\]/g, ')$([char]');
+    }
+    return /["`$\u201c-\u201e]/.test(character) ? `\`${character}` : character;
+  });
+  return `"${escaped.join('')}"`;
+}
+
+/** How commands are written for the shell of a platform: their words, and a variable that is set in front of one. */
+export const shellOf = (
+  platform: NodeJS.Platform,
+): { word: (text: string) => string; assign: (name: string, value: string) => string } =>
+  platform === 'win32'
+    ? { word: powerShellWord, assign: (name, value) => `$env:${name}=${quotedAlways(value)};` }
+    : { word: shellWord, assign: (name, value) => `${name}=${shellWord(value)}` };
+
+/** On the right of `=`, PowerShell takes a bare word as a command. */
+const quotedAlways = (value: string): string => {
+  const word = powerShellWord(value);
+  return word === value ? `'${value}'` : word;
+};

@@ -115,6 +115,8 @@ export type Problem =
   | { code: 'state_folder_shared'; folder: string }
   | { code: 'state_newer' }
   | { code: 'lock_lost' }
+  /** `run` is null while it is not recorded. */
+  | { code: 'import_running'; run: string | null }
   | { code: 'rejects_file' }
   /** A rejects file whose run is not known, or that may come from several of its inputs. */
   | { code: 'rejects_of_unknown_run'; path: string }
@@ -124,7 +126,7 @@ export type Problem =
   | { code: 'run_not_unfinished' }
   /** A run that can be continued, with its own settings. */
   | { code: 'resumable'; run: string }
-  | { code: 'input_changed'; paths: string[] }
+  | { code: 'input_changed'; kind?: RowKind | undefined; id?: string | undefined; paths: string[] }
   | { code: 'jobs_unfinished'; jobs: string[] }
   // The service
   | { code: 'bad_job_id' }

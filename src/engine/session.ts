@@ -2,9 +2,8 @@
  * One session of a run: opens the inputs, plans, and, when the plan holds, sends. It yields the events, and its result
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
-import { resolve } from 'node:path';
 import { tap } from './channel.js';
-import { InterruptedError, OutputError, ProfilesError, StateLostError, WaitTimeoutError } from './errors.js';
+import { InterruptedError, StateLostError, UsageError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import { type ImportOptions, NUMBERS } from './options.js';
 import type { RequestTotals } from './plan/estimate.js';
@@ -26,8 +25,7 @@ import {
 import { KnownProfiles } from './run/known.js';
 import { openInputs, reopenInputs } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
-import { checkOutcomesFile } from './run/outcome-file.js';
-import { writeOutcomes } from './run/outcomes.js';
+import { checkOutcomes, tellOutcomes } from './run/outcomes.js';
 import { Rejecting } from './run/rejecting.js';
 import { newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
@@ -52,7 +50,6 @@ import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { isOpen } from './send/isolate.js';
 import { send } from './send/send.js';
-import { databaseFile } from './state/database.js';
 import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
@@ -95,7 +92,8 @@ export class Session {
       ? await reopenInputs(earlier, options, deps)
       : yield* this.#heard(openInputs(options, this.#run.id, deps));
     this.#prepare();
-    this.#checkOutcomesFile();
+    const { outcomes } = options;
+    if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
     if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
@@ -104,7 +102,7 @@ export class Session {
 
     const scanned = yield* this.#scan();
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
-    else if (options.resume && deps.scope) yield* this.#adopt(deps.scope, scanned);
+    else if ((options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
     const cut = this.#cutDeps();
     const requestTotals = await countRequests(scanned, cut, options.dryRun);
@@ -194,12 +192,10 @@ export class Session {
     const identity = identityOf(here, contentOf(scanned), this.options);
     const found = unfinished(identity, here, service.account, state);
     if (!found) return;
-    checkItemFormat(found);
-    checkSameFormat(found);
-    checkTypes(
-      found,
-      scanned.inputs.map(({ scan }) => scan.schema.types),
-    );
+    if (!this.options.resume) {
+      // One that cannot go on is replaced, as it is where nobody is asked.
+      if (!isContinuable(found, scanned) || !(await this.deps.offer!(found))) return;
+    } else checkContinuable(found, scanned);
     if (!sameScope(found.scope, here)) {
       if (!this.options.dryRun) this.#run.lock(found.scope, this.#opened);
       this.#known.forget();
@@ -310,48 +306,14 @@ export class Session {
     );
   }
 
-  /** @throws InputError */
-  #checkOutcomesFile(): void {
-    const { outcomes, rejects } = this.options;
-    if (outcomes == null) return;
-    const { cwd, state } = this.deps;
-    const earlier = this.#run.earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
-    const own = [...this.#opened.map(({ location }) => location), rejects, ...earlier];
-    checkOutcomesFile(outcomes, [
-      ...own.flatMap((path) => (path == null ? [] : resolve(cwd, path))),
-      databaseFile(state.folder),
-    ]);
-  }
-
-  /** @returns how it ended: a file that cannot be written leaves the run unfinished, for a resume to write it */
-  async *#writeOutcomes(scanned: Scanned, ending: Ending): AsyncGenerator<ImportEvent, Ending> {
-    const { outcomes } = this.options;
-    const { state, threads, abort } = this.deps;
-    if (outcomes == null || ending.mode === 'planned' || abort.aborted) return ending;
-    try {
-      await writeOutcomes(outcomes, {
-        run: this.#run.id,
-        records: ending.records,
-        inputs: scanned.inputs,
-        state,
-        threads,
-        signal: abort,
-        unsent: ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first',
-      });
-      yield { type: 'notice', message: `the outcome of each row is in ${outcomes}` };
-    } catch (error) {
-      if (abort.aborted) return ending;
-      if (error instanceof OutputError && !ending.failure) return { ...ending, failure: error };
-      if (!(error instanceof ProfilesError)) throw error;
-      yield this.#warn({ message: `the outcomes of rows are not written: ${error.message}` });
-    }
-    return ending;
-  }
-
   async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
     const { deps } = this;
     const files = await this.#rejecting!.flush();
-    const ending = yield* this.#writeOutcomes(scanned, end);
+    const { outcomes } = this.options;
+    const ending =
+      outcomes == null || end.mode === 'planned'
+        ? end
+        : yield* this.#heard(tellOutcomes(outcomes, this.#run.id, scanned, end, deps));
     const recorded = ending.mode !== 'planned';
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);
@@ -398,6 +360,26 @@ export class Session {
 
   #kinds(): Kind[] {
     return [...new Set(this.#opened.map((input) => input.kind))];
+  }
+}
+
+/** @throws UsageError */
+function checkContinuable(run: StoredRun, scanned: Scanned): void {
+  checkItemFormat(run);
+  checkSameFormat(run);
+  checkTypes(
+    run,
+    scanned.inputs.map(({ scan }) => scan.schema.types),
+  );
+}
+
+function isContinuable(run: StoredRun, scanned: Scanned): boolean {
+  try {
+    checkContinuable(run, scanned);
+    return true;
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
   }
 }
 

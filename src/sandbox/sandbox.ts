@@ -13,6 +13,7 @@ import { listen, stopServer } from './listen.js';
 import { createListener, type Shared } from './listener.js';
 import { DEFAULT_LOOKUPS, LOOKUPS_FILE, type Lookups, readLookups } from './lookups.js';
 import { createPage } from './page/server.js';
+import type { ProfilePage, ProfileQuery } from './profile-index.js';
 import { createService } from './service.js';
 import { openStore } from './store.js';
 import type { Kind, Region, SandboxClock } from './types.js';
@@ -69,6 +70,10 @@ export interface Sandbox {
   ledger(): LedgerEntry[];
   /** What it holds of a profile, or undefined. */
   show(kind: Kind, id: string, region?: Region): Profile | undefined;
+  /** Profiles as they are now, searched, sorted and paged; by identifier unless it says otherwise. */
+  list(kind: Kind, query?: Partial<Omit<ProfileQuery, 'kind'>>): Promise<ProfilePage>;
+  /** How many profiles of a kind a region holds now. */
+  count(kind: Kind, region?: Region): number;
   /** Erases profiles, jobs and ledger, and counts faults from one again. */
   reset(): void;
   /** Lets requests in flight finish, ends hanging ones, frees ports and data. */
@@ -185,6 +190,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       limits,
       ledger: () => ledger.list(),
       show: (kind, id, region = 'default') => world.profile(kind, id, region),
+      list: (kind, query = {}) => world.profiles({ region: 'default', ...query, kind }),
+      count: (kind, region = 'default') => {
+        while (!world.catchUp());
+        return world.profileCounts()[region][kind];
+      },
       reset,
       stop,
     };

@@ -1,9 +1,13 @@
 /** What a person reads about each problem: one row for each code, so a new code needs a sentence here too. */
 import { expect, test } from 'vitest';
+import { commandsOf } from '../../src/cli/again.js';
 import { errorWords, eventWords, summaryWords, warningText, wordsOf } from '../../src/cli/messages.js';
 import { InputError, UsageError } from '../../src/engine/errors.js';
-import type { ImportEvent, Summary } from '../../src/engine/model.js';
+import type { ImportEvent } from '../../src/engine/model.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
+import { aSummary } from '../support/runs.js';
+
+const commands = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 
 const CASES: {
   [C in Problem['code']]: [data: Omit<ProblemOf<C>, 'code'>, hint: string | undefined, message?: string];
@@ -173,6 +177,7 @@ const CASES: {
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
   lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
+  import_running: [{ run: 'run-1' }, 'wait for it to end; profiles runs run-1 shows how it is doing'],
   rejects_of_unknown_run: [
     { path: 'a b.rejects.csv' },
     "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --types strings (all columns are text), or --types auto",
@@ -222,7 +227,7 @@ const CASES: {
   ],
   request_refused: [
     {},
-    'rows at fault: fix them and import the file again\nservice fixed: send the same rows again with profiles resume\nskip them: use --continue-on-error',
+    'if single rows are at fault, find them: profiles resume --isolate\nif the service is fixed, send the same rows again: profiles resume\nto skip the whole request, add --continue-on-error',
   ],
 };
 
@@ -262,11 +267,10 @@ test('a warning is one line, with its hint where it has one', () => {
 });
 
 test('what to continue with is a command line, also for a run that kept one of its own', () => {
-  expect(summaryWords({ run: 'run-1', resume: 'run-1', causes: [] }).resume).toBe('profiles resume run-1');
-  expect(summaryWords({ run: 'run-1', resume: 'profiles resume run-1', causes: [] }).resume).toBe(
-    'profiles resume run-1',
-  );
-  expect(summaryWords({ run: 'run-1', resume: null, causes: [] }).resume).toBeNull();
+  const resume = (run: string | null): string | null =>
+    summaryWords(aSummary({ resume: run }), { commands, failed: [] }).resume;
+  expect(resume('run-1')).toBe('profiles resume run-1');
+  expect(resume(null)).toBeNull();
 });
 
 test('events carry the words, and the summary those of all warnings; nothing else of them changes', () => {
@@ -280,9 +284,18 @@ test('events carry the words, and the summary those of all warnings; nothing els
   expect(say(warning)).toEqual({ type: 'warning', message: words });
   const notice: ImportEvent = { type: 'notice', message: 'resuming run run-1' };
   expect(say(notice)).toBe(notice);
-  const summary = { run: 'run-1', resume: 'run-1', warnings: [warning.message] } as Summary;
+  const { next: _, ...summary } = aSummary({
+    status: 'stopped',
+    resume: 'run-1',
+    warnings: [warning.message],
+  });
   expect(say({ type: 'summary', summary })).toEqual({
     type: 'summary',
-    summary: { run: 'run-1', resume: 'profiles resume run-1', warnings: [words] },
+    summary: {
+      ...summary,
+      next: [{ what: 'continue with', command: 'profiles resume run-1', shared: 'profiles resume run-1' }],
+      resume: 'profiles resume run-1',
+      warnings: [words],
+    },
   });
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { expect, test } from 'vitest';
-import { shellWord } from '../../src/cli/shell.js';
+import { describe, expect, test } from 'vitest';
+import { commandsOf } from '../../src/cli/again.js';
+import { powerShellWord, shellWord } from '../../src/cli/shell.js';
 
 test.each([
   ['companies.csv', 'companies.csv'],
@@ -11,7 +12,40 @@ test.each([
   ['~/c.csv', "'~/c.csv'"],
   ['Łódź.csv', "'Łódź.csv'"],
   ['', "''"],
+  ["a\u001b[2J%s\\ it's.csv", `"$(printf -- 'a\\033[2J%%s\\\\ it'\\''s.csv')"`],
+  ['-Acme\u200b\nLtd', `"$(printf -- '-Acme\\342\\200\\213\\012Ltd')"`],
 ])('%j is %s, and a shell reads it back', (text, word) => {
   expect(shellWord(text)).toBe(word);
   expect(execFileSync('sh', ['-c', `printf %s ${word}`], { encoding: 'utf8' })).toBe(text);
+});
+
+describe('PowerShell', () => {
+  // about_Parsing, about_Quoting_Rules: what is single-quoted is itself, and `''` is one quote.
+  test.each([
+    ['companies.csv', 'companies.csv'],
+    ['C:\\exports\\companies.csv', 'C:\\exports\\companies.csv'],
+    ['--dry-run', '--dry-run'],
+    ['--chunk-bytes=1.5MB', "'--chunk-bytes=1.5MB'"],
+    ['my companies.csv', "'my companies.csv'"],
+    ["it's.csv", "'it''s.csv'"],
+    ['it\u2019s.csv', "'it\u2019\u2019s.csv'"],
+    ['a,b', "'a,b'"],
+    ['@x', "'@x'"],
+    ['$(id)', "'$(id)'"],
+    ['%PATH%', "'%PATH%'"],
+    ['a;b|c&d`e', "'a;b|c&d`e'"],
+    ['', "''"],
+    ['a\nb$c"', '"a$([char]10)b`$c`""'],
+    ['\u{e0001}', '"$([char]56128)$([char]56321)"'],
+  ])('%j is %s', (text, word) => {
+    expect(powerShellWord(text)).toBe(word);
+  });
+
+  test('commands are written for it on Windows', () => {
+    const env = { APPDATA: 'C:\\a', LOCALAPPDATA: 'C:\\l', PROFILES_ACCOUNT: 'prod', PROFILES_TOKEN: 'x' };
+    const world = { env, platform: 'win32' as const, cwd: 'C:\\work' };
+    const { command, again } = commandsOf({ argv: ['import', "it's.csv", '--kind', 'users'], world });
+    expect(again({})).toBe("$env:PROFILES_ACCOUNT='prod'; profiles import 'it''s.csv' --kind users");
+    expect(command('help', 'exit-codes')).toBe('profiles help exit-codes');
+  });
 });

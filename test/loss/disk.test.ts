@@ -68,7 +68,7 @@ function smallDisk(kib: number): {
 }
 
 test('a disk that fills up in the middle of an import', async () => {
-  const disk = smallDisk(220);
+  const disk = smallDisk(300);
   const full = await disk.run(SEND);
   expect(full.code, full.stderr).toBe(1);
   const error = JSON.parse(full.stderr.trimEnd().split('\n').at(-1)!) as { error: Record<string, string> };

@@ -35,7 +35,9 @@ test('each kind of block has its test', () => {
   const known = [
     // test/docs/commands.test.ts; a script: test/docs/recipes.test.ts
     ...['README.md', ...pages].flatMap((file) => [`${file} sh`, `${file} console`]),
+    'docs/ci.md yaml', // test/action/action.test.ts holds its inputs against action.yml
     'docs/recipes.md yaml', // test/docs/recipes.test.ts
+    'docs/formats.md text', // what a file or a name looks like: nothing to run
     'docs/guide.md json', // here, as are those below
     'docs/sandbox.md ts',
     'CONTRIBUTING.md sh',

@@ -49,7 +49,8 @@ describe('the packed file', () => {
   });
 
   test('is small', () => {
-    expect(packed.size).toBeLessThan(700_000);
+    // Readers of CSV dialects, workbooks, Parquet and archives are bundled, so that an install needs no other package.
+    expect(packed.size).toBeLessThan(900_000);
   });
 
   test('names no path of this machine and no source map', () => {

@@ -6,6 +6,7 @@ import { PassThrough, Readable } from 'node:stream';
 import type { Input, World } from '../../src/cli/context.js';
 import { runCommand } from '../../src/cli/main.js';
 import type { TextStream } from '../../src/cli/output/terminal.js';
+import { shellWord } from '../../src/cli/shell.js';
 import { systemClock } from '../../src/engine/clock.js';
 
 export interface CliResult {
@@ -53,7 +54,6 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
   const code = await runCommand(argv, {
     env: {
       HOME: cwd,
-      XDG_CONFIG_HOME: join(cwd, '.config'),
       PROFILES_STATE_DIR: join(cwd, '.state'),
       ...options.env,
     },
@@ -69,5 +69,8 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
     abort: options.abort ?? new AbortController().signal,
   });
   await new Promise((resolve) => setImmediate(resolve)); // let the captured streams drain
-  return { code, stdout: stdout.text(), stderr: stderr.text() };
+  // Every command it prints names the state of this test; what is printed then is a test of its own (`next.test.ts`).
+  const own = ` --state-dir ${shellWord(join(cwd, '.state'))}`;
+  const said = (text: string): string => (options.env?.PROFILES_STATE_DIR ? text : text.replaceAll(own, ''));
+  return { code, stdout: said(stdout.text()), stderr: said(stderr.text()) };
 }

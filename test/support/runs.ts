@@ -1,5 +1,6 @@
 /** Made-up results of imports, for tests of what is said about them. */
-import type { ImportEvent, Plan, RejectionCause, RunJob, Summary } from '../../src/engine/model.js';
+import type { Told } from '../../src/cli/messages.js';
+import type { ImportEvent, Plan, RejectionCause, RunJob } from '../../src/engine/model.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
   return {
@@ -16,7 +17,7 @@ export function aJob(over: Partial<RunJob> = {}): RunJob {
 }
 
 /** Everything went well, unless said otherwise. */
-export function aSummary(over: Partial<Summary> = {}): Summary {
+export function aSummary(over: Partial<Told> = {}): Told {
   return {
     run: 'run-1',
     status: 'completed',
@@ -40,11 +41,19 @@ export function aSummary(over: Partial<Summary> = {}): Summary {
     jobs: [aJob()],
     maybe_sent_twice: [],
     warnings: [],
+    next: [],
     resume: null,
     elapsed_seconds: 1.9,
     ...over,
   };
 }
+
+/** A step that goes on with a command. */
+export const aStep = (command: string, what = 'continue with', shared = command): Told['next'][number] => ({
+  what,
+  command,
+  shared,
+});
 
 export function aCause(over: Partial<RejectionCause> = {}): RejectionCause {
   const { first_line = 17 } = over;
@@ -62,7 +71,7 @@ export function aCause(over: Partial<RejectionCause> = {}): RejectionCause {
 }
 
 /** With `n` rejected rows of `companies.csv`, each for a reason of its own; a summary holds the first 20. */
-export function withRejections(n: number, over: Partial<Summary> = {}): Summary {
+export function withRejections(n: number, over: Partial<Told> = {}): Told {
   const rejected = Array.from({ length: Math.min(n, 20) }, (_, i) => ({
     file: 'companies.csv',
     line: 17 + i,
@@ -133,6 +142,6 @@ export function aProgress(phase: Progress['phase'], rows: number, over: Partial<
   return { type: 'progress', phase, kind: 'companies', rows, total_rows: 50_000, ...over };
 }
 
-export function aJobEvent(over: Partial<RunJob> = {}): ImportEvent {
+export function aJobEvent(over: Partial<RunJob> = {}): Extract<ImportEvent, { type: 'job' }> {
   return { type: 'job', kind: 'companies', rows: 5_000, job: aJob({ total_rows: 5_000, ...over }) };
 }

@@ -44,10 +44,10 @@ async function* diagnose(context: Context): AsyncGenerator<Finding> {
   try {
     settings = await context.settings();
   } catch (error) {
-    yield fail('settings', error);
+    yield fail('settings', error, context.commands);
     return;
   }
-  yield* checkSettings(settings);
+  yield* checkSettings(settings, context.commands);
   const token = settings.embedded ? null : await checkToken(context, settings);
   if (token) yield token;
   yield await checkState(context, settings);

@@ -23,7 +23,7 @@ const FIELDS = [
   'reason',
   'account',
   'region',
-];
+] as const;
 /** What fits a terminal. */
 const TABLE_FIELDS = [
   'at',
@@ -82,7 +82,8 @@ async function run({ kind, id, listing }: Options, context: Context): Promise<Ex
   );
   const aged = listing.form === 'table';
   const list = records.map((record): ListRecord => {
-    return aged ? { ...record, age: ago(clock.now() - Date.parse(record.at)) } : { ...record };
+    const fields = Object.fromEntries(FIELDS.map((field) => [field, record[field]]));
+    return aged ? { ...fields, age: ago(clock.now() - Date.parse(record.at)) } : fields;
   });
   await printListing(
     {

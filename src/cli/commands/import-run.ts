@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { CanaryError, Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
 import type { ImportOptions, InvalidBound } from '../../engine/options.js';
+import { failedOf } from '../../engine/run/retry.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
@@ -27,6 +28,7 @@ import { partialWords } from '../output/summary-text.js';
 import { sayReport } from '../output/write.js';
 import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
+import { offerOf } from './offer.js';
 import { readingOptions } from './reading.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
@@ -136,10 +138,16 @@ export async function runAndReport(
 ): Promise<ExitCode | Ending> {
   const output = new AbortController();
   const stop = AbortSignal.any([context.stop, output.signal]);
-  const deps = { ...(await importDeps(options, context, scope)), stop };
   const { stdout, stderr, env, cwd, flags, clock } = context;
+  const base = await importDeps(options, context, scope);
+  const offer = earlier ? undefined : offerOf(options, context, () => reporter.pause());
+  const deps = { ...base, stop, offer };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
-  const inWords = eventWords();
+  const inWords = eventWords(context.commands, ({ run, status }) => ({
+    failed:
+      run !== null && (status === 'failed' || status === 'partial') ? failedOf(base.state.requests(run)) : [],
+    set: earlier ? setIn(options) : [],
+  }));
   const reporter = createReporter({
     mode: form,
     stdout,
@@ -176,6 +184,15 @@ export async function runAndReport(
   }
 }
 
+/** What a run sets for every item, as `--set` takes it. */
+const setIn = ({ rules, byKind }: ImportOptions): string[] => [
+  ...new Set(
+    [rules, byKind?.companies?.rules, byKind?.users?.rules]
+      .flatMap((each) => each?.set ?? [])
+      .map(([key, value]) => `${key}=${value}`),
+  ),
+];
+
 async function recorderOf(
   about: {
     page: string;
@@ -184,13 +201,13 @@ async function recorderOf(
     earlier: StoredRun | null;
     deps: ImportDeps;
   },
-  { cwd, clock, argv }: Context,
+  { cwd, clock, commands }: Context,
 ): Promise<ReportRecorder> {
   const { page, values, options, earlier, deps } = about;
   const { ReportRecorder, reportFile } = await import('../output/report/index.js');
-  const where = { file: await reportFile(page, cwd), values, cwd, state: deps.state, clock };
+  const where = { file: await reportFile(page, cwd), values, state: deps.state, clock };
   const resumed = earlier !== null;
-  return new ReportRecorder(where, { service: deps.service, paths: options.paths, resumed, argv });
+  return new ReportRecorder(where, { service: deps.service, paths: options.paths, resumed, commands });
 }
 
 /** An import has its report however it ended. What ended it counts for more than a report that cannot be written. */

@@ -31,6 +31,7 @@ import {
   shownInputs,
 } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
+import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { warningText } from '../messages.js';
 import { given, INSPECT, SENDING, valuesOf } from '../options/index.js';
@@ -104,7 +105,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
     if (flags.json) {
       await writeJson(
         stdout,
-        JSON.stringify({ files: inspected.map((one) => documentOf(one, context.argv)) }, null, 2),
+        JSON.stringify({ files: inspected.map((one) => documentOf(one, context.commands)) }, null, 2),
       );
     } else {
       const { filesText } = await import('../output/plan-text.js');
@@ -112,7 +113,8 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
       await writeOut(stdout, filesText(inspected.map(filePlanOf), form));
     }
     for (const { opened, scan, warnings, rejected } of inspected) {
-      for (const warning of warnings) warn(`${opened.path}: ${warningText(warning, context.argv)}`, context);
+      for (const warning of warnings)
+        warn(`${opened.path}: ${warningText(warning, context.commands)}`, context);
       if (!flags.quiet) await writeOut(stderr, rejections(rejected, scan.rows.rejected));
     }
     if (writeMapping !== null) await save(writeMapping, inspected, context);
@@ -249,7 +251,7 @@ function warningsOf(
   return warnings;
 }
 
-function documentOf(inspected: Inspected, argv: readonly string[]): Record<string, unknown> {
+function documentOf(inspected: Inspected, commands: Commands): Record<string, unknown> {
   const { opened, scan, duplicates, rejected, warnings } = inspected;
   const { compression, idColumn, companyIdColumn } = opened;
   return {
@@ -260,7 +262,7 @@ function documentOf(inspected: Inspected, argv: readonly string[]): Record<strin
     duplicates,
     bytes: scan.bytes,
     rejected,
-    warnings: warnings.map((warning) => warningText(warning, argv)),
+    warnings: warnings.map((warning) => warningText(warning, commands)),
   };
 }
 

@@ -1,10 +1,13 @@
 /** `profiles job <id...>`: background jobs as they are now, or followed to their end (contract §5; spec: Endpoint 4). */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, UsageError, WaitTimeoutError } from '../../engine/errors.js';
+import { Exit, type ExitCode, StateError, UsageError, WaitTimeoutError } from '../../engine/errors.js';
 import { watchJobs } from '../../engine/send/watch.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { Job } from '../../engine/service/contract.js';
+import { sameScope } from '../../engine/state/scopes.js';
+import type { KnownJob, Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import { hinted } from '../hint.js';
 import { engineValues, spelled, WAITING } from '../options/index.js';
 import { createDisplay, lineWidth } from '../output/display.js';
 import { JobBoard } from '../output/job-board.js';
@@ -14,8 +17,8 @@ import { stylesFor, usesColor } from '../output/style.js';
 import { progressMode } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
+import { contextOf, namedAccount } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
 import { stopOnSignal } from './stop-on-signal.js';
 
@@ -68,7 +71,10 @@ export function readJobName(word: string): JobName {
   const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
   const id = encoded === undefined ? word : decoded(encoded, word);
   if (id === '' || id === '.' || id === '..') {
-    throw new UsageError(`"${word}" is not a job id`, { hint: 'profiles jobs lists them' });
+    throw hinted(
+      new UsageError(`"${word}" is not a job id`),
+      ({ command }) => `${command('jobs')} lists them`,
+    );
   }
   return { id, host: encoded === undefined ? null : new URL(word).host };
 }
@@ -82,42 +88,90 @@ function decoded(encoded: string, word: string): string {
 }
 
 async function run({ jobs, watch, ...timing }: Options, context: Context): Promise<ExitCode> {
-  const client = await context.client();
-  const ours = new URL(client.baseUrl).host;
-  for (const { host } of jobs) {
+  const services = await servicesOf(jobs, watch, context);
+  const ids = jobs.map(({ id }) => id);
+  if (watch) return follow(ids, timing, services, context);
+  const records = await whileWaiting('reading', context, () =>
+    stopOnSignal(context, (signal) => Promise.all(ids.map((id) => services.job(id, signal)))),
+  );
+  for (const record of records) await services.save(record);
+  await print(records, ids.length, context);
+  return Exit.done;
+}
+
+interface Services extends Pick<ServiceClient, 'job'> {
+  /** In the state, where its job is known. */
+  save(job: Job): Promise<void>;
+}
+
+/**
+ * The service of each job: where the state has recorded it, else the one in use.
+ * @throws UsageError for a job whose URL names another host
+ */
+async function servicesOf(jobs: readonly JobName[], watch: boolean, context: Context): Promise<Services> {
+  const words = (id: string): string[] => ['job', id, ...(watch ? ['--watch'] : [])];
+  const places = new Map<string, { context: Context; client: ServiceClient; scope: Scope | null }>();
+  for (const { id, host } of jobs) {
+    const scope = await recordedScope(id, context);
+    const recorded = scope && { what: `job ${id}`, scope, account: namedAccount(scope), words: words(id) };
+    const there = recorded ? await contextOf(recorded, context) : context;
+    const client = await there.client();
+    places.set(id, { context: there, client, scope });
+    const ours = new URL(client.baseUrl).host;
     if (host !== null && host !== ours) {
       throw new UsageError(`that job is on ${host}, but the host in use is ${ours}`, {
         hint: 'choose its --region or --account, or pass only the job id',
       });
     }
   }
-  const ids = jobs.map(({ id }) => id);
-  if (watch) return follow(ids, timing, client, context);
-  const records = await whileWaiting('reading', context, () =>
-    stopOnSignal(context, (signal) => Promise.all(ids.map((id) => client.job(id, signal)))),
-  );
-  await saveJobs(context, records);
-  await print(records, ids.length, context);
-  return Exit.done;
+  return {
+    job: (id, signal) => places.get(id)!.client.job(id, signal),
+    save: async (job) => {
+      // A service may call it by another name than it was asked for.
+      const place = places.get(job.job_id) ?? [...places.values()][0]!;
+      await saveJobs(place.context, [job], place.scope);
+    },
+  };
+}
+
+/** Where a known job was submitted: in the service in use, if it is there too; null for one that the state does not know. */
+async function recordedScope(id: string, context: Context): Promise<Scope | null> {
+  const { region, account, baseUrl } = context.flags;
+  if (region !== undefined || account !== undefined || baseUrl !== undefined) return null;
+  const known = (await knownJobs(context)).filter((job) => job.job_id === id);
+  if (known.length < 2) return known[0]?.scope ?? null;
+  const here = await context.scope().catch(() => null);
+  return (known.find((job) => here && sameScope(job.scope, here)) ?? known[0]!).scope;
+}
+
+/** A state that cannot be read does not keep a job from being looked at. */
+async function knownJobs(context: Context): Promise<KnownJob[]> {
+  try {
+    return (await context.state()).knownJobs();
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error;
+    context.warn(error.message);
+    return [];
+  }
 }
 
 async function follow(
   ids: readonly string[],
   { intervalMs, waitTimeoutMs }: { intervalMs: number | null; waitTimeoutMs: number | null },
-  client: ServiceClient,
+  services: Services,
   context: Context,
 ): Promise<ExitCode> {
-  const { clock, stderr, env, flags } = context;
+  const { clock, stderr, env, flags, commands } = context;
   const styles = stylesFor(usesColor(stderr, env, flags));
   const board = new JobBoard(clock, styles);
   const display = createDisplay(board, { stream: stderr, mode: progressMode(stderr, env, flags), clock });
   const records = new Map<string, Job>();
   const deadlineMs = waitTimeoutMs === null ? null : clock.monotonic() + waitTimeoutMs;
   const watching = async (signal: AbortSignal): Promise<void> => {
-    for await (const seen of watchJobs(client, ids, { clock, signal, intervalMs, deadlineMs })) {
+    for await (const seen of watchJobs(services, ids, { clock, signal, intervalMs, deadlineMs })) {
       if (seen.missing) continue; // without a grace period a missing job is an error
       records.set(seen.job_id, seen.job);
-      await saveJobs(context, [seen.job]);
+      await services.save(seen.job);
       const ended = board.update(seen.job, lineWidth(stderr));
       if (ended !== undefined) display.finished(ended);
       // The first round comes in one by one; a plain line about one of many would say little, and be the only one for 5 s.
@@ -125,7 +179,7 @@ async function follow(
     }
   };
   try {
-    const goOn = `profiles job ${ids.map(shellWord).join(' ')} --watch`;
+    const goOn = commands.command('job', ...ids, '--watch');
     await stopOnSignal(context, watching, `the jobs continue; follow them with: ${goOn}`);
   } catch (error) {
     display.close();
@@ -137,7 +191,14 @@ async function follow(
   const jobs = inOrder(ids, records);
   await print(jobs, ids.length, context);
   const failed = jobs.filter((job) => job.status === 'failed');
-  for (const job of failed) await writeOut(stderr, `profiles: job ${safeLine(job.job_id)} failed\n`);
+  const runs = new Map((await knownJobs(context)).map((job) => [job.job_id, job.run]));
+  for (const job of failed) {
+    const run = runs.get(job.job_id);
+    const next = run
+      ? `; send its rows again: ${commands.command('resume', run, '--failed', '--isolate')}`
+      : '';
+    await writeOut(stderr, `profiles: job ${safeLine(job.job_id)} failed${next}\n`);
+  }
   return failed.length > 0 ? Exit.jobFailed : Exit.done;
 }
 

@@ -1,16 +1,24 @@
 /** `profiles jobs`: jobs known to this machine, as last seen or as they are now (contract §1). */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, ServiceError } from '../../engine/errors.js';
+import {
+  AuthError,
+  ConfigError,
+  Exit,
+  type ExitCode,
+  ServiceError,
+  UsageError,
+} from '../../engine/errors.js';
 import { count } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';
 import { isFinal } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/scopes.js';
-import type { KnownJob } from '../../engine/state/state.js';
+import type { KnownJob, Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import type { ListRecord } from '../output/cell.js';
 import { whileWaiting } from '../output/waiting.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
+import { contextOf, namedAccount } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
 import { stopOnSignal } from './stop-on-signal.js';
 
@@ -85,20 +93,48 @@ function recordOf(job: KnownJob): ListRecord {
   };
 }
 
-/** Asks about unfinished jobs of the account and host in use; a token is never sent to another host. */
+/** Asks about unfinished jobs, each in its own region and account; a token is never sent to another host. */
 async function look(known: readonly KnownJob[], context: Context): Promise<void> {
   const unfinished = known.filter((job) => !isFinal(job.status));
-  if (unfinished.length === 0) return;
-  const client = await context.client();
-  const here = await context.scope();
-  const open = unfinished.filter((job) => sameScope(job.scope, here));
-  await whileWaiting(`checking ${count(open.length, 'job')}`, context, () =>
+  for (const group of byScope(unfinished)) {
+    const [{ scope }] = group as [KnownJob];
+    try {
+      await lookAt(group, scope, context);
+    } catch (error) {
+      const here = error instanceof ConfigError || error instanceof UsageError || error instanceof AuthError;
+      // The others can be asked all the same.
+      if (!here || group.length === unfinished.length) throw error;
+      context.warn(`${count(group.length, 'job')} not checked: ${error.message}`);
+    }
+  }
+}
+
+function byScope(jobs: readonly KnownJob[]): KnownJob[][] {
+  const groups: KnownJob[][] = [];
+  for (const job of jobs) {
+    const group = groups.find(([first]) => sameScope(first!.scope, job.scope));
+    if (group) group.push(job);
+    else groups.push([job]);
+  }
+  return groups;
+}
+
+async function lookAt(jobs: readonly KnownJob[], scope: Scope, context: Context): Promise<void> {
+  const what = count(jobs.length, 'unfinished job');
+  const recorded = { what, scope, account: namedAccount(scope), words: ['jobs', '--refresh'] };
+  const there = await contextOf(recorded, context);
+  const client = await there.client();
+  if (!sameScope(await there.scope(), scope)) {
+    context.warn(`${what} of another account (${scope.account}, ${scope.base_url}) not checked`);
+    return;
+  }
+  await whileWaiting(`checking ${count(jobs.length, 'job')}`, context, () =>
     stopOnSignal(context, async (signal) => {
-      for (const { job_id } of open) {
+      for (const { job_id } of jobs) {
         const job = await client
           .job(job_id, signal)
           .catch((error: unknown) => missing(error, job_id, context));
-        if (job) await saveJobs(context, [job]);
+        if (job) await saveJobs(there, [job], scope);
       }
     }),
   );

@@ -1,18 +1,18 @@
 /** `profiles resume [run]`: continue an unfinished import (contract §4). */
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
-import { nearest } from '../../engine/nearest.js';
 import { NUMBERS } from '../../engine/options.js';
 import { failedOf } from '../../engine/run/retry.js';
 import { restoreOptions } from '../../engine/run/run.js';
 import type { StoredRun } from '../../engine/state/runs.js';
-import { sameScope, sameService } from '../../engine/state/scopes.js';
+import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import { hinted } from '../hint.js';
 import { engineValues, given, REJECTING, RESUME, SENDING, WAITING } from '../options/index.js';
-import { shellWord } from '../shell.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { outcomesFile, type Report, reportOf, runAndReport } from './import-run.js';
+import { contextOf, findRun } from './recorded-service.js';
 
 interface Options {
   run: string | undefined;
@@ -64,9 +64,17 @@ async function run(
   context: Context,
 ): Promise<ExitCode | Ending> {
   const state = await context.state();
-  const stored = failed ? chooseFailed(state, id) : choose(state.knownRuns(), id);
-  const there = await contextOf(stored, context);
-  checkService(stored, await there.scope());
+  const stored = failed ? chooseFailed(state, id) : choose(state, id);
+  const there = await contextOf(
+    {
+      what: `run ${stored.run}`,
+      scope: stored.scope,
+      account: stored.named_account,
+      words: ['resume', stored.run, ...(failed ? ['--failed'] : [])],
+    },
+    context,
+  );
+  checkAccount(stored, await there.scope());
   const kept = restoreOptions(state, stored);
   const { importDefaults } = await there.settings();
   const options = {
@@ -89,76 +97,57 @@ async function run(
 }
 
 /** @throws UsageError for a run that is unknown or finished */
-function choose(runs: readonly StoredRun[], id: string | undefined): StoredRun {
+function choose(state: State, id: string | undefined): StoredRun {
+  const runs = state.knownRuns();
   if (id === undefined) {
     const newest = runs.find((run) => !run.finished);
     if (newest) return newest;
-    throw new UsageError('no unfinished import to resume', { hint: 'profiles runs lists all imports' });
+    throw hinted(
+      new UsageError('no unfinished import to resume'),
+      ({ command }) => `${command('runs')} lists all imports`,
+    );
   }
-  const found = find(runs, id);
+  const found = findRun(runs, id);
   if (!found.finished) return found;
-  throw new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`, {
-    hint: `import again: profiles import ${found.paths.map(shellWord).join(' ')}`,
-  });
-}
-
-/** @throws UsageError for a run that is unknown */
-function find(runs: readonly StoredRun[], id: string): StoredRun {
-  const found = runs.find((run) => run.run === id);
-  if (found) return found;
-  const like = nearest(
-    id,
-    runs.map((run) => run.run),
+  throw hinted(
+    new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`),
+    ({ command }) =>
+      failedOf(state.requests(id)).length > 0
+        ? `send its failed rows again: ${command('resume', id, '--failed')}`
+        : `${command('runs', id)} shows what became of its rows`,
   );
-  throw new UsageError(`run "${id}" not found`, {
-    hint: like ? `did you mean ${like}?` : 'profiles runs lists all imports',
-  });
 }
 
 /** A finished run with something to send again. @throws UsageError where there is none */
 function chooseFailed(state: State, id: string | undefined): StoredRun {
   const hasFailed = (run: StoredRun): boolean =>
     run.finished && run.status !== 'superseded' && failedOf(state.requests(run.run)).length > 0;
-  const found = id === undefined ? state.knownRuns().find(hasFailed) : find(state.knownRuns(), id);
+  const found = id === undefined ? state.knownRuns().find(hasFailed) : findRun(state.knownRuns(), id);
   if (!found) {
-    throw new UsageError('no finished import has failed rows', { hint: 'profiles runs lists all imports' });
+    throw hinted(
+      new UsageError('no finished import has failed rows'),
+      ({ command }) => `${command('runs')} lists all imports`,
+    );
   }
   if (!found.finished) {
-    throw new UsageError(`run ${found.run} is unfinished (${found.status})`, {
-      hint: `finish it first: profiles resume ${found.run}`,
-    });
+    throw hinted(
+      new UsageError(`run ${found.run} is unfinished (${found.status})`),
+      ({ command }) => `finish it first: ${command('resume', found.run)}`,
+    );
   }
   if (hasFailed(found)) return found;
   const why =
     found.status === 'superseded'
       ? 'another run replaced it'
       : 'no request of it failed, is short, or was refused';
-  throw new UsageError(`run ${found.run} has nothing to send again: ${why}`, {
-    hint: `profiles runs ${found.run} shows its requests`,
-  });
-}
-
-/** A run continues where it started: its region and account replace flags that were not given. */
-async function contextOf(run: StoredRun, context: Context): Promise<Context> {
-  const settings = await context.settings();
-  const { region, account } = context.flags;
-  const flags = {
-    ...(region === undefined && settings.region !== run.scope.region ? { region: run.scope.region } : {}),
-    ...(account === undefined && run.named_account !== null && settings.account !== run.named_account
-      ? { account: run.named_account }
-      : {}),
-  };
-  return Object.keys(flags).length === 0 ? context : context.withFlags(flags);
+  throw hinted(
+    new UsageError(`run ${found.run} has nothing to send again: ${why}`),
+    ({ command }) => `${command('runs', found.run)} shows its requests`,
+  );
 }
 
 /** The same service; another token only where the first was refused (contract §4). @throws UsageError */
-function checkService(run: StoredRun, here: Scope): void {
-  if (!sameService(here, run.scope)) {
-    throw new UsageError(
-      `run ${run.run} went to ${run.scope.base_url} (region ${run.scope.region}), not to ${here.base_url} (region ${here.region})`,
-      { hint: 'resume with the region and host it started with' },
-    );
-  }
+function checkAccount(run: StoredRun, here: Scope): void {
   if (sameScope(here, run.scope)) return;
   const unnamed = run.named_account === null && here.account.startsWith('token:');
   if (unnamed && run.ended_by === 'unauthorised') return;

@@ -1,21 +1,27 @@
 /** `profiles runs [run]`: imports known to this machine, and `--forget` (contract §1). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, LockedError, UsageError } from '../../engine/errors.js';
-import { rangesIn } from '../../engine/model.js';
-import { nearest } from '../../engine/nearest.js';
+import { rangesIn, type Summary } from '../../engine/model.js';
+import { failedOf } from '../../engine/run/retry.js';
 import { jobsOf } from '../../engine/run/summary.js';
 import { placeOf } from '../../engine/send/accounts.js';
+import type { RequestRecord } from '../../engine/state/requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
+import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
-import { resumeCommand, summaryWords } from '../messages.js';
+import { hinted } from '../hint.js';
+import { nextCommands, summaryWords, type Told } from '../messages.js';
+import type { Step } from '../next-steps.js';
 import { given, REPORTING, RUNS, valuesOf } from '../options/index.js';
 import type { ListRecord } from '../output/cell.js';
 import { fieldsText } from '../output/record-text.js';
 import { stylesFor, usesColor } from '../output/style.js';
+import { nextLines } from '../output/summary-text.js';
 import { sayReport, writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
+import { commandsAt, findRun } from './recorded-service.js';
 
 const FIELDS = [
   'run',
@@ -54,9 +60,9 @@ export function define(command: Command, wire: Wire): void {
 function options([run]: readonly string[], flags: Flags): Options {
   const { forget } = given(RUNS, flags);
   if (forget !== undefined && run !== undefined) {
-    throw new UsageError('--forget takes the run id as its value', {
-      hint: `profiles runs --forget ${forget}`,
-    });
+    throw hinted(new UsageError('--forget takes the run id as its value'), ({ command }) =>
+      command('runs', '--forget', forget),
+    );
   }
   const { report = null, reportValues } = valuesOf(REPORTING, flags);
   if (report !== null && (run === undefined || forget !== undefined)) {
@@ -69,10 +75,10 @@ function options([run]: readonly string[], flags: Flags): Options {
 
 async function run(options: Options, context: Context): Promise<ExitCode> {
   const state = await context.state();
-  const runs = state.knownRuns();
+  const runs = state.knownRuns().map((run) => asItIs(run, state));
   if (options.do === 'list') {
     const list = {
-      records: runs.map(recordOf),
+      records: await recordsOf(runs, context),
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'run',
@@ -82,7 +88,7 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
     await printListing(list, options.listing, context);
     return Exit.done;
   }
-  const found = find(runs, options.run);
+  const found = findRun(runs, options.run);
   if (options.do === 'forget') {
     await forget(found, state, context);
     return Exit.done;
@@ -91,18 +97,6 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
   if (report === null) await show(found, state, context);
   else await showWithReport(found, { name: report, values }, state, context);
   return Exit.done;
-}
-
-function find(runs: readonly StoredRun[], id: string): StoredRun {
-  const found = runs.find((run) => run.run === id);
-  if (found) return found;
-  const like = nearest(
-    id,
-    runs.map((run) => run.run),
-  );
-  throw new UsageError(`run "${id}" not found`, {
-    hint: like ? `did you mean ${like}?` : 'profiles runs lists all imports',
-  });
 }
 
 async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: Context): Promise<void> {
@@ -119,6 +113,13 @@ async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: C
   if (flags.json) await writeJson(stdout, JSON.stringify({ run: run.run, forgotten: true }));
 }
 
+/** What a run that says it is running is: without its locks, its process has died. */
+function asItIs(run: StoredRun, state: State): StoredRun {
+  return run.status === 'running' && !state.isLocked(run.scope, run.kinds)
+    ? { ...run, status: 'crashed' }
+    : run;
+}
+
 async function showWithReport(
   run: StoredRun,
   { name, values }: { name: string; values: boolean },
@@ -129,11 +130,18 @@ async function showWithReport(
   const { reportFile, reportRun } = await import('../output/report/index.js');
   const file = await reportFile(name, cwd);
   await show(run, state, context);
-  await sayReport(await reportRun(run, { file, values, cwd, state, clock }), context);
+  const commands = (await commandsFor(run, context)).shared;
+  const requests = state.requests(run.run);
+  const steps = stepsOf(run, requests, commands);
+  const told = run.summary && toldOf(run, run.summary, requests, commands);
+  await sayReport(await reportRun({ run, told, steps }, { file, values, state, clock }), context);
 }
 
-async function show(run: StoredRun, state: State, { stdout, env, flags }: Context): Promise<void> {
+async function show(run: StoredRun, state: State, context: Context): Promise<void> {
+  const { stdout, env, flags } = context;
+  const commands = await commandsFor(run, context);
   const requests = state.requests(run.run);
+  const next = stepsOf(run, requests, commands);
   const paths = run.inputs.map(({ path }) => path);
   if (flags.json) {
     const { run: id, status, kinds, scope, started_at, ended_at, inputs, summary } = run;
@@ -144,17 +152,18 @@ async function show(run: StoredRun, state: State, { stdout, env, flags }: Contex
       ...scope,
       started_at,
       ended_at,
-      resume: resumeOf(run),
+      resume: resumeOf(run, commands),
+      next: next.map((step) => step.command),
       inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
       requests: requests.map(({ job: _job, ...request }) => request),
       jobs: jobsOf(requests, paths),
-      summary: summary && summaryWords(summary),
+      summary: summary && documentOf(run, summary, requests, commands),
     };
     await writeJson(stdout, JSON.stringify(detail, null, 2));
     return;
   }
   const styles = stylesFor(usesColor(stdout, env, flags));
-  await writeOut(stdout, fieldsText(recordOf(run), styles));
+  await writeOut(stdout, fieldsText(detailOf(run, commands), styles));
   for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {
     const ranges = rangesIn(placeOf(request, paths));
     const record = {
@@ -170,11 +179,86 @@ async function show(run: StoredRun, state: State, { stdout, env, flags }: Contex
     };
     await writeOut(stdout, `\n${fieldsText(record, styles)}`);
   }
+  const lines = nextLines({ next }, styles.bold);
+  if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.trim()}\n`).join('')}`);
 }
 
-const resumeOf = (run: StoredRun): string | null => (run.finished ? null : resumeCommand(run.run));
+const resumeOf = (run: StoredRun, { command }: Commands): string | null =>
+  run.finished || run.status === 'running' ? null : command('resume', run.run);
 
-function recordOf(run: StoredRun): ListRecord {
+/** What to do about a run that ended some time ago. */
+function stepsOf(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Step[] {
+  if (!run.finished) {
+    const resume = resumeOf(run, commands);
+    return resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
+  }
+  return run.summary === null ? [] : toldOf(run, run.summary, requests, commands).next;
+}
+
+function toldOf(
+  run: StoredRun,
+  summary: Summary,
+  requests: readonly RequestRecord[],
+  commands: Commands,
+): Told {
+  // Its files are as the state knows them: an earlier version may have recorded less in the summary.
+  const files = summary.files.map((file, at) => ({
+    ...file,
+    rejects_file: run.inputs[at]?.rejects_file ?? file.rejects_file,
+  }));
+  const failed = run.status === 'superseded' ? [] : failedOf(requests);
+  return summaryWords({ ...summary, files }, { commands, failed });
+}
+
+/** The summary as it was printed then. */
+function documentOf(...of: Parameters<typeof toldOf>): Record<string, unknown> {
+  const told = toldOf(...of);
+  const { causes: _, ...rest } = told;
+  return { ...rest, next: nextCommands(told) };
+}
+
+/** What ended an unfinished run, in words. */
+function reasonOf({ status, ended_by }: StoredRun): string | null {
+  if (status === 'crashed') return 'its process died';
+  if (status !== 'stopped' || ended_by === null) return null;
+  return ENDED_BY[ended_by] ?? ended_by;
+}
+
+const ENDED_BY: Readonly<Record<string, string>> = {
+  unauthorised: 'the token was refused',
+  network: 'the service could not be reached',
+  service: 'the service refused a request, or failed',
+  contract: 'the service answered what its specification does not allow',
+  locked: 'another import took over',
+  state: 'the state could not be written',
+  output: 'the output could not be written',
+};
+
+/** In detail also what ended it and what it left. */
+function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
+  const { resume, ...record } = recordOf(run, commands);
+  const reason = reasonOf(run);
+  const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
+  return {
+    ...record,
+    ...(reason === null ? {} : { reason }),
+    ...(rejects.length > 0 ? { rejects_file: rejects.join(',') } : {}),
+    ...(resume === null ? {} : { resume }),
+  };
+}
+
+const commandsFor = ({ scope, named_account: account }: StoredRun, context: Context): Promise<Commands> =>
+  commandsAt({ scope, account }, context);
+
+async function recordsOf(runs: readonly StoredRun[], context: Context): Promise<ListRecord[]> {
+  const records: ListRecord[] = [];
+  for (const run of runs) {
+    records.push(recordOf(run, run.finished ? context.commands : await commandsFor(run, context)));
+  }
+  return records;
+}
+
+function recordOf(run: StoredRun, commands: Commands): ListRecord {
   const rows = run.summary?.rows;
   return {
     run: run.run,
@@ -190,6 +274,6 @@ function recordOf(run: StoredRun): ListRecord {
     account: run.scope.account,
     started_at: run.started_at,
     ended_at: run.ended_at,
-    resume: resumeOf(run),
+    resume: resumeOf(run, commands),
   };
 }

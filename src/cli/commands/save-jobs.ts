@@ -2,13 +2,18 @@
 
 import { StateError } from '../../engine/errors.js';
 import type { Job } from '../../engine/service/contract.js';
+import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 
 /** Saves jobs in the state. If the state cannot be written, it warns, so that the record is still printed. */
-export async function saveJobs(context: Context, jobs: readonly Job[]): Promise<void> {
+export async function saveJobs(
+  context: Context,
+  jobs: readonly Job[],
+  recorded: Scope | null = null,
+): Promise<void> {
   try {
     const state = await context.state();
-    const scope = await context.scope();
+    const scope = recorded ?? (await context.scope());
     for (const job of jobs) state.updateJob(scope, job);
   } catch (error) {
     if (!(error instanceof StateError)) throw error;

@@ -50,6 +50,7 @@ export const USUAL = [
   ['NO_COLOR, FORCE_COLOR', 'turn color off, or on even in a pipe; --no-color overrides both'],
   ['CI, GITHUB_ACTIONS', 'plain progress; annotations and a step summary in GitHub Actions'],
   ['GITHUB_STEP_SUMMARY', 'file to append the step summary to'],
+  ['GITHUB_OUTPUT', 'file to append outputs to: run, rows-submitted, rejects-path, resumable, next, …'],
   ['GITHUB_WORKSPACE', 'folder that paths in annotations are relative to'],
   ['TERM', 'dumb turns off animation and control sequences'],
   ['HTTPS_PROXY, HTTP_PROXY, NO_PROXY', 'proxies; never used for loopback'],

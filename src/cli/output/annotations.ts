@@ -3,8 +3,10 @@ import { appendFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { type Plan, type RunJob, rangesIn, type Summary } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
+import type { Told } from '../messages.js';
 import { type Public, publicCauseText, withoutValues } from './cause-text.js';
 import { safeLine } from './safe.js';
+import { stepOutputs } from './step-outputs.js';
 import { stepSummary } from './step-summary.js';
 import type { Env, TextStream } from './terminal.js';
 import { writeOut } from './write.js';
@@ -29,25 +31,35 @@ export const namesIn = (plan: Plan): Set<string> =>
   new Set(plan.files.flatMap(({ columns }) => columns.flatMap(({ column, key }) => [column, key ?? column])));
 
 /**
- * Writes `::error` and `::warning` commands to stderr and appends to `$GITHUB_STEP_SUMMARY`. A summary file that cannot
- * be written is a warning: a successful import must not fail because of it.
+ * Writes `::error` and `::warning` commands to stderr and appends to `$GITHUB_STEP_SUMMARY` and `$GITHUB_OUTPUT`. A file
+ * that cannot be written is a warning: a successful import must not fail because of it.
  */
-export async function annotate(
-  summary: Summary,
-  options: AnnotateOptions,
-  stderr: TextStream,
-): Promise<void> {
+export async function annotate(summary: Told, options: AnnotateOptions, stderr: TextStream): Promise<void> {
   await writeOut(stderr, annotationCommands(summary, options));
-  const file = options.env.GITHUB_STEP_SUMMARY;
+  const { GITHUB_STEP_SUMMARY: file, GITHUB_OUTPUT: outputs } = options.env;
+  if (outputs) {
+    await appendTo('GITHUB_OUTPUT', outputs, async () => stepOutputs(summary, options.cwd), stderr);
+  }
   if (!file) return;
-  try {
+  const text = async (): Promise<string> => {
     // Other commands of the same step may have written to it.
     const { size } = await stat(file).catch(() => ({ size: 0 }));
-    const text = stepSummary(summary, { ...options, maxBytes: MAX_SUMMARY_BYTES - size });
-    await appendFile(file, text);
+    return stepSummary(summary, { ...options, maxBytes: MAX_SUMMARY_BYTES - size });
+  };
+  await appendTo('GITHUB_STEP_SUMMARY', file, text, stderr);
+}
+
+async function appendTo(
+  name: string,
+  file: string,
+  text: () => Promise<string>,
+  stderr: TextStream,
+): Promise<void> {
+  try {
+    await appendFile(file, await text());
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    await writeOut(stderr, `warning: GITHUB_STEP_SUMMARY: ${safeLine(reason)}\n`);
+    await writeOut(stderr, `warning: ${name}: ${safeLine(reason)}\n`);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The conversation of an import on stderr: progress while it runs, retries and warnings as they happen, the summary at the end. */
 import { formatDuration } from '../../engine/duration.js';
-import type { ImportEvent, Summary } from '../../engine/model.js';
+import type { Told, ToldEvent } from '../messages.js';
 import { createDisplay, lineWidth } from './display.js';
 import { ImportProgress } from './progress.js';
 import { safeLine, safeMessage } from './safe.js';
@@ -11,7 +11,7 @@ import { writeOut } from './write.js';
 
 export interface Reporter {
   /** Takes the events in their order. Await it where events are many: it resolves when stdout has taken them. */
-  report(event: ImportEvent): void | Promise<void>;
+  report(event: ToldEvent): void | Promise<void>;
   /** Ends the display, with the cursor shown, also after a failure; resolves when all is written. May be called again. */
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ interface ConversationOptions {
 }
 
 /** With `--quiet`, only the plan of a dry run and what went wrong are printed. */
-export function conversation(options: ConversationOptions): Reporter {
+export function conversation(options: ConversationOptions): Reporter & { pause(): void } {
   const { stdout, stderr, env, flags, clock } = options;
   const styles = stylesFor(usesColor(stderr, env, flags));
   const progress = new ImportProgress(clock, styles);
@@ -39,7 +39,7 @@ export function conversation(options: ConversationOptions): Reporter {
     clock,
   });
 
-  const conclude = async (summary: Summary): Promise<void> => {
+  const conclude = async (summary: Told): Promise<void> => {
     display.close();
     const { mode, stdoutLost } = options;
     if (mode === 'text' && summary.plan && !stdoutLost()) {
@@ -62,11 +62,12 @@ export function conversation(options: ConversationOptions): Reporter {
       if (notice !== undefined) display.notice(notice);
       return display.changed();
     },
+    pause: () => display.pause(),
     close: async () => display.close(),
   };
 }
 
-function noticeOf(event: ImportEvent, styles: Styles): string | undefined {
+function noticeOf(event: ToldEvent, styles: Styles): string | undefined {
   if (event.type === 'notice') return safeLine(event.message);
   if (event.type === 'warning') return `${styles.yellow('warning:')} ${safeMessage(event.message)}`;
   if (event.type !== 'retry') return undefined;

@@ -19,6 +19,8 @@ export interface Display {
   finished(line: string): void;
   /** A line that is shown in every form. */
   notice(line: string): void;
+  /** Wipes the live region until the next change: a question takes its place. */
+  pause(): void;
   /** Ends the display, with the cursor shown. May be called again. */
   close(): void;
 }
@@ -32,6 +34,8 @@ export interface DisplayOptions {
 /** Opens the display at its first change, so a command that fails at once draws nothing, and loads nothing to draw with. */
 export function createDisplay(view: DisplayView, options: DisplayOptions): Display {
   const { stream, mode, clock } = options;
+  /** Counts the regions that were opened. */
+  let opened = 0;
   let opening = false;
   let stopRegion: (() => void) | undefined;
   let closed = false;
@@ -47,8 +51,9 @@ export function createDisplay(view: DisplayView, options: DisplayOptions): Displ
   };
   const openRegion = async (): Promise<void> => {
     opening = true;
+    const own = ++opened;
     const { startLiveRegion } = await import('./live.js'); // ora takes 50 ms to load
-    if (!closed) stopRegion = startLiveRegion(stream, (size) => view.live(size));
+    if (!closed && own === opened && opening) stopRegion = startLiveRegion(stream, (size) => view.live(size));
   };
   return {
     changed: () => {
@@ -61,6 +66,11 @@ export function createDisplay(view: DisplayView, options: DisplayOptions): Displ
     },
     notice: (line) => {
       stream.write(mode === 'plain' ? `${timeOfDay(clock.now())} ${line}\n` : `${line}\n`);
+    },
+    pause: () => {
+      opening = false;
+      stopRegion?.();
+      stopRegion = undefined;
     },
     close: () => {
       closed = true;

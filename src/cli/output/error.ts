@@ -1,5 +1,6 @@
 /** An error as a person and as a script read it (contract §6 "Errors"). */
 import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
+import type { Commands } from '../again.js';
 import { errorWords } from '../messages.js';
 import { safeJson, safeLine, safeMessage } from './safe.js';
 
@@ -10,11 +11,11 @@ import { safeJson, safeLine, safeMessage } from './safe.js';
 export function errorLines(
   error: unknown,
   flags: { json?: boolean; debug?: boolean },
-  argv?: readonly string[],
+  commands?: Commands,
 ): { text: string; exit: ExitCode } {
   const known = error instanceof ProfilesError ? error : undefined;
   const said = known
-    ? errorWords(known, argv)
+    ? errorWords(known, commands)
     : { message: plainMessage(error), hint: unexpectedHint(error) };
   const message = safeMessage(said.message);
   const { hint } = said;

@@ -1,6 +1,6 @@
 /** Reports an import: the conversation on stderr, and the result in the form that was asked for. */
 import { OutputError } from '../../engine/errors.js';
-import type { ImportEvent, Summary } from '../../engine/model.js';
+import { nextCommands, type Told, type ToldEvent } from '../messages.js';
 import { type AnnotateOptions, annotate, inGitHubActions, namesIn } from './annotations.js';
 import { conversation, type Reporter } from './conversation.js';
 import { totalsLine } from './summary-text.js';
@@ -10,6 +10,8 @@ import { writeJson, writeOut } from './write.js';
 export interface ImportReporter extends Reporter {
   /** Set once something could not be written; the import is to stop then, and its summary still to be reported. */
   lost(): OutputError | null;
+  /** Wipes what is drawn until the next event: a question takes its place. */
+  pause(): void;
 }
 
 export interface ReporterOptions {
@@ -51,7 +53,7 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     ...(mode !== 'text' && progress === 'plain' ? [totals(stderr)] : []),
   ];
   /** A part that fails must not silence the others. */
-  const reportTo = async (part: Reporter, event: ImportEvent): Promise<void> => {
+  const reportTo = async (part: Reporter, event: ToldEvent): Promise<void> => {
     try {
       await part.report(event);
     } catch (error) {
@@ -64,6 +66,7 @@ export function createReporter(options: ReporterOptions): ImportReporter {
   let last: Promise<void> = Promise.resolve();
   return {
     lost: () => lost,
+    pause: () => talk.pause(),
     report: (event) => {
       // One after the other: the region is wiped before the result is printed.
       last = last.then(async () => {
@@ -130,11 +133,15 @@ function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
 }
 
 /** A cause in a document has no cell. */
-function documentOf(summary: Summary): Record<string, unknown> {
-  return { ...summary, causes: summary.causes.map(({ at, example, problem, ...cause }) => cause) };
+function documentOf(summary: Told): Record<string, unknown> {
+  return {
+    ...summary,
+    next: nextCommands(summary),
+    causes: summary.causes.map(({ at, example, problem, ...cause }) => cause),
+  };
 }
 
-function eventLine(event: ImportEvent, now: number): Record<string, unknown> {
+function eventLine(event: ToldEvent, now: number): Record<string, unknown> {
   const { type, ...fields } = event;
   const own = event.type === 'summary' ? documentOf(event.summary) : fields;
   return { type, time: new Date(now).toISOString(), version: 1, ...own };

@@ -1,10 +1,9 @@
 /** The result of an import as Markdown, for `$GITHUB_STEP_SUMMARY`. */
 import { rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
+import type { Told } from '../messages.js';
 import { type Public, publicCauseText } from './cause-text.js';
 import { safeLine } from './safe.js';
-import { stylesFor } from './style.js';
-import { nextLines } from './summary-text.js';
 
 interface StepOptions extends Public {
   /** Of UTF-8: what is longer is cut at a row. */
@@ -12,7 +11,7 @@ interface StepOptions extends Public {
 }
 
 /** The outcome, rows by what became of them, causes of rejected rows, jobs with their lines, and what to do next. */
-export function stepSummary(summary: Summary, { maxBytes, ...shown }: StepOptions): string {
+export function stepSummary(summary: Told, { maxBytes, ...shown }: StepOptions): string {
   const { rows, causes, jobs } = summary;
   const counts = (
     ['read', 'filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
@@ -113,8 +112,8 @@ function linesText(job: Summary['jobs'][number]): string {
 }
 
 /** What to do now, in a block that nothing in it can end. */
-function nextText(summary: Summary): string {
-  const lines = nextLines(summary, stylesFor(false).bold).map((line) => line.trim());
+function nextText({ next }: Told): string {
+  const lines = next.flatMap(({ what, shared }) => [`# ${safeLine(what)}`, shared]);
   if (lines.length === 0) return '';
   const text = lines.join('\n');
   const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));

@@ -3,7 +3,7 @@ import { formatDuration } from '../../engine/duration.js';
 import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { isFinal } from '../../engine/service/names.js';
-import { shellWord } from '../shell.js';
+import type { Told } from '../messages.js';
 import { causeText } from './cause-text.js';
 import { statusStyle } from './job-board.js';
 import { safeLine, safeMessage } from './safe.js';
@@ -52,7 +52,7 @@ const isCompletedShort = ({ status, completed_rows, total_rows }: Summary['jobs'
   status === 'completed' && completed_rows != null && (total_rows == null || completed_rows < total_rows);
 
 /** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, the next command. */
-export function summaryLines(summary: Summary, styles: Styles): string[] {
+export function summaryLines(summary: Told, styles: Styles): string[] {
   const { mark, words, style } = outcomeOf(summary);
   const why = summary.status === 'partial' ? `: ${partialWords(summary)}` : '';
   return [
@@ -80,7 +80,7 @@ function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
 }
 
 /** What `--quiet` leaves of a summary: nothing on success, else one line and the next command. */
-export function failureLines(summary: Summary, styles: Styles): string[] {
+export function failureLines(summary: Told, styles: Styles): string[] {
   const { words, style } = outcomeOf(summary);
   if (style === 'green') return [];
   const files = rejectsFiles(summary);
@@ -130,13 +130,14 @@ function jobLines({ jobs, files }: Summary, styles: Styles): string[] {
   const shown = [...open, ...done.slice(0, Math.max(0, SHOWN_JOBS - open.length))];
   const lines = shown.map((job) => {
     const short = isFinal(job.status) && job.total_rows != null && job.completed_rows !== job.total_rows;
+    const mark = isCompletedShort(job) ? styles.yellow : statusStyle(job.status, styles);
     const rows = short || !isFinal(job.status) ? `${grouped(job.completed_rows ?? 0)} of ` : '';
     const total = count(job.total_rows ?? 0, 'row');
-    const status = statusStyle(job.status, styles)(safeLine(job.status));
+    const status = mark(safeLine(job.status));
     return `  job       ${safeLine(job.job_id)}  ${status}  ${rows}${total}, ${linesOf(job, files)}`;
   });
   if (jobs.length > shown.length)
-    lines.push(`            and ${count(jobs.length - shown.length, 'more job')}: profiles jobs`);
+    lines.push(`            and ${count(jobs.length - shown.length, 'more job')}`);
   return lines;
 }
 
@@ -174,28 +175,13 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
 const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
-export function nextLines(summary: Summary, style: Style): string[] {
-  if (summary.resume === null && summary.status === 'failed' && summary.run !== null) {
-    // Of many that all failed, no rows at fault would be looked for.
-    const how = summary.rows.completed > 0 || summary.jobs.length < 3 ? ' --isolate' : '';
-    return [
-      `  send the failed rows again: ${style(`profiles resume ${safeLine(summary.run)} --failed${how}`)}`,
-    ];
-  }
-  if (summary.resume !== null) return [`  continue with: ${style(safeLine(summary.resume))}`];
-  if (summary.status === 'rejected') {
-    const files = rejectsFiles(summary);
-    const fix =
-      files.length > 0
-        ? `in ${files.join(' and ')} and import ${files.length === 1 ? 'that file' : 'those files'}`
-        : 'and import again';
-    return [`  fix the rows ${fix}, or send the valid rows now with --skip-invalid`];
-  }
-  const open = summary.jobs
-    .filter((job) => !isFinal(job.status))
-    .map((job) => safeLine(shellWord(job.job_id)));
-  if (summary.status !== 'submitted' || open.length === 0) return [];
-  return [
-    `  follow with: ${style(open.length > SHOWN_JOBS ? 'profiles jobs --refresh' : `profiles job ${open.join(' ')} --watch`)}`,
-  ];
-}
+/** Longer ones have their command on a line of its own, where it is easy to copy. */
+const STEP_COLUMNS = 100;
+
+/** What to run now. Commands are quoted, so nothing in them needs to be replaced. */
+export const nextLines = ({ next }: Pick<Told, 'next'>, style: Style): string[] =>
+  next.flatMap(({ what, command }) =>
+    what.length + command.length < STEP_COLUMNS
+      ? [`  ${safeLine(what)}: ${style(command)}`]
+      : [`  ${safeLine(what)}:`, `    ${style(command)}`],
+  );

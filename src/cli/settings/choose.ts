@@ -1,6 +1,7 @@
 /** Which account and which region: both must be known, so that a mistyped `sandbox` never reaches a real service. */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
+import { type Hint, hinted } from '../hint.js';
 import { GLOBAL } from '../options/index.js';
 import { type Found, flagOrVariable } from './location.js';
 import { first, type Place, property, type Sources } from './sources.js';
@@ -13,9 +14,11 @@ export function chooseAccount({ world, flags, config }: Sources): Found<string> 
   const found = flagOrVariable(world, flags, 'account') ?? first([[config.content.account, config.path]]);
   if (!found || property(config.content.accounts, found.value)) return found;
   const like = nearest(found.value, Object.keys(config.content.accounts ?? {}));
-  throw unknown('account', found, {
-    hint: like ? `did you mean "${like}"?` : `create it with: profiles config init --account ${found.value}`,
-  });
+  throw unknown('account', found, ({ command }) =>
+    like
+      ? `did you mean "${like}"?`
+      : `create it with: ${command('config', 'init', '--account', found.value)}`,
+  );
 }
 
 /** The region. @throws UsageError or ConfigError when it is neither built in nor configured */
@@ -33,17 +36,15 @@ export function chooseRegion({ world, flags, config }: Sources, sections: readon
   for (const { section } of sections) for (const name of Object.keys(section.regions ?? {})) known.add(name);
   if (known.has(found.value)) return found;
   const like = nearest(found.value, known);
-  throw unknown('region', found, {
-    hint: like
+  throw unknown('region', found, ({ command }) =>
+    like
       ? `did you mean "${like}"?`
-      : `available regions: ${[...known].join(', ')}; add one with: profiles config set regions.<name>.base_url`,
-  });
+      : `available regions: ${[...known].join(', ')}; add this one with: ${command('config', 'set', `regions.${found.value}.base_url`)} https://…`,
+  );
 }
 
 /** A mistyped flag is a usage error, anything else a config error. */
-function unknown(what: string, found: Found<string>, details: { hint: string }): Error {
+function unknown(what: string, found: Found<string>, hint: Hint): Error {
   const message = `unknown ${what} "${found.value}" (${found.origin})`;
-  return found.origin.startsWith('flag ')
-    ? new UsageError(message, details)
-    : new ConfigError(message, details);
+  return hinted(found.origin.startsWith('flag ') ? new UsageError(message) : new ConfigError(message), hint);
 }

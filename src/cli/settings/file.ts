@@ -2,7 +2,8 @@
 import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
-import { replaceFile } from '../replace-file.js';
+import { hinted } from '../hint.js';
+import { fileTrouble, replaceFile } from '../replace-file.js';
 import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile } from './schema.js';
@@ -29,17 +30,19 @@ export async function readConfig(
   const text = await readText(path);
   if (text === null) {
     if (named !== undefined) {
-      throw new ConfigError(`${path}: no such file (from ${named})`, {
-        hint: 'create it with: profiles config init',
-      });
+      throw hinted(
+        new ConfigError(`${path}: no such file (from ${named})`),
+        ({ command }) => `create it with: ${command('config', 'init')}`,
+      );
     }
     return { path, exists: false, content: {}, mode: null };
   }
   const fault = jsonFault(text);
   if (fault) {
-    throw new ConfigError(`${path}:${fault.line}:${fault.column}: invalid JSON: ${fault.reason}`, {
-      hint: 'fix it, or move the file away and run: profiles config init',
-    });
+    throw hinted(
+      new ConfigError(`${path}:${fault.line}:${fault.column}: invalid JSON: ${fault.reason}`),
+      ({ command }) => `fix it, or move the file away and run: ${command('config', 'init')}`,
+    );
   }
   const content = await parseConfig(path, text);
   const mode = platform === 'win32' ? null : (await stat(path)).mode & 0o777;
@@ -60,28 +63,6 @@ async function readText(path: string): Promise<string | null> {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT') return null;
     throw new ConfigError(`${path}: ${fileTrouble(code)}`, { cause: error });
-  }
-}
-
-/** What a failed file operation means, in words. */
-export function fileTrouble(code: string | undefined): string {
-  switch (code) {
-    case 'EISDIR':
-      return 'this is a folder, not a file';
-    case 'ENOTDIR':
-    case 'EEXIST':
-      return 'part of this path is a file, not a folder';
-    case 'EACCES':
-    case 'EPERM':
-      return 'permission denied';
-    case 'ENOSPC':
-      return 'the disk is full';
-    case 'EROFS':
-      return 'the file system is read-only';
-    case 'ENOENT':
-      return 'no such file';
-    default:
-      return `cannot be opened (${code ?? 'unknown'})`;
   }
 }
 

@@ -1,17 +1,18 @@
 /** What a command needs. No service host is built in (contract §2), so each may be missing. */
 import { AuthError, ConfigError } from '../../engine/errors.js';
+import type { Commands } from '../again.js';
+import { hinted } from '../hint.js';
 import type { Secret } from './secret.js';
 import type { CommandWorld } from './token-command.js';
 import type { Settings } from './types.js';
 
 type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl'>;
 
-/** The two lines that give a region its hosts. */
-export function hostLines(region: string): string[] {
-  return [
-    `profiles config set regions.${region}.base_url https://…`,
-    `profiles config set regions.${region}.lookup_base_url https://…`,
-  ];
+/** The two lines that give a region its hosts, which the reader fills in. */
+export function hostLines(region: string, { command }: Commands): [base: string, lookup: string] {
+  const line = (key: string): string =>
+    command('config', 'set', `regions.${region}.${key}`, 'https://…').replace("'https://…'", 'https://…');
+  return [line('base_url'), line('lookup_base_url')];
 }
 
 /** @throws ConfigError with the lines to type */
@@ -25,9 +26,11 @@ export function requireLookupBaseUrl(settings: Hosts): string {
 }
 
 function missingHost(region: string, what: string): never {
-  throw new ConfigError(`region "${region}" has no ${what}, and none is built in`, {
-    hint: `run these with the hosts of your account:\n${hostLines(region).join('\n')}\nor rehearse with --region sandbox`,
-  });
+  throw hinted(
+    new ConfigError(`region "${region}" has no ${what}, and none is built in`),
+    (commands) =>
+      `run these with the hosts of your account:\n${hostLines(region, commands).join('\n')}\nor rehearse with --region sandbox`,
+  );
 }
 
 /** Whether there is a token, or a program that prints it. */
@@ -36,7 +39,7 @@ export const hasToken = ({ token, tokenCommand }: Pick<Settings, 'token' | 'toke
 
 /** The token, for which a program may have to be run. @throws AuthError (exit 4) with the ways to give one */
 export async function requireToken(
-  settings: Pick<Settings, 'token' | 'tokenCommand' | 'account' | 'configPath'>,
+  settings: Pick<Settings, 'token' | 'tokenCommand' | 'account' | 'configPath' | 'origins'>,
   world: CommandWorld,
 ): Promise<Secret> {
   if (settings.token) return settings.token;
@@ -47,7 +50,11 @@ export async function requireToken(
   }
   const key = settings.account === null ? 'token' : `accounts.${settings.account}.token`;
   const whose = settings.account === null ? '' : ` for account "${settings.account}"`;
-  throw new AuthError(`no token is set${whose}`, {
-    hint: `set PROFILES_TOKEN, use --token-file <path>, or run: profiles config set ${key}\nor rehearse with --region sandbox, which needs none`,
-  });
+  // An account that a flag or a run chose brings its own token.
+  const variable = settings.origins.account?.startsWith('flag ') ? '' : 'set PROFILES_TOKEN, ';
+  throw hinted(
+    new AuthError(`no token is set${whose}`),
+    ({ command }) =>
+      `${variable}use --token-file <path>, or run: ${command('config', 'set', key)}\nor rehearse with --region sandbox, which needs none`,
+  );
 }

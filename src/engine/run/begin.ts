@@ -41,6 +41,7 @@ function lockedBy(state: State, scope: Scope, kind: Kind): LockedError {
     : `${state.lockHolder(scope, kind) ?? 'it'} is still planning`;
   return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
     hint: 'wait for it to end; one import per account and kind runs at a time on a machine',
+    problem: { code: 'import_running', run: running?.run ?? null },
   });
 }
 

@@ -6,6 +6,7 @@ import type { Summary } from '../model.js';
 import type { Records } from '../read/index.js';
 import type { ServiceClient } from '../service/client.js';
 import type { DownloadOptions } from '../service/download.js';
+import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
 export interface ImportDeps {
@@ -25,6 +26,8 @@ export interface ImportDeps {
   records?: Records | undefined;
   /** How inputs that are addresses are fetched. The token is no part of it. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
+  /** Asks whether an unfinished run of the same content is to go on. Without it, only `resume` makes it. */
+  offer?: ((run: StoredRun) => Promise<boolean>) | undefined;
   /** Milliseconds for which rows are kept for the history of profiles. Default 90 days. */
   historyKeepMs?: number | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */

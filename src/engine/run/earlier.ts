@@ -1,6 +1,7 @@
 /** Whether an earlier run may be continued (contract §4). */
 import { InputError, UsageError } from '../errors.js';
-import type { CellType } from '../model.js';
+import type { CellType, Kind } from '../model.js';
+import type { ImportOptions } from '../options.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
@@ -88,6 +89,12 @@ export function checkTypes(run: StoredRun, found: readonly (readonly CellType[])
   });
 }
 
+/** What its command line said that the rows are. */
+function namedIn({ options }: StoredRun): { kind: Kind | undefined; id: string | undefined } {
+  const { kind, id } = options as Pick<ImportOptions, 'kind' | 'id'>;
+  return { kind, id };
+}
+
 /** Refuses to go on with other content than the run began with. @throws InputError */
 export function checkUnchanged(run: StoredRun, found: readonly { path: string; digest: string }[]): void {
   for (const [index, input] of run.inputs.entries()) {
@@ -95,7 +102,7 @@ export function checkUnchanged(run: StoredRun, found: readonly { path: string; d
     throw new InputError(`has changed since run ${run.run} began, so it cannot be continued`, {
       file: input.path,
       hint: 'restore the old content, or start a new import of the file',
-      problem: { code: 'input_changed', paths: [input.path] },
+      problem: { code: 'input_changed', paths: [input.path], ...namedIn(run) },
     });
   }
 }

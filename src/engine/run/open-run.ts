@@ -8,7 +8,7 @@ import type { StoredRun } from '../state/runs.js';
 import type { Scope } from '../state/state.js';
 import { beginRun, type NewRun, takeLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
-import { newRejects, retriesOf } from './retry.js';
+import { failedOf, newRejects, retriesOf } from './retry.js';
 import { newRunId, storeOptions } from './run.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
@@ -129,7 +129,8 @@ export class OpenRun {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return;
-      state.removeSpool(this.#id);
+      // What failed may be sent again, from the same bytes.
+      if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
       for (const kind of summary.kinds) state.compactFingerprints(this.scope, kind, keep.distinct(kind));
       state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
     } catch (error) {

@@ -1,21 +1,77 @@
 /** What became of each row (contract §3 "Result"), in one pass over the inputs: nothing is kept but what a request needs. */
-import type { PlannedInput } from '../plan/plan.js';
+import { resolve } from 'node:path';
+import { OutputError, ProfilesError } from '../errors.js';
+import type { ImportEvent } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import type { PlannedInput, Scanned } from '../plan/plan.js';
 import {
   buildItems,
   filteredRows,
   type ItemBatch,
   idOfItem,
   idOfOriginal,
+  type OpenedInput,
   type OriginalRow,
   Pool,
   startOf,
 } from '../read/index.js';
+import { databaseFile } from '../state/database.js';
 import type { RequestRecord } from '../state/requests.js';
+import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
-import { OutcomesFile } from './outcome-file.js';
+import type { ImportDeps } from './deps.js';
+import { checkOutcomesFile, OutcomesFile } from './outcome-file.js';
 import { RowOutcomes } from './row-outcomes.js';
+import type { Ending } from './summary.js';
 
-export interface OutcomeSource {
+/**
+ * Whether the file can be written, before anything is sent.
+ * @param path absolute
+ * @throws InputError
+ */
+export function checkOutcomes(
+  path: string,
+  { rejects }: Pick<ImportOptions, 'rejects'>,
+  opened: readonly OpenedInput[],
+  earlier: StoredRun | null,
+  { cwd, state }: Pick<ImportDeps, 'cwd' | 'state'>,
+): void {
+  const written = earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
+  const own = [...opened.map(({ location }) => location), rejects, ...written];
+  checkOutcomesFile(path, [
+    ...own.flatMap((file) => (file == null ? [] : resolve(cwd, file))),
+    databaseFile(state.folder),
+  ]);
+}
+
+/**
+ * Writes the file at the end of a session, unless it was aborted.
+ * @returns how the session ended: where the file cannot be written, the run stays unfinished, for a resume to write it
+ */
+export async function* tellOutcomes(
+  path: string,
+  run: string,
+  { inputs }: Scanned,
+  ending: Ending,
+  { state, threads, abort }: Pick<ImportDeps, 'state' | 'threads' | 'abort'>,
+): AsyncGenerator<ImportEvent, Ending> {
+  const unsent =
+    ending.mode === 'refused' ? 'nothing was sent: rows are invalid' : 'the import stopped first';
+  const { records, failure } = ending;
+  try {
+    abort.throwIfAborted();
+    await writeOutcomes(path, { run, records, inputs, state, threads, signal: abort, unsent });
+    yield { type: 'notice', message: `the outcome of each row is in ${path}` };
+  } catch (error) {
+    if (abort.aborted) return ending;
+    if (error instanceof OutputError && !failure) return { ...ending, failure: error };
+    if (!(error instanceof ProfilesError)) throw error;
+    yield { type: 'warning', message: `the outcomes of rows are not written: ${error.message}` };
+  }
+  return ending;
+}
+
+interface OutcomeSource {
   run: string;
   records: readonly RequestRecord[];
   inputs: readonly PlannedInput[];
@@ -31,7 +87,7 @@ export interface OutcomeSource {
  * @param path absolute
  * @throws OutputError; InputError for an input that was written to in the meantime; the signal's reason when aborted
  */
-export async function writeOutcomes(path: string, source: OutcomeSource): Promise<void> {
+async function writeOutcomes(path: string, source: OutcomeSource): Promise<void> {
   const { run, records, inputs, state, threads, signal, unsent } = source;
   const outcomes = new RowOutcomes(run, records, state, unsent);
   const file = new OutcomesFile(path);

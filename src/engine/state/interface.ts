@@ -23,6 +23,8 @@ export interface State {
   scope(service: ServiceInUse): Scope;
   /** Null when another import of this account and kind runs on this machine. */
   takeLock(scope: Scope, kind: Kind, holder?: string): (() => void) | null;
+  /** Whether another process imports one of these kinds for this account. */
+  isLocked(scope: Scope, kinds: readonly Kind[]): boolean;
   /** What the holder of that lock says of itself. */
   lockHolder(scope: Scope, kind: Kind): string | null;
 
@@ -47,6 +49,11 @@ export interface State {
   setRejectsFile(run: string, input: number, file: string): void;
   /** Forgets a run, its requests and its spooled input; its jobs stay known, and the ids of those that are unfinished. */
   forgetRun(run: string): void;
+  /**
+   * Forgets all that is known of a scope: its runs, jobs, fingerprints and column types. For the holder of its locks.
+   * @returns how many runs and jobs there were
+   */
+  forgetScope(scope: Scope): { runs: number; jobs: number };
   /** Where a run's spooled input and private settings lie while it is unfinished. */
   spoolFolder(run: string): string;
   removeSpool(run: string): void;

@@ -96,6 +96,11 @@ export class Jobs {
     this.db.prepare('UPDATE jobs SET request = NULL WHERE run = ?').run(run);
   }
 
+  /** All of a scope. @returns how many there were */
+  delete(scope: number): number {
+    return Number(this.db.prepare('DELETE FROM jobs WHERE scope = ?').run(scope).changes);
+  }
+
   /** Newest first. */
   all(): KnownJob[] {
     const rows = this.db

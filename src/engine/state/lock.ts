@@ -39,6 +39,11 @@ export class Locks {
     return lockHolder(this.folder, scope, kind) || null;
   }
 
+  /** Whether another process holds it now. */
+  isHeld(scope: Scope, kind: Kind): boolean {
+    return isLocked(this.folder, scope, kind);
+  }
+
   /** Those that other processes hold now. */
   held(scopes: readonly Scope[]): HeldLock[] {
     return scopes

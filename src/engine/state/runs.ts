@@ -128,7 +128,7 @@ export class Runs {
   markCrashedRuns(scope: number, kind: string): void {
     this.db
       .prepare(
-        `UPDATE runs SET status = 'stopped' WHERE status = 'running' AND scope = ?
+        `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ?
            AND run IN (SELECT run FROM inputs WHERE kind = ?)`,
       )
       .run(scope, kind);

@@ -55,6 +55,10 @@ export class Scopes {
     return new Map(row ? (JSON.parse((row as { types: string }).types) as [string, string][]) : []);
   }
 
+  forgetColumnTypes(scope: number): void {
+    this.db.prepare('DELETE FROM column_types WHERE scope = ?').run(scope);
+  }
+
   setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): void {
     this.db
       .prepare('INSERT OR REPLACE INTO column_types (scope, kind, types) VALUES (?, ?, ?)')

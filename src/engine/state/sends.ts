@@ -152,6 +152,11 @@ export class Sends {
       .run(which);
   }
 
+  /** All of a scope, and their fingerprints with them. */
+  delete(scope: number): void {
+    this.db.prepare('DELETE FROM sends WHERE scope = ?').run(scope);
+  }
+
   /** Everything counts as changed from here on. */
   clear(scope: number, kind: Kind): void {
     this.db

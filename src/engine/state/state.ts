@@ -34,11 +34,12 @@ import { RejectsFiles } from './rejects.js';
 import { type RequestRecord, Requests } from './requests.js';
 import { shortId } from './row-lists.js';
 import { Runs, type StoredRun } from './runs.js';
-import { readSecret, Scopes, scopeOf } from './scopes.js';
+import { readSecret, Scopes, sameScope, scopeOf } from './scopes.js';
 import { Sends, type StateAge } from './sends.js';
 import { SentRows } from './sent-rows.js';
 import type { HeldLock, KnownJob, Scope, ServiceInUse } from './types.js';
 
+export { databaseFile } from './database.js';
 export type { State } from './interface.js';
 export type { StateAge } from './sends.js';
 export type { HeldLock, KnownJob, Scope } from './types.js';
@@ -99,6 +100,10 @@ class SqliteState implements State {
     return this.#locks.take(scope, kind, holder);
   }
 
+  isLocked(scope: Scope, kinds: readonly Kind[]): boolean {
+    return kinds.some((kind) => this.#locks.isHeld(scope, kind));
+  }
+
   lockHolder(scope: Scope, kind: Kind): string | null {
     return this.#locks.holder(scope, kind);
   }
@@ -147,6 +152,22 @@ class SqliteState implements State {
       this.#runs.delete(run);
     });
     this.removeSpool(run);
+  }
+
+  forgetScope(scope: Scope): { runs: number; jobs: number } {
+    const runs = this.#runs.all().filter((run) => sameScope(run.scope, scope));
+    const jobs = this.#write(() => {
+      const id = this.#scopes.idOf(scope);
+      for (const { run } of runs) {
+        this.rejects.forget(run);
+        this.#runs.delete(run);
+      }
+      this.#sends.delete(id);
+      this.#scopes.forgetColumnTypes(id);
+      return this.#jobs.delete(id);
+    });
+    for (const { run } of runs) this.removeSpool(run);
+    return { runs: runs.length, jobs };
   }
 
   spoolFolder(run: string): string {

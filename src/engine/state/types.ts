@@ -42,8 +42,8 @@ export interface KnownRun {
   scope: Scope;
   kinds: Kind[];
   paths: string[];
-  /** `running` while it has no end: it is running now, or it died. */
-  status: RunStatus | 'running' | 'superseded';
+  /** `running` while it has no end: it is running now, or it died, and nobody has noticed (`crashed`). */
+  status: RunStatus | 'running' | 'crashed' | 'superseded';
   started_at: string;
   ended_at: string | null;
   /** The result document of its last session, where there is one; without the words that quote its rows. */

@@ -359,7 +359,7 @@ describe('at a terminal', () => {
     expect(session).toMatchObject({ code: 0 });
     expect(read(cwd)).toEqual({ region: 'sandbox' });
     expect(session.screen.replaceAll(cwd, '~')).toBe(
-      `Writing ${FILE}. Press Enter to keep the value in [brackets].\nwrote ${FILE}\ncheck it with: profiles doctor\n`,
+      `Writing ${FILE}. Press Enter to keep the value in [brackets].\nwrote ${FILE}\ncheck it with: profiles doctor --state-dir ~/.state\n`,
     );
   });
 });

@@ -29,7 +29,7 @@ describe('import', () => {
     expect([code, stderr]).toEqual([0, '']);
     const summary = summaryOf(stdout);
     expect(Object.keys(summary)).toEqual(
-      'run status kinds account region base_url rows requests retries files rejected causes jobs maybe_sent_twice warnings resume elapsed_seconds'.split(
+      'run status kinds account region base_url rows requests retries files rejected causes jobs maybe_sent_twice warnings next resume elapsed_seconds'.split(
         ' ',
       ),
     );
@@ -354,7 +354,9 @@ describe('what ends an import before it sends', () => {
     expect(code).toBe(4);
     const summary = summaryOf(stdout);
     expect(summary).toMatchObject({ status: 'stopped', rows: { submitted: 0, unsent: 1 } });
-    expect(summary.resume).toBe(`profiles resume ${summary.run}`);
+    expect(summary.resume).toBe(
+      `profiles resume ${summary.run} --base-url ${sandbox.url} --lookup-base-url ${sandbox.lookupUrl}`,
+    );
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({
       error: { code: 'unauthorised', status: 401, request_id: expect.any(String) },
     });

@@ -104,7 +104,7 @@ describe('job', () => {
   );
 
   test.for([
-    [['..'], 'profiles jobs lists them'],
+    [['..'], ' lists them'],
     [['x', '--interval', '1s'], 'add --watch'],
     [['x', '--wait-timeout', '1s'], 'add --watch'],
     [['x', '--watch', '--interval', 'soon'], 'write 500ms, 30s, 5m or 2h'],
@@ -175,7 +175,10 @@ describe('job --watch', () => {
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({ job_id: id, status: 'queued' });
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({
-      error: { code: 'wait_timeout', hint: `profiles job ${id} --watch` },
+      error: {
+        code: 'wait_timeout',
+        hint: `profiles job ${id} --watch --base-url ${sandbox.url} --lookup-base-url ${sandbox.lookupUrl}`,
+      },
     });
   });
 

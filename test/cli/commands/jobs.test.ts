@@ -93,7 +93,9 @@ describe('jobs', () => {
 });
 
 describe('jobs --refresh', () => {
-  test('asks about unfinished jobs of this account and host, and about no others', async ({ sandbox }) => {
+  test('asks about unfinished jobs, each in its own region and account, and says which it cannot ask about', async ({
+    sandbox,
+  }) => {
     const id = await submitCompanies(sandbox);
     const cwd = scratch();
     const state = openState(`${cwd}/.state`, Date.now);
@@ -121,7 +123,8 @@ describe('jobs --refresh', () => {
       .poll(statuses)
       .toEqual({ [id]: 'completed', gone: 'queued', old: 'completed', theirs: 'queued' });
     expect(stderr).toBe(
-      'warning: job gone: not found at the service; if its rows are missing there, import them again\n',
+      'warning: job gone: not found at the service; if its rows are missing there, import them again\n' +
+        'warning: 1 job not checked: 1 unfinished job is in region "eu" of account "other": unknown account "other" (flag --account)\n',
     );
     const asked = sandbox.ledger().map((entry) => entry.path);
     expect(asked.some((path) => /theirs|old/.test(path))).toBe(false);

@@ -57,8 +57,9 @@ describe('with the service', () => {
     const { cwd, env } = importing(environmentOf(sandbox));
     const first = await cli(SEND.split(' '), { cwd, env });
     expect(first.code).toBe(7);
-    const [, command] = /send the failed rows again: profiles (.*)/.exec(first.stderr) ?? [];
-    expect(command).toMatch(/^resume \S+ --failed --isolate$/);
+    const [, command] =
+      /find the rows at fault, and send the others again:\n +profiles (.*)/.exec(first.stderr) ?? [];
+    expect(command).toMatch(/^resume \S+ --failed --isolate /);
     const last = await cli(command!.split(' '), { cwd, env });
     expect(last.code, last.stderr).toBe(5);
     expect(last.stderr).toContain('11 submitted (11 completed)');

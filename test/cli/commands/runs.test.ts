@@ -24,7 +24,14 @@ describe('runs', () => {
 
     const list = await cli(['runs', '--json'], { cwd });
     expect(JSON.parse(list.stdout)).toMatchObject([
-      { run, status: 'stopped', files: '-', submitted: 1, unsent: 2, resume: `profiles resume ${run}` },
+      {
+        run,
+        status: 'stopped',
+        files: '-',
+        submitted: 1,
+        unsent: 2,
+        resume: expect.stringContaining(`profiles resume ${run} --region default --base-url http://`),
+      },
     ]);
     const detail = await cli(['runs', run, '--json'], { cwd });
     expect(JSON.parse(detail.stdout)).toMatchObject({
@@ -105,12 +112,14 @@ describe('resume', () => {
     const changed = await cli(['resume'], { cwd, env });
     expect([changed.code, changed.stderr]).toEqual([
       2,
-      expect.stringMatching(/my c\.csv: has changed since run .*\n.*: profiles import 'my c\.csv'\n/),
+      expect.stringMatching(
+        /my c\.csv: has changed since run .*\n.*: profiles import 'my c\.csv' --base-url /,
+      ),
     ]);
     expect(sandbox.ledger()).toHaveLength(sent);
   });
 
-  test('refuses a run that is finished, and says how the file is sent again', async ({ sandbox }) => {
+  test('refuses a run that is finished, and says where to see what became of it', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     const cwd = scratch();
     writeFileSync(join(cwd, 'my c.csv'), 'company_id\n1\n');
@@ -119,7 +128,7 @@ describe('resume', () => {
     expect(await cli(['resume', run], { cwd, env })).toEqual({
       code: 2,
       stdout: '',
-      stderr: `profiles: run ${run} is finished (completed): there is nothing to resume\n  import again: profiles import 'my c.csv'\n`,
+      stderr: `profiles: run ${run} is finished (completed): there is nothing to resume\n  profiles runs ${run} --base-url ${sandbox.url} --lookup-base-url ${sandbox.lookupUrl} shows what became of its rows\n`,
     });
   });
 

@@ -3,6 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { EMBEDDED } from '../../../src/cli/context.js';
+import type { Summary } from '../../../src/engine/model.js';
+import { openState } from '../../../src/engine/state/state.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { COMPANY, post, send, USERS } from '../../sandbox/http.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
@@ -277,11 +280,46 @@ describe('sandbox show', () => {
 });
 
 describe('sandbox reset', () => {
+  it('forgets what the state knows of the sandbox, and nothing else', async () => {
+    const cwd = scratch();
+    writeFileSync(join(cwd, 'c.csv'), 'company_id\n1\n2\n');
+    const send = ['import', 'c.csv', '--changed-only', '--region', 'sandbox', '--json'];
+    const rows = async () => (JSON.parse((await cli(send, { cwd })).stdout) as Summary).rows;
+    const other = { account: 'prod', region: 'eu', base_url: 'https://eu.test' };
+    const state = openState(join(cwd, '.state'), Date.now);
+    state.addJob(other, { job_id: 'theirs', status: 'queued', links: null }, { kind: 'users', rows: 1 });
+    state.close();
+    expect((await rows()).submitted).toBe(2);
+    expect((await rows()).unchanged).toBe(2);
+    const { stdout } = await cli(['sandbox', 'reset'], { cwd });
+    expect(stdout).toMatch(/^erased 2 companies, 0 users, and 1 job from .*; forgot 2 imports to it\n$/);
+    expect((await cli(['runs', '--json'], { cwd })).stdout).toBe('[]\n');
+    expect((await cli(['jobs', '--columns', 'job_id', '--ndjson'], { cwd })).stdout).toBe(
+      '{"job_id":"theirs"}\n',
+    );
+    expect((await rows()).submitted).toBe(2);
+  });
+
+  it('is refused while an import to the sandbox runs', async () => {
+    const cwd = await rehearsed();
+    const state = openState(join(cwd, '.state'), Date.now);
+    const release = state.takeLock(EMBEDDED, 'users', 'run r-1 (u.csv)');
+    const { code, stderr } = await cli(['sandbox', 'reset'], { cwd });
+    expect([code, stderr]).toEqual([
+      8,
+      expect.stringContaining('to the sandbox is running: run r-1 (u.csv)'),
+    ]);
+    expect((await cli(['sandbox', 'show', 'company', '00042'], { cwd })).code).toBe(0);
+    release!();
+    state.close();
+  });
+
   it('erases, and says what', async () => {
     const cwd = await rehearsed();
     const first = await cli(['sandbox', 'reset', '--json'], { cwd });
     expect(JSON.parse(first.stdout)).toEqual({
       erased: { companies: 2, users: 2, jobs: 2 },
+      forgotten: { runs: 0, jobs: 0 },
       data: join(cwd, '.state'),
     });
     const sandbox = await startSandbox({ dataDir: join(cwd, '.state') });

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Told } from '../../../src/cli/messages.js';
 import {
   type AnnotateOptions,
   annotate,
@@ -10,7 +11,7 @@ import {
 import { stepSummary } from '../../../src/cli/output/step-summary.js';
 import type { FileRange, RunJob, Summary } from '../../../src/engine/model.js';
 import { scratch } from '../../support/cli.js';
-import { aCause, aJob, aSummary, withRejections } from '../../support/runs.js';
+import { aCause, aJob, aStep, aSummary, withRejections } from '../../support/runs.js';
 import { sink } from '../../support/sink.js';
 
 const HERE: AnnotateOptions = { env: {}, cwd: '/', values: false, names: new Set(['tier']) };
@@ -104,13 +105,18 @@ describe('workspacePath', () => {
 });
 
 describe('stepSummary', () => {
-  const write = (over: Partial<Summary>, maxBytes = 900 * 1024): string =>
+  const write = (over: Partial<Told>, maxBytes = 900 * 1024): string =>
     stepSummary(aSummary(over), { values: false, names: new Set(), maxBytes });
 
   test('rows by what became of them, causes, jobs with their lines, and what to do next', () => {
     const { rows } = withRejections(2);
     expect(
-      write({ rows, status: 'stopped', causes: [aCause({ rows: 2 })], resume: 'profiles resume run-1' }),
+      write({
+        rows,
+        status: 'stopped',
+        causes: [aCause({ rows: 2 })],
+        next: [aStep('profiles resume run-1')],
+      }),
     ).toBe(
       [
         '### Import companies: stopped',
@@ -130,7 +136,8 @@ describe('stepSummary', () => {
         'Next:',
         '',
         '```',
-        'continue with: profiles resume run-1',
+        '# continue with',
+        'profiles resume run-1',
         '```',
         '',
         '',
@@ -150,19 +157,27 @@ describe('stepSummary', () => {
   });
 
   test('a command cannot end the block that it is in', () => {
-    const text = write({ resume: "profiles resume 'a```\n# b'" });
-    expect(text).toContain("\n````\ncontinue with: profiles resume 'a``` # b'\n````\n");
+    const text = write({ next: [aStep("profiles resume 'a``` # b'")] });
+    expect(text).toContain("\n````\n# continue with\nprofiles resume 'a``` # b'\n````\n");
   });
 
   test.each([900 * 1024, 20_000, 2_000])('is cut at a row, below %i bytes, and says so', (maxBytes) => {
     const causes = Array.from({ length: 200 }, (_, i) => aCause({ reason: 'ä'.repeat(300), rows: i }));
     const jobs = Array.from({ length: 20_000 }, (_, i) => aJob({ job_id: `job-${i}` }));
-    const text = write({ causes, jobs, resume: 'profiles resume run-1' }, maxBytes);
+    const text = write({ causes, jobs, next: [aStep('profiles resume run-1')] }, maxBytes);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
     expect(Buffer.byteLength(text)).toBeGreaterThan(maxBytes * 0.6);
     expect(text).toMatch(/\nand [\d,]+ more (jobs|causes)\n/);
-    expect(text).toContain('continue with: profiles resume run-1');
+    expect(text).toContain('# continue with\nprofiles resume run-1');
     for (const line of text.split('\n')) if (line.startsWith('|')) expect(line).toMatch(/\|$/);
+  });
+
+  test('what others read holds no value of --set', () => {
+    const next = [
+      aStep('profiles import a.csv --set plan=gold', 'send it with', "profiles import a.csv --set 'plan=…'"),
+    ];
+    expect(write({ next })).toContain("# send it with\nprofiles import a.csv --set 'plan=…'\n");
+    expect(write({ next })).not.toContain('gold');
   });
 
   test('without room, there is none', () => {

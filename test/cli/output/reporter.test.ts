@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Told, ToldEvent } from '../../../src/cli/messages.js';
 import { createReporter, type ReporterOptions } from '../../../src/cli/output/reporter.js';
-import type { ImportEvent, Summary } from '../../../src/engine/model.js';
 import { IdleClock } from '../../support/clock.js';
 import { aJobEvent, aPlan, aProgress, aSummary, withRejections } from '../../support/runs.js';
 import { bare, sink } from '../../support/sink.js';
@@ -11,7 +11,7 @@ interface Given extends Partial<Pick<ReporterOptions, 'mode' | 'env' | 'flags'>>
 }
 
 /** Reports events as an import would, the clock a second further before each, and gives what came out. */
-async function told(events: ImportEvent[], { mode = 'text', env = {}, flags = {}, ...streams }: Given = {}) {
+async function told(events: ToldEvent[], { mode = 'text', env = {}, flags = {}, ...streams }: Given = {}) {
   const [stdout, stderr] = [sink(streams.stdout), sink(streams.stderr)];
   const clock = new IdleClock(new Date(2026, 0, 15, 12, 3, 5).getTime());
   const reporter = createReporter({
@@ -31,7 +31,7 @@ async function told(events: ImportEvent[], { mode = 'text', env = {}, flags = {}
   return { stdout: stdout.text(), stderr: stderr.text() };
 }
 
-const submitted: ImportEvent = {
+const submitted: ToldEvent = {
   type: 'submitted',
   request: 1,
   kind: 'companies',
@@ -41,7 +41,7 @@ const submitted: ImportEvent = {
   rows: 997,
   job_id: 'job-1',
 };
-const retry: ImportEvent = {
+const retry: ToldEvent = {
   type: 'retry',
   request: 1,
   attempt: 1,
@@ -49,8 +49,8 @@ const retry: ImportEvent = {
   reason: 'connection \u001b[2Jreset',
   maybe_sent_twice: true,
 };
-const ended = (summary: Summary = aSummary()): ImportEvent => ({ type: 'summary', summary });
-const course: ImportEvent[] = [
+const ended = (summary: Told = aSummary()): ToldEvent => ({ type: 'summary', summary });
+const course: ToldEvent[] = [
   aProgress('planning', 997, { total_rows: null, bytes: 10, total_bytes: 10 }),
   { type: 'plan', plan: aPlan() },
   { type: 'warning', message: 'column zip was an integer last time' },

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import type { Told } from '../../../src/cli/messages.js';
 import { planText } from '../../../src/cli/output/plan-text.js';
 import { stylesFor } from '../../../src/cli/output/style.js';
 import { failureLines, partialWords, summaryLines } from '../../../src/cli/output/summary-text.js';
-import type { Summary } from '../../../src/engine/model.js';
-import { aCause, aJob, aPlan, aSummary, withRejections } from '../../support/runs.js';
+import { shellWord } from '../../../src/cli/shell.js';
+import { aCause, aJob, aPlan, aStep, aSummary, withRejections } from '../../support/runs.js';
 
 const plain = stylesFor(false);
-const lines = (over: Partial<Summary> = {}): string[] => summaryLines(aSummary(over), plain);
+const lines = (over: Partial<Told> = {}): string[] => summaryLines(aSummary(over), plain);
 
 describe('summaryLines', () => {
   test('when all went well', () => {
@@ -123,7 +124,7 @@ describe('summaryLines', () => {
         unsent: 500,
       },
       jobs: [aJob({ status: 'processing', completed_rows: 100 })],
-      resume: 'profiles resume run-1',
+      next: [aStep('profiles resume run-1')],
     });
     expect(text[0]).toBe('! interrupted after 1.9s');
     expect(text).toContain(
@@ -141,27 +142,17 @@ describe('summaryLines', () => {
     const text = lines({ status: 'failed', jobs }).filter((line) => /job|more/.test(line));
     expect(text[0]).toBe('✗ a job failed after 1.9s');
     expect(text[1]).toBe('  job       bad  failed  3 of 997 rows, lines 2-1001');
-    expect(text.at(-1)).toBe('            and 21 more jobs: profiles jobs');
+    expect(text.at(-1)).toBe('            and 21 more jobs');
   });
 
-  test.each<[string, Partial<Summary>, string]>([
-    [
-      'accepted only',
-      { status: 'submitted', jobs: [aJob({ status: 'queued' })] },
+  test('what to do next: a long command has a line of its own', () => {
+    const long = `profiles resume run-1 --base-url https://${'x'.repeat(70)}`;
+    const next = [aStep('profiles job job-1 --watch', 'follow with'), aStep(long)];
+    expect(lines({ next }).slice(-3)).toEqual([
       '  follow with: profiles job job-1 --watch',
-    ],
-    [
-      'accepted only, by an id that a shell would take apart',
-      { status: 'submitted', jobs: [aJob({ job_id: 'job 1;', status: 'queued' })] },
-      "  follow with: profiles job 'job 1;' --watch",
-    ],
-    [
-      'rows refused',
-      { status: 'rejected', jobs: [] },
-      '  fix the rows and import again, or send the valid rows now with --skip-invalid',
-    ],
-  ])('what to do next: %s', (_name, over, last) => {
-    expect(lines(over).at(-1)).toBe(last);
+      '  continue with:',
+      `    ${long}`,
+    ]);
   });
 
   test('nothing from files or the service can steer the terminal', () => {
@@ -170,7 +161,7 @@ describe('summaryLines', () => {
       withRejections(1, {
         account: evil,
         region: evil,
-        resume: evil,
+        next: [aStep(`profiles resume ${shellWord(evil)}`, evil)],
         causes: [aCause({ file: evil, column: evil, reason: evil, hint: evil, example: evil })],
         files: [evil, 'b.csv'].map((path) => ({
           path,
@@ -201,7 +192,7 @@ describe('failureLines', () => {
 });
 
 describe('partialWords: what exit code 5 means', () => {
-  test.each<[words: string, over: Partial<Summary>]>([
+  test.each<[words: string, over: Partial<Told>]>([
     ['some rows were rejected', { rows: { ...aSummary().rows, rejected: 1 } }],
     [
       'a job completed fewer rows than it was sent',

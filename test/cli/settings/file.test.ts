@@ -11,12 +11,14 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { errorWords } from '../../../src/cli/messages.js';
 import {
   readConfig,
   requireBaseUrl,
   requireLookupBaseUrl,
   writeConfig,
 } from '../../../src/cli/settings/index.js';
+import type { ProfilesError } from '../../../src/engine/errors.js';
 import { scratch } from '../../support/cli.js';
 import { type Given, refusal, settle } from './world.js';
 
@@ -301,7 +303,7 @@ it('a region without hosts shows the two lines to type', () => {
       require(bare);
     } catch (error) {
       expect(error).toMatchObject({ exit: 2, message: `region "eu" has no ${what}, and none is built in` });
-      const lines = (error as { hint: string }).hint.split('\n');
+      const lines = errorWords(error as ProfilesError).hint!.split('\n');
       expect(lines).toContain('profiles config set regions.eu.base_url https://…');
       expect(lines).toContain('profiles config set regions.eu.lookup_base_url https://…');
     }

@@ -346,7 +346,7 @@ describe('what is not known is refused, with the nearest that is', () => {
       {
         name: 'UsageError',
         message: 'unknown region "apac" (flag --region)',
-        hint: 'available regions: default, eu, sandbox; add one with: profiles config set regions.<name>.base_url',
+        hint: 'available regions: default, eu, sandbox; add this one with: profiles config set regions.apac.base_url https://…',
       },
     ],
     [

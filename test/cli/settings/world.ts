@@ -1,12 +1,15 @@
 /** A world of settings: an environment, flags and a config file, all of the test's own. */
+
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { errorWords } from '../../../src/cli/messages.js';
 import {
   resolveSettings,
   type Settings,
   type SettingsFlags,
   type SettingsWorld,
 } from '../../../src/cli/settings/index.js';
+import type { ProfilesError } from '../../../src/engine/errors.js';
 import { scratch } from '../../support/cli.js';
 
 export interface Given {
@@ -44,7 +47,8 @@ export async function refusal(
   try {
     await resolveSettings(world, given.flags ?? {});
   } catch (error) {
-    const { name, message, hint } = error as Error & { hint?: string };
+    const { name } = error as Error;
+    const { message, hint } = errorWords(error as ProfilesError);
     return { name, message: message.replaceAll(world.cwd, '~'), hint: hint?.replaceAll(world.cwd, '~') };
   }
   throw new Error('nothing was refused');

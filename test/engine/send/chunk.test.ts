@@ -62,8 +62,8 @@ describe('cutChunks', () => {
       const chunks = await cut(numbered(5), { sentLater: later });
       expect(ranges(chunks)).toEqual([[0, 5, 3]]);
       expect(chunks[0]!.leftOut).toEqual([
-        { input: 0, row: 1, line: 3, by: 'tuesday' },
-        { input: 0, row: 4, line: 6, by: 'tuesday' },
+        { input: 0, row: 1, line: 3, id: idHash('c1'), by: 'tuesday' },
+        { input: 0, row: 4, line: 6, id: idHash('c4'), by: 'tuesday' },
       ]);
       expect(text(chunks[0]!).join()).not.toMatch(/c1|c4/);
       expect(halve(chunks[0]!).map(left)).toEqual([[1], [4]]);

@@ -3,15 +3,15 @@
  * changes; without `$SHOWN` all of them come at once. Ctrl-C ends it as it ends an import.
  */
 import { writeFileSync } from 'node:fs';
+import type { ToldEvent } from '../../../src/cli/messages.js';
 import { createReporter } from '../../../src/cli/output/reporter.js';
 import { systemClock } from '../../../src/engine/clock.js';
-import type { ImportEvent } from '../../../src/engine/model.js';
 import { aJobEvent, aPlan, aProgress, aSummary } from '../../support/runs.js';
 
-const job = (n: number, completed_rows: number, status = 'processing'): ImportEvent =>
+const job = (n: number, completed_rows: number, status = 'processing'): ToldEvent =>
   aJobEvent({ job_id: `株式会社-👍🏽-${n}`, status, completed_rows });
 
-const events: ImportEvent[] = [
+const events: ToldEvent[] = [
   { type: 'plan', plan: aPlan() },
   aProgress('sending', 5_000),
   job(1, 1_000),

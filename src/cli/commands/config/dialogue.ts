@@ -95,7 +95,7 @@ export class Dialogue {
         return await ask(this.#prompt!);
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
-        const { message, hint } = errorWords(error);
+        const { message, hint } = errorWords(error, this.#context.commands);
         this.#context.stderr.write(
           `  ${safeLine(message)}${hint === undefined ? '' : `; ${safeLine(hint)}`}\n`,
         );

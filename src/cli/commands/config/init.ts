@@ -103,12 +103,12 @@ async function report(path: string, region: string, written: Dialogue, context: 
   };
   say(context, `wrote ${path}`);
   if (region !== 'sandbox') {
-    const [base, lookup] = hostLines(region);
+    const [base, lookup] = hostLines(region, context.commands);
     if (!result.base_url) context.warn(`region "${region}" has no host yet; run: ${base}`);
     if (!result.lookup_base_url) context.warn(`region "${region}" has no lookup host yet; run: ${lookup}`);
     if (!result.token && written.own('token_command') === undefined)
-      context.warn(`no token is set yet; run: profiles config set ${tokenKey}`);
+      context.warn(`no token is set yet; run: ${context.commands.command('config', 'set', tokenKey)}`);
   }
-  say(context, `check it with: profiles doctor${account === undefined ? '' : ` --account ${account}`}`);
+  say(context, `check it with: ${context.commands.command('doctor')}`);
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));
 }

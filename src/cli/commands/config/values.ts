@@ -3,6 +3,7 @@
 import { ConfigError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { nearest } from '../../../engine/nearest.js';
 import type { Context } from '../../context.js';
+import { hinted } from '../../hint.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js';
 import { type Key, type Scalar, valueAt, withValue } from '../../settings/keys.js';
@@ -16,9 +17,11 @@ export async function get(name: string, context: Context): Promise<ExitCode> {
   const { content, path } = await openConfig(context);
   const value = valueAt(content, key.path) ?? (key.name === 'region' ? 'default' : undefined);
   if (value === undefined) {
-    throw new ConfigError(`${key.name} is not set in ${path}`, {
-      hint: `profiles config set ${key.name} sets it; profiles config list shows the values in effect`,
-    });
+    throw hinted(
+      new ConfigError(`${key.name} is not set in ${path}`),
+      ({ command }) =>
+        `${command('config', 'set', key.name)} sets it; ${command('config', 'list')} shows the values in effect`,
+    );
   }
   const safe = shown(key.name, value);
   const { stdout, flags } = context;
@@ -38,7 +41,7 @@ export interface SetOptions {
 /** @throws UsageError for a token on the command line, or another key without a value */
 export function setOptions([name, text]: readonly string[], context: Context): SetOptions {
   const key = givenKey(name!, context.flags);
-  const line = `profiles config set ${key.name}`;
+  const line = context.commands.command('config', 'set', key.name);
   if (key.secret) {
     if (text === undefined) return { key, value: null };
     throw new UsageError('a token on the command line would be visible in ps and in your shell history', {
@@ -68,15 +71,19 @@ export async function set({ key, value: given }: SetOptions, context: Context): 
 async function readSecret(key: Key, context: Context): Promise<string> {
   const token = readToken(await secretText(key, context), context.stdin.isTTY ? 'the prompt' : 'stdin');
   if (token) return token.reveal();
-  throw new UsageError(`${key.name}: the token is empty`, { hint: `profiles config set ${key.name} < file` });
+  throw hinted(
+    new UsageError(`${key.name}: the token is empty`),
+    ({ command }) => `${command('config', 'set', key.name)} < file`,
+  );
 }
 
 async function secretText(key: Key, context: Context): Promise<string> {
   if (!context.stdin.isTTY) return readAll(context);
   if (!canAsk(context)) {
-    throw new UsageError(`${key.name}: --no-input turns off the prompt for it`, {
-      hint: `profiles config set ${key.name} < file`,
-    });
+    throw hinted(
+      new UsageError(`${key.name}: --no-input turns off the prompt for it`),
+      ({ command }) => `${command('config', 'set', key.name)} < file`,
+    );
   }
   return openPrompt(context).askHidden('API key (hidden): ');
 }
@@ -97,9 +104,9 @@ function checkAccount(name: string, content: ConfigFile): void {
   const accounts = content.accounts ?? {};
   if (Object.hasOwn(accounts, name)) return;
   const like = nearest(name, Object.keys(accounts));
-  throw new ConfigError(`unknown account "${name}"`, {
-    hint: like ? `did you mean "${like}"?` : `create it with: profiles config init --account ${name}`,
-  });
+  throw hinted(new ConfigError(`unknown account "${name}"`), ({ command }) =>
+    like ? `did you mean "${like}"?` : `create it with: ${command('config', 'init', '--account', name)}`,
+  );
 }
 
 /** What a person may have overlooked. */
@@ -107,7 +114,7 @@ function afterSet(key: Key, value: string, content: ConfigFile, context: Context
   const chosen = context.env.PROFILES_ACCOUNT || content.account;
   if ((key.name === 'token' || key.name === 'token_command') && chosen) {
     return [
-      `account "${chosen}" is in use and has its own token: profiles config set accounts.${chosen}.token`,
+      `account "${chosen}" is in use and has its own token: ${context.commands.command('config', 'set', `accounts.${chosen}.token`)}`,
     ];
   }
   if (key.path.at(-1) !== 'region' || value === 'sandbox') return [];
@@ -118,7 +125,9 @@ function afterSet(key: Key, value: string, content: ConfigFile, context: Context
   if (known) return [];
   const like = nearest(value, BUILT_IN_REGIONS);
   const doubt = like !== undefined && like !== value ? ` (did you mean "${like}"?)` : '';
-  return [`region "${value}" has no hosts yet${doubt}; run:\n${indented(hostLines(value))}`];
+  return [
+    `region "${value}" has no hosts yet${doubt}; run:\n${indented(hostLines(value, context.commands))}`,
+  ];
 }
 
 const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');

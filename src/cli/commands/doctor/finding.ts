@@ -1,5 +1,6 @@
 /** What `doctor` says about one thing, and what all of it amounts to. Pure. */
 import { Exit, type ExitCode, ProfilesError } from '../../../engine/errors.js';
+import type { Commands } from '../../again.js';
 import { errorWords } from '../../messages.js';
 
 export interface Finding {
@@ -30,11 +31,11 @@ export const warn = (check: string, message: string, hint: string): Finding => (
 });
 
 /** A failure, from the error that any other command would end with. Anything but ours is thrown on. */
-export function fail(check: string, error: unknown): Finding {
+export function fail(check: string, error: unknown, commands?: Commands): Finding {
   if (!(error instanceof ProfilesError)) throw error;
   // A state that cannot be used is a setting to fix, not a bug.
   const exit = error.exit === Exit.unexpected ? Exit.usage : error.exit;
-  const { message, hint = null } = errorWords(error);
+  const { message, hint = null } = errorWords(error, commands);
   return { check, status: 'fail', message, hint, exit };
 }
 

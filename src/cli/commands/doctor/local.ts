@@ -4,10 +4,12 @@ import { ConfigError } from '../../../engine/errors.js';
 import { type ProxySettings, proxySettings } from '../../../engine/service/proxy.js';
 import { formatSize } from '../../../engine/size.js';
 import type { StateAge } from '../../../engine/state/state.js';
+import type { Commands } from '../../again.js';
 import type { Context } from '../../context.js';
 import { ago } from '../../output/ago.js';
 import {
   configLocation,
+  hostLines,
   readConfig,
   requireBaseUrl,
   requireLookupBaseUrl,
@@ -36,12 +38,12 @@ export async function checkConfig(context: Context): Promise<Finding> {
     const mode = config.mode === null ? '' : ` (mode ${config.mode.toString(8).padStart(4, '0')})`;
     return ok('config', `${path}${mode}`);
   } catch (error) {
-    return fail('config', error);
+    return fail('config', error, context.commands);
   }
 }
 
 /** Account, region and hosts, as settings have them. */
-export function* checkSettings(settings: Settings): Generator<Finding> {
+export function* checkSettings(settings: Settings, commands: Commands): Generator<Finding> {
   const { account, region, origins, embedded } = settings;
   if (account !== null) yield ok('account', `${account} (${origins.account})`);
   yield ok('region', `${region} (${origins.region})`);
@@ -52,17 +54,13 @@ export function* checkSettings(settings: Settings): Generator<Finding> {
   try {
     yield ok('base_url', `${requireBaseUrl(settings)} (${origins.base_url})`);
   } catch (error) {
-    yield fail('base_url', error);
+    yield fail('base_url', error, commands);
   }
   try {
     yield ok('lookup_base_url', `${requireLookupBaseUrl(settings)} (${origins.lookup_base_url})`);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    yield warn(
-      'lookup_base_url',
-      `${error.message}: lookups will not work`,
-      lineOf(error, 'lookup_base_url'),
-    );
+    yield warn('lookup_base_url', `${error.message}: lookups will not work`, hostLines(region, commands)[1]);
   }
 }
 
@@ -71,12 +69,9 @@ export async function checkToken(context: Context, { origins }: Settings): Promi
   try {
     return ok('token', `${await context.token()} (${origins.token})`);
   } catch (error) {
-    return fail('token', error);
+    return fail('token', error, context.commands);
   }
 }
-
-const lineOf = ({ hint = '' }: ConfigError, key: string): string =>
-  hint.split('\n').find((line) => line.includes(`.${key} `)) ?? hint;
 
 /** The folder can be written, the database opens, and there is room. */
 export async function checkState(context: Context, settings: Settings): Promise<Finding> {
@@ -87,7 +82,7 @@ export async function checkState(context: Context, settings: Settings): Promise<
     state.knownRuns();
     age = state.age();
   } catch (error) {
-    return fail('state', error);
+    return fail('state', error, context.commands);
   }
   const { bavail, bsize } = await statfs(stateDir);
   const free = `${formatSize(bavail * bsize)} free`;

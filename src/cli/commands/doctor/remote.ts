@@ -3,6 +3,7 @@
 import { formatDuration } from '../../../engine/duration.js';
 import { AuthError, ServiceError } from '../../../engine/errors.js';
 import type { ServiceClient } from '../../../engine/service/client.js';
+import type { Commands } from '../../again.js';
 import type { Context } from '../../context.js';
 import type { Secret, Settings } from '../../settings/index.js';
 import { type Finding, fail, ok, warn } from './finding.js';
@@ -27,7 +28,7 @@ export async function* checkService(
   const client = await clientFor(context, settings, token);
   const dates = serverDates(context.clock);
   try {
-    const base = await outcome('service', async () => {
+    const base = await outcome('service', context.commands, async () => {
       try {
         await client.job(NO_JOB, context.stop);
       } catch (error) {
@@ -39,14 +40,14 @@ export async function* checkService(
     yield base.finding;
     const outcomes = [base];
     if (client.lookupBaseUrl !== null) {
-      const lookups = await outcome('lookups', async () => {
+      const lookups = await outcome('lookups', context.commands, async () => {
         await client.lookup('checklists', context.stop);
         return `${client.lookupBaseUrl} answers`;
       });
       yield lookups.finding;
       outcomes.push(lookups);
     }
-    const finding = authorization(outcomes);
+    const finding = authorization(outcomes, context.commands);
     if (finding) yield finding;
     const skew = dates.skew();
     if (skew !== null) yield checkClock(skew);
@@ -71,19 +72,20 @@ async function clientFor(context: Context, settings: Settings, token: Secret | n
   });
 }
 
-async function outcome(check: string, ask: () => Promise<string>): Promise<Outcome> {
+async function outcome(check: string, commands: Commands, ask: () => Promise<string>): Promise<Outcome> {
   try {
     return { finding: ok(check, await ask()), token: 'accepted' };
   } catch (error) {
     if (error instanceof AuthError) {
       return { finding: ok(check, 'answers, but refuses the token'), token: error };
     }
-    return { finding: fail(check, error), token: 'unknown' };
+    return { finding: fail(check, error, commands), token: 'unknown' };
   }
 }
 
-function authorization(outcomes: readonly Outcome[]): Finding | null {
-  for (const { token } of outcomes) if (token instanceof AuthError) return fail('authorization', token);
+function authorization(outcomes: readonly Outcome[], commands: Commands): Finding | null {
+  for (const { token } of outcomes)
+    if (token instanceof AuthError) return fail('authorization', token, commands);
   const accepted = outcomes.some(({ token }) => token === 'accepted');
   return accepted ? ok('authorization', 'the token is accepted') : null;
 }

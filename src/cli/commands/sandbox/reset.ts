@@ -1,20 +1,57 @@
-/** `profiles sandbox reset`: erases all profiles and jobs of the sandbox. */
-
-import { Exit, type ExitCode } from '../../../engine/errors.js';
+/** `profiles sandbox reset`: erases all profiles and jobs of the sandbox, and what the state knows of it. */
+import { existsSync } from 'node:fs';
+import { Exit, type ExitCode, LockedError } from '../../../engine/errors.js';
+import { KINDS } from '../../../engine/model.js';
 import { count } from '../../../engine/numbers.js';
+import { databaseFile, openState, type State } from '../../../engine/state/state.js';
 import { openSandboxData } from '../../../sandbox/index.js';
-import type { Context } from '../../context.js';
+import { type Context, EMBEDDED } from '../../context.js';
 import { writeJson, writeOut } from '../../output/write.js';
+import { stateLocation } from '../../settings/index.js';
 
-export async function reset(data: string, { stdout, clock, flags }: Context): Promise<ExitCode> {
-  const held = openSandboxData(data, clock);
-  const erased = held?.reset() ?? { companies: 0, users: 0, jobs: 0 };
-  held?.close();
-  if (flags.json) await writeJson(stdout, JSON.stringify({ erased, data }, null, 2));
-  else {
-    const companies = count(erased.companies, 'company', 'companies');
-    const [users, jobs] = [count(erased.users, 'user'), count(erased.jobs, 'job')];
-    await writeOut(stdout, `erased ${companies}, ${users}, and ${jobs} from ${data}\n`);
+/** @throws LockedError while an import to the sandbox runs */
+export async function reset(data: string, context: Context): Promise<ExitCode> {
+  const { stdout, clock, flags } = context;
+  // Another folder than the state's is not what `--region sandbox` sends to. The config file is not read.
+  const stateDir = stateLocation(context, flags).value;
+  const isEmbedded = data === stateDir && existsSync(databaseFile(stateDir));
+  const state = isEmbedded ? openState(stateDir, clock.now) : null;
+  let release = (): void => {};
+  try {
+    if (state) release = lock(state);
+    const held = openSandboxData(data, clock);
+    const erased = held?.reset() ?? { companies: 0, users: 0, jobs: 0 };
+    held?.close();
+    const forgotten = state?.forgetScope(EMBEDDED) ?? { runs: 0, jobs: 0 };
+    if (flags.json) await writeJson(stdout, JSON.stringify({ erased, forgotten, data }, null, 2));
+    else {
+      const companies = count(erased.companies, 'company', 'companies');
+      const [users, jobs] = [count(erased.users, 'user'), count(erased.jobs, 'job')];
+      const runs = forgotten.runs === 0 ? '' : `; forgot ${count(forgotten.runs, 'import')} to it`;
+      await writeOut(stdout, `erased ${companies}, ${users}, and ${jobs} from ${data}${runs}\n`);
+    }
+    return Exit.done;
+  } finally {
+    release();
+    state?.close();
   }
-  return Exit.done;
+}
+
+function lock(state: State): () => void {
+  const releases: (() => void)[] = [];
+  const release = (): void => {
+    for (const each of releases) each();
+  };
+  for (const kind of KINDS) {
+    const taken = state.takeLock(EMBEDDED, kind, 'sandbox reset');
+    if (!taken) {
+      release();
+      const holder = state.lockHolder(EMBEDDED, kind) ?? 'it';
+      throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder}`, {
+        hint: 'wait for it to end, or interrupt it',
+      });
+    }
+    releases.push(taken);
+  }
+  return release;
 }

@@ -26,7 +26,7 @@ export interface Facts {
   /** Inputs, as they were named. */
   paths: readonly string[];
   run: string | null;
-  status: RunStatus | 'running' | 'superseded';
+  status: RunStatus | 'running' | 'crashed' | 'superseded';
   /** Milliseconds since 1970; null where nothing was begun. */
   startedAt: number | null;
   /** Null where no session came to its end. */

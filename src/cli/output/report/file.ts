@@ -2,7 +2,7 @@
 import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { OutputError, UsageError } from '../../../engine/errors.js';
-import { replaceFile } from '../../replace-file.js';
+import { fileTrouble, replaceFile } from '../../replace-file.js';
 import { FIRST_LINES } from './page.js';
 
 export interface ReportFile {
@@ -21,25 +21,27 @@ export async function reportFile(name: string, cwd: string): Promise<ReportFile>
     throw new UsageError('--report takes the name of a file', { hint: 'such as --report report.html' });
   }
   const path = resolve(cwd, name);
-  const refuse = (why: string, hint?: string): never => {
-    throw new UsageError(`--report: ${name} ${why}`, { hint });
-  };
-  const found = await stat(path).catch(({ code }: NodeJS.ErrnoException) =>
-    code === 'ENOENT' ? null : refuse(`cannot be written (${code})`),
-  );
-  if (found?.isDirectory())
-    refuse('is a folder', `name a file in it, such as --report ${name.replace(/\/*$/, '/')}report.html`);
-  if (found && !found.isFile()) refuse('is not a regular file');
-  if (found && found.size > 0 && !(await isReport(path))) {
-    refuse('exists, and is not a report', 'choose another name, or remove that file');
+  const why = await obstacle(path);
+  if (why === null) return { name, path };
+  throw new UsageError(`--report: ${name} cannot be written: ${why}`, { hint: 'choose another name' });
+}
+
+/** Why there can be no report of that name, or null. */
+async function obstacle(path: string): Promise<string | null> {
+  try {
+    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      return null;
+    });
+    if (found?.isDirectory()) return 'it is a folder';
+    if (found && !found.isFile()) return 'it is not a regular file';
+    if (found && found.size > 0 && !(await isReport(path))) return 'it exists, and is not a report';
+    await access(dirname(path), constants.W_OK);
+    return null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
   }
-  const folder = dirname(path);
-  await access(folder, constants.W_OK).catch(({ code }: NodeJS.ErrnoException) =>
-    refuse(
-      code === 'ENOENT' ? 'cannot be written: its folder does not exist' : `cannot be written (${code})`,
-    ),
-  );
-  return { name, path };
 }
 
 async function isReport(path: string): Promise<boolean> {
@@ -54,12 +56,14 @@ async function isReport(path: string): Promise<boolean> {
   }
 }
 
-/** Mode 0600: names of files, columns and accounts are in it. @throws UsageError OutputError */
-export async function writeReport({ name, path }: ReportFile, cwd: string, page: string): Promise<void> {
-  await reportFile(name, cwd); // an import may have written a file of that name
+/** Mode 0600: names of files, columns and accounts are in it. @throws OutputError */
+export async function writeReport({ name, path }: ReportFile, page: string): Promise<void> {
+  const why = await obstacle(path); // the import itself may have written a file of that name
+  if (why !== null) throw new OutputError(name, new Error(why));
   try {
     await replaceFile(path, page);
   } catch (error) {
-    throw new OutputError(name, error as Error);
+    const trouble = fileTrouble((error as NodeJS.ErrnoException).code);
+    throw new OutputError(name, new Error(trouble, { cause: error }));
   }
 }

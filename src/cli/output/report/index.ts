@@ -1,12 +1,12 @@
 /** The report of an import, as one HTML page (contract §9 "The report"). Loaded where one was asked for. */
 import { ProfilesError } from '../../../engine/errors.js';
-import type { ImportEvent, Plan, Summary } from '../../../engine/model.js';
+import type { Plan } from '../../../engine/model.js';
 import type { StoredRun } from '../../../engine/state/runs.js';
 import type { State } from '../../../engine/state/state.js';
-import { errorWords, summaryWords } from '../../messages.js';
+import type { Commands } from '../../again.js';
+import { errorWords, type Told, type ToldEvent } from '../../messages.js';
+import type { Step } from '../../next-steps.js';
 import { namesIn } from '../annotations.js';
-import { stylesFor } from '../style.js';
-import { nextLines } from '../summary-text.js';
 import type { Facts, Seen, Wait } from './facts.js';
 import { type ReportFile, writeReport } from './file.js';
 import { reportPage } from './page.js';
@@ -17,7 +17,6 @@ interface Where {
   file: ReportFile;
   /** Whether cells and the service's words may be shown. */
   values: boolean;
-  cwd: string;
   state: State;
   clock: { now(): number };
 }
@@ -27,7 +26,7 @@ export class ReportRecorder {
   readonly #started: number;
   readonly #waits: Wait[] = [];
   #plan: Plan | null = null;
-  #summary: Summary | null = null;
+  #summary: Told | null = null;
 
   constructor(
     private readonly where: Where,
@@ -35,13 +34,13 @@ export class ReportRecorder {
       service: Facts['service'];
       paths: readonly string[];
       resumed: boolean;
-      argv: readonly string[];
+      commands: Commands;
     },
   ) {
     this.#started = where.clock.now();
   }
 
-  hear(event: ImportEvent): void {
+  hear(event: ToldEvent): void {
     if (event.type === 'plan') this.#plan = event.plan;
     else if (event.type === 'summary') this.#summary = event.summary;
     else if (event.type === 'retry' && this.#waits.length < MOST_WAITS) {
@@ -52,14 +51,14 @@ export class ReportRecorder {
 
   /**
    * @param failure what ended it early, or null
-   * @returns the name of the file. @throws UsageError OutputError where it cannot be written
+   * @returns the name of the file. @throws OutputError where it cannot be written
    */
   async write(failure: unknown): Promise<string> {
-    const { file, values, cwd, state, clock } = this.where;
+    const { file, values, state, clock } = this.where;
     const now = clock.now();
     const summary = this.#summary;
     const run = summary?.run ?? null;
-    const error = failure === null ? null : failureOf(failure, values, this.about.argv);
+    const error = failure === null ? null : failureOf(failure, values, this.about.commands);
     const page = reportPage({
       now,
       startedAt: this.#started,
@@ -75,10 +74,10 @@ export class ReportRecorder {
       failure: error,
       stored: false,
       resumed: this.about.resumed,
-      next: summary ? nextOf(summary) : (error?.hint?.split('\n') ?? []),
+      next: summary ? nextOf(summary.next) : (error?.hint?.split('\n') ?? []),
       shown: { values, names: this.#plan ? namesIn(this.#plan) : new Set() },
     });
-    await writeReport(file, cwd, page);
+    await writeReport(file, page);
     return file.name;
   }
 }
@@ -86,13 +85,12 @@ export class ReportRecorder {
 /** Retries that are drawn. */
 const MOST_WAITS = 10_000;
 
-/** The report of a run that ended earlier, from what the state recorded. @throws UsageError OutputError */
+/** The report of a run that ended earlier, from what the state recorded. @throws OutputError */
 export async function reportRun(
-  stored: StoredRun,
-  { file, values, cwd, state, clock }: Where,
+  { run: stored, told, steps }: { run: StoredRun; told: Told | null; steps: readonly Step[] },
+  { file, values, state, clock }: Where,
 ): Promise<string> {
   const { run, status, paths, scope, named_account } = stored;
-  const summary = stored.summary && summaryWords(stored.summary);
   const page = reportPage({
     now: clock.now(),
     startedAt: Date.parse(stored.started_at),
@@ -100,7 +98,7 @@ export async function reportRun(
     paths,
     run,
     status,
-    summary,
+    summary: told,
     plan: null,
     requests: state.requests(run),
     seen: seenOf(state, run),
@@ -108,25 +106,25 @@ export async function reportRun(
     failure: null,
     stored: true,
     resumed: true,
-    next: summary ? nextOf({ ...summary, resume: stored.finished ? null : summary.resume }) : [],
+    next: nextOf(steps),
     shown: { values, names: new Set() },
   });
-  await writeReport(file, cwd, page);
+  await writeReport(file, page);
   return file.name;
 }
 
 const seenOf = (state: State, run: string): Map<string, Seen> =>
   new Map(state.knownJobs().flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
 
-const nextOf = (summary: Summary): string[] =>
-  nextLines(summary, stylesFor(false).bold).map((line) => line.trim());
+/** Others read it. */
+const nextOf = (steps: readonly Step[]): string[] => steps.map(({ what, shared }) => `${what}: ${shared}`);
 
 /** A hint may show cells, as where an encoding is to be chosen. */
-function failureOf(error: unknown, values: boolean, argv: readonly string[]): NonNullable<Facts['failure']> {
+function failureOf(error: unknown, values: boolean, commands: Commands): NonNullable<Facts['failure']> {
   if (!(error instanceof ProfilesError)) {
     const message = error instanceof Error ? error.message : String(error);
     return { message, hint: undefined, errorCode: undefined };
   }
-  const { message, hint } = errorWords(error, argv);
+  const { message, hint } = errorWords(error, commands);
   return { message, hint: values ? hint : undefined, errorCode: error.errorCode };
 }

@@ -35,7 +35,7 @@ const ROOMS = {
 
 /** How a report begins: by this a file is known to be one. */
 export const FIRST_LINES =
-  '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="profiles report">\n';
+  '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="profiles report">\n';
 
 /** Of constants: `html` escapes what a policy and a style sheet hold. */
 const STYLE = new Html(CSS);
@@ -116,7 +116,8 @@ const titleOf = ({ paths: [first = 'profiles', ...others] }: Facts): string =>
 const TONES = { green: 'good', yellow: 'warn', red: 'bad' } as const;
 
 function outcome({ status, summary, failure }: Facts): { words: string; tone: Tone } {
-  if (status === 'running') return { words: 'running, or ended without a word', tone: 'warn' };
+  if (status === 'running') return { words: 'running', tone: 'warn' };
+  if (status === 'crashed') return { words: 'crashed: its process died', tone: 'bad' };
   if (status === 'superseded') return { words: 'replaced by another run', tone: 'none' };
   if (!summary) return { words: failure ? 'failed before anything was sent' : status, tone: 'bad' };
   const { words, style } = outcomeOf({ status, rows: summary.rows });

@@ -1,0 +1,36 @@
+/** At a terminal, an import of files whose run is unfinished asks whether to continue that (contract §4). */
+
+import { count, grouped } from '../../engine/numbers.js';
+import type { ImportOptions } from '../../engine/options.js';
+import type { StoredRun } from '../../engine/state/runs.js';
+import type { Context } from '../context.js';
+import { canAsk } from './config/store.js';
+
+/** Undefined where nobody can be asked, or where what is to become of such a run was said. */
+export function offerOf(
+  { resume, full, dryRun }: ImportOptions,
+  context: Context,
+  pause: () => void,
+): ((run: StoredRun) => Promise<boolean>) | undefined {
+  const { stderr, env } = context;
+  if (resume || full || dryRun || stderr.isTTY !== true || isCi(env.CI) || !canAsk(context)) return undefined;
+  return async (run) => {
+    const { openPrompt } = await import('./config/prompt.js');
+    pause();
+    const prompt = openPrompt(context);
+    for (;;) {
+      const answer = (await prompt.ask(question(run))).trim().toLowerCase();
+      if (['', 'y', 'yes'].includes(answer)) return true;
+      if (['n', 'no'].includes(answer)) return false;
+    }
+  };
+}
+
+const isCi = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== 'false';
+
+function question({ run, summary }: StoredRun): string {
+  const sent = summary
+    ? `, ${grouped(summary.rows.submitted)} of ${count(summary.rows.read, 'row')} sent`
+    : '';
+  return `run ${run} of the same content is unfinished${sent}.\nContinue it? Enter continues, n starts again: `;
+}

@@ -1,0 +1,100 @@
+/** A run or a job is dealt with where it was sent: in the region and account that the state has recorded (contract §4, §5). */
+import { ConfigError, UsageError } from '../../engine/errors.js';
+import { nearest } from '../../engine/nearest.js';
+import type { StoredRun } from '../../engine/state/runs.js';
+import { sameService } from '../../engine/state/scopes.js';
+import type { Scope } from '../../engine/state/state.js';
+import type { Commands } from '../again.js';
+import type { Context } from '../context.js';
+import { hinted } from '../hint.js';
+import { resolveSettings, type Settings } from '../settings/index.js';
+
+/** @throws UsageError for a run that is unknown */
+export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
+  const found = runs.find((run) => run.run === id);
+  if (found) return found;
+  const like = nearest(
+    id,
+    runs.map((run) => run.run),
+  );
+  throw hinted(new UsageError(`run "${id}" not found`), ({ command }) =>
+    like ? `did you mean ${like}?` : `${command('runs')} lists all imports`,
+  );
+}
+
+export interface Recorded {
+  /** As an error names it: `run 20261120-101500-x7k2`. */
+  what: string;
+  scope: Scope;
+  /** Configured name of its account, or null. */
+  account: string | null;
+  /** The command that needs it, for one that works. */
+  words: readonly string[];
+}
+
+/** Jobs have no account but that of their scope, where a name stands for itself. */
+export const namedAccount = ({ account, region }: Scope): string | null =>
+  account.startsWith('token:') || region === 'sandbox' ? null : account;
+
+/**
+ * The context of the service that it went to; flags that were given stay.
+ * @throws UsageError when another host is set there now; ConfigError when its account or region is no longer configured
+ */
+export async function contextOf(recorded: Recorded, context: Context): Promise<Context> {
+  const there = await chosen(recorded, context);
+  const here = await hostsOf(there);
+  const { what, scope, words } = recorded;
+  if (sameService(here, scope)) return there;
+  const now = here.base_url === '' ? 'no host is set there now' : `not to ${here.base_url} (${here.region})`;
+  throw hinted(new UsageError(`${what} went to ${scope.base_url} (region ${scope.region}), ${now}`), () => {
+    const flags = {
+      region: scope.region,
+      ...(scope.region === 'sandbox' ? {} : { baseUrl: scope.base_url }),
+    };
+    return `name its region and host: ${context.withFlags(flags).commands.command(...words)}`;
+  });
+}
+
+/** Commands that deal with it from here, also where the host is no longer set, so that it has to be named. */
+export async function commandsAt(
+  { scope, account }: Pick<Recorded, 'scope' | 'account'>,
+  context: Context,
+): Promise<Commands> {
+  const { flags, commands } = context;
+  const { baseUrl: _, ...others } = flags;
+  const own = { region: scope.region, ...(account === null ? {} : { account }) };
+  const known = (await context.settings()).region === scope.region && flags.baseUrl === undefined;
+  const chosen = known && (account === null || (await context.settings()).account === account) ? {} : own;
+  const settings = await resolveSettings(context, { ...others, ...chosen }).catch(() => null);
+  if (settings && sameService(hostsIn(settings), scope)) return commands.at(chosen, settings);
+  return commands.at({ ...own, baseUrl: scope.base_url }, settings);
+}
+
+const hostsOf = async (context: Context): Promise<Scope> => hostsIn(await context.settings());
+
+function hostsIn({ embedded, region, baseUrl }: Settings): Scope {
+  return { account: '', region, base_url: embedded ? 'embedded' : (baseUrl ?? '') };
+}
+
+/** Region and account replace what was not given by a flag. */
+async function chosen({ what, scope, account }: Recorded, context: Context): Promise<Context> {
+  const { flags } = context;
+  const settings = await context.settings();
+  const changes = {
+    ...(flags.region === undefined && settings.region !== scope.region ? { region: scope.region } : {}),
+    ...(flags.account === undefined && account !== null && settings.account !== account ? { account } : {}),
+  };
+  if (Object.keys(changes).length === 0) return context;
+  const there = context.withFlags(changes);
+  try {
+    await there.settings();
+    return there;
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof ConfigError)) throw error;
+    const where = account === null ? '' : ` of account "${account}"`;
+    throw new ConfigError(`${what} is in region "${scope.region}"${where}: ${error.message}`, {
+      hint: error.hint,
+      cause: error,
+    });
+  }
+}

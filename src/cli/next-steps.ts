@@ -1,0 +1,132 @@
+/** What a person would run now that an import has ended: the summary's `next` (contract §3). Pure. */
+import type { Summary } from '../engine/model.js';
+import { isFinal } from '../engine/service/names.js';
+import type { RequestRecord } from '../engine/state/requests.js';
+import type { Commands } from './again.js';
+import { shellWord } from './shell.js';
+
+export interface Step {
+  /** What the command is for, in front of it. */
+  what: string;
+  command: string;
+  /** The same for files that others read: no values of `--set`. */
+  shared: string;
+}
+
+export interface Known {
+  commands: Commands;
+  /** Requests whose rows are not all with the service: `resume --failed` sends them again. */
+  failed: readonly Pick<RequestRecord, 'state' | 'rows' | 'job' | 'parent'>[];
+  /** What the run sets for every item, as `--set` takes it, where its command line does not say. */
+  set?: readonly string[];
+}
+
+/** Rows of a rejects file are read as its run read them, but for these. */
+const OF_REJECTS = ['--kind', '--id', '--user-id', '--company-id', '--set', '--mapping'];
+/** How the first command was reported and bounded. */
+const OF_ONE_RUN = ['--json', '--ndjson', '--quiet', '--debug', '--dry-run', '--resume'];
+/** More would make a command longer than a screen. */
+const MOST_JOBS = 10;
+
+/** In the order in which they would be run. Empty only where there is nothing left to do. */
+export function nextSteps(summary: Summary, known: Known): Step[] {
+  const steps = stepsOf(summary, known);
+  if (steps.length > 0 || isGood(summary)) return steps;
+  const { run } = summary;
+  return [
+    run === null
+      ? step(known, 'check the settings', ({ command }) => command('doctor'))
+      : step(known, 'see what became of its rows', ({ command }) => command('runs', run)),
+  ];
+}
+
+const isGood = ({ status, rows }: Summary): boolean =>
+  status === 'completed' || status === 'submitted' || (status === 'planned' && rows.rejected === 0);
+
+function stepsOf(summary: Summary, known: Known): Step[] {
+  const { run, status, rows, resume } = summary;
+  if (run !== null && resume !== null) {
+    return [step(known, 'continue with', ({ command }) => command('resume', run))];
+  }
+  switch (status) {
+    case 'planned':
+      return rows.rejected > 0
+        ? [...sendValid(known), ...importRejects(summary, known)]
+        : sendAll(known, 'send it with', []);
+    case 'rejected':
+      return [...sendValid(known), ...importRejects(summary, known)];
+    case 'submitted':
+      return follow(summary, known);
+    case 'failed':
+    case 'partial':
+      return [...sendFailed(summary, known), ...importRejects(summary, known)];
+    case 'stopped':
+    case 'interrupted':
+    case 'timed_out':
+      return sendAll(known, 'start again with', []);
+    case 'completed':
+      return [];
+  }
+}
+
+function step({ commands }: Known, what: string, compose: (commands: Commands) => string): Step {
+  return { what, command: compose(commands), shared: compose(commands.shared) };
+}
+
+/** The same import again, which stdin does not allow. */
+function sendAll(known: Known, what: string, plus: readonly string[]): Step[] {
+  const { paths } = known.commands;
+  if (paths.length === 0 || paths.includes('-') || !known.commands.isOf('import')) return [];
+  const without = plus.includes('--skip-invalid') ? [...OF_ONE_RUN, '--max-invalid'] : OF_ONE_RUN;
+  return [step(known, what, ({ again }) => again({ without, plus }))];
+}
+
+const sendValid = (known: Known): Step[] => sendAll(known, 'send the valid rows now', ['--skip-invalid']);
+
+function importRejects({ files, rows }: Summary, known: Known): Step[] {
+  if (rows.rejected === 0) return [];
+  const paths = files.flatMap(({ rejects_file }) => (rejects_file === null ? [] : [rejects_file]));
+  if (paths.length === 0) return [];
+  const { set = [] } = known;
+  const what = `fix the rows in ${paths.map(shellWord).join(' and ')}, then import ${paths.length === 1 ? 'it' : 'them'}`;
+  return [
+    step(known, what, ({ again, isShared }) =>
+      again({
+        command: 'import',
+        paths,
+        only: OF_REJECTS,
+        plus: set.flatMap((pair) => ['--set', isShared ? pair.replace(/=.*$/s, '=…') : pair]),
+      }),
+    ),
+  ];
+}
+
+/** The rows of requests that failed, are short, were refused, or that nobody can trace. */
+function sendFailed({ run, rows }: Summary, known: Known): Step[] {
+  // What was found to be at fault is in the rejects file.
+  const failed = known.failed.filter(({ state, parent }) => state !== 'rejected' || parent === null);
+  if (run === null || failed.length === 0) return [];
+  const atFault = failed.filter(isAtFault);
+  // Of many that failed while none completed, no rows at fault would be looked for: all of them are.
+  const isolates = atFault.length > 0 && (rows.completed > 0 || atFault.length < 3);
+  const what = isolates ? 'find the rows at fault, and send the others again' : 'send the failed rows again';
+  return [
+    step(known, what, ({ command }) =>
+      command('resume', run, '--failed', ...(isolates ? ['--isolate'] : [])),
+    ),
+  ];
+}
+
+/** Rows of a job that failed, or of a refused request, among which single ones may be at fault. */
+const isAtFault = ({ state, rows, job }: Known['failed'][number]): boolean =>
+  rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent');
+
+function follow({ jobs }: Summary, known: Known): Step[] {
+  const open = jobs.filter((job) => !isFinal(job.status)).map((job) => job.job_id);
+  if (open.length === 0) return [];
+  return [
+    open.length > MOST_JOBS
+      ? step(known, 'see how they are doing with', ({ command }) => command('jobs', '--refresh'))
+      : step(known, 'follow with', ({ command }) => command('job', ...open, '--watch')),
+  ];
+}

@@ -1,0 +1,28 @@
+/** The result of an import as outputs of a GitHub step, for `$GITHUB_OUTPUT`. */
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Told } from '../messages.js';
+
+/**
+ * Lines as GitHub reads them. What may hold line breaks ends at a word that no value can contain by intent.
+ * @param cwd what the paths of the summary are relative to
+ */
+export function stepOutputs(summary: Told, cwd: string): string {
+  const { rows, files } = summary;
+  const values = {
+    run: summary.run ?? '',
+    'rows-submitted': rows.submitted,
+    'rows-unchanged': rows.unchanged,
+    'rows-rejected': rows.rejected,
+    'rejects-path': files
+      .flatMap(({ rejects_file }) => (rejects_file === null ? [] : [resolve(cwd, rejects_file)]))
+      .join('\n'),
+    resumable: summary.resume !== null,
+    // As in every file of CI: without the values of --set.
+    next: summary.next.map(({ shared }) => shared).join('\n'),
+  };
+  const end = `end-${randomUUID()}`;
+  return Object.entries(values)
+    .map(([name, value]) => `${name}<<${end}\n${value}\n${end}\n`)
+    .join('');
+}
