@@ -65,13 +65,13 @@ describe.skipIf(!existsSync('/dev/full'))('to a full device', () => {
     expect(run).toMatchObject({ status: 'stopped', summary: { status: 'stopped' } });
     if (redirected === '--ndjson > /dev/full') {
       expect(sentences(ended.stderr)).toEqual([`profiles: stdout cannot be written: ${FULL}`]);
-      expect(ended.stderr).toContain(`continue with: profiles resume ${run!.run}`);
+      expect(ended.stderr).toContain(`profiles resume ${run!.run} --base-url `);
       expect(ended.stderr).toContain('✗ stopped before the end');
     }
     if (redirected === '--json 2>/dev/full') {
       expect(JSON.parse(ended.stdout)).toMatchObject({
         status: 'stopped',
-        resume: `profiles resume ${run!.run}`,
+        resume: expect.stringContaining(`profiles resume ${run!.run} --base-url `),
       });
     }
     const last = await machine.run(['resume']);

@@ -99,6 +99,6 @@ test('a dead run is not named as the one that is running', async () => {
   expect(second.stderr).toContain('run x (other.csv) is still planning');
   expect(second.stderr).not.toContain(dead.run);
   expect(await machine.runs()).toMatchObject([
-    { run: dead.run, status: 'stopped', resume: `profiles resume ${dead.run}` },
+    { run: dead.run, status: 'crashed', resume: expect.stringContaining(`profiles resume ${dead.run} `) },
   ]);
 });

@@ -150,7 +150,7 @@ describe('a run of this version', () => {
     const { code, error } = await machine.run([...SEND, '--resume']);
     expect([code, error!.code]).toEqual([2, 'usage']);
     expect(error!.message).toMatch(/^run \S+ of the same content started with different column types$/);
-    expect(error!.hint).toMatch(/^continue with: profiles resume \S+$/);
+    expect(error!.hint).toMatch(/^continue with: profiles resume \S+ --base-url \S+$/);
     expect(service.seen.submit).toBe(submit);
   });
 
@@ -186,7 +186,10 @@ describe('a run of this version', () => {
     service.trouble = {};
     change('UPDATE runs SET item_format = 1');
     const { code, error } = await machine.run([...SEND, '--resume']);
-    expect([code, error!.hint]).toEqual([2, expect.stringMatching(/^continue with: profiles resume \S+$/)]);
+    expect([code, error!.hint]).toEqual([
+      2,
+      expect.stringMatching(/^continue with: profiles resume \S+ --base-url \S+$/),
+    ]);
     expect(error!.message).toMatch(
       /^run \S+ of the same content was started by an earlier version of profiles$/,
     );
