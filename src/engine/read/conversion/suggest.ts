@@ -34,6 +34,8 @@ export const noLikely = (): Likely => ({ candidates: [], cells: 0, first: null, 
 
 /** A type that more cells do not fit is none for its column. */
 const MOST_MISSES = 20;
+/** So many cells are asked for types: it takes long, and of a batch these are few. */
+const SEARCHED = 3;
 /** Of so many cells, one may be a stray. */
 const CELLS_FOR_A_STRAY = 20;
 
@@ -91,32 +93,26 @@ export function plainLikely(plain: Plain, cells: number): Likely {
 }
 
 /** Whether one more cell can change what is known. */
-export const isOpen = ({ candidates, cells }: Likely): boolean =>
-  candidates.length > 0 || cells <= MOST_MISSES;
+export const isOpen = ({ candidates, cells }: Likely): boolean => candidates.length > 0 || cells < SEARCHED;
 
-/** Counts a cell that all candidates read, once further ones cannot come. False for any other: `addLikely` takes it. */
-export function addAlike(likely: Likely, text: string): boolean {
+/** @param plain numbers among the cells before the first one that is not */
+export function addLikely(likely: Likely, text: string, line: number, plain: Plain): void {
   const { candidates, cells } = likely;
-  if (cells <= MOST_MISSES) return false;
-  for (const { type } of candidates) if (!fitOf(type)(text)) return false;
-  likely.cells++;
-  return true;
-}
-
-/** @param plain numbers among the cells before the first text */
-export function addLikely(likely: Likely, cell: Evidence, plain: Plain): void {
-  const { candidates, cells } = likely;
-  const { text } = cell;
-  const fitted = candidates.map((one) => withCell(one, cell));
+  if (cells >= SEARCHED && fitsAll(candidates, text)) {
+    likely.cells++;
+    return;
+  }
+  const cell = { line, text: text.slice(0, LONGEST_SHOWN) };
+  const fitted = candidates.map((one) => withCell(one, text, cell));
   const isFit = fitted.some((one, at) => one.misses === candidates[at]!.misses);
-  const others = cells > MOST_MISSES ? [] : typesOf(text, plain).filter((type) => !isAmong(type, candidates));
+  const others = cells >= SEARCHED ? [] : typesOf(text, plain).filter((type) => !isAmong(type, candidates));
   if (!isFit && others.length === 0 && mark(likely, text)) return;
   // The cells before it are of other types, but for plain numbers that this one reads too.
   const found = others.map((type) => ({
     ...(plain > 0 ? { misses: 0, stray: null } : { misses: cells, stray: likely.first }),
     ...{ type, sample: text },
   }));
-  if (cells === 0) likely.first = shortened(cell);
+  if (cells === 0) likely.first = cell;
   likely.candidates = [...fitted.filter(({ misses }) => misses <= MOST_MISSES), ...found];
   likely.cells++;
 }
@@ -146,19 +142,20 @@ function fitOf(type: string): Fit {
   return fit;
 }
 
-const shortened = ({ line, text }: Evidence): Evidence => ({ line, text: text.slice(0, LONGEST_SHOWN) });
+function fitsAll(candidates: readonly Candidate[], text: string): boolean {
+  for (const { type } of candidates) if (!fitOf(type)(text)) return false;
+  return true;
+}
 
 /** Whether a type is known already, if for numbers of other lengths. */
 const isAmong = (type: string, candidates: readonly Candidate[]): boolean =>
   candidates.some((one) => one.type === type || (isDate(type) && loosened(one.type) === loosened(type)));
 
 /** A candidate after one more cell; dates may get a looser pattern. */
-function withCell(one: Candidate, cell: Evidence): Candidate {
-  if (fitOf(one.type)(cell.text)) return one;
-  const type = isDate(one.type) ? looser(one.type, cell.text) : null;
-  return type === null
-    ? { ...one, misses: one.misses + 1, stray: one.stray ?? shortened(cell) }
-    : { ...one, type };
+function withCell(one: Candidate, text: string, cell: Evidence): Candidate {
+  if (fitOf(one.type)(text)) return one;
+  const type = isDate(one.type) ? looser(one.type, text) : null;
+  return type === null ? { ...one, misses: one.misses + 1, stray: one.stray ?? cell } : { ...one, type };
 }
 
 /** Takes note of a text that stands for no value. False for any other. */
@@ -171,19 +168,14 @@ function mark(likely: Likely, text: string): boolean {
   return true;
 }
 
-/** What any number looks like. The patterns that tell which one it is take long to compile. */
-const NUMERAL = /^\D{0,10}\d[\d.,'’ \u00a0\u202f]*\D{0,10}$/;
-/** How any date begins. */
-const DATED = /^(?:\d|sun|mon|tue|wed|thu|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i;
-/** No currency has as many letters. */
-const WORD = /[a-z]{4}/i;
-
 function typesOf(text: string, plain: Plain): string[] {
   if (text.length > LONGEST) return [];
   if (!/\d/.test(text)) return plain === 0 && reads('boolean', text) ? ['boolean'] : [];
-  const found = NUMERAL.test(text) && !WORD.test(text) ? numbersOf(text) : [];
+  // Telephone numbers have spaces, too.
+  const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
+  const numbers: string[] = NUMBERS.filter(isFit);
+  const found = numbers.length > 0 ? numbers : OTHERS.filter(isFit);
   if (plain > 0) return found.filter((type) => type !== 'boolean' && readsPlain(type, plain));
-  if (!DATED.test(text)) return found;
   const days = patternsOf(text, 'date');
   // What is sent as it is written needs no type.
   if (days.length > 0) return [...found, ...days.filter((day) => day !== 'iso').map((day) => `date:${day}`)];
@@ -193,15 +185,6 @@ function typesOf(text: string, plain: Plain): string[] {
     return `datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`;
   });
   return [...found, ...times];
-}
-
-function numbersOf(text: string): string[] {
-  // Telephone numbers have spaces, too.
-  const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
-  const numbers: string[] = NUMBERS.filter(isFit);
-  if (numbers.length > 0) return numbers;
-  const isPercent = text.includes('%');
-  return OTHERS.filter((type) => type.startsWith('percent') === isPercent && isFit(type));
 }
 
 /** Whether a type also reads plain numbers. */
@@ -229,7 +212,7 @@ export function mergeLikely(a: Likely, b: Likely): Likely {
   const cells = a.cells + b.cells;
   const first = a.first ?? b.first;
   if (markers.length > MOST_MARKERS) {
-    return { candidates: [], cells: Math.max(cells, MOST_MISSES + 1), first, markers: [] };
+    return { candidates: [], cells: Math.max(cells, SEARCHED), first, markers: [] };
   }
   const candidates: Candidate[] = [];
   for (const one of [...a.candidates, ...b.candidates]) {
@@ -243,13 +226,12 @@ export function mergeLikely(a: Likely, b: Likely): Likely {
   return { candidates, cells, first, markers };
 }
 
-/** How a type fares in a stretch: one that is no candidate of it fits no cell. */
+/** How a type fares in a stretch: one that is no candidate fits none of the cells that were asked. */
 function counted({ candidates, cells, first }: Likely, type: string): Candidate {
   const found = candidates.find((one) => isAmong(type, [one]));
   if (found) return found;
-  // Plain numbers are many, or nothing worth a word.
-  const misses = cells > 0 && first === null ? MOST_MISSES + 1 : cells;
-  return { type, misses, stray: first, sample: null };
+  const isKnown = cells === 0 || (first !== null && cells <= SEARCHED);
+  return { type, misses: isKnown ? cells : MOST_MISSES + 1, stray: first, sample: null };
 }
 
 /** What a text column could be given. */

@@ -4,7 +4,6 @@
  */
 import type { CellType, ColumnType } from '../../model.js';
 import {
-  addAlike,
   addLikely,
   isOpen,
   type Likely,
@@ -47,15 +46,14 @@ export function addCell(stats: ColumnStats, text: string, line: number): void {
   stats.cells++;
   if (stats.notNumber) {
     // It is text, whatever else comes.
-    const { likely } = stats;
-    if (isOpen(likely) && !addAlike(likely, text)) addLikely(likely, { line, text }, 0);
+    if (isOpen(stats.likely)) addLikely(stats.likely, text, line, 0);
     return;
   }
   const kind = classify(text);
   if (kind === NOT_A_NUMBER) {
     const plain = numbersBefore(stats, stats.cells - 1);
     stats.likely = plainLikely(plain, stats.cells - 1);
-    addLikely(stats.likely, { line, text }, plain);
+    addLikely(stats.likely, text, line, plain);
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
     return;
