@@ -2,7 +2,7 @@
 // With a folder as its argument: that report, in light, dark, narrow, and on paper, there.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -44,12 +44,8 @@ const users = Array.from({ length: 6_000 }, (_, i) =>
 );
 
 const folder = await mkdtemp(join(tmpdir(), 'profiles-report-'));
-const env = {
-  ...process.env,
-  HOME: folder,
-  XDG_CONFIG_HOME: folder,
-  PROFILES_STATE_DIR: join(folder, 'state'),
-};
+const { XDG_CONFIG_HOME, XDG_STATE_HOME, PROFILES_CONFIG, PROFILES_STATE_DIR, ...others } = process.env;
+const env = { ...others, HOME: folder, PROFILES_TOKEN: 'rehearsal' };
 const faults = ['--fault', '503:nth=2,retry-after=1', '--fault', 'fail-job:nth=4'];
 const server = spawn(
   process.execPath,
@@ -73,7 +69,17 @@ const server = spawn(
 );
 let browser;
 try {
-  const addresses = JSON.parse(await whole(server.stdout));
+  const { base_url, lookup_base_url } = JSON.parse(await whole(server.stdout));
+  const settings = {
+    account: 'production',
+    region: 'eu',
+    regions: { eu: { base_url, lookup_base_url } },
+    accounts: { production: {} },
+  };
+  await mkdir(join(folder, '.config', 'profiles'), { recursive: true });
+  await writeFile(join(folder, '.config', 'profiles', 'config.json'), JSON.stringify(settings), {
+    mode: 0o600,
+  });
   await writeFile(
     join(folder, 'companies.csv'),
     `company_id,name,city,employees,annual_revenue,renewed_at,postal_code\n${companies.join('\n')}\n`,
@@ -101,12 +107,7 @@ try {
     ],
     {
       cwd: folder,
-      env: {
-        ...env,
-        PROFILES_BASE_URL: addresses.base_url,
-        PROFILES_LOOKUP_BASE_URL: addresses.lookup_base_url,
-        PROFILES_TOKEN: 'rehearsal',
-      },
+      env,
       stdio: 'inherit',
     },
   );

@@ -152,6 +152,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/options',
     'cli/output',
+    'cli/replace-file',
     'cli/report',
     'cli/settings',
     'cli/shell',

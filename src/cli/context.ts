@@ -63,6 +63,8 @@ export interface Context extends World {
   state(): Promise<State>;
   /** Whose service it is, as the state keeps it. Throws `AuthError` where an unnamed account has no token. */
   scope(): Promise<Scope>;
+  /** A hash of the token with these texts, for telling whether it is the same. Throws `AuthError` without a token. */
+  tokenHash(texts: readonly string[]): Promise<string>;
   /** A warning for people: one line on stderr unless `--quiet`. */
   warn(message: string): void;
   /** The same with other global flags: settings, client and scope are its own, the state is shared. */

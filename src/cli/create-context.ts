@@ -1,5 +1,6 @@
 /** Opens what a command asks for, once, and closes it again. */
 
+import { createHash } from 'node:crypto';
 import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
@@ -94,6 +95,10 @@ export function createContext(
     client,
     state: parent ? parent.context.state : state,
     scope,
+    tokenHash: async (texts) =>
+      createHash('sha256')
+        .update(JSON.stringify([(await token()).reveal(), ...texts]))
+        .digest('hex'),
     warn,
     withFlags: (changed) => {
       const chosen = { ...parent?.chosen, ...changed };

@@ -264,6 +264,26 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Command
   },
   jobs_unfinished: ({ jobs }, { command }) => ({ hint: command('job', ...jobs, '--watch') }),
 
+  plan_newer: () => ({ hint: 'upgrade profiles, or make the plan with this version' }),
+  not_a_plan: (_, { command }) => ({ hint: `${command('import')} --dry-run --save-plan <file> saves one` }),
+  plan_edited: () => ({ hint: 'get the file as it was saved, or make a new plan' }),
+  plan_elsewhere: ({ region, account }, { again }) => {
+    const plus = [
+      '--region',
+      region,
+      ...(account === null || region === 'sandbox' ? [] : ['--account', account]),
+    ];
+    const typed = again({ without: ['--region', '--account', '--base-url'], plus });
+    return { hint: `apply it there: ${typed}` };
+  },
+  plan_input: ({ path }, { again }) => ({
+    hint: [
+      `if it lies elsewhere now: ${again({ plus: ['--input'] })} <path of ${shellWord(path)}>`,
+      'if it has changed: make a new plan',
+    ].join('\n'),
+  }),
+  plan_outdated: () => ({}),
+
   bad_job_id: (_, { command }) => ({ hint: `${command('jobs')} lists the known jobs` }),
   http_host: ({ host }) => ({
     hint: `use https://, or set PROFILES_ALLOW_HTTP=${host} if you trust that host and the network to it`,
@@ -338,6 +358,35 @@ export function warningText({ message, problem }: Warning, commands: Commands = 
   const { hint } = problem ? wordsOf(problem, commands) : {};
   return hint === undefined ? message : `${message}; ${hint}`;
 }
+
+/** What the plan settles itself need not be typed again. */
+const SETTLED = [
+  '--dry-run',
+  '--save-plan',
+  '--concurrency',
+  '--no-wait',
+  '--wait-timeout',
+  '--interval',
+  '--retries',
+  '--retry-delay',
+  '--max-retry-after',
+  '--busy-timeout',
+  '--continue-on-error',
+  '--isolate',
+  '--isolate-jobs',
+  '--json',
+  '--ndjson',
+  '--quiet',
+];
+
+/** What is said of a plan that was saved. */
+export function savedPlanText(path: string, digest: string, commands: Commands): string {
+  const next = commands.again({ command: 'apply', paths: [path], without: SETTLED });
+  return `saved the plan to ${path} (digest ${digest}); send it with: ${next}`;
+}
+
+/** The command that sends a plan that was applied once more. */
+export const applyAgain = (commands: Commands): string => commands.again({ plus: ['--again'] });
 
 /** A result document as the command prints it: what to continue with, and what to run next, are command lines. */
 export interface Told extends Summary {

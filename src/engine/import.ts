@@ -3,21 +3,23 @@ import { type ErrorDetails, InterruptedError, ProfilesError } from './errors.js'
 import type { ImportEvent } from './model.js';
 import type { ImportOptions } from './options.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
+import type { Apply } from './run/planned.js';
 import { Session } from './session.js';
 import type { StoredRun } from './state/runs.js';
 
 export type { ImportDeps, ImportResult } from './run/deps.js';
 
 /**
- * Imports, or with `earlier` continues. Yields events, the summary last, and returns the result.
+ * Imports, or with `earlier` continues, or with `apply` carries out a saved plan, whose run may be `earlier`. Yields events, the summary last, and returns the result.
  * @throws ProfilesError for what keeps it from starting: input, usage, another import running, changed input
  */
 export async function* runImport(
   options: ImportOptions,
   deps: ImportDeps,
   earlier: StoredRun | null = null,
+  apply: Apply | null = null,
 ): AsyncGenerator<ImportEvent, ImportResult> {
-  const session = new Session(options, deps, earlier);
+  const session = new Session(options, deps, earlier, apply);
   try {
     return yield* session.run();
   } catch (error) {

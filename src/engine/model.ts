@@ -172,6 +172,8 @@ export interface Plan {
   /** Seconds until the service has worked it off, by this account's past jobs of the kinds; null when there are none. */
   estimated_seconds: number | null;
   properties?: PropertyCheck;
+  /** Of the plan that was saved. */
+  digest?: string;
 }
 
 /** `read = filtered + rejected + merged + unchanged + submitted + unsent`, always (contract §4). */

@@ -323,4 +323,6 @@ export interface ImportOptions extends ReadOptions, SendOptions {
   resume: boolean;
   /** Of a finished run that goes on: send the rows of its failed requests again (contract §4). Default false. */
   failed: boolean;
+  /** The saved plan that the run carries out: its requests were recorded when it began. */
+  plan?: { run: string; digest: string } | undefined;
 }

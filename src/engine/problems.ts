@@ -128,6 +128,15 @@ export type Problem =
   | { code: 'resumable'; run: string }
   | { code: 'input_changed'; kind?: RowKind | undefined; id?: string | undefined; paths: string[] }
   | { code: 'jobs_unfinished'; jobs: string[] }
+  // Saved plans
+  | { code: 'plan_newer' }
+  | { code: 'not_a_plan' }
+  | { code: 'plan_edited' }
+  /** Another service or account than the plan was made for. */
+  | { code: 'plan_elsewhere'; region: string; account: string | null }
+  /** An input of a plan is not what it was, or is not there. `path` is as the plan names it. */
+  | { code: 'plan_input'; path: string }
+  | { code: 'plan_outdated' }
   // The service
   | { code: 'bad_job_id' }
   | { code: 'http_host'; host: string }

@@ -6,9 +6,7 @@ import { tap } from './channel.js';
 import { InterruptedError, StateLostError, UsageError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent, Kind, Plan } from './model.js';
 import { type ImportOptions, NUMBERS } from './options.js';
-import type { RequestTotals } from './plan/estimate.js';
-import { acceptedOf, contentOf, plannedRows, planOf, type Scanned, scanAll, scansOf } from './plan/plan.js';
-import { checkProperties } from './plan/properties.js';
+import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
 import { checkScanned, idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
@@ -22,35 +20,41 @@ import {
   stillUnfinished,
   unfinished,
 } from './run/earlier.js';
-import { KnownProfiles } from './run/known.js';
-import { openInputs, reopenInputs } from './run/open.js';
+import { KnownProfiles, oldestKnown } from './run/known.js';
+import { makePlan } from './run/make-plan.js';
+import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOutcomes, tellOutcomes } from './run/outcomes.js';
+import {
+  type Apply,
+  checkScan,
+  checkState,
+  type LocatedInput,
+  runPlanned,
+  scannedByPlan,
+  startOfRest,
+} from './run/planned.js';
 import { Rejecting } from './run/rejecting.js';
 import { newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
-import { sentLater } from './run/sent-later.js';
+import { needsOf, sentLater } from './run/sent-later.js';
 import {
   countPlanned,
   countRows,
   type Ending,
   exitOf,
   givenUpWarnings,
+  isDone,
   isFinished,
   isWithinBound,
-  leftOutRows,
   leftOutWarnings,
-  refusedForNow,
   summarize,
 } from './run/summary.js';
 import { submittedRows } from './send/accounts.js';
 import { isCanaryDue } from './send/canary.js';
-import { isUnanswered } from './send/chunk.js';
-import { type CutDeps, chunksOfKind, countRequests } from './send/cutting.js';
+import { type CutDeps, chunksOfKind } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
-import { isOpen } from './send/isolate.js';
 import { send } from './send/send.js';
-import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
@@ -71,26 +75,28 @@ export class Session {
     private readonly options: ImportOptions,
     private readonly deps: ImportDeps,
     earlier: StoredRun | null,
+    private readonly apply: Apply | null,
   ) {
     this.#started = deps.clock.monotonic();
-    this.#run = new OpenRun(earlier, deps);
+    this.#run = new OpenRun(earlier, deps, apply && !apply.again ? apply.plan.run : undefined);
     this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
     this.#known = new KnownProfiles(
       deps.state,
       () => (options.changedOnly && deps.scope ? this.#run.scope : null),
-      oldestKnown(options, deps.clock.now()),
+      oldestKnown(options, apply ? Date.parse(apply.plan.created_at) : deps.clock.now()),
     );
   }
 
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
-    const { options, deps } = this;
+    const { options, deps, apply } = this;
     const { earlier } = this.#run;
     if (earlier) checkItemFormat(earlier);
-    this.#opened = earlier
-      ? await reopenInputs(earlier, options, deps)
-      : yield* this.#heard(openInputs(options, this.#run.id, deps));
+    const { opened, located } = yield* this.#heard(
+      openFor({ apply, earlier, id: this.#run.id }, options, deps),
+    );
+    this.#opened = opened;
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
@@ -100,13 +106,14 @@ export class Session {
       this.#run.continueWith(still(earlier, deps.state));
     }
 
-    const scanned = yield* this.#scan();
+    if (apply && !earlier) checkState(apply.plan, deps);
+
+    const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
     else if ((options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
     const cut = this.#cutDeps();
-    const requestTotals = await countRequests(scanned, cut, options.dryRun);
-    const plan = await this.#plan(scanned, requestTotals);
+    const { plan, totals } = await makePlan(scanned, cut, { run: this.#run.id, options, apply }, deps);
     yield { type: 'plan', plan };
 
     const planned = plannedRows(scanned);
@@ -114,7 +121,7 @@ export class Session {
     if (options.dryRun) {
       return yield* this.#conclude(
         scanned,
-        { ...base, mode: 'planned', rows: countPlanned(planned, requestTotals) },
+        { ...base, mode: 'planned', rows: countPlanned(planned, totals) },
         plan,
       );
     }
@@ -144,8 +151,8 @@ export class Session {
     if (!this.options.dryRun) this.deps.client().catch(() => {});
   }
 
-  async *#scan(): AsyncGenerator<ImportEvent, Scanned> {
-    const { deps, options } = this;
+  async *#scan(located: LocatedInput[] | null): AsyncGenerator<ImportEvent, Scanned> {
+    const { deps, options, apply } = this;
     const renewed = options.failed ? newRejects(this.#run.records) : new Set<number>();
     const written = this.#opened.map((_, index) =>
       renewed.has(index) ? null : (this.#run.earlier?.inputs[index]?.rejects_file ?? null),
@@ -157,6 +164,11 @@ export class Session {
       run: () => this.#run.id,
     });
     this.#rejecting = rejecting;
+    const planned = apply && located && scannedByPlan(apply.plan, this.#opened, located, options.chunkBytes);
+    if (planned) {
+      rejecting.scanned(planned);
+      return planned;
+    }
     const scanned = yield* scanAll(this.#opened, {
       hashKey: deps.state.secret,
       itemLimitBytes: options.chunkBytes,
@@ -167,23 +179,13 @@ export class Session {
     });
     rejecting.scanned(scanned);
     checkScanned(scanned.inputs, options);
+    if (apply) checkScan(apply.plan, scanned);
     for (const warning of scanned.warnings) yield this.#warn(warning);
     for (const kind of deps.scope ? this.#kinds() : []) {
       const last = deps.state.columnTypes(deps.scope!, kind);
       for (const warning of typeChanges(last, scansOf(scanned, kind))) yield this.#warn(warning);
     }
     return scanned;
-  }
-
-  async #plan(scanned: Scanned, requestTotals: RequestTotals): Promise<Plan> {
-    const { deps, options } = this;
-    const plan = planOf(scanned, requestTotals, (kind) =>
-      deps.scope ? deps.state.throughput(deps.scope, kind) : null,
-    );
-    if (!options.checkProperties) return plan;
-    const { records } = await (await deps.client()).lookup('user_properties', deps.stop);
-    const columns = scansOf(scanned, 'users').flatMap((scan) => scan.columns);
-    return { ...plan, properties: checkProperties(columns, records) };
   }
 
   /** Continues the unfinished run of the same content, if there is one. */
@@ -207,6 +209,8 @@ export class Session {
 
   #cutDeps(): CutDeps {
     const { deps, options } = this;
+    const needs = needsOf(this.#run, options);
+    const isLater = this.#run.earlier !== null || (this.apply !== null && !this.apply.again);
     return {
       options,
       limits: this.#limits,
@@ -214,20 +218,12 @@ export class Session {
       pool: this.#pool,
       signal: deps.stop,
       known: (kind) => this.#known.of(kind),
-      sentLater: (kind) => this.#sentLater(kind),
-      recorded: (kind) =>
-        this.#run.records.filter(
-          (r) => this.#opened[r.input]!.kind === kind && r.state !== 'withdrawn' && r.parent === null,
-        ),
-      isSentAgain: (r) => this.#isSentAgain(r),
+      // A retry leaves out what others have sent since.
+      sentLater: (kind) => (isLater ? sentLater(this.#run, kind, deps.state, needs.isSentAgain) : null),
+      recorded: (kind) => needs.recorded((input) => this.#opened[input]!.kind === kind),
+      isSentAgain: needs.isSentAgain,
+      startAt: (input) => (this.apply ? startOfRest(this.apply.plan, input, needs.isDone) : null),
     };
-  }
-
-  /** Whether rows of an earlier session are needed once more. */
-  #isSentAgain(r: RequestRecord): boolean {
-    const { records } = this.#run;
-    const isFollowed = this.options.isolate && this.options.wait && r.state === 'acknowledged';
-    return isUnanswered(r) || isFollowed || isOpen(r, records, this.options);
   }
 
   /** Also of a run that began with one and goes on without. */
@@ -236,16 +232,13 @@ export class Session {
     return isCanaryDue(this.options.canary ?? began?.canary, this.#run.records);
   }
 
-  /** Ids that others have sent since: a retry leaves them out. Null for a new run. */
-  #sentLater(kind: Kind): ReturnType<CutDeps['sentLater']> {
-    return this.#run.earlier && sentLater(this.#run, kind, this.deps.state, (r) => this.#isSentAgain(r));
-  }
-
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const rejects = await this.#rejecting!.flush();
     if (this.options.failed) this.#run.retry(this.options);
     else if (this.#run.earlier && sends && this.#isCanaryDue()) this.#run.retryCanary(this.options);
-    for (const old of this.#run.begin({ options: this.options, scanned, rejects }, sends)) {
+    const planned = this.apply ? runPlanned(this.apply) : undefined;
+    const begun = { options: this.options, scanned, rejects, planned };
+    for (const old of this.#run.begin(begun, sends)) {
       yield this.#warn({
         message: `this import replaces run ${old} of the same file, which was unfinished`,
       });
@@ -288,22 +281,11 @@ export class Session {
       });
       const failure = yield* this.#heard(sending);
       if (failure) return failure;
-      if (stop.aborted && !this.#isDone(scanned)) {
+      if (stop.aborted && !isDone(rows, records, { ...options, wait: options.wait || this.#isCanaryDue() })) {
         return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
       }
     }
     return null;
-  }
-
-  /** Whether nothing is left to send or, when it waits, to follow. */
-  #isDone(scanned: Scanned): boolean {
-    const { records } = this.#run;
-    const { unsent = 0 } = countRows(plannedRows(scanned), records);
-    return (
-      unsent <= leftOutRows(records) + refusedForNow(records) &&
-      !records.some((r) => r.parent === null && isOpen(r, records, this.options)) &&
-      !((this.options.wait || this.#isCanaryDue()) && records.some((r) => r.state === 'acknowledged'))
-    );
   }
 
   async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
@@ -381,10 +363,4 @@ function isContinuable(run: StoredRun, scanned: Scanned): boolean {
     if (error instanceof UsageError) return false;
     throw error;
   }
-}
-
-/** What was completed before this moment counts as unknown; null where age does not matter. */
-function oldestKnown({ refreshAfterMs }: ImportOptions, now: number): string | null {
-  // Runs of version 0.1.0 do not have the option.
-  return refreshAfterMs ? new Date(Math.max(0, now - refreshAfterMs)).toISOString() : null;
 }

@@ -52,14 +52,15 @@ beforeAll(async () => {
   writeFileSync(join(template, 'token.txt'), TOKEN, { mode: 0o600 });
   for (const [line, ends] of [
     ['import companies.csv users.csv', 0],
+    ['import companies.csv --dry-run --save-plan plan.json', 0],
     ['import users.csv --wait-timeout 1ms', 3],
   ] as const) {
     const words = [...line.split(' '), '--region', 'sandbox', '--json'];
     const { code, stdout, stderr } = await cli(words, { cwd: template, clock: hurried });
     expect({ code, stderr }).toEqual({ code: ends, stderr: saidOf({ ends }) });
     const { run, jobs } = JSON.parse(stdout) as { run: string; jobs: { job_id: string }[] };
-    if (ends === 0) real.jobs = jobs.map(({ job_id }) => job_id);
-    else real.run = run;
+    if (ends === 0 && jobs.length > 0) real.jobs = jobs.map(({ job_id }) => job_id);
+    if (ends !== 0) real.run = run;
   }
 });
 

@@ -77,6 +77,12 @@ const importing: Invocation[] = alsoNdjson([
   { line: 'import absent.csv', ends: Exit.usage },
   { line: 'import two-quotes.csv', ends: Exit.usage },
   { line: 'import companies.csv --chunk-size none', ends: Exit.usage },
+  { line: 'import companies.csv --dry-run --save-plan saved.json', ends: Exit.done },
+  { line: 'import companies.csv --save-plan saved.json', ends: Exit.usage },
+  { line: 'apply plan.json', ends: Exit.done },
+  { line: 'apply plan.json', ends: Exit.usage, ...wrong },
+  { line: 'apply companies.csv', ends: Exit.usage },
+  { line: 'apply plan.json --retries 0', ends: Exit.service, faults: ['500:every=1'] },
   { line: 'resume', ends: Exit.done },
   { line: 'resume {unfinished}', ends: Exit.done },
   { line: 'resume {run}', ends: Exit.usage },
@@ -107,6 +113,7 @@ const lists: Invocation[] = alsoNdjson([
 
 const others: Invocation[] = [
   { line: 'runs {run}', ends: Exit.done },
+  { line: 'runs {run} --report report.html', ends: Exit.done },
   { line: 'runs --forget {run}', ends: Exit.done },
   { line: 'runs 20260101-000000-aaaa', ends: Exit.usage },
   { line: 'job {job}', ends: Exit.done },

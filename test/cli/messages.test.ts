@@ -193,6 +193,18 @@ const CASES: {
     { paths: ['my file.csv'] },
     "restore the old content, or import the file again: profiles import 'my file.csv'",
   ],
+  plan_newer: [{}, 'upgrade profiles, or make the plan with this version'],
+  not_a_plan: [{}, 'profiles import --dry-run --save-plan <file> saves one'],
+  plan_edited: [{}, 'get the file as it was saved, or make a new plan'],
+  plan_elsewhere: [
+    { region: 'eu', account: 'my account' },
+    "apply it there: profiles import --region eu --account 'my account'",
+  ],
+  plan_input: [
+    { path: 'my file.csv' },
+    "if it lies elsewhere now: profiles import --input <path of 'my file.csv'>\nif it has changed: make a new plan",
+  ],
+  plan_outdated: [{}, undefined],
   jobs_unfinished: [{ jobs: ['a', 'b c'] }, "profiles job a 'b c' --watch"],
   bad_job_id: [{}, 'profiles jobs lists the known jobs'],
   http_host: [

@@ -72,6 +72,7 @@ export async function makePlace(): Promise<Place> {
   // Not an import: its job would end by a clock that is ahead of other processes'.
   await json('identify company acme-001 --set name=zq7-Company --region sandbox');
   const done = await json('import companies.csv');
+  await json('import companies.csv --dry-run --save-plan plan.json');
   service.faults.add('fail-job:every=1');
   const failed = await json('import users.ndjson', 7);
   service.faults.clear();

@@ -140,7 +140,7 @@ export function hostileFacts(times = 1): Facts {
     paths: all,
     run: first,
     failure: { message: HOSTILE.join(' '), hint: undefined, errorCode: HOSTILE[3] },
-    next: all,
+    next: all.map((command) => ({ what: command, command })),
     requests: all.map((text, index) =>
       aRequest({
         seq: index + 1,

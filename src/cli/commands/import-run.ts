@@ -4,12 +4,13 @@ import { resolve } from 'node:path';
 import { CanaryError, Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
 import type { ImportOptions, InvalidBound } from '../../engine/options.js';
+import type { Apply } from '../../engine/run/planned.js';
 import { failedOf } from '../../engine/run/retry.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { eventWords } from '../messages.js';
+import { eventWords, savedPlanText } from '../messages.js';
 import {
   engineValues,
   given,
@@ -30,6 +31,7 @@ import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
 import { offerOf } from './offer.js';
 import { readingOptions } from './reading.js';
+import { checkPlanFile, writePlan } from './save-plan.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
 
@@ -112,6 +114,26 @@ export async function importOptions(
   };
 }
 
+/** Where the plan is to be saved. @throws UsageError where there would be none */
+export function savePlanOf({ dryRun, resume, paths }: ImportOptions, flags: Flags): string | undefined {
+  const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
+  if (savePlan === undefined) return undefined;
+  const refuse = (message: string, hint: string): never => {
+    throw new UsageError(message, { hint });
+  };
+  if (!dryRun)
+    refuse('--save-plan saves the plan of a dry run', 'add --dry-run; profiles apply then sends it');
+  if (resume)
+    refuse('--save-plan and --resume cannot be combined', 'a resume sends what its run has planned');
+  if (paths.includes('-')) {
+    refuse(
+      'a plan of stdin (-) cannot be saved: it could not be read again',
+      'save the input to a file first',
+    );
+  }
+  return savePlan;
+}
+
 /** A run keeps it for its resume, which may be started elsewhere. @throws UsageError */
 export function outcomesFile(path: string | undefined, cwd: string): string | null {
   if (path === undefined) return null;
@@ -133,15 +155,24 @@ export async function runAndReport(
   earlier: StoredRun | null,
   { form, values, page }: Report,
   context: Context,
-  /** Of a resumed run: its own, even if another token is used now. */
-  scope: Scope | null = null,
+  {
+    scope = null,
+    apply = null,
+    savePlan,
+  }: {
+    /** Of a resumed run: its own, even if another token is used now. */
+    scope?: Scope | null;
+    apply?: Apply | null;
+    /** Where the plan of a dry run is saved. */
+    savePlan?: string | undefined;
+  } = {},
 ): Promise<ExitCode | Ending> {
   const output = new AbortController();
   const stop = AbortSignal.any([context.stop, output.signal]);
   const { stdout, stderr, env, cwd, flags, clock } = context;
   const base = await importDeps(options, context, scope);
-  const offer = earlier ? undefined : offerOf(options, context, () => reporter.pause());
-  const deps = { ...base, stop, offer };
+  const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
+  const deps: ImportDeps = { ...base, stop, offer };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands, ({ run, status }) => ({
     failed:
@@ -158,8 +189,18 @@ export async function runAndReport(
     clock,
     reportValues: values,
   });
+  if (savePlan !== undefined) {
+    await checkPlanFile(savePlan, context);
+    deps.savePlan = async (plan) => {
+      await writePlan(savePlan, plan, context);
+      await reporter.report({
+        type: 'notice',
+        message: savedPlanText(savePlan, plan.digest, context.commands),
+      });
+    };
+  }
   const follow = async (): Promise<ExitCode | Ending> => {
-    const events = runImport(options, deps, earlier);
+    const events = runImport(options, deps, earlier, apply);
     for (;;) {
       const next = await events.next();
       if (!next.done) {
@@ -250,6 +291,7 @@ async function importDeps(
     client,
     state: await context.state(),
     scope: scope ?? (known ? await context.scope() : null),
+    tokenHash: settings.account === null && !settings.embedded ? context.tokenHash : null,
     service: { account: settings.account, region: settings.region, base_url },
     random: Math.random,
     download: { timeoutMs: settings.timeoutMs, proxy: context.env },

@@ -9,6 +9,7 @@ import type { Report } from './import-run.js';
 interface Options {
   import: ImportOptions;
   report: Report;
+  savePlan: string | undefined;
 }
 
 export function define(command: Command, wire: Wire): void {
@@ -23,11 +24,12 @@ export function define(command: Command, wire: Wire): void {
 
 /** Help needs nothing of this: it is loaded by an import. */
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
-  const { importOptions, reportOf } = await import('./import-run.js');
-  return { import: await importOptions(paths, flags, context), report: reportOf(flags) };
+  const { importOptions, reportOf, savePlanOf } = await import('./import-run.js');
+  const options = await importOptions(paths, flags, context);
+  return { import: options, report: reportOf(flags), savePlan: savePlanOf(options, flags) };
 }
 
-async function run(options: Options, context: Context): Promise<ExitCode | Ending> {
+async function run({ report, savePlan, ...options }: Options, context: Context): Promise<ExitCode | Ending> {
   const { runAndReport } = await import('./import-run.js');
-  return runAndReport(options.import, null, options.report, context);
+  return runAndReport(options.import, null, report, context, { savePlan });
 }

@@ -7,6 +7,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'plan and send companies or users from files',
     load: () => import('./import.js'),
   },
+  { name: 'apply', summary: 'send a saved plan', load: () => import('./apply.js') },
   { name: 'resume', summary: 'continue an unfinished import', load: () => import('./resume.js') },
   { name: 'runs', summary: 'list imports, show one, or forget one', load: () => import('./runs.js') },
   {

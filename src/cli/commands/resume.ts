@@ -93,7 +93,7 @@ async function run(
     full: false,
     dryRun: false,
   };
-  return runAndReport(options, stored, report, there, stored.scope);
+  return runAndReport(options, stored, report, there, { scope: stored.scope });
 }
 
 /** @throws UsageError for a run that is unknown or finished */

@@ -216,6 +216,11 @@ export const COLUMNS = {
 /** What is sent, and how it is split into requests. */
 export const SENDING = {
   dryRun: { type: FLAG, default: false, summary: 'show the plan, send nothing', sets: 'dryRun' },
+  savePlan: {
+    type: path('file'),
+    summary: 'with --dry-run: save the plan, for profiles apply',
+    commands: ['import'],
+  },
   checkProperties: {
     type: FLAG,
     default: false,
@@ -250,7 +255,7 @@ export const SENDING = {
   outcomes: {
     type: path('file'),
     summary: 'write what became of each row here: CSV, or NDJSON for names that end in .ndjson',
-    commands: ['import', 'resume'],
+    commands: ['import', 'apply', 'resume'],
   },
   chunkSize: {
     ...engineNumber('chunkSize', 'items'),
@@ -271,6 +276,7 @@ export const SENDING = {
     ...engineNumber('concurrency'),
     summary: 'how many jobs may be unfinished at a time',
     config: 'import.concurrency',
+    commands: ['import', 'apply'],
   },
 } as const satisfies Table;
 
@@ -281,20 +287,20 @@ export const WAITING = {
     negated: true,
     default: true,
     summary: 'return as soon as the service has accepted everything; do not wait for jobs',
-    commands: ['import', 'identify user'],
+    commands: ['import', 'apply', 'identify user'],
     sets: 'wait',
   },
   waitTimeout: {
     ...engineNumber('waitTimeoutMs'),
     summary: 'stop waiting for jobs after this time; they continue',
     config: 'import.wait_timeout',
-    commands: ['import', 'resume', 'job', 'identify user'],
+    commands: ['import', 'apply', 'resume', 'job', 'identify user'],
   },
   interval: {
     ...engineNumber('intervalMs'),
     summary: 'fixed time between two polls of a job',
     config: 'import.interval',
-    commands: ['import', 'resume', 'job'],
+    commands: ['import', 'apply', 'resume', 'job'],
   },
 } as const satisfies Table;
 
@@ -327,14 +333,14 @@ export const REPORTING = {
   report: {
     type: path('file'),
     summary: 'write a report as one HTML page, to read, print, or attach',
-    commands: ['import', 'resume', 'runs'],
+    commands: ['import', 'apply', 'resume', 'runs'],
   },
   reportValues: {
     type: FLAG,
     default: false,
     summary:
       'show example cells and words of the service in the report, in annotations, and in the step summary of GitHub Actions',
-    commands: ['import', 'resume', 'runs'],
+    commands: ['import', 'apply', 'resume', 'runs'],
   },
 } as const satisfies Table;
 
@@ -355,6 +361,7 @@ export const REJECTING = {
     default: false,
     summary: 'continue after a request that the service refused',
     config: 'import.continue_on_error',
+    commands: ['import', 'apply'],
     sets: 'continueOnError',
   },
   isolate: {
@@ -362,18 +369,19 @@ export const REJECTING = {
     default: false,
     summary: 'find the rows at fault when a job fails or a request is refused, and reject only those',
     config: 'import.isolate',
-    commands: ['import', 'resume'],
+    commands: ['import', 'apply', 'resume'],
     sets: 'isolate',
   },
   isolateJobs: {
     ...engineNumber('isolateJobs'),
     summary: 'with --isolate: further requests for each one that failed',
     config: 'import.isolate_jobs',
-    commands: ['import', 'resume'],
+    commands: ['import', 'apply', 'resume'],
   },
   rejects: {
     type: path('path'),
     summary: 'write rejected rows here',
+    commands: ['import', 'apply'],
     otherwise: '<name>.rejects.csv or .ndjson',
   },
 } as const satisfies Table;

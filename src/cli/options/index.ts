@@ -16,6 +16,7 @@ import {
 } from './importing.js';
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
 import {
+  APPLY,
   COMPLETION,
   CONFIG_INIT,
   IDENTIFY,
@@ -45,13 +46,13 @@ const GROUPS: readonly Group[] = [
   { heading: 'Columns and values:', commands: ['import', 'inspect'], options: COLUMNS },
   { heading: 'Sending:', commands: ['import'], options: SENDING },
   { heading: 'Waiting:', commands: ['import'], options: WAITING },
-  { heading: WRONG, commands: ['import'], options: RETRYING },
+  { heading: WRONG, commands: ['import', 'apply'], options: RETRYING },
   { heading: WRONG, commands: ['import'], options: REJECTING },
   { heading: null, commands: ['import'], options: REPORTING },
   {
     heading: null,
     commands: [],
-    options: { ...JOB, ...RUNS, ...RESUME, ...IDENTIFY, ...CONFIG_INIT, ...INSPECT, ...COMPLETION },
+    options: { ...APPLY, ...JOB, ...RUNS, ...RESUME, ...IDENTIFY, ...CONFIG_INIT, ...INSPECT, ...COMPLETION },
   },
   { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },
@@ -74,6 +75,8 @@ export function declareOptions(command: Command): void {
   for (const option of OPTIONS) {
     if (option.flag === false || !option.commands.includes(path)) continue;
     const declared = command.createOption(option.flags, descriptionOf(option));
+    // `--input` and `--no-input` have nothing to do with each other.
+    if (option.spelled) declared.attributeName = () => option.name;
     if (option.repeatable) declared.argParser((value: string, before: string[] = []) => [...before, value]);
     if (option.heading) declared.helpGroup(option.heading);
     command.addOption(declared.hideHelp(option.hidden === true));

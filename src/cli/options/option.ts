@@ -32,6 +32,8 @@ export interface Option {
   /** False for a setting that has no flag. */
   flag?: false;
   hidden?: true;
+  /** Its flag, where that does not follow from its name. */
+  spelled?: string;
   short?: string;
   /** Commands that take it, where they are others than those of its group. */
   commands?: readonly string[];
@@ -62,7 +64,8 @@ export interface Entry extends Option {
 /** Lists a group's options. */
 export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
   Object.entries(options).map(([name, option]) => {
-    const long = option.negated ? spelled(name).replace('--', '--no-') : spelled(name);
+    const plain = option.spelled ?? spelled(name);
+    const long = option.negated ? plain.replace('--', '--no-') : plain;
     const value = option.type.placeholder === '' ? '' : ` <${option.type.placeholder}>`;
     const flags = `${option.short ? `-${option.short}, ` : ''}${long}${value}`;
     return { commands, ...option, name, long, flags, heading };
@@ -116,10 +119,10 @@ export type Values<T extends Table> = { [K in keyof T]: Read<T[K]> | Or<T[K]> };
  */
 export function given<T extends Table>(table: T, flags: Flags): Given<T> {
   const found: Record<string, unknown> = {};
-  for (const [name, { type, repeatable }] of Object.entries(table)) {
+  for (const [name, { type, repeatable, spelled: flag = spelled(name) }] of Object.entries(table)) {
     const raw = flags[name];
     if (raw === undefined) continue;
-    const read = (word: unknown): unknown => type.read(String(word), spelled(name));
+    const read = (word: unknown): unknown => type.read(String(word), flag);
     if (typeof raw === 'boolean') found[name] = raw;
     else found[name] = repeatable ? (raw as string[]).map(read) : read(raw);
   }

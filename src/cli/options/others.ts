@@ -22,6 +22,7 @@ export const RESULT = {
     summary: 'for lists: print one JSON record per line; for imports: print one JSON event per line',
     commands: [
       'import',
+      'apply',
       'resume',
       'lookups',
       'jobs',
@@ -59,6 +60,22 @@ export const RUNS = {
     complete: 'runs',
     commands: ['runs'],
   },
+} as const satisfies Table;
+
+export const APPLY = {
+  inputs: {
+    type: path('path'),
+    spelled: '--input',
+    summary: 'where an input lies now; it is known by its digest',
+    repeatable: true,
+    commands: ['apply'],
+  },
+  expect: {
+    type: text('sha256'),
+    summary: 'refuse any other plan: the digest in it, or the SHA-256 of the file',
+    commands: ['apply'],
+  },
+  again: { type: FLAG, summary: 'send a plan that was applied once more', commands: ['apply'] },
 } as const satisfies Table;
 
 export const RESUME = {

@@ -12,7 +12,7 @@ import { camelCase, type Place, places, property, type Sources } from './sources
 import type { Settings, TokenCommand } from './types.js';
 
 /** The settings of a command. @throws UsageError for a flag, ConfigError for the environment or the file */
-export function decide(sources: Sources): Settings {
+export function decideSettings(sources: Sources): Settings {
   const { world, flags, config } = sources;
   const account = chooseAccount(sources);
   const sections = places(sources, account?.value ?? null);

@@ -2,7 +2,7 @@
 
 export { isLoopback, parseHost } from '../../engine/service/address.js';
 export { BUILT_IN_REGIONS } from './choose.js';
-export { decide } from './decide.js';
+export { decideSettings } from './decide.js';
 export { type ReadConfig, readConfig, writeConfig } from './file.js';
 export { configLocation, stateLocation } from './location.js';
 export { hasToken, hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken } from './require.js';

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { readPath } from '../options/types.js';
 import { fileTrouble } from '../replace-file.js';
-import { decide } from './decide.js';
+import { decideSettings } from './decide.js';
 import { readConfig, refuseExposed } from './file.js';
 import { configLocation } from './location.js';
 import { readToken, type Secret } from './secret.js';
@@ -20,7 +20,7 @@ export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags
   const named = location.origin === 'default' ? undefined : location.origin;
   const config = await readConfig(location.value, world.platform, named);
   const tokenFile = flags.tokenFile === undefined ? null : await readTokenFile(world, flags.tokenFile);
-  return decide({ world, flags, config, tokenFile });
+  return decideSettings({ world, flags, config, tokenFile });
 }
 
 /**

@@ -56,7 +56,7 @@ export class RowHashes {
 /** What is said of a row of too few cells, or of too many. */
 const COUNTS = /^has (\d+) cells?, the header has (\d+)$/;
 /** Whether a row was rejected for having too few cells. */
-export const isShort = (reason: string): boolean => {
+export const isShortRow = (reason: string): boolean => {
   const [, cells, header] = COUNTS.exec(reason) ?? [];
   return Number(cells) < Number(header);
 };
@@ -78,7 +78,7 @@ export function refusalAgain({ runs, key, unedited }: Again, columns: readonly s
     const reason = row[error] ?? '';
     if (reason === '' || unedited.length === 0) return null;
     // Whoever asks for short rows to be filled up takes them as they are here.
-    if (pads && isShort(reason)) return null;
+    if (pads && isShortRow(reason)) return null;
     hashes.add(
       kept.map((index) => row[index]!),
       row[extra] ?? '',

@@ -9,7 +9,7 @@ import type { RowOptions, ScanPart } from './scan-rows.js';
 import type { Head } from './text/head.js';
 import type { SourceFile } from './text/source.js';
 import type { Splitter } from './text/splitter.js';
-import type { InputFile, InputOptions, OpenedInput, RecordBatch, Scan, Schema } from './types.js';
+import type { InputFile, InputOptions, OpenedInput, RecordBatch, Scan, Schema, Start } from './types.js';
 
 /** What all formats have in common: their rows come as batches of records. */
 interface Reader {
@@ -64,8 +64,9 @@ export interface TextReader extends Reader {
   /**
    * A new splitter of text into whole records, in constant memory.
    * @param notes collects what looks as if the text were of another dialect
+   * @param from where the text begins, for inputs that can be read from there
    */
-  split(input: OpenedInput, notes?: Notes): Splitter;
+  split(input: OpenedInput, notes?: Notes, from?: Start): Splitter;
 }
 
 /** A format that is no text: it finds its rows in the file by itself. Its libraries are loaded with the first file. */

@@ -3,7 +3,7 @@ import type { Mapping } from './mapping/rules.js';
 
 export {
   type Again,
-  isShort,
+  isShortRow,
   OWN_COLUMNS,
   OWN_PREFIX,
   type RejectsHead,
@@ -51,7 +51,8 @@ export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
 export { notSpooled, spoolStdin } from './sources/spool.js';
 export { type Records, spoolRecords } from './sources/spool-records.js';
-export { refuseChanged } from './text/source.js';
+export { lineOffsets, startsAnywhere } from './text/line-offsets.js';
+export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
 export type {
   AgainOptions,
   InputOptions,
@@ -60,6 +61,7 @@ export type {
   RejectedRecord,
   Scan,
   Schema,
+  Start,
 } from './types.js';
 export { quoted } from './wording.js';
 export { Pool } from './workers/pool.js';

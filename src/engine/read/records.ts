@@ -9,7 +9,7 @@ import { selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes, refuseChanged } from './text/source.js';
 import { rowOf, splitText } from './text/splitter.js';
-import type { Marks, OpenedInput, RecordBatch, Schema } from './types.js';
+import type { Marks, OpenedInput, RecordBatch, Schema, Start } from './types.js';
 import type { Pool } from './workers/pool.js';
 import { createTask } from './workers/protocol.js';
 
@@ -24,12 +24,15 @@ export function readRecords(
     signal?: AbortSignal | undefined;
     byteTotals?: ByteTotals | undefined;
     notes?: Notes | undefined;
+    /** For inputs that can be read from there (`startsAnywhere`). Then there are no totals. */
+    from?: Start | undefined;
   } = {},
 ): AsyncGenerator<RecordBatch> {
+  const { signal, byteTotals, notes, from } = options;
   const reader = readerOf(input);
-  const bytes = readBytes(input, options.signal, options.byteTotals);
-  if ('records' in reader) return recordsOf(reader, input, bytes, options.signal);
-  return splitText(toUtf8(bytes, input.encoding), reader.split(input, options.notes), input, options.signal);
+  const bytes = readBytes(input, signal, from ? undefined : byteTotals, from?.offset);
+  if ('records' in reader) return recordsOf(reader, input, bytes, signal);
+  return splitText(toUtf8(bytes, input.encoding), reader.split(input, notes, from), input, signal);
 }
 
 /** Its reader goes back and forth in the file, so all of its bytes are compared with the planned ones before that. */
@@ -49,6 +52,8 @@ export interface BuildOptions extends HashOptions {
   pool: Pool;
   /** Of the scan: bytes that are not the scanned ones are refused before an item is made of them. */
   planned?: Marks | undefined;
+  /** Begin with this row, where the input can be read from there. */
+  from?: Start | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -62,10 +67,10 @@ export async function* buildItems(
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const { hashKey, records, signal } = options;
+  const { hashKey, records, signal, from } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  const records_ = selectRecords(input, readRecords(input, { signal, byteTotals }), { toEnd: false });
+  const records_ = selectRecords(input, readRecords(input, { signal, byteTotals, from }), { toEnd: false });
   yield* options.pool.run(spec, records_, signal);
 }
 

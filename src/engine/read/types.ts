@@ -137,6 +137,16 @@ export interface Schema {
   itemLimitBytes: number;
 }
 
+/** A record to begin with. */
+export interface Start {
+  /** Byte of the file. */
+  offset: number;
+  /** Line of the file, from 1. */
+  line: number;
+  /** Number of the record, from 0. */
+  row: number;
+}
+
 /** Whole records, split from the input and not yet parsed. */
 export interface RecordBatch {
   /** UTF-8, in an ArrayBuffer of its own. */

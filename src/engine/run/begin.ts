@@ -5,6 +5,7 @@ import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
+import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
 import { identityOf, storeOptions } from './run.js';
@@ -54,6 +55,8 @@ export interface NewRun {
   scanned: Scanned;
   /** Rejects file of each input, or null. */
   rejects: readonly (string | null)[];
+  /** Of a saved plan: its requests, and the moment since which others count as later. */
+  planned?: { requests: readonly RequestRecord[]; at: string | null; itemFormat: number } | undefined;
 }
 
 /**
@@ -62,7 +65,7 @@ export interface NewRun {
  * @returns the runs that gave way
  */
 export function beginRun(
-  { run, scope, account, options, scanned, rejects }: NewRun,
+  { run, scope, account, options, scanned, rejects, planned }: NewRun,
   sends: boolean,
   state: State,
   clock: Clock,
@@ -71,26 +74,32 @@ export function beginRun(
   if (sends && options.full) {
     for (const kind of scanned.duplicates.keys()) state.clearFingerprints(scope, kind);
   }
-  state.startRun({
-    run,
-    scope,
-    named_account: account,
-    identity: identityOf(scope, contentOf(scanned), options),
-    status: 'running',
-    finished: false,
-    item_format: ITEM_FORMAT_VERSION,
-    // As they are shown: an address may hold a signature.
-    options: storeOptions(state, run, { ...options, paths: scanned.inputs.map(({ opened }) => opened.path) }),
-    started_at: new Date(clock.now()).toISOString(),
-    inputs: scanned.inputs.map(({ opened, scan }, index) => ({
-      path: opened.path,
-      location: opened.location,
-      kind: opened.kind,
-      digest: scan.digest,
-      rejects_file: rejects[index] ?? null,
-      types: scan.schema.types,
-    })),
-  });
+  state.startRun(
+    {
+      run,
+      scope,
+      named_account: account,
+      identity: identityOf(scope, contentOf(scanned), options),
+      status: 'running',
+      finished: false,
+      item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
+      // As they are shown: an address may hold a signature.
+      options: storeOptions(state, run, {
+        ...options,
+        paths: scanned.inputs.map(({ opened }) => opened.path),
+      }),
+      started_at: new Date(clock.now()).toISOString(),
+      inputs: scanned.inputs.map(({ opened, scan }, index) => ({
+        path: opened.path,
+        location: opened.location,
+        kind: opened.kind,
+        digest: scan.digest,
+        rejects_file: rejects[index] ?? null,
+        types: scan.schema.types,
+      })),
+    },
+    sends ? planned : undefined,
+  );
   if (!sends) return [];
   // After there is a run: those before it give way to something that can be resumed.
   const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));

@@ -1,7 +1,7 @@
 /** Rejected rows grouped by file, column and cause (contract §3 "Rejects"), in bounded memory. */
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
-import { type Converter, converterOf, isShort, type OpenedInput, quoted, trimmed } from '../read/index.js';
+import { type Converter, converterOf, isShortRow, type OpenedInput, quoted, trimmed } from '../read/index.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
 /** Different causes that are told apart; the rows of further ones are counted together. */
@@ -162,7 +162,7 @@ interface Told {
 
 /** What can be done about a reason that is not about a type. @param optional whether the value may be left out */
 function adviceFor(reason: string, optional: boolean): Problem | undefined {
-  if (isShort(reason)) return { code: 'short_rows' };
+  if (isShortRow(reason)) return { code: 'short_rows' };
   if (/\bno number holds \S+ exactly/.test(reason)) return { code: 'inexact_number' };
   const [, text] = / is "([^"]*)", which stands for a missing value$/.exec(reason) ?? [];
   return text === undefined ? undefined : { code: 'missing_value', texts: [text], optional };

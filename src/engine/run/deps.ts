@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
 import type { ExitCode } from '../errors.js';
 import type { Summary } from '../model.js';
+import type { SavedPlan } from '../plan/saved-plan.js';
 import type { Records } from '../read/index.js';
 import type { ServiceClient } from '../service/client.js';
 import type { DownloadOptions } from '../service/download.js';
@@ -15,6 +16,10 @@ export interface ImportDeps {
   scope: Scope | null;
   /** Asked for as planning begins, where something may be sent; it connects when it sends. */
   client(): Promise<ServiceClient>;
+  /** A hash of the token with these texts; null for an account that goes by its name. */
+  tokenHash?: ((texts: readonly string[]) => Promise<string>) | null | undefined;
+  /** Takes the plan of a dry run, where it is to be saved. */
+  savePlan?: ((plan: SavedPlan) => Promise<void>) | undefined;
   /** As reports name it. */
   service: { account: string | null; region: string; base_url: string };
   clock: Clock;

@@ -18,6 +18,9 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
   return unnamed && run.ended_by === 'unauthorised' && sameService(run.scope, here);
 }
 
+/** It carries out a saved plan: its requests are those of the plan, and not those of another import of its inputs. */
+const isPlanned = ({ options }: StoredRun): boolean => (options as Partial<ImportOptions>).plan !== undefined;
+
 /** The unfinished run of this content that may be continued from here, if there is one. */
 export function unfinished(
   identity: string,
@@ -27,7 +30,10 @@ export function unfinished(
 ): StoredRun | undefined {
   return state
     .knownRuns()
-    .find((run) => !run.finished && run.identity === identity && mayContinue(run, here, account));
+    .find(
+      (run) =>
+        !run.finished && run.identity === identity && !isPlanned(run) && mayContinue(run, here, account),
+    );
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What the service holds (contract §3 "Only what changed"), read once for each kind and as long as it is true. */
 
 import type { Kind } from '../model.js';
+import type { ImportOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
 import type { Scope, State } from '../state/state.js';
 
@@ -42,4 +43,10 @@ export class KnownProfiles {
   forget(): void {
     this.#kinds.clear();
   }
+}
+
+/** What was completed before this moment counts as unknown; null where age does not matter. */
+export function oldestKnown({ refreshAfterMs }: ImportOptions, now: number): string | null {
+  // Runs of version 0.1.0 do not have the option.
+  return refreshAfterMs ? new Date(Math.max(0, now - refreshAfterMs)).toISOString() : null;
 }

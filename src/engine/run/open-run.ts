@@ -21,13 +21,18 @@ export class OpenRun {
   #unrecorded: string | null;
   readonly #locks: (() => void)[] = [];
 
-  /** @param earlier the run that goes on, as it was found before its lock was taken */
+  /**
+   * @param earlier the run that goes on, as it was found before its lock was taken
+   * @param wanted name of a new run, unless there is one of that name
+   */
   constructor(
     earlier: StoredRun | null,
     private readonly deps: Deps,
+    wanted?: string,
   ) {
     this.#earlier = earlier;
-    this.#id = earlier?.run ?? newRunId(deps.clock.now(), deps.random);
+    const isFree = wanted !== undefined && !deps.state.knownRuns().some(({ run }) => run === wanted);
+    this.#id = earlier?.run ?? (isFree ? wanted : newRunId(deps.clock.now(), deps.random));
     this.#unrecorded = earlier ? null : this.#id;
   }
 
@@ -73,7 +78,7 @@ export class OpenRun {
    * @param sends whether rows will be sent, so that older runs of the same files give way
    * @returns the runs that gave way
    */
-  begin(plan: Pick<NewRun, 'options' | 'scanned' | 'rejects'>, sends: boolean): string[] {
+  begin(plan: Pick<NewRun, 'options' | 'scanned' | 'rejects' | 'planned'>, sends: boolean): string[] {
     const { state, service, clock } = this.deps;
     if (this.#earlier) {
       if (plan.options.isolate) this.#reopenWith(plan.options, [], []);
@@ -85,6 +90,7 @@ export class OpenRun {
     }
     const run = { ...plan, run: this.#id, scope: this.scope, account: service.account };
     const gaveWay = beginRun(run, sends, state, clock);
+    if (sends) this.#records.push(...(plan.planned?.requests ?? []));
     this.#unrecorded = null;
     return gaveWay;
   }

@@ -1,7 +1,8 @@
 /** Opens the inputs of an import: companies before users. */
 import { UsageError } from '../errors.js';
-import type { ImportEvent } from '../model.js';
+import type { CellType, ImportEvent } from '../model.js';
 import { dialectOptions, type ImportOptions } from '../options.js';
+import type { SavedPlan } from '../plan/saved-plan.js';
 import {
   checkOpened,
   type InputOptions,
@@ -14,10 +15,11 @@ import {
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 import { readAgain } from './origin.js';
-import { expandInputs, fetchSource, shownInputs } from './sources.js';
+import { type Apply, checkAccount, type LocatedInput, locateInputs } from './planned.js';
+import { expandInputs, fetchSource, type Located, shownInputs } from './sources.js';
 
 /** @throws InputError UsageError NetworkError */
-export async function* openInputs(
+async function* openInputs(
   options: ImportOptions,
   run: string,
   deps: ImportDeps,
@@ -30,9 +32,7 @@ export async function* openInputs(
     });
   }
   if (options.rejects !== null && sources.length > 1) {
-    throw new UsageError('one rejects file cannot take the rows of several inputs', {
-      problem: { code: 'one_rejects_file' },
-    });
+    throw oneRejectsFile();
   }
   const folder = () => deps.state.spoolFolder(run);
   const inputs = shownInputs(options.paths);
@@ -50,14 +50,16 @@ export async function* openInputs(
   return inOrder(selectIn(opened, options.where));
 }
 
-/** The inputs of an earlier session, from where they lay. */
+/** The inputs of an earlier session, from where they lay, or lie now. */
 export async function reopenInputs(
   run: StoredRun,
   options: ImportOptions,
   deps: Pick<ImportDeps, 'cwd' | 'state' | 'stop'>,
+  located: readonly Located[] = run.inputs,
 ): Promise<OpenedInput[]> {
   const opened: OpenedInput[] = [];
-  for (const { path, location, kind, types } of run.inputs) {
+  for (const [index, { path, location }] of located.entries()) {
+    const { kind, types } = run.inputs[index]!;
     const began = { decidedTypes: types ?? undefined, itemFormat: run.item_format };
     opened.push(await openOne(path, location, { ...options, kind }, options, deps, began));
   }
@@ -72,6 +74,46 @@ function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions):
     hint: 'leave the path out',
     problem: { code: 'path_of_lines', format: first.format },
   });
+}
+
+/**
+ * The inputs of a plan that is applied, of an earlier session, or of a new import.
+ * @returns of a plan: where they lie now, and what they are
+ */
+export async function* openFor(
+  { apply, earlier, id }: { apply: Apply | null; earlier: StoredRun | null; id: string },
+  options: ImportOptions,
+  deps: ImportDeps,
+): AsyncGenerator<ImportEvent, { opened: OpenedInput[]; located: LocatedInput[] | null }> {
+  if (!apply) {
+    const opened = earlier
+      ? await reopenInputs(earlier, options, deps)
+      : yield* openInputs(options, id, deps);
+    return { opened, located: null };
+  }
+  await checkAccount(apply.plan, deps);
+  const located = yield* locateInputs(apply.plan, apply.inputs, () => deps.state.spoolFolder(id), deps);
+  const opened = earlier
+    ? await reopenInputs(earlier, options, deps, located)
+    : await openPlanned(apply.plan, located, options, deps);
+  return { opened, located };
+}
+
+/** The inputs of a saved plan, read as it decided. */
+async function openPlanned(
+  { inputs, item_format }: SavedPlan,
+  located: readonly Located[],
+  options: ImportOptions,
+  deps: ImportDeps,
+): Promise<OpenedInput[]> {
+  if (options.rejects !== null && inputs.length > 1) throw oneRejectsFile();
+  const opened: OpenedInput[] = [];
+  for (const [index, { path, location }] of located.entries()) {
+    const { kind, format, types } = inputs[index]!;
+    const began = { decidedTypes: types as CellType[], itemFormat: item_format };
+    opened.push(await openOne(path, location, { ...options, kind, format }, options, deps, began));
+  }
+  return selectIn(opened, options.where);
 }
 
 function openOne(
@@ -90,6 +132,11 @@ function openOne(
   const inputs = options.paths;
   return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs, rejects }, deps.stop);
 }
+
+const oneRejectsFile = (): UsageError =>
+  new UsageError('one rejects file cannot take the rows of several inputs', {
+    problem: { code: 'one_rejects_file' },
+  });
 
 /** Users refer to companies, so those go first; within a kind the order is the user's. */
 function inOrder(opened: readonly OpenedInput[]): OpenedInput[] {

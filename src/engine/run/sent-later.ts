@@ -1,9 +1,45 @@
-/** A retry never overtakes (contract §4): which ids of a run others have sent since. */
+/** What a run that goes on sends again, and what not: a retry never overtakes (contract §4). */
 import type { Kind } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import { isUnanswered } from '../send/chunk.js';
 import type { CutDeps } from '../send/cutting.js';
+import { isOpen } from '../send/isolate.js';
 import type { LaterSends } from '../state/open-jobs.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
+
+/** The requests of earlier sessions, and those of a saved plan, that say how the rows are cut. */
+export function needsOf(
+  run: { records: readonly RequestRecord[] },
+  options: ImportOptions,
+): {
+  recorded(isWanted: (input: number) => boolean): RequestRecord[];
+  /** Whether its rows are needed once more. */
+  isSentAgain(r: RequestRecord): boolean;
+  /** Whether the request of this number needs none of its rows. */
+  isDone(seq: number): boolean;
+} {
+  const isPlanned = options.plan !== undefined;
+  const isSentAgain = (r: RequestRecord): boolean => {
+    const isFollowed = options.isolate && options.wait && r.state === 'acknowledged';
+    const waits = isPlanned && r.state === 'withdrawn';
+    return waits || isUnanswered(r) || isFollowed || isOpen(r, run.records, options);
+  };
+  return {
+    recorded: (isWanted) => {
+      const roots = run.records.filter((r) => isWanted(r.input) && r.parent === null);
+      if (!isPlanned) return roots.filter((r) => r.state !== 'withdrawn');
+      // One that was too large gives way to its halves, of which the first begins where it began.
+      const last = new Map(roots.map((r) => [`${r.input} ${r.first_row}`, r]));
+      return [...last.values()];
+    },
+    isSentAgain,
+    isDone: (seq) => {
+      const r = run.records[seq - 1];
+      return r?.seq === seq && !isSentAgain(r);
+    },
+  };
+}
 
 /** By id, and for a request that is repeated: the run that sent it later, be it the same one, or null. */
 export function sentLater(

@@ -24,6 +24,7 @@ import {
   sum,
   wasAccepted,
 } from '../send/accounts.js';
+import { isOpen } from '../send/isolate.js';
 import { isShort } from '../service/names.js';
 import { type RequestRecord, type RequestState, rangesOf, standing } from '../state/requests.js';
 import type { CauseTotals } from './causes.js';
@@ -253,6 +254,16 @@ export function exitOf(end: Ending): ExitCode {
   if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
   return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;
 }
+
+/** Whether nothing is left to send or, when it waits, to follow. */
+export const isDone = (
+  planned: FileRows,
+  records: readonly RequestRecord[],
+  options: { wait: boolean; isolate: boolean; isolateJobs: number },
+): boolean =>
+  (countRows(planned, records).unsent ?? 0) <= leftOutRows(records) + refusedForNow(records) &&
+  !records.some((r) => r.parent === null && isOpen(r, records, options)) &&
+  !(options.wait && records.some((r) => r.state === 'acknowledged'));
 
 /** Whether a resume has nothing left to do: everything was accounted for, whatever its outcome. */
 export const isFinished = (end: Ending): boolean => !end.failure;

@@ -5,7 +5,15 @@ import type { SendOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
 import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
 import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
-import { buildItems, type ItemBatch, type Pool, refuseChanged, type Scan } from '../read/index.js';
+import {
+  buildItems,
+  type ItemBatch,
+  type Pool,
+  refuseChanged,
+  type Scan,
+  type Start,
+  startsAnywhere,
+} from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { serialize } from './body.js';
 import { type Chunk, type CutRules, cutChunks, type InputBatch } from './chunk.js';
@@ -20,6 +28,8 @@ export interface CutDeps {
   known(kind: Kind): Known | undefined;
   recorded(kind: Kind): CutRules['recorded'];
   isSentAgain(recorded: RequestRecord): boolean;
+  /** With which row of an input to begin, by its index in the run; null: with the first. */
+  startAt(input: number): Start | null;
   /** What others have sent later: of a run that goes on. */
   sentLater(kind: Kind): CutRules['sentLater'];
 }
@@ -54,7 +64,7 @@ async function* batchesOf(
 ): AsyncGenerator<InputBatch> {
   for (const [input, planned] of inputs.entries()) {
     if (planned.opened.kind !== kind) continue;
-    for await (const batch of itemsOf(planned, known, deps)) yield { input, batch };
+    for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) yield { input, batch };
     await refuseChanged(planned.opened); // what it has not any more is in no chunk
   }
 }
@@ -62,6 +72,7 @@ async function* batchesOf(
 /** The items to cut: as the scan kept them, where what was known then still holds; otherwise built from the file. */
 function itemsOf(
   { opened, scan, kept }: PlannedInput,
+  start: Start | null,
   known: Known | undefined,
   { hashKey, pool, signal, options }: CutDeps,
 ): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
@@ -69,24 +80,27 @@ function itemsOf(
   if (changed) return changed;
   // An import that does not see its jobs end leaves nothing by which a record is known again.
   const records = options.wait || options.changedOnly;
-  return buildItems(opened, scan.schema, { hashKey, records, pool, planned: scan.marks, signal });
+  const from = start && startsAnywhere(opened) ? start : undefined;
+  return buildItems(opened, scan.schema, { hashKey, records, pool, planned: scan.marks, from, signal });
 }
 
 /**
  * Requests and bytes of the plan. Where rows merge, are skipped, or may meet the byte limit, only cutting
  * tells: then `exactly` reads the inputs once more, as sending would, and counts.
+ * @param each takes every request in order, those without items included; then all of them are cut
  */
 export async function countRequests(
   scanned: Scanned,
   deps: CutDeps,
   exactly: boolean,
+  each?: (chunk: Chunk, body: ReturnType<typeof serialize>) => void,
 ): Promise<RequestTotals> {
   const total: RequestTotals = { requests: 0, bytes: 0, merged: 0, unchanged: 0 };
   let { canary } = deps.options;
   for (const kind of scanned.duplicates.keys()) {
     const measured = measure(volumeOf(scansOf(scanned, kind), kind), deps.limits, canary);
     const plain = measured.exact && !deps.options.changedOnly && scanned.duplicates.get(kind)!.count === 0;
-    if (plain || !exactly) {
+    if (!each && (plain || !exactly)) {
       total.requests += measured.requests;
       total.bytes += measured.bytes;
       if (measured.requests > 0) canary = null;
@@ -95,10 +109,13 @@ export async function countRequests(
     const limits = { ...deps.limits, items: Math.min(deps.limits.items, canary ?? deps.limits.items) };
     for await (const chunk of chunksOf(scanned, kind, { ...deps, limits })) {
       total.unchanged += chunk.unchanged;
+      if (chunk.ends.length === 0 && !each) continue;
+      const made = serialize(chunk);
+      const { body, merged } = made;
+      each?.(chunk, made);
       if (chunk.ends.length === 0) continue;
       canary = null;
       limits.items = deps.limits.items;
-      const { body, merged } = serialize(chunk);
       total.requests++;
       total.bytes += body.length;
       total.merged += merged;

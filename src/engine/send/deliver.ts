@@ -35,21 +35,29 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
   const body = serialize(chunk);
   const record = chunk.recorded ? repeated(chunk, body, chunk.recorded, deps) : newRecord(chunk, body, deps);
   const { isolate, continueOnError } = deps.options;
+  // Planned before it was known that requests of this size are too large.
+  if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.limits.items && record.rows > 1) {
+    return deliverHalves(chunk, deps);
+  }
   const error = await sendOnce(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return isolate && failureOf(record) !== null ? [{ chunk, root: record, error: null }] : [];
   if (error.status === 413 && record.rows > 1) {
     lowerLimit(chunk.ends.length, deps);
-    const failed: Failed[] = [];
-    for (const half of halve(chunk)) {
-      if (!deps.stop.aborted) failed.push(...(await deliver(half, deps)));
-    }
-    return failed;
+    return deliverHalves(chunk, deps);
   }
   record.failure = failureText(error);
   if (isolate && isAboutRows(error.status)) return [{ chunk, root: record, error }];
   await rejectWhole({ chunk, root: record, error }, deps, continueOnError || error.status === 413);
   return [];
+}
+
+async function deliverHalves(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]> {
+  const failed: Failed[] = [];
+  for (const half of halve(chunk)) {
+    if (!deps.stop.aborted) failed.push(...(await deliver(half, deps)));
+  }
+  return failed;
 }
 
 /** A request that was refused for good: its rows are rejected, or the run ends. @throws ServiceError */
@@ -140,7 +148,7 @@ function lowerLimit(refused: number, { limits, emit }: DeliverDeps): void {
 }
 
 /** What is sent of the rows of a chunk, as it is recorded. */
-function content(chunk: Chunk, { body, items, merged }: Serialized) {
+export function content(chunk: Chunk, { body, items, merged }: Serialized) {
   return {
     rows: items,
     merged,
@@ -176,6 +184,7 @@ export function repeated(
   if (recorded.state === 'acknowledged') return recorded;
   const now = content(chunk, body);
   if (isUnanswered(recorded)) checkRepeats(chunk, recorded, now.digest, deps);
+  if (recorded.state === 'withdrawn') checkPlanned(chunk, recorded, now.digest, deps);
   const again = { ...foundAfterCrash(recorded), ...now };
   deps.records[deps.records.findIndex((r) => r.seq === again.seq)] = again;
   return again;
@@ -197,6 +206,19 @@ function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, dep
     {
       hint: 'resume with the version of profiles that began the run, or start a new import of the file',
     },
+  );
+}
+
+/**
+ * A request of a saved plan goes out as it was planned (contract §3 "Review before sending"), but for rows that others have
+ * sent since, or that the service has by now.
+ * @throws InputError
+ */
+function checkPlanned(chunk: Chunk, planned: RequestRecord, digest: string, deps: DeliverDeps): void {
+  if (digest === planned.digest || chunk.leftOut.length > 0 || chunk.unchanged > planned.unchanged) return;
+  throw new InputError(
+    `${placeText(placeOf(planned, pathsOf(deps)))}: the content differs from what was planned, so it was not sent`,
+    { hint: 'apply the plan with the version of profiles that made it, or make a new one' },
   );
 }
 

@@ -30,7 +30,11 @@ export interface State {
 
   /** Newest first. */
   knownRuns(): StoredRun[];
-  startRun(run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>): void;
+  /** @param plan requests that are to be sent, and when they were planned (ISO 8601): its data is as old as that */
+  startRun(
+    run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>,
+    plan?: { requests: readonly RequestRecord[]; at: string | null },
+  ): void;
   reopenRun(run: string): void;
   /**
    * A finished run goes on: with requests that send rows of others again, with other options, and, for these inputs,
@@ -141,6 +145,8 @@ export interface State {
   fingerprints(scope: Scope, kind: Kind, since?: string | null): FingerprintIndex;
   /** A number that is another one once ids of the kind were sent since. */
   newestFingerprints(scope: Scope, kind: Kind): number;
+  /** A text that is another one once something has been sent, or seen completed, since. */
+  fingerprintsMark(scope: Scope, kind: Kind): string;
   /** Clears those of the whole kind. */
   clearFingerprints(scope: Scope, kind: Kind): void;
   /** @param ids how many of the kind are remembered, at least: it need not count what is not worth dropping */

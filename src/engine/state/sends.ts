@@ -66,12 +66,25 @@ export class Sends {
     return Number(lastInsertRowid);
   }
 
-  /** A run begins: what was sent before is older than its data, what is sent from here on by others is newer. */
-  begin(run: string): void {
+  /**
+   * A run begins: what was sent before is older than its data, what is sent from here on by others is newer.
+   * @param planned since when that holds, ISO 8601, where its data is older than the run
+   */
+  begin(run: string, planned: string | null = null): void {
     this.db.exec("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'sends'");
     this.db
       .prepare("UPDATE runs SET began = (SELECT seq FROM sqlite_sequence WHERE name = 'sends') WHERE run = ?")
       .run(run);
+    if (planned !== null) {
+      // As old as the runs that began before it was planned, and older than all that began later.
+      this.db
+        .prepare(
+          `UPDATE runs SET began = (
+             SELECT coalesce(max(began), 0) FROM runs WHERE run <> ?1 AND started_at <= ?2) WHERE run = ?1
+             AND EXISTS (SELECT 1 FROM runs WHERE run <> ?1 AND started_at > ?2)`,
+        )
+        .run(run, planned);
+    }
     this.db.prepare('UPDATE sends SET doubt = NULL WHERE doubt <= ?').run(this.#doubtful());
   }
 
@@ -181,6 +194,14 @@ export class Sends {
       .prepare('SELECT coalesce(max(send), 0) AS newest FROM sends WHERE scope = ? AND kind = ?')
       .get(scope, kind);
     return (row as { newest: number }).newest;
+  }
+
+  /** When the last of those that completed did; null where there is none. */
+  lastCompleted(scope: number, kind: Kind): string | null {
+    const row = this.db
+      .prepare('SELECT max(completed_at) AS last FROM sends WHERE scope = ? AND kind = ? AND state = ?')
+      .get(scope, kind, SEND.completed);
+    return (row as { last: string | null }).last;
   }
 
   /** Whether others than a run have sent something since. */

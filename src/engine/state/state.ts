@@ -112,10 +112,11 @@ class SqliteState implements State {
     return this.#runs.all();
   }
 
-  startRun(run: Parameters<State['startRun']>[0]): void {
+  startRun(run: Parameters<State['startRun']>[0], plan?: Parameters<State['startRun']>[1]): void {
     this.#write(() => {
       this.#runs.insert(this.#scopes.idOf(run.scope), run);
-      this.#sends.begin(run.run);
+      this.#sends.begin(run.run, plan?.at ?? null);
+      for (const request of plan?.requests ?? []) this.#requests.insert(run.run, request);
     });
   }
 
@@ -308,6 +309,11 @@ class SqliteState implements State {
 
   newestFingerprints(scope: Scope, kind: Kind): number {
     return this.#sends.newest(this.#scopes.idOf(scope), kind);
+  }
+
+  fingerprintsMark(scope: Scope, kind: Kind): string {
+    const id = this.#scopes.idOf(scope);
+    return `${this.#sends.newest(id, kind)} ${this.#sends.lastCompleted(id, kind) ?? 'never'}`;
   }
 
   fingerprints(scope: Scope, kind: Kind, since: string | null = null): FingerprintIndex {

@@ -83,7 +83,7 @@ describe('--report', () => {
     expect(again.stdout).toMatch(/^run +\d{8}-/);
     const stored = read(cwd, 'again.html');
     expect(stored).toMatch(/1 lines 2 to 3 1 retry ✓ completed \S+ 2 of 2 accepted at/);
-    expect(stored).toContain('The state does not keep the names of columns');
+    expect(stored).toContain('The state does not keep the plan of a run');
     expect(stored).not.toMatch(CELLS);
     expect((await cli(['runs', '--report', 'again.html'], { cwd })).code).toBe(2);
     expect((await cli(['runs', '--forget', summary.run!, '--report', 'again.html'], { cwd })).code).toBe(2);

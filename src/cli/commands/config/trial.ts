@@ -1,7 +1,7 @@
 /** What `config init` is about to write, tried first: do the hosts answer, do they take the token. */
 import { Exit, type ExitCode } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
-import { decide, hasToken, type ReadConfig, requireToken } from '../../settings/index.js';
+import { decideSettings, hasToken, type ReadConfig, requireToken } from '../../settings/index.js';
 import { type Finding, worst } from '../doctor/finding.js';
 import { checkService } from '../doctor/remote.js';
 import { say } from './store.js';
@@ -26,7 +26,7 @@ export async function tryOut(config: ReadConfig, context: Context): Promise<Exit
   const flags = Object.fromEntries(
     Object.entries({ account, config: file, timeout }).filter(([, value]) => value !== undefined),
   );
-  const settings = decide({ world: { ...context, env }, flags, config, tokenFile: null });
+  const settings = decideSettings({ world: { ...context, env }, flags, config, tokenFile: null });
   if (settings.embedded || settings.baseUrl === null || !hasToken(settings)) return Exit.done;
   say(context, `trying ${settings.baseUrl}…`);
   const token = await requireToken(settings, context);

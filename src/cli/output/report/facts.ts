@@ -44,8 +44,8 @@ export interface Facts {
   stored: boolean;
   /** Whether the run had sessions before the one that is reported. */
   resumed: boolean;
-  /** Lines to type or to read. */
-  next: readonly string[];
+  /** Commands to type, each with what it is for. */
+  next: readonly { what: string | null; command: string }[];
   /** What of the texts may be shown. */
   shown: Public;
 }

@@ -74,7 +74,9 @@ export class ReportRecorder {
       failure: error,
       stored: false,
       resumed: this.about.resumed,
-      next: summary ? nextOf(summary.next) : (error?.hint?.split('\n') ?? []),
+      next: summary
+        ? nextOf(summary.next)
+        : (error?.hint?.split('\n') ?? []).map((command) => ({ what: null, command })),
       shown: { values, names: this.#plan ? namesIn(this.#plan) : new Set() },
     });
     await writeReport(file, page);
@@ -117,7 +119,8 @@ const seenOf = (state: State, run: string): Map<string, Seen> =>
   new Map(state.knownJobs().flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
 
 /** Others read it. */
-const nextOf = (steps: readonly Step[]): string[] => steps.map(({ what, shared }) => `${what}: ${shared}`);
+const nextOf = (steps: readonly Step[]): Facts['next'] =>
+  steps.map(({ what, shared }) => ({ what, command: shared }));
 
 /** A hint may show cells, as where an encoding is to be chosen. */
 function failureOf(error: unknown, values: boolean, commands: Commands): NonNullable<Facts['failure']> {

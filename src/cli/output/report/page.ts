@@ -191,6 +191,11 @@ function overview(facts: Facts, wording: Wording): Html {
 
 function nextSection({ next }: Facts, room: Room): Html | null {
   if (next.length === 0) return null;
-  const { shown, more } = fitting(next, room, (line) => html`<pre>${foreign(line, 2_000)}</pre>\n`);
-  return section('next', 'Next', html`<div class="next">\n${shown}</div>${cutNote(more, 'line')}`);
+  const { shown, more } = fitting(
+    next,
+    room,
+    ({ what, command }) =>
+      html`${what !== null && html`<p>${what}:</p>\n`}<pre>${foreign(command, 2_000)}</pre>\n`,
+  );
+  return section('next', 'Next', html`<div class="next">\n${shown}</div>${cutNote(more, 'command')}`);
 }

@@ -164,7 +164,7 @@ export function columnsSection({ plan, stored }: Facts, wording: Wording, room: 
       ? section(
           'columns',
           'Columns',
-          html`<p>The state does not keep the names of columns. The report that the import wrote shows them.</p>`,
+          html`<p>The state does not keep the plan of a run. The report that the import wrote shows its columns.</p>`,
         )
       : null;
   }

@@ -57,7 +57,9 @@ section { background: var(--paper); border: 1px solid var(--line); border-radius
 .facts dd { margin: 0; overflow-wrap: anywhere; }
 .facts .large dd { font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums; line-height: 1.3; }
 .facts + .facts { margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); }
-.next pre { margin: 0 0 0.5rem; padding: 0.6rem 0.8rem; background: var(--ground); border: 1px solid var(--line); border-radius: 6px; white-space: pre-wrap; }
+.next p { margin: 0 0 0.3rem; }
+.next p::first-letter { text-transform: uppercase; }
+.next pre { margin: 0 0 0.75rem; padding: 0.6rem 0.8rem; background: var(--ground); border: 1px solid var(--line); border-radius: 6px; white-space: pre-wrap; }
 .next pre:last-child { margin-bottom: 0; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 table + table, table + .cut + table { margin-top: 1.5rem; }

@@ -94,14 +94,19 @@ export function plainLikely(plain: Plain, cells: number): Likely {
 export const isOpen = ({ candidates, cells }: Likely): boolean =>
   candidates.length > 0 || cells <= MOST_MISSES;
 
+/** Counts a cell that all candidates read, once further ones cannot come. False for any other: `addLikely` takes it. */
+export function addAlike(likely: Likely, text: string): boolean {
+  const { candidates, cells } = likely;
+  if (cells <= MOST_MISSES) return false;
+  for (const { type } of candidates) if (!fitOf(type)(text)) return false;
+  likely.cells++;
+  return true;
+}
+
 /** @param plain numbers among the cells before the first text */
 export function addLikely(likely: Likely, cell: Evidence, plain: Plain): void {
   const { candidates, cells } = likely;
   const { text } = cell;
-  if (cells > MOST_MISSES && candidates.every(({ type }) => fitOf(type)(text))) {
-    likely.cells++;
-    return;
-  }
   const fitted = candidates.map((one) => withCell(one, cell));
   const isFit = fitted.some((one, at) => one.misses === candidates[at]!.misses);
   const others = cells > MOST_MISSES ? [] : typesOf(text, plain).filter((type) => !isAmong(type, candidates));
@@ -166,14 +171,19 @@ function mark(likely: Likely, text: string): boolean {
   return true;
 }
 
+/** What any number looks like. The patterns that tell which one it is take long to compile. */
+const NUMERAL = /^\D{0,10}\d[\d.,'’ \u00a0\u202f]*\D{0,10}$/;
+/** How any date begins. */
+const DATED = /^(?:\d|sun|mon|tue|wed|thu|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i;
+/** No currency has as many letters. */
+const WORD = /[a-z]{4}/i;
+
 function typesOf(text: string, plain: Plain): string[] {
   if (text.length > LONGEST) return [];
   if (!/\d/.test(text)) return plain === 0 && reads('boolean', text) ? ['boolean'] : [];
-  // Telephone numbers have spaces, too.
-  const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
-  const numbers: string[] = NUMBERS.filter(isFit);
-  const found = numbers.length > 0 ? numbers : OTHERS.filter(isFit);
+  const found = NUMERAL.test(text) && !WORD.test(text) ? numbersOf(text) : [];
   if (plain > 0) return found.filter((type) => type !== 'boolean' && readsPlain(type, plain));
+  if (!DATED.test(text)) return found;
   const days = patternsOf(text, 'date');
   // What is sent as it is written needs no type.
   if (days.length > 0) return [...found, ...days.filter((day) => day !== 'iso').map((day) => `date:${day}`)];
@@ -183,6 +193,15 @@ function typesOf(text: string, plain: Plain): string[] {
     return `datetime:${pattern}${offset === null ? `@${SOME_ZONE}` : ''}`;
   });
   return [...found, ...times];
+}
+
+function numbersOf(text: string): string[] {
+  // Telephone numbers have spaces, too.
+  const isFit = (type: string): boolean => reads(type, text) && (!type.includes(' ') || text.includes(','));
+  const numbers: string[] = NUMBERS.filter(isFit);
+  if (numbers.length > 0) return numbers;
+  const isPercent = text.includes('%');
+  return OTHERS.filter((type) => type.startsWith('percent') === isPercent && isFit(type));
 }
 
 /** Whether a type also reads plain numbers. */

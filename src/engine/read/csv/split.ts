@@ -1,6 +1,6 @@
 /** The splitter of a dialect: the fast one for the plain dialect, and lines above the header left out. */
 import type { Splitter } from '../text/splitter.js';
-import type { RecordBatch } from '../types.js';
+import type { RecordBatch, Start } from '../types.js';
 import { type Dialect, isPlain } from './dialect.js';
 import { DialectSplitter } from './dialect-splitter.js';
 import type { Limits } from './limits.js';
@@ -10,11 +10,19 @@ import { CsvSplitter } from './splitter.js';
 export interface SplitForm extends Limits {
   dialect: Dialect;
   notes?: Notes | undefined;
+  /** Of the plain dialect: where the text begins. */
+  from?: Start | undefined;
 }
 
 /** `header`: the first record is not data, and is in no batch. */
 export function splitterOf(form: SplitForm, options: { header: boolean }): Splitter {
-  const { dialect } = form;
+  const { dialect, from } = form;
+  if (from) {
+    return new CsvSplitter(
+      { ...form, delimiter: dialect.delimiter, line: from.line, first: from.row },
+      options,
+    );
+  }
   const line = dialect.skipLines + 1;
   const splitter = isPlain(dialect)
     ? new CsvSplitter({ ...form, delimiter: dialect.delimiter, line }, options)

@@ -14,6 +14,8 @@ export interface CsvForm extends Limits {
   delimiter: string;
   /** Line of the first byte, from 1. */
   line?: number;
+  /** Records before it. Default 0. */
+  first?: number;
   /** Collects what looks like another dialect. */
   notes?: Notes | undefined;
 }
@@ -77,6 +79,7 @@ export class CsvSplitter implements Splitter {
   constructor(form: CsvForm, options: { header: boolean }) {
     this.#form = form;
     this.line = this.#recordLine = form.line ?? 1;
+    this.#first = form.first ?? 0;
     this.#skipHeader = options.header;
     this.#maxRecordBytes = maxRecordBytes(form);
     this.#meaning[form.delimiter.charCodeAt(0)] = Meaning.delimiter;

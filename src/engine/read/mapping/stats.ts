@@ -4,6 +4,7 @@
  */
 import type { CellType, ColumnType } from '../../model.js';
 import {
+  addAlike,
   addLikely,
   isOpen,
   type Likely,
@@ -46,7 +47,8 @@ export function addCell(stats: ColumnStats, text: string, line: number): void {
   stats.cells++;
   if (stats.notNumber) {
     // It is text, whatever else comes.
-    if (isOpen(stats.likely)) addLikely(stats.likely, { line, text }, 0);
+    const { likely } = stats;
+    if (isOpen(likely) && !addAlike(likely, text)) addLikely(likely, { line, text }, 0);
     return;
   }
   const kind = classify(text);

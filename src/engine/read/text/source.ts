@@ -141,6 +141,22 @@ async function nearestFile({ path, location }: SourceFile): Promise<string> {
   return like === undefined ? 'check the path' : `did you mean ${join(dirname(path), like)}?`;
 }
 
+/** A file's bytes as they are on disk. */
+export interface DigestedFile {
+  /** SHA-256, hexadecimal. */
+  digest: string;
+  size: number;
+  marks: Marks;
+}
+
+/** Reads a file to its end. @throws InputError, and the signal's reason when aborted */
+export async function digestFile(file: SourceFile, signal?: AbortSignal): Promise<DigestedFile> {
+  const totals = new ByteTotals();
+  for await (const _ of blocks(file, signal, totals)) {
+  }
+  return { digest: totals.digest(), size: totals.size, marks: totals.marks };
+}
+
 /** How a file is packed, by its first bytes. */
 export function compressionOf(head: Uint8Array): Compression | null {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
@@ -150,7 +166,7 @@ export function compressionOf(head: Uint8Array): Compression | null {
 
 /**
  * Bytes of the file, unpacked. A chunk is valid until the next one is pulled: its memory is used again.
- * `byteTotals` sees the packed bytes. Closes the file when the consumer stops early.
+ * `byteTotals` sees the packed bytes. `from` is for files that are not packed: the byte to begin with. Closes the file when the consumer stops early.
  * @throws InputError when the packed data is damaged, and for bytes that are not those of the byteTotals's planned pass; the
  * signal's reason when aborted
  */
@@ -158,9 +174,10 @@ export async function* readBytes(
   file: SourceFile & { compression: Compression | null },
   signal?: AbortSignal,
   byteTotals?: ByteTotals,
+  from?: number,
 ): AsyncGenerator<Buffer> {
   if (file.compression === null) {
-    yield* blocks(file, signal, byteTotals);
+    yield* blocks(file, signal, byteTotals, from);
     return;
   }
   const unpack = decompressor(file, file.compression);
@@ -197,21 +214,25 @@ function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
   });
 }
 
+/** @param from the byte to begin with; then there are no totals */
 async function* blocks(
   file: SourceFile,
   signal?: AbortSignal,
   byteTotals?: ByteTotals,
+  from?: number,
 ): AsyncGenerator<Buffer> {
   const { handle, stamp } = file.opened ?? (await openFile(file));
   try {
     if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedMeanwhile(file.path);
     const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    let at = from ?? null;
     for (;;) {
       signal?.throwIfAborted();
-      const length = await fill(block, handle).catch(async (error) => {
+      const length = await fill(block, handle, at).catch(async (error) => {
         throw await unreadable(file, error);
       });
       if (length === 0) break;
+      if (at !== null) at += length;
       const bytes = block.subarray(0, length);
       if (byteTotals?.add(bytes) === false) throw changedMeanwhile(file.path);
       yield bytes;
@@ -223,10 +244,15 @@ async function* blocks(
 }
 
 /** Reads until the block is full or the file ends: marks of two passes must be those of the same places. */
-async function fill(block: Buffer, handle: FileHandle): Promise<number> {
+async function fill(block: Buffer, handle: FileHandle, from: number | null): Promise<number> {
   let length = 0;
   while (length < block.length) {
-    const { bytesRead } = await handle.read(block, length, block.length - length);
+    const { bytesRead } = await handle.read(
+      block,
+      length,
+      block.length - length,
+      from === null ? null : from + length,
+    );
     if (bytesRead === 0) break;
     length += bytesRead;
   }

@@ -355,7 +355,7 @@ describe('what a report says', () => {
   test('what the state does not keep', () => {
     const text = said({ stored: true, summary: { ...withRejections(3), causes: [], warnings: [] } });
     expect(text).toContain('3 rows. The state does not keep why');
-    expect(text).toContain('does not keep the names of columns');
+    expect(text).toContain('does not keep the plan of a run');
   });
 });
 
@@ -366,7 +366,7 @@ describe('at most 1 MiB', () => {
     expect(page.slice(-8)).toBe('</html>\n');
     for (const text of HOSTILE) if (/[<>]/.test(text)) expect(page.includes(text)).toBe(false);
     if (times > 1) {
-      for (const noun of ['file', 'cause', 'request', 'column', 'key', 'warning', 'line'])
+      for (const noun of ['file', 'cause', 'request', 'column', 'key', 'warning', 'command'])
         expect([noun, new RegExp(`and [\\d,]+ more ${noun}s?,`).test(page)]).toEqual([noun, true]);
     }
   });

@@ -261,6 +261,8 @@ describe('suggestions', () => {
     [['1 234,50', '5'], ['number:1 234,56']],
     [['555 123 456'], undefined],
     [['12.5%'], ['percent']],
+    [['12.5%', '02.5%'], undefined],
+    [['31.12.2024 10:00', '31.13.2024 10:00'], undefined],
     [['12,5 %'], ['percent:1.234,56']],
     [['Yes', 'no'], ['boolean']],
     [['true', 'false'], ['boolean']],

@@ -1,0 +1,118 @@
+/** `profiles apply <plan>`: send exactly what a dry run saved (contract §3 "Review before sending"). */
+import type { Command } from 'commander';
+import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import type { ImportOptions } from '../../engine/options.js';
+import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
+import { restoreOptions } from '../../engine/run/run.js';
+import type { StoredRun } from '../../engine/state/runs.js';
+import type { Context } from '../context.js';
+import { applyAgain, eventWords } from '../messages.js';
+import { APPLY, given, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
+import { createReporter } from '../output/reporter.js';
+import { type Ending, examples, type Flags, type Wire } from './command.js';
+import { outcomesFile, type Report, reportOf, runAndReport } from './import-run.js';
+import { loadPlan } from './save-plan.js';
+
+interface Options {
+  file: string;
+  report: Report;
+  inputs: readonly string[];
+  expect: string | undefined;
+  again: boolean;
+  /** What decides how it is sent, where that is not to be as the plan says. */
+  how: Partial<ImportOptions>;
+}
+
+export function define(command: Command, wire: Wire): void {
+  command.argument('<plan>', 'file that import --dry-run --save-plan wrote');
+  examples(command, [
+    'profiles apply plan.json --region sandbox',
+    'profiles apply plan.json --input companies.csv --region sandbox',
+    'profiles apply plan.json --again --region sandbox --json',
+  ]);
+  command.action(wire(options, run));
+}
+
+function options([file = '']: readonly string[], flags: Flags, { cwd }: Context): Options {
+  const { inputs = [], expect, again = false } = given(APPLY, flags);
+  const { concurrency, outcomes } = SENDING;
+  const { continueOnError, isolate, isolateJobs, rejects } = REJECTING;
+  const { wait, ...timing } = WAITING;
+  const table = { ...timing, ...RETRYING, concurrency, continueOnError, isolate, isolateJobs };
+  const values = given(table, flags) as Record<string, unknown>;
+  const how = Object.entries(table).flatMap(([name, { sets }]) =>
+    values[name] === undefined ? [] : [[sets, values[name]]],
+  );
+  const path = given({ rejects }, flags).rejects;
+  return {
+    file,
+    report: reportOf(flags),
+    inputs,
+    expect,
+    again,
+    how: {
+      ...Object.fromEntries(how),
+      ...(given({ wait }, flags).wait === false && { wait: false }),
+      ...(path !== undefined && { rejects: path }),
+      outcomes: outcomesFile(given({ outcomes }, flags).outcomes, cwd),
+    },
+  };
+}
+
+async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
+  const { report, inputs, again, how } = asked;
+  const plan = await loadPlan(asked.file, asked.expect, context);
+  const state = await context.state();
+  const found = runOfPlan(plan, state, await context.scope());
+  if (found?.status === 'superseded' && !again) {
+    throw new UsageError(`run ${found.run} of this plan gave way to another import of the same file`, {
+      hint: `make a new plan, or send this one again: ${applyAgain(context.commands)}`,
+    });
+  }
+  if (found?.finished && !again) return alreadyApplied(found, report, context);
+  const earlier = found && !found.finished ? found : null;
+  const kept = { ...(earlier ? restoreOptions(state, earlier) : optionsOfPlan(plan)), ...how };
+  const outcomes = how.outcomes ?? (earlier?.options as Partial<ImportOptions> | undefined)?.outcomes ?? null;
+  const options = {
+    ...kept,
+    resume: false,
+    full: earlier ? false : kept.full,
+    dryRun: false,
+    outcomes,
+    // A run whose time to wait was over must be able to continue.
+    ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
+  };
+  if (how.isolate && !options.wait) {
+    throw new UsageError('--isolate and --no-wait cannot be combined: it has to see how jobs end', {
+      hint: 'leave one out',
+    });
+  }
+  const apply = { plan, inputs, again: found !== undefined && earlier === null };
+  const isolate = options.isolate && options.wait;
+  return runAndReport({ ...options, isolate }, earlier, report, context, { apply });
+}
+
+/** Nothing is left to send: what became of it is said once more. */
+async function alreadyApplied(run: StoredRun, report: Report, context: Context): Promise<ExitCode> {
+  const { stdout, stderr, env, cwd, flags, clock, commands } = context;
+  const reporter = createReporter({
+    mode: report.form,
+    reportValues: report.values,
+    stdout,
+    stderr,
+    env,
+    cwd,
+    flags,
+    clock,
+  });
+  try {
+    const message = `run ${run.run} has applied this plan already; nothing was sent; to send it again: ${applyAgain(commands)}`;
+    await reporter.report({ type: 'notice', message });
+    const inWords = eventWords(commands);
+    if (run.summary)
+      await reporter.report(inWords({ type: 'summary', summary: { ...run.summary, resume: null } }));
+  } finally {
+    await reporter.close();
+  }
+  return Exit.done;
+}

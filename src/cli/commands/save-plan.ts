@@ -1,0 +1,70 @@
+/** A plan file: written whole or not at all, and read back. */
+import { constants } from 'node:fs';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { UsageError } from '../../engine/errors.js';
+import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
+import type { Context } from '../context.js';
+import { fileTrouble, replaceFile } from '../replace-file.js';
+
+/** How each plan begins. */
+const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;
+
+/** Looks at it before the inputs are read: only an empty file and an earlier plan are replaced. @throws UsageError */
+export async function checkPlanFile(path: string, { cwd }: Context): Promise<void> {
+  const refuse = (why: string): never => {
+    throw new UsageError(`--save-plan: ${path} ${why}`, { hint: 'name a new file, such as plan.json' });
+  };
+  if (path === '' || path === '-') refuse('is not the name of a file');
+  let file: FileHandle;
+  try {
+    file = await open(resolve(cwd, path), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return;
+    throw unwritable(path, error);
+  }
+  try {
+    if (!(await file.stat()).isFile()) refuse('is not a regular file');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(100), 0, 100, 0);
+    if (bytesRead > 0 && !BEGINNING.test(buffer.toString('utf8', 0, bytesRead))) {
+      refuse('exists and is not a plan, so it is not replaced');
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Only the owner can read it: `--set` and `--where` values are in it. @throws UsageError */
+export async function writePlan(path: string, plan: SavedPlan, { cwd }: Context): Promise<void> {
+  await replaceFile(resolve(cwd, path), planFile(plan)).catch((error: unknown) => {
+    throw unwritable(path, error);
+  });
+}
+
+function unwritable(path: string, error: unknown): UsageError {
+  const { code } = error as NodeJS.ErrnoException;
+  return new UsageError(`--save-plan: ${path} cannot be written: ${fileTrouble(code)}`, { cause: error });
+}
+
+/** @throws UsageError for what cannot be read, or is not the plan that was expected */
+export async function loadPlan(
+  path: string,
+  expect: string | undefined,
+  { cwd }: Context,
+): Promise<SavedPlan> {
+  if (path === '-') throw new UsageError('a plan is a file, not stdin (-)');
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(resolve(cwd, path));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`${path}: the plan cannot be read: ${fileTrouble(code)}`, { cause: error });
+  }
+  const plan = await readPlan(bytes, path);
+  const wanted = expect?.toLowerCase();
+  if (wanted === undefined || wanted === plan.digest || wanted === fileDigest(bytes)) return plan;
+  throw new UsageError(`${path}: is not the plan that --expect names: its digest is ${plan.digest}`, {
+    hint: 'review this plan, or get the one that was approved',
+  });
+}

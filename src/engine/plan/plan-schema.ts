@@ -1,0 +1,94 @@
+/** The form of a saved plan, for reading one and for its JSON Schema. Loaded where a plan is read: zod takes its time. */
+import * as z from 'zod';
+import { FORMATS, KINDS } from '../model.js';
+
+const count = z.int().min(0);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits');
+const text = z.string();
+
+const range = {
+  input: count.describe('Its place in inputs, from 0.'),
+  first_row: count.min(1).describe('From 1; rejected and unchanged rows count.'),
+  last_row: count.describe('Within the range.'),
+  first_line: count.describe('Where its first row begins; 0 where no row of the range is sent.'),
+  last_line: count.describe('Where its last row begins.'),
+};
+
+const requestSchema = z.strictObject({
+  ...range,
+  offset: count
+    .describe('Byte of the file at which first_line begins, where the format allows to read from there.')
+    .optional(),
+  more: z
+    .array(z.strictObject({ ...range, rows: count }))
+    .describe('Ranges of further inputs that are in the same request.')
+    .optional(),
+  rows: count.describe('Items of the body. 0: nothing of the range is sent.'),
+  merged: count.describe('Rows that are merged into others of the same identifier.').optional(),
+  unchanged: count.describe('Rows that the service has as they are.').optional(),
+  bytes: count.describe('Of the body.'),
+  sha256: sha256.describe('Of the body.'),
+});
+
+const columnSchema = z.strictObject({
+  column: text,
+  key: text.nullable().describe('null: left out.'),
+  type: text.nullable(),
+  conversion: text.optional(),
+  empty: count.describe('Rows without a value.'),
+});
+
+const inputSchema = z.strictObject({
+  path: text.describe('As it was named.'),
+  kind: z.enum(KINDS),
+  format: z.enum(FORMATS),
+  bytes: count.describe('Size of the file.'),
+  sha256: sha256.describe('Of the file.'),
+  read: count.describe('Rows.'),
+  filtered: count.describe('Rows that where and limit leave out.'),
+  rejected: count,
+  types: z.array(text).describe('What each column is read as, by position.'),
+  columns: z.array(columnSchema),
+});
+
+export const planSchema = z.strictObject({
+  $schema: text.optional(),
+  version: z.literal(1).describe('Of this format.'),
+  totals: z
+    .strictObject({
+      read: count,
+      filtered: count,
+      rejected: count,
+      merged: count,
+      unchanged: count,
+      to_send: count,
+      requests: count,
+      bytes: count,
+      duplicates: count.describe('Rows whose identifier stands earlier in the inputs of its kind.'),
+    })
+    .describe('Rows, requests, and bytes of all request bodies.'),
+  account: text.nullable().describe('Configured name; null for an account without one.'),
+  account_hash: sha256.describe('Of an account without a name: hash of token, host, and inputs.').optional(),
+  region: text,
+  base_url: text,
+  state: z
+    .record(text, text)
+    .describe('With changedOnly: which state it was made with, and where that stood.')
+    .optional(),
+  item_format: count.describe('Version of the rules by which rows become items.'),
+  options: z.record(text, z.json()).describe("The import's options, by their names in the library."),
+  inputs: z.array(inputSchema).min(1),
+  requests: z.array(requestSchema).describe('In the order in which they are sent.'),
+  run: text.regex(/^\d{8}-\d{6}-[a-z0-9]{4}$/, 'is not a run').describe('The run that carries it out.'),
+  created_at: z.iso.datetime(),
+  digest: sha256.describe('SHA-256 of everything else but run and created_at.'),
+});
+
+export type SavedPlan = Omit<z.infer<typeof planSchema>, '$schema'>;
+export type SavedRequest = SavedPlan['requests'][number];
+
+/** JSON Schema of the file: `schemas/plan.schema.json`. */
+export function planJsonSchema(): Record<string, unknown> {
+  const { $schema, ...schema } = z.toJSONSchema(planSchema);
+  return { $schema, title: 'Saved plan of an import', ...schema };
+}

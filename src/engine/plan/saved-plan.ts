@@ -1,0 +1,93 @@
+/**
+ * A plan as it is saved, so that it can be reviewed and then carried out (contract §3 "Review before sending"). It holds no
+ * cell values but those of rules, and no token. Everything but its run and its time follows from the inputs and the
+ * options: a plan that is made again has the same digest.
+ */
+import { createHash } from 'node:crypto';
+import { UsageError } from '../errors.js';
+import type { ImportOptions } from '../options.js';
+import type { SavedPlan } from './plan-schema.js';
+
+export type { SavedPlan, SavedRequest } from './plan-schema.js';
+
+/** Of the format that this version of profiles writes; it reads no newer one. */
+export const PLAN_VERSION = 1;
+
+/** Of what a plan says, whatever the order of its members and the space between them. */
+function digestOf(plan: Record<string, unknown>): string {
+  const { digest: _digest, run: _run, created_at: _time, $schema: _schema, ...content } = plan;
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(content)))
+    .digest('hex');
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, member]) => [key, sorted(member)]);
+}
+
+/** A plan with its digest. */
+export const sealed = (plan: Omit<SavedPlan, 'digest'>): SavedPlan => {
+  const written = JSON.parse(JSON.stringify(plan)) as Omit<SavedPlan, 'digest'>;
+  return { ...written, digest: digestOf(written) };
+};
+
+/** The file: what a reviewer reads comes first, and each request is one line. */
+export function planFile({ requests, ...plan }: SavedPlan): string {
+  const marker = '@requests@';
+  const { run, created_at, digest, ...first } = plan;
+  const whole = JSON.stringify({ ...first, requests: marker, run, created_at, digest }, null, 2);
+  const lines = requests.map((request) => `    ${JSON.stringify(request)}`).join(',\n');
+  return `${whole.replace(`"requests": "${marker}"`, () => `"requests": [${lines && `\n${lines}\n  `}]`)}\n`;
+}
+
+/** SHA-256 of a plan file's bytes, as `sha256sum` prints it. */
+export const fileDigest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/**
+ * Reads a plan file.
+ * @param path for messages
+ * @throws UsageError for what is no plan, a plan of a newer version, and one that was edited
+ */
+export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPlan> {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch (error) {
+    throw new UsageError(`${path}: is not a plan: ${(error as Error).message}`, { cause: error });
+  }
+  const fields = (value ?? {}) as Record<string, unknown>;
+  const { version } = fields;
+  if (typeof version === 'number' && version > PLAN_VERSION) {
+    throw new UsageError(
+      `${path}: was saved by a newer version of profiles (format ${version}; this version reads ${PLAN_VERSION})`,
+      { problem: { code: 'plan_newer' } },
+    );
+  }
+  const { planSchema } = await import('./plan-schema.js');
+  const result = planSchema.safeParse(value);
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    const where = issue?.path.join('.');
+    throw new UsageError(`${path}: is not a plan: ${where ? `${where}: ` : ''}${issue?.message}`, {
+      hint: 'a plan is saved by a dry run',
+      problem: { code: 'not_a_plan' },
+    });
+  }
+  if (digestOf(fields) !== fields.digest) {
+    throw new UsageError(`${path}: was edited after it was saved: its digest is another`, {
+      problem: { code: 'plan_edited' },
+    });
+  }
+  return value as SavedPlan;
+}
+
+/** What a plan keeps of the options: not what is decided when it is applied. */
+export function optionsToSave(options: ImportOptions): SavedPlan['options'] {
+  const { paths, dryRun, resume, failed, rejects, outcomes, checkProperties, plan, ...kept } = options;
+  return JSON.parse(JSON.stringify(kept)) as SavedPlan['options'];
+}

@@ -1,0 +1,60 @@
+/** Where lines begin in a file, so that a later reading can start at one of them. */
+import { isPlain } from '../csv/dialect.js';
+import type { OpenedInput } from '../types.js';
+import { readBytes } from './source.js';
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Whether the rows of an input can be read from the line on which one of them begins: plain CSV as it is on disk. */
+export const startsAnywhere = ({ dialect, encoding, compression, selection }: OpenedInput): boolean =>
+  dialect !== undefined &&
+  isPlain(dialect) &&
+  encoding === 'utf-8' &&
+  compression === null &&
+  selection === null;
+
+/**
+ * The bytes at which lines begin.
+ * @param lines numbers from 1, in ascending order
+ * @throws InputError; the signal's reason when aborted
+ */
+export async function lineOffsets(
+  input: OpenedInput,
+  lines: readonly number[],
+  signal?: AbortSignal,
+): Promise<number[]> {
+  const offsets: number[] = [];
+  let line = 1;
+  let before = 0;
+  let afterCr = false;
+  const take = (offset: number): void => {
+    while (lines[offsets.length] === line) offsets.push(offset);
+  };
+  take(0);
+  for await (const block of readBytes(input, signal)) {
+    if (offsets.length === lines.length) break;
+    let at = 0;
+    if (afterCr) {
+      // The line after CR LF begins behind both.
+      if (block[0] === LF) at = 1;
+      take(before + at);
+      afterCr = false;
+    }
+    for (; at < block.length; at++) {
+      const byte = block[at]!;
+      if (byte !== LF && byte !== CR) continue;
+      line++;
+      if (byte === CR) {
+        if (at + 1 === block.length) {
+          afterCr = true;
+          break;
+        }
+        if (block[at + 1] === LF) at++;
+      }
+      take(before + at + 1);
+    }
+    before += block.length;
+  }
+  return offsets;
+}

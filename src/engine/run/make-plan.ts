@@ -1,0 +1,39 @@
+/** The plan of a session: what was scanned, the requests that it comes to, and what the service is asked about it. */
+import type { Plan } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import type { RequestTotals } from '../plan/estimate.js';
+import { planOf, type Scanned, scansOf } from '../plan/plan.js';
+import { checkProperties } from '../plan/properties.js';
+import type { SavedRequest } from '../plan/saved-plan.js';
+import { type CutDeps, countRequests } from '../send/cutting.js';
+import type { ImportDeps } from './deps.js';
+import { type Apply, totalsOfPlan } from './planned.js';
+import { planToSave, savedRequest, withOffsets } from './save-plan.js';
+
+/** Saves it, where that is asked for. @throws UsageError for one that cannot be saved */
+export async function makePlan(
+  scanned: Scanned,
+  cut: CutDeps,
+  { run, options, apply }: { run: string; options: ImportOptions; apply: Apply | null },
+  deps: ImportDeps,
+): Promise<{ plan: Plan; totals: RequestTotals }> {
+  const { savePlan, scope } = deps;
+  const requests: SavedRequest[] = [];
+  const keep: Parameters<typeof countRequests>[3] = (chunk, body) => requests.push(savedRequest(chunk, body));
+  const totals = apply
+    ? totalsOfPlan(apply.plan)
+    : await countRequests(scanned, cut, options.dryRun, savePlan && keep);
+  const plan = planOf(scanned, totals, (kind) => (scope ? deps.state.throughput(scope, kind) : null));
+  if (savePlan) {
+    const placed = await withOffsets(requests, scanned, deps.stop);
+    const saved = await planToSave({ run, options, scanned, totals, requests: placed }, deps);
+    await savePlan(saved);
+    plan.digest = saved.digest;
+  }
+  if (options.checkProperties) {
+    const { records } = await (await deps.client()).lookup('user_properties', deps.stop);
+    const columns = scansOf(scanned, 'users').flatMap((scan) => scan.columns);
+    plan.properties = checkProperties(columns, records);
+  }
+  return { plan, totals };
+}

@@ -1,0 +1,282 @@
+/** A saved plan that is applied: held against what is there, and made into a run (contract §3 "Review before sending"). */
+import { InputError, UsageError } from '../errors.js';
+import { type CellType, type ColumnPlan, envelopeBytes, type ImportEvent } from '../model.js';
+import { type ImportOptions, importNumbers } from '../options.js';
+import { DuplicateFinder } from '../plan/duplicates.js';
+import type { RequestTotals } from '../plan/estimate.js';
+import type { Scanned } from '../plan/plan.js';
+import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
+import { type DigestedFile, digestFile, type OpenedInput, type Scan, type Start } from '../read/index.js';
+import { UNSENT } from '../send/request.js';
+import type { RequestRecord } from '../state/requests.js';
+import type { StoredRun } from '../state/runs.js';
+import { sameScope } from '../state/scopes.js';
+import type { Scope, State } from '../state/state.js';
+import type { NewRun } from './begin.js';
+import type { ImportDeps } from './deps.js';
+import { accountOf, kindsOf, stateMark } from './save-plan.js';
+import { expandInputs, fetchSource, type Located } from './sources.js';
+
+/** An input of a plan, found and read to its end once. */
+export interface LocatedInput extends Located, DigestedFile {}
+
+/** A plan that is to be carried out. */
+export interface Apply {
+  plan: SavedPlan;
+  /** Inputs that lie elsewhere than the plan has them. */
+  inputs: readonly string[];
+  /** Repeat it: then it is as new as this run. */
+  again: boolean;
+}
+
+/** Refuses a plan of another service or account. @throws UsageError naming what differs */
+export async function checkAccount(
+  plan: SavedPlan,
+  deps: Pick<ImportDeps, 'scope' | 'tokenHash'>,
+): Promise<void> {
+  const scope = deps.scope!;
+  const { region, account } = plan;
+  const refuse = (what: string, hint?: string): never => {
+    throw new UsageError(`the plan is for ${what}`, {
+      hint,
+      problem: { code: 'plan_elsewhere', region, account },
+    });
+  };
+  if (region !== scope.region) refuse(`region ${region}, not for ${scope.region}`);
+  if (plan.base_url !== scope.base_url) refuse(`${plan.base_url}, not for ${scope.base_url}`);
+  const here = await accountOf(scope, plan.inputs, deps);
+  if (account !== here.account) {
+    const name = (one: string | null): string =>
+      one === null ? 'an account without a name' : `account ${one}`;
+    refuse(`${name(account)}, not for ${name(here.account)}`);
+  }
+  if (plan.account_hash !== here.account_hash) {
+    refuse('another token: it was made for an account without a name, which is known by its token');
+  }
+}
+
+/** Refuses a plan of what changed whose state has moved. @throws UsageError */
+export function checkState(plan: SavedPlan, { state, scope }: Pick<ImportDeps, 'state' | 'scope'>): void {
+  if (!plan.state) return;
+  const now = stateMark(state, scope!, kindsOf(plan.inputs));
+  if (now.id !== plan.state.id) {
+    throw new UsageError('the plan holds what changed against the record of past imports in another state', {
+      hint: 'apply it with the state that it was made with',
+      problem: { code: 'plan_outdated' },
+    });
+  }
+  for (const [kind, mark] of Object.entries(now)) {
+    if (plan.state[kind] === mark) continue;
+    throw new UsageError(`the plan is out of date: ${kind} have been sent or completed since it was made`, {
+      hint: 'make a new one',
+      problem: { code: 'plan_outdated' },
+    });
+  }
+}
+
+/** The run of a plan in this state: an unfinished one, else a finished one; undefined where it was not applied yet. */
+export function runOfPlan({ run, digest }: SavedPlan, state: State, scope: Scope): StoredRun | undefined {
+  const runs = state.knownRuns().filter((known) => {
+    const { plan } = known.options as Partial<ImportOptions>;
+    const isOf = plan?.run === run && plan.digest === digest;
+    return isOf && known.status !== 'rejected' && sameScope(known.scope, scope);
+  });
+  return runs.find(({ finished }) => !finished) ?? runs[0];
+}
+
+/** The options that a plan was made with. @throws UsageError for a number out of range */
+export function optionsOfPlan(plan: SavedPlan): ImportOptions {
+  const options = plan.options as unknown as ImportOptions;
+  return {
+    ...options,
+    ...importNumbers(options),
+    paths: plan.inputs.map(({ path }) => path),
+    dryRun: false,
+    resume: false,
+    failed: false,
+    checkProperties: false,
+    rejects: null,
+    plan: { run: plan.run, digest: plan.digest },
+  };
+}
+
+/** Requests and rows as they were planned. */
+export const totalsOfPlan = ({ totals }: SavedPlan): RequestTotals => {
+  const { requests, bytes, merged, unchanged } = totals;
+  return { requests, bytes, merged, unchanged };
+};
+
+/**
+ * What a scan of the inputs would find again. Null where only a scan tells: which rows to leave out or reject, which identifiers stand
+ * more than once, which rows have changed.
+ */
+export function scannedByPlan(
+  plan: SavedPlan,
+  opened: readonly OpenedInput[],
+  located: readonly LocatedInput[],
+  chunkBytes: number,
+): Scanned | null {
+  const { filtered, rejected, duplicates } = plan.totals;
+  if (filtered + rejected > 0 || duplicates > 0 || plan.state) return null;
+  const inputs = opened.map((input, index) => {
+    const { read, types, columns } = plan.inputs[index]!;
+    const { digest, marks, size } = located[index]!;
+    const found = columns.map((column) => ({ ...column, reason: 'as planned' }) as ColumnPlan);
+    const scan = {
+      digest,
+      marks,
+      size,
+      rows: { read, filtered: 0, rejected: 0 },
+      bytes: 0,
+      largestItemBytes: 0,
+      columns: found,
+      schema: { types: types as CellType[], itemLimitBytes: chunkBytes - envelopeBytes(input.kind) },
+      sample: null,
+      warnings: [],
+      types: found.flatMap(({ key, type }): Scan['types'] =>
+        key === null || key === 'user_id' || key === 'company_id' ? [] : [[key, type]],
+      ),
+    };
+    return { opened: input, scan, kept: null };
+  });
+  return {
+    inputs,
+    duplicates: new Map(kindsOf(opened).map((kind) => [kind, new DuplicateFinder()])),
+    warnings: [],
+  };
+}
+
+/** Holds what a scan found against the plan. @throws UsageError */
+export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
+  for (const [index, { opened, scan }] of scanned.inputs.entries()) {
+    const { read, filtered, rejected } = inputs[index]!;
+    const found = scan.rows;
+    if (found.read === read && found.filtered === filtered && found.rejected === rejected) continue;
+    throw new InputError(`does not have the ${read} rows of the plan, ${rejected} of them rejected`, {
+      file: opened.path,
+      problem: { code: 'plan_input', path: opened.path },
+    });
+  }
+}
+
+/** What its run begins with: its requests, and how old they are. */
+export const runPlanned = ({ plan, again }: Apply): NonNullable<NewRun['planned']> => ({
+  requests: recordsOf(plan),
+  at: again ? null : plan.created_at,
+  itemFormat: plan.item_format,
+});
+
+/** The requests of a plan as its run records them: none of them has been sent. */
+function recordsOf({ requests }: SavedPlan): RequestRecord[] {
+  const rangeOf = ({
+    input,
+    first_row,
+    last_row,
+    first_line,
+    last_line,
+  }: SavedRequest | NonNullable<SavedRequest['more']>[number]) => ({
+    input,
+    first_row: first_row - 1,
+    end_row: last_row,
+    first_line,
+    last_line,
+  });
+  return requests.map((request, index) => ({
+    ...rangeOf(request),
+    ...UNSENT,
+    seq: index + 1,
+    parent: null,
+    more: (request.more ?? []).map((range) => ({ ...rangeOf(range), rows: range.rows })),
+    rows: request.rows,
+    merged: request.merged ?? 0,
+    unchanged: request.unchanged ?? 0,
+    left_out: 0,
+    left_out_by: null,
+    bytes: request.bytes,
+    digest: request.sha256,
+    state: 'withdrawn',
+    reason: 'planned',
+  }));
+}
+
+/**
+ * Finds the inputs of a plan: among the files that are named, by their digest, else where the plan has them.
+ * @param folder of the run, for copies
+ * @throws InputError for one that is missing or has changed, and for a file that is none of them
+ */
+export async function* locateInputs(
+  plan: SavedPlan,
+  named: readonly string[],
+  folder: () => string,
+  deps: ImportDeps,
+): AsyncGenerator<ImportEvent, LocatedInput[]> {
+  let copies = 0;
+  async function* read(path: string): AsyncGenerator<ImportEvent, LocatedInput[]> {
+    const found: LocatedInput[] = [];
+    for (const source of await expandInputs([path], deps)) {
+      if (source.from === 'stdin') throw new UsageError('the inputs of a plan are files, not stdin (-)');
+      const located = yield* fetchSource(source, { folder, name: `input-${++copies}` }, deps);
+      found.push({ ...located, ...(await digestFile(located, deps.stop)) });
+    }
+    return found;
+  }
+  const others: LocatedInput[] = [];
+  for (const path of named) others.push(...(yield* read(path)));
+  const inputs: LocatedInput[] = [];
+  for (const { path, bytes, sha256 } of plan.inputs) {
+    const at = others.findIndex(({ digest }) => digest === sha256);
+    if (at >= 0) {
+      inputs.push(...others.splice(at, 1));
+      continue;
+    }
+    const problem = { code: 'plan_input', path } as const;
+    const found = yield* eventsOr(read(path), (error) => {
+      throw error instanceof InputError ? new InputError(error.message, { problem, cause: error }) : error;
+    });
+    const [own] = found;
+    if (own?.digest !== sha256 || found.length > 1) {
+      const sizes = own && own.size !== bytes ? ` (${own.size} bytes, not ${bytes})` : '';
+      throw new InputError(`has changed since the plan was made${sizes}`, { file: path, problem });
+    }
+    inputs.push(own);
+  }
+  const [stray] = others;
+  if (stray) throw new InputError('is none of the inputs of the plan, or has changed', { file: stray.path });
+  return inputs;
+}
+
+/** Passes events on, and an error to a handler. */
+async function* eventsOr<E, R>(
+  events: AsyncGenerator<E, R>,
+  handle: (error: unknown) => never,
+): AsyncGenerator<E, R> {
+  try {
+    return yield* events;
+  } catch (error) {
+    return handle(error);
+  }
+}
+
+/**
+ * The first row of an input that is still to be sent, where the plan says at which byte it begins: requests before it
+ * are done.
+ */
+export function startOfRest(
+  { requests }: SavedPlan,
+  input: number,
+  isDone: (seq: number) => boolean,
+): Start | null {
+  const numbered = requests.map((request, index) => ({ ...request, seq: index + 1 }));
+  // What begins in another input may want the first rows of this one.
+  const reaches = ({ input: first, more = [] }: SavedRequest): boolean =>
+    first !== input && more.some((range) => range.input === input);
+  if (numbered.some((request) => reaches(request) && !isDone(request.seq))) return null;
+  const own = numbered.filter((request) => request.input === input);
+  const next = own.find(({ seq }) => !isDone(seq)) ?? own.at(-1);
+  if (next?.offset === undefined) return null;
+  const { offset, first_line, first_row, last_row, rows, merged = 0, more = [] } = next;
+  const elsewhere = more.reduce((sum, range) => sum + range.rows, 0);
+  // The line is that of the first row that is sent: it need not be the first of the range.
+  const isFirst = rows + merged - elsewhere === last_row - first_row + 1;
+  return isFirst ? { offset, line: first_line, row: first_row - 1 } : null;
+}

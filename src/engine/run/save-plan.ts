@@ -1,0 +1,157 @@
+/** The plan of a dry run, made ready to be saved (contract §3 "Review before sending"). */
+import { createHmac } from 'node:crypto';
+import { UsageError } from '../errors.js';
+import type { Kind } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import type { RequestTotals } from '../plan/estimate.js';
+import { acceptedOf, plannedRows, type Scanned } from '../plan/plan.js';
+import {
+  optionsToSave,
+  PLAN_VERSION,
+  type SavedPlan,
+  type SavedRequest,
+  sealed,
+} from '../plan/saved-plan.js';
+import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
+import type { serialize } from '../send/body.js';
+import { type Chunk, rangesOf } from '../send/chunk.js';
+import { content } from '../send/deliver.js';
+import type { Scope, State } from '../state/state.js';
+import type { ImportDeps } from './deps.js';
+
+/** The plan as it is saved. @throws UsageError for inputs that cannot be read again, and without an account */
+export async function planToSave(
+  from: {
+    run: string;
+    options: ImportOptions;
+    scanned: Scanned;
+    totals: RequestTotals;
+    requests: SavedRequest[];
+  },
+  deps: Pick<ImportDeps, 'scope' | 'state' | 'tokenHash' | 'clock'>,
+): Promise<SavedPlan> {
+  const { options, scanned, totals, requests } = from;
+  const { scope } = deps;
+  if (!scope)
+    throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
+  const inputs = scanned.inputs.map(({ opened, scan }) => {
+    const { path, kind, format } = opened;
+    if (path === '-') throw new UsageError('a plan of stdin cannot be saved: it could not be read again');
+    return {
+      path,
+      kind,
+      format,
+      bytes: scan.size,
+      sha256: scan.digest,
+      ...scan.rows,
+      types: scan.schema.types,
+      // Reasons quote cells.
+      columns: scan.columns.map(({ column, key, type, conversion, empty }) => ({
+        column,
+        key,
+        type,
+        ...(conversion && { conversion }),
+        empty,
+      })),
+    };
+  });
+  const rows = plannedRows(scanned);
+  const { merged, unchanged } = totals;
+  const duplicates = [...scanned.duplicates.values()].reduce((sum, found) => sum + found.count, 0);
+  return sealed({
+    version: PLAN_VERSION,
+    totals: {
+      read: rows.read,
+      filtered: rows.filtered,
+      rejected: rows.rejected,
+      merged,
+      unchanged,
+      to_send: acceptedOf(rows) - merged - unchanged,
+      requests: totals.requests,
+      bytes: totals.bytes,
+      duplicates,
+    },
+    ...(await accountOf(scope, inputs, deps)),
+    region: scope.region,
+    base_url: scope.base_url,
+    ...(options.changedOnly && { state: stateMark(deps.state, scope, kindsOf(inputs)) }),
+    item_format: ITEM_FORMAT_VERSION,
+    options: optionsToSave(options),
+    inputs,
+    requests,
+    run: from.run,
+    created_at: new Date(deps.clock.now()).toISOString(),
+  });
+}
+
+export const kindsOf = (inputs: readonly { kind: Kind }[]): Kind[] => [
+  ...new Set(inputs.map(({ kind }) => kind)),
+];
+
+/** Whose plan it is. */
+export async function accountOf(
+  scope: Scope,
+  inputs: readonly { sha256: string }[],
+  { tokenHash }: Pick<ImportDeps, 'tokenHash'>,
+): Promise<Pick<SavedPlan, 'account' | 'account_hash'>> {
+  if (!tokenHash) return { account: scope.account };
+  return {
+    account: null,
+    account_hash: await tokenHash([scope.base_url, ...inputs.map(({ sha256 }) => sha256)]),
+  };
+}
+
+/** Which state this is, and where it stands: another one, or a later one, tells other rows apart. */
+export function stateMark(state: State, scope: Scope, kinds: readonly Kind[]): Record<string, string> {
+  const id = createHmac('sha256', state.secret).update('plan').digest('hex').slice(0, 16);
+  return { id, ...Object.fromEntries(kinds.map((kind) => [kind, state.fingerprintsMark(scope, kind)])) };
+}
+
+/** A request as a plan names it. */
+export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): SavedRequest {
+  const rangeOf = ({
+    input,
+    first_row,
+    end_row,
+    first_line,
+    last_line,
+  }: ReturnType<typeof rangesOf>[number]) => ({
+    input,
+    first_row: first_row + 1,
+    last_row: end_row,
+    first_line,
+    last_line,
+  });
+  const [first, ...more] = rangesOf(chunk);
+  const { rows, merged, unchanged, bytes, digest } = content(chunk, body);
+  return {
+    ...rangeOf(first!),
+    ...(more.length > 0 && { more: more.map((range) => ({ ...rangeOf(range), rows: range.rows })) }),
+    rows,
+    ...(merged > 0 && { merged }),
+    ...(unchanged > 0 && { unchanged }),
+    bytes,
+    sha256: digest,
+  };
+}
+
+/** Requests with the byte at which each of them begins, where its input can be read from there. */
+export async function withOffsets(
+  requests: readonly SavedRequest[],
+  { inputs }: Scanned,
+  signal: AbortSignal,
+): Promise<SavedRequest[]> {
+  const placed = [...requests];
+  for (const [index, { opened }] of inputs.entries()) {
+    if (!startsAnywhere(opened)) continue;
+    const own = [...placed.entries()].filter(([, { input, rows }]) => input === index && rows > 0);
+    const lines = own.map(([, { first_line }]) => first_line);
+    const offsets = await lineOffsets(opened, lines, signal);
+    for (const [place, [at, { more, rows, ...range }]] of own.entries()) {
+      const { first_row, last_row, first_line, last_line, input, ...rest } = range;
+      const where = { input, first_row, last_row, first_line, last_line, offset: offsets[place]! };
+      placed[at] = { ...where, ...(more && { more }), rows, ...rest };
+    }
+  }
+  return placed;
+}

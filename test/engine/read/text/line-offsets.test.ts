@@ -1,0 +1,92 @@
+/** Reading from the line of any record gives what reading from the start gives from there on. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { NO_RULES } from '../../../../src/engine/options.js';
+import { openInput } from '../../../../src/engine/read/open.js';
+import { readRecords } from '../../../../src/engine/read/records.js';
+import { lineOffsets, startsAnywhere } from '../../../../src/engine/read/text/line-offsets.js';
+import type { OpenedInput, Start } from '../../../../src/engine/read/types.js';
+import { scratch } from '../../../support/cli.js';
+
+const folder = scratch();
+const open = (text: string | Buffer, name = 'a.csv'): Promise<OpenedInput> => {
+  writeFileSync(join(folder, name), text);
+  return openInput({ path: name, location: name, cwd: folder, maxCellBytes: 1000, rules: NO_RULES });
+};
+
+/** Records with their numbers and lines. */
+async function recordsOf(
+  input: OpenedInput,
+  from?: Start,
+): Promise<[row: number, line: number, text: string][]> {
+  const found: [number, number, string][] = [];
+  for await (const { bytes, spans, lines, first } of readRecords(input, { from })) {
+    for (const [at, line] of lines.entries()) {
+      found.push([
+        first + at,
+        line,
+        Buffer.from(bytes.subarray(spans[2 * at]!, spans[2 * at + 1]!)).toString(),
+      ]);
+    }
+  }
+  return found;
+}
+
+async function check(text: string): Promise<void> {
+  const input = await open(text);
+  expect(startsAnywhere(input)).toBe(true);
+  const whole = await recordsOf(input);
+  const offsets = await lineOffsets(
+    input,
+    whole.map(([, line]) => line),
+  );
+  expect(offsets).toHaveLength(whole.length);
+  for (const [at, [row, line]] of whole.entries()) {
+    expect(await recordsOf(input, { offset: offsets[at]!, line, row })).toEqual(whole.slice(at));
+  }
+}
+
+const cell = fc.constantFrom('x', '', '"a""b"', '"two\nlines"', '"cr\rlf\r\n"', 'ü');
+/** Text after a closing quote makes all of its line one broken record. */
+const last = fc.oneof(cell, fc.constant('"a"b'));
+const end = fc.constantFrom('\n', '\r\n', '\r', '\n\n', '\r\n\r\n');
+const rows = fc.array(fc.tuple(cell, last, end), { maxLength: 8 });
+
+test('any line ends, quotes, empty lines, with and without BOM', async () => {
+  await fc.assert(
+    fc.asyncProperty(rows, fc.boolean(), async (lines, bom) => {
+      const text = lines.map(([a, b, close], n) => `c${n},${a},${b}${close}`).join('');
+      await check(`${bom ? '\ufeff' : ''}company_id,a,b\r\n${text}`);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('line ends on both sides of a block', async () => {
+  for (const shift of [-2, -1, 0, 1]) {
+    const head = 'company_id,a\r\n';
+    const filler = `f,${'x'.repeat(900)}\r\n`;
+    const many = filler.repeat(Math.floor((128 * 1024 - head.length) / filler.length) - 1);
+    const last = 128 * 1024 + shift - head.length - many.length - 'l,\r\n'.length;
+    const text = `${head}${many}l,${'y'.repeat(Math.floor(last / 2))}\r\n`;
+    const rest = 128 * 1024 + shift - Buffer.byteLength(text) - 'm,\r\n'.length;
+    const input = await open(`${text}m,${'z'.repeat(rest)}\r\nn,1\r\n`);
+    const whole = await recordsOf(input);
+    const lines = whole.slice(-2).map(([, line]) => line);
+    const offsets = await lineOffsets(input, lines);
+    const [row, line] = whole.at(-1)!;
+    expect(await recordsOf(input, { offset: offsets[1]!, line, row })).toEqual(whole.slice(-1));
+  }
+});
+
+test('not of other dialects, encodings and formats', async () => {
+  const some = {
+    'a.ndjson': '{"company_id":"1"}\n',
+    'a.json': '[{"company_id":"1"}]',
+    'b.csv': Buffer.from('\ufeffcompany_id,a\n1,2\n', 'utf16le'),
+  };
+  for (const [name, text] of Object.entries(some))
+    expect([name, startsAnywhere(await open(text, name))]).toEqual([name, false]);
+});
