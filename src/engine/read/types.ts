@@ -24,6 +24,8 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   inputs?: readonly string[] | undefined;
   /** Take the likeliest kind and identifier where the columns tell none. */
   guess?: boolean | undefined;
+  /** Whether to look for types that text columns could be given: it takes a look at every cell. Default true. */
+  suggests?: boolean | undefined;
   /** How an input is to be read that turns out to be a rejects file. Default: as any other. */
   rejects?: ((found: RejectsHead) => AgainOptions) | undefined;
 }
@@ -79,6 +81,8 @@ export interface OpenedInput {
   eitherKind?: true;
   /** Nothing says what the rows are: kind and identifier are the likeliest. */
   guessed?: true;
+  /** No types are suggested for text columns. */
+  unsuggested?: true;
   /** Of a run that began by earlier rules: identifiers are taken as they are. */
   anyId?: true;
   /** Metadata that every item gets: keys and JSON texts. */

@@ -129,8 +129,8 @@ function openOne(
   const { where, limit, jsonPath, roundNumbers } = options;
   const reading = { ...how, where, limit, jsonPath, roundNumbers, ...dialectOptions(options) };
   const rejects = (found: RejectsHead) => readAgain(found, { path, cwd: deps.cwd }, asked, deps.state);
-  const inputs = options.paths;
-  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, inputs, rejects }, deps.stop);
+  const shown = { inputs: options.paths, suggests: options.dryRun };
+  return openInput({ path, location, cwd: deps.cwd, ...reading, ...began, ...shown, rejects }, deps.stop);
 }
 
 const oneRejectsFile = (): UsageError =>

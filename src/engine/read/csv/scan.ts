@@ -28,7 +28,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
   return (batch) => {
     const { rows: originals, broken } = read(batch);
     const rows = layout.clean ? originals.map(layout.clean) : originals;
-    const columns = new Columns(layout);
+    const columns = new Columns(layout, !input.unsuggested);
     accepted.begin(batch);
     for (let number = 0; number < rows.length; number++) {
       const row = rows[number]!;
@@ -86,7 +86,10 @@ class Columns {
   readonly #emptyBytes: number;
   readonly #constantBytes: number;
 
-  constructor(layout: CsvLayout) {
+  constructor(
+    layout: CsvLayout,
+    private readonly suggests: boolean,
+  ) {
     this.#layout = layout;
     this.parts = layout.targets.map(() => ({ stats: emptyStats(), outside: 0 }));
     const stats = this.parts.map((part) => part.stats);
@@ -117,7 +120,7 @@ class Columns {
         continue;
       }
       if (inferred) {
-        addCell(stats, cell, line);
+        addCell(stats, cell, line, this.suggests);
         if (stats.notNumber === null) this.perhapsNumbers++;
       } else {
         stats.cells++;

@@ -14,6 +14,7 @@ import type { ColumnPart } from './scan.js';
 export class CsvTotals implements ColumnTotals {
   readonly #targets: Target[];
   readonly #before: OpenedInput['decidedTypes'];
+  readonly #suggests: boolean;
   #columns: ColumnPart[];
   #decisions: (Omit<Decision, 'type'> & { type: CellType })[] = [];
 
@@ -24,6 +25,7 @@ export class CsvTotals implements ColumnTotals {
   ) {
     this.#targets = input.targets;
     this.#before = input.decidedTypes;
+    this.#suggests = !input.unsuggested;
     this.#columns = this.#targets.map(() => ({ stats: emptyStats(), outside: 0 }));
   }
 
@@ -76,7 +78,10 @@ export class CsvTotals implements ColumnTotals {
   #suggest(): (Suggestion | null)[] {
     const suggest = (styled: string | null) =>
       this.#columns.map(({ stats }, index) =>
-        this.#inferred(index) && stats.notNumber && this.#decisions[index]!.type === 'string'
+        this.#suggests &&
+        this.#inferred(index) &&
+        stats.notNumber &&
+        this.#decisions[index]!.type === 'string'
           ? suggestionOf(stats.likely, stats.notNumber.text, styled)
           : null,
       );

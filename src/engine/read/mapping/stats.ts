@@ -41,19 +41,21 @@ export const emptyStats = (): ColumnStats => ({
   likely: noLikely(),
 });
 
-/** Counts a non-empty cell. */
-export function addCell(stats: ColumnStats, text: string, line: number): void {
+/** Counts a non-empty cell. @param suggests whether to look for types that a text column could be given */
+export function addCell(stats: ColumnStats, text: string, line: number, suggests = true): void {
   stats.cells++;
   if (stats.notNumber) {
     // It is text, whatever else comes.
-    if (isOpen(stats.likely)) addLikely(stats.likely, text, line, 0);
+    if (suggests && isOpen(stats.likely)) addLikely(stats.likely, text, line, 0);
     return;
   }
   const kind = classify(text);
   if (kind === NOT_A_NUMBER) {
-    const plain = numbersBefore(stats, stats.cells - 1);
-    stats.likely = plainLikely(plain, stats.cells - 1);
-    addLikely(stats.likely, text, line, plain);
+    if (suggests) {
+      const plain = numbersBefore(stats, stats.cells - 1);
+      stats.likely = plainLikely(plain, stats.cells - 1);
+      addLikely(stats.likely, text, line, plain);
+    }
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
     return;
