@@ -1,10 +1,12 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { PROCESSES } from './vitest.processes.config.js';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // These need what Node and npm alone do not bring: `npm run test:contract`, `npm run test:proxy`, `npm run test:page`.
-    exclude: [...configDefaults.exclude, 'test/contract/**', 'test/proxy/**', 'test/page/**'],
+    // Other commands: `npm run test:processes` takes its time; `npm run test:contract`, `npm run test:proxy` and
+    // `npm run test:page` need more than Node and npm.
+    exclude: [...configDefaults.exclude, ...PROCESSES, 'test/contract/**', 'test/proxy/**', 'test/page/**'],
     globalSetup: 'test/support/temporary.ts',
     // Two cores: more workers only make socket and process tests wait for each other.
     maxWorkers: 2,

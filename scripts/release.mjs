@@ -20,6 +20,7 @@ try {
   npm('run', 'notices', '--', '--check');
   npm('run', 'knip');
   npm('test');
+  npm('run', 'test:processes');
   npm('run', 'test:nodes');
   npm('run', 'test:packed');
   check(git('status', '--porcelain') === '', 'the checks changed the working tree: look at git status');

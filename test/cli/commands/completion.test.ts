@@ -54,7 +54,11 @@ describe('what is offered', () => {
     [['import', 'odd name.csv', '--exclude', 'c'], ['company_id', 'color'], NO_FILES],
     [['import', 'nowhere.csv', '--id', ''], [], NO_FILES],
     [['import', '--', '--k'], [], 0],
-    [['config', 'get', 'accounts.production.tok'], ['accounts.production.token'], NO_FILES],
+    [
+      ['config', 'get', 'accounts.production.tok'],
+      ['accounts.production.token', 'accounts.production.token_command'],
+      NO_FILES,
+    ],
     [['config', 'set', 'regions.apac.'], ['regions.apac.base_url', 'regions.apac.lookup_base_url'], NO_FILES],
     [['config', 'set', 'region', 'sa'], ['sandbox'], NO_FILES],
     [['config', 'set', 'import.empty', ''], ['omit', 'null', 'string'], NO_FILES],

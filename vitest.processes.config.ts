@@ -1,0 +1,23 @@
+/** `npm run test:processes`: tests that start many processes or run for long, which would make `npm test` take minutes longer. */
+import { defineConfig } from 'vitest/config';
+
+export const PROCESSES = [
+  'test/action/*.test.ts',
+  'test/pty/*.test.ts',
+  'test/cli/{next,pipes,plain-terminal}.test.ts',
+  'test/cli/commands/report.test.ts',
+  'test/docs/recipes.test.ts',
+  'test/loss/{boundaries,faults,isolate,isolate-kill,kill,signals,submitted}.test.ts',
+];
+
+export default defineConfig({
+  test: {
+    include: PROCESSES,
+    globalSetup: 'test/support/temporary.ts',
+    maxWorkers: 2,
+    // Another process, or a machine that is not the test's alone, may take its time.
+    expect: { poll: { interval: 10, timeout: 15_000 } },
+    testTimeout: process.env.CI ? 90_000 : 30_000,
+    hookTimeout: process.env.CI ? 90_000 : 30_000,
+  },
+});
