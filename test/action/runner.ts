@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { scratch } from '../support/cli.js';
 
-export const ROOT = resolve(import.meta.dirname, '../..');
+const ROOT = resolve(import.meta.dirname, '../..');
 export const ACTION = readFileSync(join(ROOT, 'action.yml'), 'utf8');
 
 /** Names and defaults of the inputs. */

@@ -3,7 +3,7 @@ import { Hashes } from './hashes.js';
 
 /** Columns of this program's own in rejects files begin so. */
 export const OWN_PREFIX = '_profiles_';
-export const LINE = `${OWN_PREFIX}line`;
+const LINE = `${OWN_PREFIX}line`;
 export const ERROR = `${OWN_PREFIX}error`;
 export const RUN = `${OWN_PREFIX}run`;
 export const EXTRA = `${OWN_PREFIX}extra`;

@@ -2,7 +2,6 @@
 import type { Mapping } from './mapping/rules.js';
 
 export {
-  type Again,
   isShortRow,
   OWN_COLUMNS,
   OWN_PREFIX,
@@ -32,7 +31,6 @@ export { inexactNumber, writtenAgain } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
 export {
-  type MappedOptions,
   type Mapping,
   type MappingRules,
   mergeRules,

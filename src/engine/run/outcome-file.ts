@@ -30,7 +30,7 @@ const NDJSON: OutcomeForm = {
   line: (row) => `${JSON.stringify(Object.fromEntries(FIELDS.map((field) => [field, row[field]])))}\n`,
 };
 
-export const formOf = (path: string): OutcomeForm => (/\.(?:ndjson|jsonl)$/i.test(path) ? NDJSON : CSV);
+const formOf = (path: string): OutcomeForm => (/\.(?:ndjson|jsonl)$/i.test(path) ? NDJSON : CSV);
 
 function cell(value: string | number | null): string {
   if (value === null) return '';

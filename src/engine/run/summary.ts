@@ -40,11 +40,11 @@ const isFailed = (r: RequestRecord): boolean =>
   (r.state === 'settled' && r.job?.status === 'failed') || r.state === 'failed' || isRefused(r);
 
 /** Rows of ids that others sent later. */
-export const leftOutRows = (records: readonly RequestRecord[]): number =>
+const leftOutRows = (records: readonly RequestRecord[]): number =>
   sum(standing(records).filter(isClosed), (r) => r.left_out);
 
 /** Rows that the service refused in every request, and that are given up all the same. */
-export const refusedForNow = (records: readonly RequestRecord[]): number =>
+const refusedForNow = (records: readonly RequestRecord[]): number =>
   sum(standing(records).filter(isRefused), (r) => r.rows + r.merged);
 
 /** As many are named. */

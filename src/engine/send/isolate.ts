@@ -37,7 +37,7 @@ export type Step =
   | { do: 'done' };
 
 /** How a failed job compares. */
-export const JOB_FAILED = 'job failed';
+const JOB_FAILED = 'job failed';
 
 /**
  * @param source the request that failed

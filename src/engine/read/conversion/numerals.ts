@@ -8,7 +8,6 @@ export interface NumberStyle {
 }
 
 export const ENGLISH: NumberStyle = { group: ',', decimal: '.' };
-export const GERMAN: NumberStyle = { group: '.', decimal: ',' };
 
 /** What is around the digits. */
 export type Around = 'nothing' | 'currency' | 'percent';

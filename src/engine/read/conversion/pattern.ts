@@ -103,7 +103,7 @@ function tokenOf(run: string): Token | undefined {
   }
 }
 
-export const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 const NOT_AN_OFFSET = Number.NaN;
 

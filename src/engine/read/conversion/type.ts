@@ -9,7 +9,7 @@ import { styleOf } from './numerals.js';
 import { BadPattern, datePattern } from './pattern.js';
 
 /** The words that a type may begin with. */
-export const TYPE_NAMES = [...COLUMN_TYPES, 'money', 'percent', 'date', 'datetime', 'lower', 'auto'] as const;
+const TYPE_NAMES = [...COLUMN_TYPES, 'money', 'percent', 'date', 'datetime', 'lower', 'auto'] as const;
 
 /**
  * A type as it was given.

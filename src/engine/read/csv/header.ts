@@ -65,12 +65,7 @@ function askedOf({ text }: Text, options: HeaderOptions): AskedDialect {
 }
 
 /** Null where the text ends before the header does. @throws InputError for a whole text without a header */
-export function headerIn(
-  head: Text,
-  options: HeaderOptions,
-  format: Format,
-  asked: AskedDialect,
-): Header | null {
+function headerIn(head: Text, options: HeaderOptions, format: Format, asked: AskedDialect): Header | null {
   const given = KINDS.flatMap((kind) => namesOf(kind, options).map(({ column }) => column));
   const names = ['user_id', 'company_id', ...given];
   // The last line of a whole file counts even without a line end.

@@ -161,7 +161,7 @@ function find(
 }
 
 /** `Company ID`, `companyId` and `company-id` are all `company_id`. */
-export const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
+const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
 
 /** The columns tell no kind. */
 function unknown(columns: readonly string[], asked: Asked): Identity {

@@ -112,7 +112,7 @@ function bigEndian(bytes: Uint8Array): bigint {
   return BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
 }
 
-export function decimalText(unscaled: bigint, decimals: number): string {
+function decimalText(unscaled: bigint, decimals: number): string {
   const sign = unscaled < 0n ? '-' : '';
   const digits = String(unscaled < 0n ? -unscaled : unscaled);
   if (decimals <= 0) return `${sign}${digits}${digits === '0' ? '' : '0'.repeat(-decimals)}`;
@@ -129,7 +129,7 @@ function isoOf(millis: number): string {
   throw new BadValueError(`a date ${Math.trunc(millis / DAY_MILLIS)} days from 1970 is out of range`);
 }
 
-export const dateText = (days: number): string => isoOf(days * DAY_MILLIS).split('T')[0]!;
+const dateText = (days: number): string => isoOf(days * DAY_MILLIS).split('T')[0]!;
 
 /** No fraction where it is zero; otherwise 3, 6 or 9 digits, as many as it takes. */
 function fraction(nanos: number): string {
@@ -142,14 +142,14 @@ function fraction(nanos: number): string {
 const SECOND = 1_000_000_000n;
 
 /** Nanoseconds since 1970. */
-export function timestampText(nanos: bigint, zone: string): string {
+function timestampText(nanos: bigint, zone: string): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND;
   const seconds = Number((nanos - rest) / SECOND);
   return isoOf(seconds * 1000).slice(0, -5) + fraction(Number(rest)) + zone;
 }
 
 /** Nanoseconds since midnight. */
-export function timeText(nanos: bigint): string {
+function timeText(nanos: bigint): string {
   return timestampText(((nanos % DAY_NANOS) + DAY_NANOS) % DAY_NANOS, '').split('T')[1]!;
 }
 

@@ -42,7 +42,7 @@ export async function expandInput(path: string, where: Where): Promise<Source[]>
   return [{ from: 'file', path, location }];
 }
 
-export const isPattern = (path: string): boolean => /[*?[{]/.test(path);
+const isPattern = (path: string): boolean => /[*?[{]/.test(path);
 
 async function source(path: string, { cwd, signal }: Where): Promise<Source> {
   const location = resolve(cwd, path);

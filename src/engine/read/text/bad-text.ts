@@ -73,7 +73,7 @@ async function around(
  * Encodings that can read the bytes, the likeliest first, each with the line of one of them.
  * @param at of the byte whose line is shown
  */
-export async function suggestEncodings(sample: Buffer, at: number): Promise<EncodingSuggestion[]> {
+async function suggestEncodings(sample: Buffer, at: number): Promise<EncodingSuggestion[]> {
   const wide = utf16Of(sample);
   if (wide) return readings([wide], sample, at);
   if (sample.includes(0)) return [];
