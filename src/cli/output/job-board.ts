@@ -45,9 +45,13 @@ export class JobBoard implements DisplayView {
     this.#open.delete(job.job_id);
     this.#ended.set(job.job_id, job.status);
     this.#endedRows += completedOf(job);
-    const done = job.status === 'completed';
-    const mark = done ? this.#styles.green('✓') : this.#styles.red('✗');
-    return `${mark} ${this.#line(entry, columns - 2)}`;
+    return `${this.#mark(job)} ${this.#line(entry, columns - 2)}`;
+  }
+
+  #mark(job: JobSnapshot): string {
+    if (job.status !== 'completed') return this.#styles.red('✗');
+    const isShort = completedOf(job) < (job.total_rows ?? 0);
+    return isShort ? this.#styles.yellow('!') : this.#styles.green('✓');
   }
 
   get size(): number {

@@ -39,6 +39,14 @@ describe('JobBoard', () => {
     expect([board.size, board.ended, board.completedRows]).toEqual([2, 2, 5_017]);
   });
 
+  test('a job that completed fewer rows than it was sent is not checked off', () => {
+    const board = new JobBoard(new IdleClock(), plain);
+    expect(board.update(job('a1', 'completed', 4_999), 80)).toMatch(
+      /^! a1 {2}completed .* 4,999 of 5,000 rows/,
+    );
+    expect(board.update(job('b2', 'completed', 5_000), 80)).toMatch(/^✓ b2/);
+  });
+
   test('more jobs than rows become a count', () => {
     const board = new JobBoard(new IdleClock(), plain);
     for (let i = 0; i < 12; i++) board.update(job(`job-${i}`, 'queued'), 80);
