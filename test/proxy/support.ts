@@ -54,6 +54,7 @@ export function expectDone(summary: Summary, sender: Sender, service: Sandbox, t
   expect(summary).toMatchObject({ status: 'completed', resume: null });
   expect(summary.rows).toEqual({
     read: all,
+    filtered: 0,
     rejected: 0,
     merged: 0,
     unchanged: 0,

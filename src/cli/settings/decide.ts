@@ -2,6 +2,7 @@
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
 import { parseHost } from '../../engine/service/address.js';
+import { hinted } from '../hint.js';
 import { FLAGLESS, GLOBAL, spelled, valuesOf } from '../options/index.js';
 import { chooseAccount, chooseRegion } from './choose.js';
 import type { Scalar } from './keys.js';
@@ -158,9 +159,14 @@ function findToken(
   const { section, prefix } = choice.sections[0]!;
   if (section.token_command !== undefined) {
     if (section.token !== undefined) {
-      throw new ConfigError(`${config.path}: ${prefix}token and ${prefix}token_command are both set`, {
-        hint: `keep one of them: profiles config unset ${prefix}token, or profiles config unset ${prefix}token_command`,
-      });
+      throw hinted(
+        new ConfigError(`${config.path}: ${prefix}token and ${prefix}token_command are both set`),
+        ({ command }) =>
+          [
+            'keep one of them; remove the other:',
+            ...['token', 'token_command'].map((key) => command('config', 'unset', prefix + key)),
+          ].join('\n'),
+      );
     }
     const origin = `${config.path} (${prefix}token_command)`;
     return { value: null, origin, command: { words: section.token_command, origin } };

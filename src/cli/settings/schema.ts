@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { DURATION, DURATION_EXAMPLES } from '../../engine/duration.js';
 import { ConfigError } from '../../engine/errors.js';
 import { SIZE, SIZE_EXAMPLES } from '../../engine/size.js';
+import { hinted } from '../hint.js';
 import type { Entry } from '../options/index.js';
 import { PERCENTAGE } from '../options/types.js';
-import { shellWord } from '../shell.js';
 import { KEYS, type Key, NAME, type Scalar, sentence } from './keys.js';
 
 const name = z
@@ -140,9 +140,10 @@ function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
   }
   if (schema.safeParse(value).success) return value as string[];
   const words = /^[^["{]/.test(text.trim()) ? text.trim().split(/\s+/) : ['pass', 'show', 'profiles'];
-  throw new ConfigError(`${key.name}: ${COMMAND_FORM.replace(/, like.*/, '')}`, {
-    hint: `write it as JSON: profiles config set ${key.name} ${shellWord(JSON.stringify(words))}`,
-  });
+  throw hinted(
+    new ConfigError(`${key.name}: ${COMMAND_FORM.replace(/, like.*/, '')}`),
+    ({ command }) => `write it as JSON: ${command('config', 'set', key.name, JSON.stringify(words))}`,
+  );
 }
 
 /** The schema as editors take it (JSON Schema 2020-12); `schemas/config.schema.json` is this, written out. */

@@ -68,7 +68,7 @@ export async function runTokenCommand(
     try {
       end = await Promise.race([ended, late, full, stopped]);
     } catch (error) {
-      throw fail(startTrouble((error as NodeJS.ErrnoException).code), `profiles config list shows it`);
+      throw fail(startTrouble((error as NodeJS.ErrnoException).code));
     }
     if (end === 'stopped') throw InterruptedError.of(stop);
     if (end === 'late') throw fail(`did not end within ${PATIENCE_S}s`);

@@ -180,7 +180,7 @@ describe('a file that cannot be used says where and what to do', () => {
       'a token, and a program that prints another',
       { file: { accounts: { a: { token: 'token-of-a-0000', token_command: ['pass'] } }, account: 'a' } },
       '~/.config/profiles/config.json: accounts.a.token and accounts.a.token_command are both set',
-      'keep one of them: profiles config unset accounts.a.token, or profiles config unset accounts.a.token_command',
+      'keep one of them; remove the other:\nprofiles config unset accounts.a.token\nprofiles config unset accounts.a.token_command',
     ],
     [
       'a host at the top, which belongs to no region',

@@ -2,6 +2,7 @@
 
 import { ConfigError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
+import { hinted } from '../../hint.js';
 import { errorWords } from '../../messages.js';
 import { safeLine } from '../../output/safe.js';
 import { readToken, readTokenFile, Secret } from '../../settings/index.js';
@@ -62,9 +63,10 @@ export class Dialogue {
     if (this.own('token_command') !== undefined) {
       if (flags.tokenFile === undefined) return;
       const key = givenKey('token_command', flags).name;
-      throw new ConfigError(`${key} is set, and --token-file would be a second token`, {
-        hint: `remove it first: profiles config unset ${key}`,
-      });
+      throw hinted(
+        new ConfigError(`${key} is set, and --token-file would be a second token`),
+        ({ command }) => `remove it first: ${command('config', 'unset', key)}`,
+      );
     }
     const current = this.own('token');
     const shownDefault = current === undefined ? 'none' : `${new Secret(current)}`;

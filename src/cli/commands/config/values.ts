@@ -95,9 +95,10 @@ function refuseSecondToken({ name, path }: Key, content: ConfigFile): void {
   const other = last === 'token' ? 'token_command' : 'token';
   const otherPath = [...path.slice(0, -1), other];
   if (valueAt(content, otherPath) === undefined) return;
-  throw new ConfigError(`${otherPath.join('.')} is set, and ${name} would be a second token`, {
-    hint: `remove it first: profiles config unset ${otherPath.join('.')}`,
-  });
+  throw hinted(
+    new ConfigError(`${otherPath.join('.')} is set, and ${name} would be a second token`),
+    ({ command }) => `remove it first: ${command('config', 'unset', otherPath.join('.'))}`,
+  );
 }
 
 function checkAccount(name: string, content: ConfigFile): void {
