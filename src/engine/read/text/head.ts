@@ -40,9 +40,9 @@ export async function readHead(
   asked: string | undefined,
   signal?: AbortSignal,
 ): Promise<Head> {
-  const wanted = asked === undefined ? undefined : encodingLabel(asked);
   const opened = file.opened ?? (await openFile(file));
   try {
+    const wanted = asked === undefined ? undefined : encodingLabel(asked);
     return await headOf({ ...file, opened }, wanted, signal);
   } finally {
     await opened.handle.close(); // where the reading of it has not

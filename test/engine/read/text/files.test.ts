@@ -107,6 +107,15 @@ describe('a pass', () => {
     await expect.poll(opensTo, { timeout: 5_000 }).toBe(0);
   });
 
+  it('that is refused leaves nothing open either', async () => {
+    const path = file('refused.csv', 'company_id,n\nc1,5\n');
+    await expect(open(path, { encoding: 'no-such-encoding' })).rejects.toThrow('is not a known encoding');
+    const isOpen = (): boolean =>
+      existsSync('/proc/self/fd') &&
+      readdirSync('/proc/self/fd').some((fd) => isLinkTo(path, `/proc/self/fd/${fd}`));
+    await expect.poll(isOpen, { timeout: 5_000 }).toBe(false);
+  });
+
   it('of JSON whose first item is longer than what is looked at reads on', async () => {
     const wide = 'x'.repeat(300_000);
     const { input, items } = await readText('a.json', `[{"company_id":"c1","a":"${wide}","b":1}]`);
