@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
+import { printedJson } from './printed-json.mjs';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const PROFILES = at('../bin/profiles.js');
@@ -69,7 +70,7 @@ const server = spawn(
 );
 let browser;
 try {
-  const { base_url, lookup_base_url } = JSON.parse(await whole(server.stdout));
+  const { base_url, lookup_base_url } = await printedJson(server.stdout);
   const settings = {
     account: 'production',
     region: 'eu',
@@ -150,18 +151,4 @@ try {
   await browser?.close();
   server.kill('SIGINT');
   await rm(folder, { recursive: true, force: true });
-}
-
-/** One JSON document that the process prints. */
-async function whole(stream) {
-  let text = '';
-  for await (const chunk of stream) {
-    text += chunk;
-    try {
-      return JSON.parse(text) && text;
-    } catch {
-      // More is to come.
-    }
-  }
-  throw new Error('the sandbox ended before it said where it listens');
 }

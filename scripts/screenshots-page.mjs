@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
+import { printedJson } from './printed-json.mjs';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const PROFILES = at('../bin/profiles.js');
@@ -98,7 +99,7 @@ const server = spawn(
 );
 let browser;
 try {
-  const addresses = JSON.parse(await whole(server.stdout));
+  const addresses = await printedJson(server.stdout);
   const client = {
     ...env,
     PROFILES_BASE_URL: addresses.base_url,
@@ -167,18 +168,4 @@ try {
   await browser?.close();
   server.kill('SIGINT');
   await rm(folder, { recursive: true, force: true });
-}
-
-/** One JSON document that the process prints. */
-async function whole(stream) {
-  let text = '';
-  for await (const chunk of stream) {
-    text += chunk;
-    try {
-      return JSON.parse(text) && text;
-    } catch {
-      // More is to come.
-    }
-  }
-  throw new Error('the sandbox ended before it said where it listens');
 }

@@ -287,7 +287,7 @@ export interface SendOptions {
   invalid: InvalidBound;
   /** Path of the rejects file, for one input. Null, the default: in the working directory, by the input's name. */
   rejects: string | null;
-  /** File for what became of each row: CSV, or NDJSON by its extension. It is written anew at the end of each session. Null, the default: none. */
+  /** File for what became of each row: CSV, or NDJSON by its extension. It is replaced at the end of each session. Null, the default: none. */
   outcomes: string | null;
   /** Leave out rows that the service completed as they are, as far as the state knows (contract §3). Default false. */
   changedOnly: boolean;

@@ -64,7 +64,7 @@ export const planSchema = z.strictObject({
       to_send: count,
       requests: count,
       bytes: count,
-      duplicates: count.describe('Rows whose identifier stands earlier in the inputs of its kind.'),
+      duplicates: count.describe('Rows whose identifier appears earlier in the inputs of their kind.'),
     })
     .describe('Rows, requests, and bytes of all request bodies.'),
   account: text.nullable().describe('Configured name; null for an account without one.'),

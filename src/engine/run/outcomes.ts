@@ -83,7 +83,7 @@ interface OutcomeSource {
 }
 
 /**
- * Writes the file anew.
+ * Replaces the file.
  * @param path absolute
  * @throws OutputError; InputError for an input that was written to in the meantime; the signal's reason when aborted
  */

@@ -92,21 +92,23 @@ function stringEnd(json: string, start: number): number {
   return at + 1;
 }
 
-/** The members of an object, its valid JSON text given: decoded names and the texts of values. None of another value. */
-export function objectMembers(json: string): [name: string, value: string][] {
-  const members: [string, string][] = [];
+/** Members of an object, its valid JSON text given: decoded names, and where their values are. None of another value. */
+function* memberSpans(json: string): Generator<[name: string, start: number, end: number]> {
   let at = spaceEnd(json, 0);
-  if (json[at] !== '{') return members;
+  if (json[at] !== '{') return;
   for (at = spaceEnd(json, at + 1); json.charCodeAt(at) === QUOTE; at = spaceEnd(json, at + 1)) {
     const nameEnd = stringEnd(json, at);
     const name = JSON.parse(json.slice(at, nameEnd)) as string;
     const start = spaceEnd(json, spaceEnd(json, nameEnd) + 1);
     at = valueEnd(json, start);
-    members.push([name, json.slice(start, at)]);
+    yield [name, start, at];
     at = spaceEnd(json, at);
   }
-  return members;
 }
+
+/** The members of an object, its valid JSON text given: decoded names and the texts of values. None of another value. */
+export const objectMembers = (json: string): [name: string, value: string][] =>
+  Array.from(memberSpans(json), ([name, start, end]) => [name, json.slice(start, end)]);
 
 /** The first key that stands twice in one object of a valid JSON text, at any depth; null when there is none. */
 export function repeatedKey(json: string): string | null {
@@ -192,31 +194,8 @@ function valueEnd(json: string, start: number): number {
  */
 export function memberSpan(json: string, name: string): [start: number, end: number] | null {
   let found: [number, number] | null = null;
-  let depth = 0;
-  let key: string | null = null;
-  let start = 0;
-  for (let at = 0; at < json.length; at++) {
-    const code = json.charCodeAt(at);
-    if (code === QUOTE) {
-      const end = stringEnd(json, at);
-      if (depth === 1 && key === null) key = JSON.parse(json.slice(at, end)) as string;
-      at = end - 1;
-    } else if (code === 0x5b || code === 0x7b) depth++;
-    else if (code === 0x3a && depth === 1) start = at + 1;
-    else if (code === 0x5d || code === 0x7d || code === 0x2c) {
-      if (depth === 1 && key !== null) {
-        if (key === name) found = [start, at];
-        key = null;
-      }
-      if (code !== 0x2c) depth--;
-    }
-  }
-  return found && trimmedSpan(json, found);
-}
-
-function trimmedSpan(json: string, [start, end]: [number, number]): [number, number] {
-  const text = json.slice(start, end);
-  return [start + text.length - text.trimStart().length, start + text.trimEnd().length];
+  for (const [key, start, end] of memberSpans(json)) if (key === name) found = [start, end];
+  return found;
 }
 
 /**
