@@ -10,7 +10,6 @@ import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import { eventWords, savedPlanText } from '../messages.js';
 import {
   engineValues,
   given,
@@ -25,13 +24,14 @@ import {
 } from '../options/index.js';
 import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
+import { eventWords } from '../output/result.js';
 import { partialWords } from '../output/summary-text.js';
 import { sayReport } from '../output/write.js';
 import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
 import { offerOf } from './offer.js';
 import { readingOptions } from './reading.js';
-import { checkPlanFile, writePlan } from './save-plan.js';
+import { checkPlanFile, savedPlanText, writePlan } from './save-plan.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
 
@@ -169,7 +169,6 @@ export async function runAndReport(
 ): Promise<ExitCode | Ending> {
   const output = new AbortController();
   const stop = AbortSignal.any([context.stop, output.signal]);
-  const { stdout, stderr, env, cwd, flags, clock } = context;
   const base = await importDeps(options, context, scope);
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
   const deps: ImportDeps = { ...base, stop, offer };
@@ -179,16 +178,7 @@ export async function runAndReport(
       run !== null && (status === 'failed' || status === 'partial') ? failedOf(base.state.requests(run)) : [],
     set: earlier ? setIn(options) : [],
   }));
-  const reporter = createReporter({
-    mode: form,
-    stdout,
-    stderr,
-    env,
-    cwd,
-    flags,
-    clock,
-    reportValues: values,
-  });
+  const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {
     await checkPlanFile(savePlan, context);
     deps.savePlan = async (plan) => {

@@ -9,7 +9,7 @@ import type {
 } from '../../../engine/model.js';
 import { rangesIn } from '../../../engine/model.js';
 import { count, grouped, lineRange } from '../../../engine/numbers.js';
-import { suggestedLines } from '../../messages.js';
+import { suggestedLines } from '../../messages/input.js';
 import type { Facts, Wording } from './facts.js';
 import { fitting, foreign, type Html, html, type Part } from './html.js';
 import { cutNote, meter, percent, type Room, section } from './parts.js';
