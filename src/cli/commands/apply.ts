@@ -10,7 +10,8 @@ import { APPLY, given, REJECTING, RETRYING, SENDING, WAITING } from '../options/
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { outcomesFile, type Report, reportOf, runAndReport } from './import-run.js';
+import { outcomesFile, type Report, reportOf } from './import-options.js';
+import { runAndReport } from './import-run.js';
 import { loadPlan } from './save-plan.js';
 
 interface Options {
