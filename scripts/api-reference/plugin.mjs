@@ -1,5 +1,5 @@
-// How the reference of the library differs from what typedoc makes by itself: an error has no constructor and repeats
-// nothing of its base, a type of fixed words shows the words, and a union of objects is a table of its cases.
+// How the reference of the library differs from what typedoc makes by itself: an error has no constructor, nothing
+// is repeated that a documented base has, a type of fixed words shows the words, and a union of objects is a table of its cases.
 import { Comment, Converter, ReflectionKind, UnknownType } from 'typedoc';
 import ts from 'typescript';
 
@@ -8,9 +8,18 @@ export function load(app) {
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, (context) => {
     const { project } = context;
     const checker = context.programs[0].getTypeChecker();
-    const classes = project.getReflectionsByKind(ReflectionKind.Class);
-    for (const child of classes.flatMap(({ children = [] }) => children)) {
-      if (child.kindOf(ReflectionKind.Constructor) || child.inheritedFrom) project.removeReflection(child);
+    const types = project.getReflectionsByKind(ReflectionKind.ClassOrInterface);
+    const documented = ({ name }) => types.some((type) => name.startsWith(`${type.name}.`));
+    for (const type of types) {
+      for (const child of [...(type.children ?? [])]) {
+        const repeated =
+          child.inheritedFrom && (type.kindOf(ReflectionKind.Class) || documented(child.inheritedFrom));
+        if (child.kindOf(ReflectionKind.Constructor) || repeated) project.removeReflection(child);
+      }
+      type.extendedTypes = type.extendedTypes?.filter(
+        (base) => base.reflection ?? base.qualifiedName === 'AsyncIterable',
+      );
+      if (type.extendedTypes?.length === 0) type.extendedTypes = undefined;
     }
     for (const alias of project.getReflectionsByKind(ReflectionKind.TypeAlias)) {
       const node = context
