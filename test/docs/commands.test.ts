@@ -51,7 +51,7 @@ describe('commands', () => {
       if (line === '' || line === 'npm test') continue;
       const [program, ...words] = shellWords(line);
       expect(program).toBe('profiles');
-      const serves = words[0] === 'sandbox' && !['show', 'reset'].includes(words[1]!);
+      const serves = words[0] === 'sandbox' && !['show', 'list', 'reset'].includes(words[1]!);
       if (serves) words.push('--eu-port', '0', '--page-port', '0'); // whatever else listens here
       if (line.includes('sandbox show'))
         await cli(shellWords('import companies.csv --region sandbox'), { cwd, clock: hurried });
@@ -68,14 +68,28 @@ describe('commands', () => {
   });
 });
 
+/** In the table of failures to rehearse. */
+const failures = [...read('docs/sandbox.md').matchAll(/^\|.*\|$/gm)].flatMap(([row]) =>
+  [...row.matchAll(/`(--[^`]+)`/g)].map(([, flags]) => flags!),
+);
+
+it.each(failures)('docs/sandbox.md: profiles sandbox %s', async (flags) => {
+  const words = shellWords(`sandbox ${flags} --memory --page-port 0 --eu-port 0`);
+  const ports = ['--port', '0', '--lookup-port', '0'];
+  const { code, stderr } = await cli([...words, ...ports], { stop: AbortSignal.abort('SIGINT') });
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+});
+
 /** Times, ports and ids differ from run to run. */
 function masked(text: string): string {
   return text
     .replace(/^\d\d:\d\d:\d\d /gm, '<time> ')
     .replace(/\b(after|in) [\d.]+m?s\b/g, '$1 <duration>')
+    .replace(/^<time> sending \w+ [\d,]+ of [\d,]+ rows completed, .*\n/gm, '')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
+    .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')
     .replace(/job:default\/[0-9a-f]{8}-\d+/g, 'job:default/<id>')
-    .replace(/\b\d{8}T\d{6}Z?-\w+\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b/g, '<run>');
+    .replace(/\b\d{8}-\d{6}-\w{4}\b/g, '<run>');
 }
 
 /** `UPDATE_DOCS=1` writes into the pages what the commands print now. */
@@ -145,7 +159,7 @@ async function startSandbox(flags: string, cwd: string, env: NodeJS.ProcessEnv) 
     '--memory',
     '--json',
   ];
-  const server = spawn(process.execPath, words, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, words, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
   const printed = (await printedJson(server.stdout)) as Record<string, string>;
   return {
     server,

@@ -62,15 +62,23 @@ describe('links', () => {
     const linked = new Set(
       DOCUMENTS.flatMap((page) => linksOf(page).map(({ target }) => fileOf(page, target))),
     );
-    const pages = PAGES.filter((page) => page !== 'docs/README.md').map((page) => join(ROOT, page));
+    const pages = PAGES.filter((page) => !page.endsWith('README.md')).map((page) => join(ROOT, page));
     expect(pages.filter((page) => !index.includes(page))).toEqual([]);
     const pictures = readdirSync(join(ROOT, 'docs')).filter((name) => /\.(?:png|svg)$/.test(name));
     expect(pictures.filter((name) => !linked.has(join(ROOT, 'docs', name)))).toEqual([]);
   });
 });
 
-/** Flags of other programs. */
-const FOREIGN = ['--global', '--ignore-scripts', '--no-install', '--max-old-space-size'];
+/** Flags of other programs, and what flags begin with. */
+const FOREIGN = [
+  '--test',
+  '--retryAttempts',
+  '--no-',
+  '--global',
+  '--ignore-scripts',
+  '--no-install',
+  '--max-old-space-size',
+];
 
 describe('what is named in the text', async () => {
   const commands = (await allCommands()).map(pathOf);
@@ -88,7 +96,7 @@ describe('what is named in the text', async () => {
 
   it.each(pages)('flags and commands of %s', (page) => {
     for (const code of codeOf(page)) {
-      const flags = code.match(/(?<![\w-])--[a-z][a-z-]*[a-z]/g) ?? [];
+      const flags = code.match(/(?<![\w-])--[a-zA-Z][\w-]*/g) ?? [];
       const [, line] = /^profiles (.+)$/.exec(code) ?? [];
       if (line === undefined || /^(?:help|<)/.test(line)) {
         const unknown = flags.filter((flag) => !everywhere.has(flag) && !FOREIGN.includes(flag));
