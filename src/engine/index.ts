@@ -1,6 +1,6 @@
 /**
  * The library: what the command does, for programs. Nothing is printed, no environment variable and no config file
- * is read, and all that is kept lies in the state folder that the caller names.
+ * is read, and everything that is kept is in the state folder that the caller names.
  *
  * ```ts
  * import { runImport } from 'profiles-cli';

@@ -16,7 +16,7 @@ export const ENVELOPE = {
   users: { open: '{"users":[', close: ']}' },
 } as const satisfies Record<Kind, { open: string; close: string }>;
 
-/** Bytes of a request's body beyond its items and the commas between them. */
+/** Bytes per request's body beyond its items and the commas between them. */
 export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
 
 export const FORMATS = ['csv', 'tsv', 'json', 'ndjson', 'xlsx', 'parquet'] as const;
@@ -53,7 +53,7 @@ export interface Rejection {
   file: string;
   line: number;
   reason: string;
-  /** Where a column is at fault: equal but for `characters` in all rows that are refused for the same cause. */
+  /** Where a column is at fault: equal, except for `characters`, in all rows that are refused for the same cause. */
   cause?: Cause | undefined;
 }
 
@@ -78,7 +78,7 @@ export interface RejectionCause {
   file: string;
   /** The column that is at fault; null for the row as a whole. */
   column: string | null;
-  /** What speaks against a row: `contains "$" or ","`, `is empty`. No cell of the file is in it. */
+  /** Why a row is rejected: `contains "$" or ","`, `is empty`. No cell of the file is in it. */
   reason: string;
   rows: number;
   first_line: number;
@@ -86,14 +86,14 @@ export interface RejectionCause {
   hint: string | null;
   /** The first of its rows as messages name it: `line 2`, `item 2`. */
   at: string;
-  /** What stands in the column there, in quotes; null where that says nothing. Never in a document. */
+  /** The cell of the column there, in quotes; null where that says nothing. Never in a document. */
   example: string | null;
   problem?: Problem;
 }
 
 /** A row that was refused, with what the rejects file needs to give it back unaltered. */
 export interface RejectedRow extends Rejection {
-  /** CSV: the cells as they stood, surplus ones included. JSON: the item as it stood. */
+  /** CSV: the cells as they were, surplus ones included. JSON: the item as it was. */
   original: { cells: string[] } | { item: unknown };
 }
 
@@ -163,7 +163,7 @@ export interface PropertyCheck {
 export interface Plan {
   /** In the order in which they were named. */
   files: FilePlan[];
-  /** Rows whose identifier stood earlier in the same kind's input. */
+  /** Rows whose identifier appears earlier in the same kind's input. */
   duplicates: number;
   /** Bulk requests. A dry run counts them; else it is an estimate where the byte limit or `changedOnly` decides. */
   requests: number;
@@ -201,13 +201,13 @@ export type RunStatus =
   | 'submitted'
   /** A dry run: nothing was sent. */
   | 'planned'
-  /** More invalid rows than the import puts up with: nothing was sent. */
+  /** More invalid rows than the import accepts: nothing was sent. */
   | 'rejected'
-  /** Some rows were rejected, are short in a job, or have no job to vouch for them. */
+  /** Some rows were rejected, are short in a job, or have no job to confirm them. */
   | 'partial'
   /** A job failed. */
   | 'failed'
-  /** It could not go on; `resume` names the run to continue. */
+  /** It could not continue; `resume` names the run to continue. */
   | 'stopped'
   /** The time to wait was over; the jobs continue. */
   | 'timed_out'

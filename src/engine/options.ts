@@ -130,7 +130,7 @@ export interface MappingRules {
   nulls?: readonly string[] | undefined;
   /** Take white space away from the ends of cells. Default false. */
   trim?: boolean | undefined;
-  /** Null markers that are identifiers all the same. Default none. */
+  /** Null markers that are accepted as identifiers. Default none. */
   allowIds?: readonly string[] | undefined;
 }
 
@@ -157,7 +157,7 @@ export const NO_RULES: MappingRules = {
 /** Keeps the rows whose cell or field equals a text, or differs from it. */
 export type Condition = readonly [column: string, is: '=' | '!=', value: string];
 
-/** How a CSV is written. `\t`, `\x01` and `\u00a6` stand for characters in each text. */
+/** How a CSV is written. `\t`, `\x01` and `\u00a6` are codes of characters in each text. */
 export interface DialectOptions {
   /** One character or several, or `tab`. Default: what an Excel `sep=` line says, else found among `,` `;` tab `|`. */
   delimiter?: string | undefined;
@@ -191,7 +191,7 @@ const DIALECT_OPTIONS = [
   'renameDuplicates',
 ] as const satisfies readonly (keyof DialectOptions)[];
 
-/** Those that were given; an option that is off is as good as none. */
+/** Those that were given; an option that is off counts as not given. */
 export const dialectOptions = (options: DialectOptions): DialectOptions =>
   Object.fromEntries(
     DIALECT_OPTIONS.flatMap((name) => {
@@ -253,7 +253,7 @@ export interface Stated {
 }
 
 /**
- * How many invalid rows an import puts up with: none, so many, a share of the rows read (`percent`, 0 to 100), or any
+ * How many invalid rows an import accepts: none, so many, a share of the rows read (`percent`, 0 to 100), or any
  * number. With more nothing is sent (contract §3 "Plan, then send", 2).
  */
 export type InvalidBound = 'none' | 'any' | { rows: number } | { percent: number };
@@ -268,7 +268,7 @@ export interface SendOptions {
   concurrency: number;
   /** Follow jobs to their end. Default true. */
   wait: boolean;
-  /** Milliseconds for the whole run, after which waiting ends and the jobs go on. Null, the default: none. */
+  /** Milliseconds for the whole run, after which waiting ends and the jobs continue. Null, the default: none. */
   waitTimeoutMs: number | null;
   /** Milliseconds between two polls of a job, at least 1. Null, the default: a tenth of its age, 200 to 10,000. */
   intervalMs: number | null;
@@ -296,7 +296,7 @@ export interface SendOptions {
    * goes out at least that often (contract §4). Null, the default: no matter how long ago.
    */
   refreshAfterMs: number | null;
-  /** Where the service refuses a request (400, 415, 422): reject its rows and go on. Default false: the run ends. */
+  /** Where the service refuses a request (400, 415, 422): reject its rows and continue. Default false: the run ends. */
   continueOnError: boolean;
   /**
    * Send the rows of a failed job, or of a request refused with 400 or 422, again in smaller and smaller requests, until
@@ -321,7 +321,7 @@ export interface ImportOptions extends ReadOptions, SendOptions {
   full: boolean;
   /** Continue the unfinished run of the same content, if there is one (contract §4). Default false. */
   resume: boolean;
-  /** Of a finished run that goes on: send the rows of its failed requests again (contract §4). Default false. */
+  /** Of a finished run that is resumed: send the rows of its failed requests again (contract §4). Default false. */
   failed: boolean;
   /** The saved plan that the run carries out: its requests were recorded when it began. */
   plan?: { run: string; digest: string } | undefined;

@@ -64,7 +64,7 @@ export type Problem =
   | ({ code: 'no_identifier' } & Reading)
   /** Users or companies: `user` and `company` are the columns of either's identifier. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
-  /** Two columns are called alike but for case, spaces, `_` and `-`. */
+  /** The names of two columns differ only in case, spaces, `_` and `-`. */
   | { code: 'names_alike'; path: string; kind: RowKind; field: IdField; columns: [string, string] }
   /** One name for the identifiers of companies and users: which of them have that column. */
   | { code: 'id_for_both'; column: string; kinds: readonly RowKind[] }
@@ -76,10 +76,10 @@ export type Problem =
   /** Cells of a column are not of its type, but all of them are of another. */
   | { code: 'cells_of_other_type'; column: string; type: string }
   | { code: 'short_rows' }
-  /** Identifiers that stand for no value; an optional one may be left out. */
+  /** Identifiers that mean no value; an optional one may be left out. */
   | { code: 'missing_value'; texts: readonly string[]; optional: boolean }
   | { code: 'inexact_number' }
-  /** Cells that are of their type but for white space around them. */
+  /** Cells that would be of their type without the white space around them. */
   | { code: 'white_space' }
   /** `type` has no zone yet. */
   | { code: 'zone_missing'; column: string; type: string }
@@ -99,7 +99,7 @@ export type Problem =
   | { code: 'quotes_in_text' }
   | { code: 'apostrophes' }
   | { code: 'digits_lost'; column: string }
-  /** Texts that stand for no value, and keep a column from being of a type that its others have. */
+  /** Texts that mean no value, and keep a column from being of a type that its others have. */
   | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }
   /** The same address in other letters would be another identifier. */
   | { code: 'capital_emails'; column: string }

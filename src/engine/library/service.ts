@@ -37,7 +37,7 @@ export interface ServiceOptions {
  *
  * `submit` and `identifyCompany` make one attempt and give the answer, whatever it is: `runImport` is what
  * retries and keeps account. `job` and `lookup` retry passing failures.
- * @throws ConfigError for a URL that cannot be used, UsageError for a token that cannot stand in a header or a
+ * @throws ConfigError for a URL that cannot be used, UsageError for a token that cannot be in a header or a
  *   deadline that is none
  */
 export function createClient(service: ServiceOptions): ServiceClient {

@@ -17,7 +17,7 @@ export interface WatchRequest {
 
 /**
  * Yields a job's record (spec: Job) whenever its status or its `completed_rows` changed. Ends after `completed` or
- * `failed`; any other status, an unknown one included, is unfinished. However the watch ends, the job goes on.
+ * `failed`; any other status, an unknown one included, is unfinished. However the watch ends, the job continues.
  * @param job its id, or a record that has been seen already and is not yielded again
  * @throws UsageError for a number out of range; WaitTimeoutError when the time is over; ServiceError (status 404: no such job), NetworkError, AuthError
  *   or ContractError when it cannot be asked, after retries
