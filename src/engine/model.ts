@@ -249,7 +249,7 @@ export type MaybeSentTwice = Place & {
   job_id: string | null;
 };
 
-/** How an import went: the document that the command prints with `--json`. */
+/** How an import went: the same document as the JSON output of the command. */
 export interface Summary {
   /** Id of the run; null if none was recorded. */
   run: string | null;
