@@ -101,7 +101,7 @@ export type Problem =
   | { code: 'missing_value'; texts: readonly string[]; optional: boolean }
   /** A double does not hold a number exactly. */
   | { code: 'inexact_number' }
-  /** Cells that are of their type but for white space around them. */
+  /** Cells that would be of their type without the white space around them. */
   | { code: 'white_space' }
   /** Times of the column need a zone. */
   | { code: 'zone_missing'; column: string; type: string }
@@ -128,8 +128,10 @@ export type Problem =
   | { code: 'quotes_in_text' }
   /** Every cell begins and ends with `'`. */
   | { code: 'apostrophes' }
-  /** A numeric column of a workbook, which cannot hold leading zeros. */
+  /** Trailing zeros of a column's numbers are dropped. */
   | { code: 'digits_lost'; column: string }
+  /** A column of money has amounts in several currencies. */
+  | { code: 'mixed_currencies'; column: string }
   /** Texts that stand for a missing value, without which the column would have another type. */
   | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }
   /** E-mail addresses with capital letters as identifiers. */
