@@ -6,7 +6,7 @@ import type { Kind } from '../../engine/model.js';
 import { inexactNumber, jsonOfCell, writtenAgain } from '../../engine/read/index.js';
 import type { Context } from '../context.js';
 import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING, WAITING } from '../options/index.js';
-import { fieldsText } from '../output/records.js';
+import { fieldsText } from '../output/record-text.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';

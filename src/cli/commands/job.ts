@@ -11,7 +11,7 @@ import { hinted } from '../hint.js';
 import { engineValues, spelled, WAITING } from '../options/index.js';
 import { createDisplay, lineWidth } from '../output/display.js';
 import { JobBoard } from '../output/job-board.js';
-import { recordText } from '../output/records.js';
+import { recordText } from '../output/record-text.js';
 import { safeLine } from '../output/safe.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { progressMode } from '../output/terminal.js';

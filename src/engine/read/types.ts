@@ -6,7 +6,7 @@ import type { Warning } from '../problems.js';
 import type { Again, RejectsHead } from './again.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
-import type { CellNotes, SheetChoice } from './xlsx/totals.js';
+import type { CellNotes, SheetChoice } from './xlsx/notes.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** As the user wrote it; `-` for stdin. */

@@ -3,7 +3,7 @@
 import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { type Kind, openSandboxData, type Profile, type Region } from '../../../sandbox/index.js';
 import type { Context } from '../../context.js';
-import { fieldsText } from '../../output/records.js';
+import { fieldsText } from '../../output/record-text.js';
 import { stylesFor, usesColor } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import type { Flags } from '../command.js';

@@ -5,7 +5,7 @@ import { formatSize } from '../../../engine/size.js';
 import type { HeldLock } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
 import { ago } from '../../output/ago.js';
-import { fieldsText } from '../../output/records.js';
+import { fieldsText } from '../../output/record-text.js';
 import { stylesFor, usesColor } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { statePlace } from './place.js';

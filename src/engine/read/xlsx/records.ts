@@ -6,9 +6,9 @@ import type { SourceFile } from '../text/source.js';
 import { Numbers } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 import { Archive, damaged } from './archive.js';
+import { type CellNotes, emptyNotes, type SheetChoice } from './notes.js';
 import { CellTooLong, Is, type Row, SheetRows, unescaped } from './sheet.js';
 import { StringTable } from './strings.js';
-import { type CellNotes, emptyNotes, type SheetChoice } from './totals.js';
 import { chooseSheet, readWorkbook } from './workbook.js';
 
 const BATCH_BYTES = 128 * 1024;

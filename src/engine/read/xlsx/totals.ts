@@ -4,7 +4,8 @@ import type { ColumnPart } from '../csv/scan.js';
 import { CsvTotals } from '../csv/totals.js';
 import type { ScanPart } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { type Evidence, list, quoted } from '../wording.js';
+import { list, quoted } from '../wording.js';
+import { type CellNotes, emptyNotes } from './notes.js';
 
 /** What a batch tells of one column. */
 type SheetColumnPart = ColumnPart & { notes: CellNotes };
@@ -117,32 +118,4 @@ export class XlsxTotals extends CsvTotals {
       ];
     });
   }
-}
-
-/** What a batch tells of one column beyond the text of its cells. */
-export interface CellNotes {
-  numbers: number;
-  booleans: number;
-  errors: number;
-  firstError: Evidence | null;
-  /** First formula without a value. */
-  uncomputed: Evidence | null;
-  /** First cell that is a text and looks like a number: the column is text. */
-  text: Evidence | null;
-}
-
-export const emptyNotes = (): CellNotes => ({
-  numbers: 0,
-  booleans: 0,
-  errors: 0,
-  firstError: null,
-  uncomputed: null,
-  text: null,
-});
-
-export interface SheetChoice {
-  /** Its name. */
-  name: string;
-  /** Other sheets that can be seen; none where this one was asked for. */
-  others: string[];
 }
