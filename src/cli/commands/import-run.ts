@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { CanaryError, Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
+import type { Summary } from '../../engine/model.js';
 import type { ImportOptions, InvalidBound } from '../../engine/options.js';
 import type { Apply } from '../../engine/run/planned.js';
 import { failedOf } from '../../engine/run/retry.js';
@@ -174,11 +175,12 @@ export async function runAndReport(
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
   const deps: ImportDeps = { ...base, stop, offer };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
-  const inWords = eventWords(context.commands, ({ run, status }) => ({
-    failed:
-      run !== null && (status === 'failed' || status === 'partial') ? failedOf(base.state.requests(run)) : [],
-    set: earlier ? setIn(options) : [],
-  }));
+  const inWords = eventWords(context.commands);
+  const knownOf = async ({ run, status }: Summary) => {
+    const hasFailed = run !== null && (status === 'failed' || status === 'partial');
+    const failed = hasFailed ? failedOf(await base.state.requests(run)) : [];
+    return { failed, set: earlier ? setIn(options) : [] };
+  };
   const reporter = createReporter({
     mode: form,
     stdout,
@@ -204,7 +206,8 @@ export async function runAndReport(
     for (;;) {
       const next = await events.next();
       if (!next.done) {
-        const event = inWords(next.value);
+        const { value } = next;
+        const event = inWords(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
         recorder?.hear(event);
         await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
