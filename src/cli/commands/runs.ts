@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { Exit, type ExitCode, LockedError, UsageError } from '../../engine/errors.js';
 import { rangesIn, type Summary } from '../../engine/model.js';
+import type { ImportOptions } from '../../engine/options.js';
 import { failedOf } from '../../engine/run/retry.js';
 import { jobsOf } from '../../engine/run/summary.js';
 import { placeOf } from '../../engine/send/accounts.js';
@@ -11,11 +12,11 @@ import type { HeldLease, State } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
-import { nextCommands, summaryWords, type Told } from '../messages.js';
 import type { Step } from '../next-steps.js';
 import { given, REPORTING, RUNS, valuesOf } from '../options/index.js';
 import type { ListRecord } from '../output/cell.js';
 import { fieldsText } from '../output/record-text.js';
+import { nextCommands, type PrintedSummary, summaryWords } from '../output/result.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { nextLines } from '../output/summary-text.js';
 import { sayReport, writeJson, writeOut } from '../output/write.js';
@@ -157,6 +158,7 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
       ended_at,
       resume: resumeOf(run, commands),
       next: next.map((step) => step.command),
+      outcomes_file: outcomesOf(run),
       inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
       requests: requests.map(({ job: _job, ...request }) => request),
       jobs: jobsOf(requests, paths),
@@ -203,7 +205,7 @@ function toldOf(
   summary: Summary,
   requests: readonly RequestRecord[],
   commands: Commands,
-): Told {
+): PrintedSummary {
   // Its files are as the state knows them: an earlier version may have recorded less in the summary.
   const files = summary.files.map((file, at) => ({
     ...file,
@@ -242,13 +244,19 @@ function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
   const { resume, ...record } = recordOf(run, commands);
   const reason = reasonOf(run);
   const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
+  const outcomes = outcomesOf(run);
   return {
     ...record,
     ...(reason === null ? {} : { reason }),
     ...(rejects.length > 0 ? { rejects_file: rejects.join(',') } : {}),
+    ...(outcomes === null ? {} : { outcomes_file: outcomes }),
     ...(resume === null ? {} : { resume }),
   };
 }
+
+/** Where the outcomes of its rows are. Absolute. */
+const outcomesOf = ({ options }: StoredRun): string | null =>
+  (options as Partial<ImportOptions> | null)?.outcomes ?? null;
 
 const commandsFor = ({ scope, named_account: account }: StoredRun, context: Context): Promise<Commands> =>
   commandsAt({ scope, account }, context);

@@ -225,7 +225,9 @@ describe('rows that name a user and a company', () => {
     const { code, stderr, printed, paste } = await run(`import a.csv ${plan}`);
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining('a.csv may hold users or companies: user_id repeats and company_id does not'),
+      expect.stringContaining(
+        'a.csv may contain users or companies: user_id repeats and company_id does not',
+      ),
     ]);
     const [companies, users] = [await paste(printed[0]!), await paste(printed[1]!)];
     expect([companies.code, companies.files['a.csv']!.sample]).toEqual([
@@ -238,7 +240,7 @@ describe('rows that name a user and a company', () => {
     ]);
     const looked = await run('inspect a.csv');
     expect(looked.code).toBe(0);
-    expect(looked.stderr).toContain('it may hold users or companies');
+    expect(looked.stderr).toContain('it may contain users or companies');
     expect(looked.printed.map(([command]) => command)).toEqual(['import', 'import']);
   });
 
@@ -251,6 +253,32 @@ describe('rows that name a user and a company', () => {
     });
     expect((await run(`import again.csv ${plan}`)).code).toBe(0);
     expect((await run(`import once.csv ${plan}`)).code).toBe(2);
+  });
+});
+
+describe('JSON that is not what the flags say', () => {
+  const run = folder({
+    'body.json': '{"companies":[{"company_id":"c1"}]}',
+    'lines.ndjson': '{"company_id":"c1"}\n{"company_id":"c2"}\n',
+    'cells.csv': 'company_id\nc1\n',
+  });
+
+  it.each([
+    ['body.json --kind users', '--kind users: body.json contains {"companies": […]}', 'leave --kind out'],
+    [
+      'lines.ndjson --format ndjson --json-path data.items',
+      '--json-path leads to an array in a JSON file; the format is ndjson',
+      'leave --json-path out, or set --format json',
+    ],
+    [
+      'cells.csv --json-path data.items',
+      '--json-path leads to an array in a JSON file; the format is csv',
+      'leave --json-path out, or set --format json',
+    ],
+  ])('import %s', async (words, message, hint) => {
+    const { code, stderr, stdout } = await run(`import ${words} ${plan}`);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(JSON.parse(stderr.trim().split('\n').at(-1)!).error).toMatchObject({ message, hint });
   });
 });
 
@@ -404,7 +432,7 @@ describe('inspect', () => {
     const { code, stderr, stdout, printed, paste } = await run('inspect contacts.csv');
     expect(code).toBe(0);
     expect(stdout).toContain('First Name');
-    expect(stderr).toContain('nothing says what its rows are; this shows them as users by Email');
+    expect(stderr).toContain('the kind of its rows is not known; this shows them as users by Email');
     const { files } = await paste([...printed[0]!, ...shellWords(plan)]);
     expect(files['contacts.csv']!.sample).toMatchObject({ user_id: 'ann@acme.example' });
   });
