@@ -47,7 +47,6 @@ const imports: Import[] = files.flatMap((file) => {
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
 const BASE = [
-  'abort',
   'channel',
   'clock',
   'duration',

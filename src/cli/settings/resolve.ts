@@ -8,8 +8,7 @@ import { decideSettings } from './decide.js';
 import { readConfig, refuseExposed } from './file.js';
 import { configLocation } from './location.js';
 import { readToken, type Secret } from './secret.js';
-import type { Settings } from './types.js';
-import type { SettingsFlags, SettingsWorld } from './world.js';
+import type { Settings, SettingsFlags, SettingsWorld } from './types.js';
 
 /**
  * Settings of this command, each value with its origin (contract §2).
