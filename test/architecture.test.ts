@@ -57,6 +57,7 @@ const BASE = [
   'numbers',
   'options',
   'problems',
+  'replace-file',
   'size',
   'sqlite',
 ].map((name) => `engine/${name}`);
@@ -102,11 +103,11 @@ const ALLOWED: Record<string, string[]> = {
     'cli/again',
     'cli/hint',
     'cli/options',
-    'cli/replace-file',
+    'cli/file-trouble',
     'cli/shell',
   ],
   'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/next-steps', 'cli/shell'],
-  'cli/replace-file': [],
+  'cli/file-trouble': [],
   // Made of what was recorded, for which the rest of the output has the summary.
   'cli/report': [
     ...BASE,
@@ -117,7 +118,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/next-steps',
     'cli/output',
-    'cli/replace-file',
+    'cli/file-trouble',
   ],
   'cli/context': [
     'cli/again',
@@ -153,7 +154,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/options',
     'cli/output',
-    'cli/replace-file',
+    'cli/file-trouble',
     'cli/report',
     'cli/settings',
     'cli/shell',

@@ -2,8 +2,9 @@
 import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
+import { replaceFile } from '../../engine/replace-file.js';
+import { fileTrouble } from '../file-trouble.js';
 import { hinted } from '../hint.js';
-import { fileTrouble, replaceFile } from '../replace-file.js';
 import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
 import type { ConfigFile } from './schema.js';
