@@ -85,6 +85,7 @@ export class Session {
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
     const { options, deps, apply } = this;
     const { earlier } = this.#run;
+    await deps.state.refuseMoved();
     if (earlier) checkItemFormat(earlier);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
     const { opened, located } = yield* this.#heard(

@@ -13,6 +13,8 @@ export interface Backend {
   check(): void;
   /** What is wrong with the database itself, and rows that refer to none. */
   damages(): Promise<{ integrity: string[]; references: string[] }>;
+  /** After rows were copied into it: the numbers that it gives out follow theirs. */
+  copied(): Promise<void>;
   /** Gives back room, after much was deleted. */
   shrink(): Promise<void>;
   /** @returns bytes. @throws UsageError where there is a file of that name; StateError where it cannot be written */

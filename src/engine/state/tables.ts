@@ -7,6 +7,7 @@ import { stateError } from './folder.js';
 import { History } from './history.js';
 import { JobEnds } from './job-ends.js';
 import { Jobs } from './jobs.js';
+import { Notes } from './notes.js';
 import { RejectsFiles } from './rejects.js';
 import { Requests } from './requests.js';
 import { Runs } from './runs.js';
@@ -24,6 +25,7 @@ export class Tables {
   readonly jobs = new Jobs();
   readonly fingerprints = new Fingerprints();
   readonly history = new History();
+  readonly notes = new Notes();
   readonly rejects: RejectsFiles;
   readonly sends: Sends;
   readonly jobEnds: JobEnds;

@@ -7,6 +7,7 @@ import type { Tables } from '../tables.js';
 import type { HeldLock } from '../types.js';
 
 type OfWhole =
+  | 'refuseMoved'
   | 'takeLock'
   | 'isLocked'
   | 'lockHolder'
@@ -18,8 +19,9 @@ type OfWhole =
   | 'close';
 
 export function ofWhole(tables: Tables): Pick<State, OfWhole> {
-  const { db, backend, commits, scopes, sends, fingerprints } = tables;
+  const { db, backend, commits, scopes, sends, fingerprints, notes } = tables;
   return {
+    refuseMoved: () => tables.read(() => notes.refuseMoved(db)),
     takeLock: (scope, kind, holder = '') => backend.takeLock(scope, kind, holder),
     isLocked: async (scope, kinds) => {
       for (const kind of kinds) if (await backend.isLocked(scope, kind)) return true;

@@ -21,6 +21,8 @@ export function openSqlite(folder: string): Backend {
     lockHolder: async (...of) => locks.holder(...of),
     check: () => inUse.check(),
     damages: () => damagesOf(db),
+    // They do by themselves.
+    copied: async () => {},
     shrink: () => db.alone((connection) => connection.exec('PRAGMA incremental_vacuum')),
     backup: (file) => db.alone((connection) => backupTo(connection, file)),
   };

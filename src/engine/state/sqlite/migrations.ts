@@ -219,4 +219,6 @@ export const MIGRATIONS: readonly string[] = [
   INSERT INTO counters (name, last) SELECT 'sends', coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'sends';
   ALTER TABLE jobs ADD COLUMN missing_since TEXT;
   `,
+  // What is noted of the state as a whole, such as where it has moved.
+  'CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
 ];
