@@ -115,6 +115,12 @@ export class LockedError extends ProfilesError {
   readonly exit = Exit.busy;
 }
 
+/** This import's lock ran out, or another one took it over: nothing more is sent. */
+export class LockLostError extends ProfilesError {
+  readonly code = 'lock_lost';
+  readonly exit = Exit.busy;
+}
+
 /** The state directory cannot be read or written: nothing more may be sent. */
 export class StateError extends ProfilesError {
   readonly code = 'state';

@@ -1,0 +1,19 @@
+/** The thread of the heart (`heart.ts`). */
+import { parentPort, workerData } from 'node:worker_threads';
+import { Heart, type KeptLease } from './heart.js';
+import type { PostgresLocation } from './location.js';
+
+export interface HeartData {
+  location: PostgresLocation;
+  life: BigInt64Array;
+}
+export type HeartOrder =
+  | { do: 'keep'; lease: KeptLease }
+  | { do: 'drop'; lease: Pick<KeptLease, 'scope' | 'kind'> };
+
+const { location, life } = workerData as HeartData;
+const heart = new Heart(location, life);
+parentPort!.on('message', (order: HeartOrder) => {
+  if (order.do === 'keep') heart.keep(order.lease);
+  else heart.drop(order.lease);
+});
