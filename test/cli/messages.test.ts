@@ -1,7 +1,8 @@
 /** What a person reads about each problem: one row for each code, so a new code needs a sentence here too. */
 import { expect, test } from 'vitest';
 import { commandsOf } from '../../src/cli/again.js';
-import { errorWords, eventWords, summaryWords, warningText, wordsOf } from '../../src/cli/messages.js';
+import { errorWords, warningText, wordsOf } from '../../src/cli/messages.js';
+import { eventWords, summaryWords } from '../../src/cli/output/result.js';
 import { InputError, UsageError } from '../../src/engine/errors.js';
 import type { ImportEvent } from '../../src/engine/model.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
@@ -286,7 +287,7 @@ test('what to continue with is a command line, also for a run that kept one of i
 });
 
 test('events carry the words, and the summary those of all warnings; nothing else of them changes', () => {
-  const say = eventWords();
+  const say = eventWords(commands);
   const warning: ImportEvent = {
     type: 'warning',
     message: '"zip" is integer now',

@@ -42,7 +42,7 @@ import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
-import { readingOptions } from './reading.js';
+import { readingOptions } from './import-options.js';
 import { stopOnSignal } from './stop-on-signal.js';
 
 /** Rejected rows that are shown at a terminal (contract §3 "Result"). */

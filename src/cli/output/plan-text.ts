@@ -2,7 +2,7 @@
 import type { FilePlan, Plan, PropertyCheck } from '../../engine/model.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
-import { suggestedLines } from '../messages.js';
+import { suggestedLines } from '../messages/input.js';
 import { safeJson, safeLine } from './safe.js';
 import { stylesFor } from './style.js';
 import { renderTable, type TableForm } from './table.js';

@@ -17,21 +17,29 @@ export type { Answer } from './answer.js';
 export type { ProxyEnv } from './proxy.js';
 export type { LogEntry } from './transport.js';
 
+/** A client of the service. */
 export interface ServiceClient {
   readonly baseUrl: string;
   readonly lookupBaseUrl: string | null;
-  /** Endpoints 1 and 3: one attempt, no retry, no redirect. `body` is UTF-8 JSON, sent as it is. Never throws for network failures; throws the signal's reason when aborted. */
+  /**
+   * Submits a bulk request (spec: Endpoints 1 and 3), once. `body` is JSON in UTF-8, and is sent as it is. A network
+   * failure is an answer, too.
+   * @throws the signal's reason when it is aborted
+   */
   submit(kind: Kind, body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
-  /** Endpoint 2: likewise. `body` is one company, `{"company_id": …, "metadata": {…}}`. */
+  /** Submits one company (spec: Endpoint 2), in the same way. `body` is `{"company_id": …, "metadata": {…}}`. */
   identifyCompany(body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
-  /** Endpoint 4: retries passing failures. @throws AuthError ServiceError (status 404 included) NetworkError ContractError */
+  /**
+   * Asks for a job (spec: Endpoint 4), with retries.
+   * @throws AuthError, ServiceError (its `status` is 404 if there is no such job), NetworkError, ContractError
+   */
   job(jobId: string, signal?: AbortSignal): Promise<Job>;
   /**
-   * Endpoints 5 to 7: retries passing failures. `text` is the array as it came.
-   * @throws ConfigError without a lookup host; AuthError ServiceError NetworkError; ContractError for what is no array
-   *   of records
+   * Asks for a lookup list (spec: Endpoints 5 to 7), with retries. `text` is the array as it was received.
+   * @throws ConfigError without a lookup host, AuthError, ServiceError, NetworkError, ContractError
    */
   lookup(list: LookupList, signal?: AbortSignal): Promise<{ text: string; records: LookupRecord[] }>;
+  /** Closes its connections. */
   close(): Promise<void>;
 }
 

@@ -39,6 +39,7 @@ export const errorBodySchema = z.looseObject({
   ),
 });
 
+/** A record of a lookup list. Its fields depend on the list; none is dropped. */
 export type LookupRecord = Record<string, unknown>;
 
 export const isRecord = (value: unknown): boolean =>

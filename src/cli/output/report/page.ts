@@ -4,19 +4,12 @@ import { formatDuration } from '../../../engine/duration.js';
 import { count, grouped, roughly } from '../../../engine/numbers.js';
 import { formatSize } from '../../../engine/size.js';
 import { outcomeOf } from '../summary-text.js';
+import { changesSection, columnsSection } from './columns.js';
 import { type Facts, Wording } from './facts.js';
 import { fitting, foreign, Html, html, type Part } from './html.js';
 import { jobsSection } from './jobs.js';
 import { cutNote, type Room, section, type Tone, tag } from './parts.js';
-import {
-  causesSection,
-  changesSection,
-  columnsSection,
-  filesSection,
-  resentSection,
-  rowsSection,
-  warningsSection,
-} from './sections.js';
+import { causesSection, filesSection, resentSection, rowsSection, warningsSection } from './sections.js';
 import { CSS } from './style.js';
 
 const KIB = 1_024;
