@@ -5,7 +5,6 @@
  *
  * The threads share memory rather than messages: `check` (`lease.ts`) is asked in the tick in which a request goes out.
  */
-import { hrtime } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostgresLocation } from './location.js';
 import { Session } from './session.js';
@@ -28,7 +27,10 @@ export interface Times {
   monotonic: number;
   wall: number;
 }
-export const times = (): Times => ({ monotonic: Number(hrtime.bigint() / 1_000_000n), wall: Date.now() });
+/** @param offset from this thread's clock to the main thread's, or what is less */
+export const clockOf =
+  (offset: number): (() => Times) =>
+  () => ({ monotonic: performance.now() + offset, wall: Date.now() });
 
 export const newPulse = (sent: Times): BigInt64Array => {
   const pulse = new BigInt64Array(new SharedArrayBuffer(3 * 8));
@@ -65,6 +67,7 @@ export class Heart {
   constructor(
     private readonly location: PostgresLocation,
     private readonly life: BigInt64Array,
+    private readonly now: () => Times,
   ) {}
 
   keep(lease: KeptLease): void {
@@ -89,7 +92,7 @@ export class Heart {
       await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) break;
       pause = beatMs(leaseMs);
-      if (times().monotonic - Number(Atomics.load(this.life, 0)) > leaseMs) continue;
+      if (this.now().monotonic - Number(Atomics.load(this.life, 0)) > leaseMs) continue;
       try {
         for (const lease of this.#leases.values()) await this.#renew(lease);
       } catch {
@@ -105,7 +108,7 @@ export class Heart {
   async #renew(lease: KeptLease): Promise<void> {
     const { leaseMs, schema } = this.location;
     this.#session ??= await Session.open(this.location, beatMs(leaseMs));
-    const sent = times();
+    const sent = this.now();
     const [result] = await this.#session.script([
       `UPDATE ${quoted(schema)}.leases
        SET beat_at = clock_timestamp(), expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'

@@ -7,13 +7,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { pid } from 'node:process';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import type { Transaction } from '../database-types.js';
 import type { Scope } from '../types.js';
 import type { Fence, PostgresDatabase } from './database.js';
-import { isLost, type KeptLease, markLost, newPulse, sincePulse, type Times, times } from './heart.js';
+import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type Times } from './heart.js';
 import { Pulse } from './pulse.js';
 import { literal } from './sql.js';
 
@@ -49,7 +48,7 @@ export class Leases implements Fence {
   constructor(
     private readonly db: PostgresDatabase,
     private readonly scopeId: (tx: Transaction, scope: Scope) => Promise<number>,
-    private readonly now: () => Times = times,
+    private readonly now: () => Times = clockOf(0),
   ) {
     this.#pulse = new Pulse(db.location);
     db.fence = this;
@@ -73,7 +72,7 @@ export class Leases implements Fence {
         kind,
         this.#owner,
         holder,
-        `${hostname()}, process ${pid}`,
+        hostname(),
       );
       return row && { scope: id, epoch: row.epoch };
     });

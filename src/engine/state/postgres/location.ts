@@ -74,12 +74,6 @@ const PARAMETERS = [
 ] as const;
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>;
 
-export const isPostgresUrl = (text: string): boolean => /^postgres(?:ql)?:/i.test(text);
-
-/** Whether a URL holds a password, also where it cannot be read. */
-export const hasPassword = (url: string): boolean =>
-  /^[a-z]+:\/\/[^/@]*:[^@]*@/i.test(url) || /[?&]password=/i.test(url);
-
 /**
  * @param origin where the URL comes from, for errors, which never quote it
  * @throws ConfigError

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { Heart, type KeptLease, times } from './heart.js';
+import { clockOf, Heart, type KeptLease } from './heart.js';
 import type { HeartData, HeartOrder } from './heart-worker.js';
 import type { PostgresLocation } from './location.js';
 
@@ -35,14 +35,14 @@ export class Pulse {
 
   #start(): void {
     if (this.#alive) return;
-    const show = (): void => void Atomics.store(this.#life, 0, BigInt(Math.round(times().monotonic)));
+    const show = (): void => void Atomics.store(this.#life, 0, BigInt(Math.round(performance.now())));
     show();
     this.#alive = setInterval(show, this.location.leaseMs / 12).unref();
-    const data: HeartData = { location: this.location, life: this.#life };
     if (!existsSync(fileURLToPath(WORKER))) {
-      this.#heart = new Heart(this.location, this.#life);
+      this.#heart = new Heart(this.location, this.#life, clockOf(0));
       return;
     }
+    const data: HeartData = { location: this.location, life: this.#life, now: performance.now() };
     this.#thread = new Worker(WORKER, { workerData: data });
     this.#thread.unref();
     // Without a heart the lease runs out, and `check` says so.
