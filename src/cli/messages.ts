@@ -23,7 +23,7 @@ const WORDS: Dictionary = {
   ...INPUT_WORDS,
 
   isolation_not_started: () => ({
-    hint: 'check the mapping; if it is single rows after all, import the file again with a smaller --chunk-size',
+    hint: 'check the mapping; if single rows are at fault after all, import the file again with a smaller --chunk-size',
   }),
 
   state_folder: () => ({ hint: STATE_FOLDER }),
@@ -66,7 +66,7 @@ const WORDS: Dictionary = {
   },
   plan_input: ({ path }, { again }) => ({
     hint: [
-      `if it lies elsewhere now: ${again({ plus: ['--input'] })} <path of ${shellWord(path)}>`,
+      `if the file has moved: ${again({ plus: ['--input'] })} <path of ${shellWord(path)}>`,
       'if it has changed: make a new plan',
     ].join('\n'),
   }),

@@ -16,7 +16,7 @@ export const ENVELOPE = {
   users: { open: '{"users":[', close: ']}' },
 } as const satisfies Record<Kind, { open: string; close: string }>;
 
-/** Bytes of a request's body beyond its items and the commas between them. */
+/** Bytes per request's body beyond its items and the commas between them. */
 export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
 
 export const FORMATS = ['csv', 'tsv', 'json', 'ndjson', 'xlsx', 'parquet'] as const;
@@ -99,7 +99,7 @@ export interface RejectionCause {
 
 /** A row that was refused, with what the rejects file needs to give it back unaltered. */
 export interface RejectedRow extends Rejection {
-  /** CSV: the cells as they stood, surplus ones included. JSON: the item as it stood. */
+  /** CSV: the cells as they were, surplus ones included. JSON: the item as it was. */
   original: { cells: string[] } | { item: unknown };
 }
 
@@ -249,7 +249,7 @@ export type MaybeSentTwice = Place & {
   job_id: string | null;
 };
 
-/** How an import went: the document that the command prints with `--json`. */
+/** How an import went: the same document as the JSON output of the command. */
 export interface Summary {
   /** Id of the run; null if none was recorded. */
   run: string | null;

@@ -1,6 +1,6 @@
 /**
- * What an import is told, validated and in units: bytes, milliseconds, rows. Names, units, bounds and defaults of the
- * options stand here once; the command line's table refers to them.
+ * The options of an import, validated and in units: bytes, milliseconds, rows. Their names, units, bounds, and defaults
+ * are here and nowhere else; the command line's table refers to them.
  */
 import { UsageError } from './errors.js';
 import {
@@ -191,7 +191,7 @@ const DIALECT_OPTIONS = [
   'renameDuplicates',
 ] as const satisfies readonly (keyof DialectOptions)[];
 
-/** Those that were given; an option that is off is as good as none. */
+/** Those that were given; an option that is off counts as not given. */
 export const dialectOptions = (options: DialectOptions): DialectOptions =>
   Object.fromEntries(
     DIALECT_OPTIONS.flatMap((name) => {

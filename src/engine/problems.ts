@@ -101,7 +101,7 @@ export type Problem =
   | { code: 'missing_value'; texts: readonly string[]; optional: boolean }
   /** A double does not hold a number exactly. */
   | { code: 'inexact_number' }
-  /** Cells that are of their type but for white space around them. */
+  /** Cells that would be of their type without the white space around them. */
   | { code: 'white_space' }
   /** Times of the column need a zone. */
   | { code: 'zone_missing'; column: string; type: string }

@@ -134,7 +134,7 @@ export class ProfileIndex {
       );
       return { total, found: total, rows };
     }
-    // One pass over all texts, in the order in which they lie, gives both the number and the page.
+    // One pass over all texts, in the order in which they are stored, gives both the number and the page.
     const found = this.#all<{ at: number }>(
       `SELECT rowid AS at FROM temp.profile NOT INDEXED
        WHERE kind = ? AND region = ? AND instr(text, ?) > 0 ORDER BY ${by}`,

@@ -66,7 +66,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   const state = await context.state();
   const found = runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
-    throw new UsageError(`run ${found.run} of this plan gave way to another import of the same file`, {
+    throw new UsageError(`run ${found.run} of this plan was replaced by another import of the same file`, {
       hint: `make a new plan, or send this one again: ${sendAgain(context)}`,
     });
   }
@@ -84,7 +84,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
   };
   if (how.isolate && !options.wait) {
-    throw new UsageError('--isolate and --no-wait cannot be combined: it has to see how jobs end', {
+    throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {
       hint: 'leave one out',
     });
   }

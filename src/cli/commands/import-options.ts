@@ -74,7 +74,7 @@ export async function importOptions(
     });
   }
   if (flags.isolate && !options.wait) {
-    throw new UsageError('--isolate and --no-wait cannot be combined: it has to see how jobs end', {
+    throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {
       hint: 'leave one out',
     });
   }
@@ -82,12 +82,9 @@ export async function importOptions(
     throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
   }
   if (flags.outcomes !== undefined && options.dryRun) {
-    throw new UsageError(
-      '--outcomes and --dry-run cannot be combined: nothing becomes of rows in a dry run',
-      {
-        hint: 'leave one out',
-      },
-    );
+    throw new UsageError('--outcomes and --dry-run cannot be combined: a dry run sends no rows', {
+      hint: 'leave one out',
+    });
   }
   return {
     ...reading,

@@ -227,13 +227,13 @@ function warningsOf(
   const warnings = [...scan.warnings];
   if (opened.guessed) {
     warnings.unshift({
-      message: `nothing says what its rows are; this shows them as ${kind} by ${idColumn}`,
+      message: `the kind of its rows is not known; this shows them as ${kind} by ${idColumn}`,
       problem: { code: 'kind_unknown', path, paths, kind, column: idColumn, company: companyIdColumn },
     });
   }
   if (unclear) {
     warnings.unshift({
-      message: `it may hold users or companies: ${idColumn} repeats and ${companyIdColumn} does not`,
+      message: `it may contain users or companies: ${idColumn} repeats and ${companyIdColumn} does not`,
       problem: { code: 'kind_ambiguous', path, user: idColumn, company: companyIdColumn! },
     });
   }

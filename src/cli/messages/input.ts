@@ -43,12 +43,12 @@ function readAs(
   }
   const file = 'mapping.json';
   const lines = [
-    `say what each file holds in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
+    `say what each file contains in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
     `check it, then import with it: ${again({ command: 'import', paths, without, plus: ['--mapping', file] })}`,
   ];
   return { hint: lines.join('\n') };
 }
-/** A type that a column has without being told. */
+/** A type that a column has without a rule. */
 const PLAIN = /^(?:integer|number)$/;
 
 const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
@@ -60,7 +60,7 @@ const nullFlags = (markers: readonly string[]): string[] =>
 export function suggestedLines(column: string, types: readonly string[]): string[] {
   return types.map((type, index) => {
     const flag = typeFlag(column, type.replace(`@${SOME_ZONE}`, '@UTC'));
-    const zone = type.endsWith(`@${SOME_ZONE}`) ? ' (the zone of its times in place of UTC)' : '';
+    const zone = type.endsWith(`@${SOME_ZONE}`) ? ' (with the zone of its times instead of UTC)' : '';
     return `${index > 0 ? 'or ' : ''}${flag}${zone}`;
   });
 }
@@ -87,7 +87,7 @@ export const INPUT_WORDS = {
         : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
   }),
   wrong_path: () => ({ hint: 'name the path to the array of items with --json-path' }),
-  bad_path: ({ path }) => ({ message: `--json-path: "${path}" is not names with dots between them` }),
+  bad_path: ({ path }) => ({ message: `--json-path: "${path}" must be names separated by dots` }),
   path_of_lines: ({ format }) => ({
     message: `--json-path leads to an array in a JSON file; the format is ${format}`,
     hint: 'leave --json-path out, or set --format json',
@@ -147,7 +147,7 @@ export const INPUT_WORDS = {
     const plus = kinds.flatMap((kind) => [kind === 'users' ? '--user-id' : '--company-id', column]);
     return {
       message: `--id ${column}: the inputs are companies and users, and --id is for inputs of one kind`,
-      // It may stand in a mapping file.
+      // It may be in a mapping file.
       hint: wasTyped('--id')
         ? `name the columns with --user-id and --company-id: ${again({ without: ['--id'], plus })}`
         : 'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
@@ -189,7 +189,7 @@ export const INPUT_WORDS = {
   nameless_column: () => ({ hint: 'name it in the header to send it' }),
   excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
   space_before_quote: ({ delimiter }) => ({
-    hint: `if every cell is written so, --delimiter ${shellWord(delimiter.replace('\t', '\\t'))} reads them`,
+    hint: `if every cell is written like this, --delimiter ${shellWord(delimiter.replace('\t', '\\t'))} reads them`,
   }),
   quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
   apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),

@@ -67,7 +67,7 @@ async function appendTo(
   }
 }
 
-/** The path as the repository knows it, by which GitHub finds the file; as it is for a file that lies elsewhere. */
+/** The path as the repository knows it, by which GitHub finds the file; as it is for a file elsewhere. */
 export function workspacePath(file: string, cwd: string, workspace: string | undefined): string {
   if (!workspace || file === '-') return file;
   const path = relative(workspace, resolve(cwd, file));

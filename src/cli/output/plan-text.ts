@@ -19,7 +19,7 @@ export function planText(plan: Plan, form: TableForm): string {
   ]);
 }
 
-/** What was found in files, without anything being planned: the same but for what would be sent. */
+/** What was found in files, without anything being planned: the same, without what would be sent. */
 export function filesText(files: readonly FilePlan[], form: TableForm): string {
   return joined([...filesSections(files, form), ...sampleSections(files, form)]);
 }

@@ -75,7 +75,9 @@ function begin(request: Request, dryRun: boolean): ImportRun {
       end ??= { error };
       throw error;
     } finally {
-      end ??= { error: new UsageError('the import was left before its end, so it has no result') };
+      end ??= {
+        error: new UsageError('the loop over the import’s events ended early, so there is no result'),
+      };
     }
   }
   return {

@@ -158,7 +158,7 @@ function inputsOf(request: ReadRequest): string[] {
     (Symbol.asyncIterator in records || Symbol.iterator in records);
   if (!isIterable) throw new UsageError('records must be an iterable or async iterable of objects');
   for (const name of ['format', 'delimiter', 'encoding', 'jsonPath', 'stdin'] as const) {
-    if (request[name] !== undefined) throw new UsageError(`${name} has no meaning for records`);
+    if (request[name] !== undefined) throw new UsageError(`${name} does not apply to records`);
   }
   return [RECORDS];
 }

@@ -130,7 +130,7 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
     const value = parseJson(answer.body);
     if (value !== undefined) return { do: 'use', reply: answer, value };
     const error = notJson(answer);
-    // A page stands at a wrong address for good. Broken JSON may be a reply cut short where no length was given.
+    // A page at a wrong address stays there. Broken JSON may be a reply cut short where no length was given.
     return isHtml(answer)
       ? { do: 'stop', error }
       : { do: 'again', waitMs: null, reason: error.message, error };

@@ -88,13 +88,13 @@ const MAX_REPLY = 8 * MIB;
  * Opens no socket before the first request. The schemas of replies are loaded with the first reply, since the
  * first request need not wait for them.
  * @throws ConfigError for a base URL or a proxy that is no URL
- * @throws UsageError for a token that cannot stand in a header; it is not repeated
+ * @throws UsageError for a token that cannot be in a header; it is not repeated
  */
 export function createClient(options: ClientOptions): ServiceClient {
   const { baseUrl, lookupBaseUrl, token, clock } = options;
   // Node prints the whole header, token included, when it refuses one.
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new UsageError('the token is empty or holds white space, control or non-ASCII characters', {
+    throw new UsageError('the token is empty or contains white space, control or non-ASCII characters', {
       hint: 'copy the API key again from the environment settings of the account',
     });
   }
@@ -174,7 +174,10 @@ export function createClient(options: ClientOptions): ServiceClient {
       if (records.success) return { text: reply.body, records: records.data };
       const item = Array.isArray(value) ? value.findIndex((record) => !isRecord(record)) : -1;
       const what = item === -1 ? whatCame(reply) : `an array whose item ${item + 1} is not an object`;
-      throw contractError(`the lookup list ${list} should be an array of records, but ${what} came`, reply);
+      throw contractError(
+        `the lookup list ${list} should be an array of records, but the service sent ${what}`,
+        reply,
+      );
     },
     close: () => transport.close(),
   };

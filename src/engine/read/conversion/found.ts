@@ -101,7 +101,7 @@ export class PatternFinder {
         };
       });
       throw new InputError(
-        `${column}: ${quoted(this.#differs.text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value tells which`,
+        `${column}: ${quoted(this.#differs.text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value shows which`,
         {
           file: this.path,
           line: this.#differs.line,

@@ -180,7 +180,7 @@ export function datePattern(pattern: string): DatePattern {
 
 interface Piece extends Omit<Token, 'set'> {
   set: Set | null;
-  /** A character that stands for itself. */
+  /** A literal character. */
   literal?: number;
   /** Of a number without more to it. */
   field?: Field | undefined;

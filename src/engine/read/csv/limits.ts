@@ -45,7 +45,7 @@ export function recordTooLarge(limits: Limits, line: number): InputError {
 }
 
 /**
- * Takes the text of broken records out of a batch, in which the parser would lose its way: what stands there instead is
+ * Takes the text of broken records out of a batch, which would confuse the parser: in their place is
  * one cell of as many letters.
  */
 export function takeOut(

@@ -65,7 +65,7 @@ export class CsvSplitter implements Splitter {
   /** Records of this chunk in which text follows a closing quote: their places in the batch, and the line of that text. */
   #broken: { number: number; line: number }[] = [];
   #brokenLine = 0;
-  /** Offsets from the start of the chunk; negative when they lie in an earlier one. */
+  /** Offsets from the start of the chunk; negative when they are in an earlier one. */
   #recordStart = 0;
   #cellStart = 0;
   #lastCr = -2;

@@ -132,7 +132,7 @@ export class Pages {
     const from = this.#start + this.#window.length;
     const more = Math.min(Math.max(bytes - have, this.#place.blockBytes), this.#end - from);
     if (more <= 0) return;
-    // The same memory for page after page: what is left to the garbage collector lies around for long.
+    // The same memory for page after page: what is left to the garbage collector stays for long.
     if (this.#memory.length < have + more) this.#memory = Buffer.allocUnsafeSlow(have + more);
     const window = this.#memory.subarray(0, have + more);
     this.#window.copy(window, 0, this.#at);
@@ -273,7 +273,7 @@ function narrow(list: BigInt64Array): ArrayLike<number | bigint> {
   return numbers;
 }
 
-/** @param bytes how many they take; where that is not told, the data does */
+/** @param bytes how many they take; where that is not given, the data says so */
 function levels(reader: Reader, highest: number, count: number, bytes?: number): Uint8Array | null {
   if (highest === 0) return null;
   const found = new Uint8Array(count);

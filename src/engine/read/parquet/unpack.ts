@@ -6,7 +6,7 @@ import { compressors, decompressZstd } from 'hyparquet-compressors';
 /** The bytes of a page. @throws Error where they are not of the `size` that it claims */
 export function unpack(bytes: Uint8Array, size: number, codec: CompressionCodec): Uint8Array {
   const unpacked = unpackerOf(codec)(bytes, size);
-  if (unpacked.length !== size) throw new Error(`a page has ${unpacked.length} bytes in place of ${size}`);
+  if (unpacked.length !== size) throw new Error(`a page has ${unpacked.length} bytes instead of ${size}`);
   return unpacked;
 }
 
