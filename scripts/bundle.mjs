@@ -129,6 +129,7 @@ export async function bundle() {
       index: 'src/engine/index.ts',
       sandbox: 'src/sandbox/index.ts',
       worker: 'src/engine/read/workers/worker.ts',
+      'heart-worker': 'src/engine/state/postgres/heart-worker.ts',
     },
     outdir: 'dist',
     bundle: true,

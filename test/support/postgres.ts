@@ -51,8 +51,14 @@ export interface TestPooler {
   start(): Promise<void>;
 }
 
-/** @param settings lines of postgresql.conf */
-export async function startPostgres(settings: readonly string[] = []): Promise<TestPostgres> {
+/**
+ * @param settings lines of postgresql.conf
+ * @param files to be put beside the data, by name
+ */
+export async function startPostgres(
+  settings: readonly string[] = [],
+  files: Readonly<Record<string, Uint8Array>> = {},
+): Promise<TestPostgres> {
   const folder = give(mkdtempSync(join(tmpdir(), 'pg-')));
   const data = join(folder, 'data');
   const secret = join(folder, 'password');
@@ -67,6 +73,10 @@ export async function startPostgres(settings: readonly string[] = []): Promise<T
     '--encoding=UTF8',
     '--locale=C.UTF-8',
   ]);
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(data, name), content);
+    give(join(data, name));
+  }
   const port = await freePort();
   const lines = [
     "listen_addresses = '127.0.0.1'",

@@ -2,6 +2,7 @@
  * Reads where a PostgreSQL state is: a URL with the parameters of libpq, what it leaves out from the variables of libpq.
  * What is printed of it never holds a password.
  */
+import { isIPv6 } from 'node:net';
 import { ConfigError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 
@@ -197,7 +198,8 @@ function hostsOf(
     const text = numbers[numbers.length === 1 ? 0 : index]!;
     const port = text === '' ? DEFAULT_PORT : Number(text);
     if (!/^\d*$/.test(text) || port < 1 || port > 65_535) throw fail(`"${text}" is not a port`);
-    if (/[\s\0]/.test(host)) throw fail('the host holds a space');
+    // Not quoted: it may be what follows a password.
+    if (/[\s\0]/.test(host) || (host.includes(':') && !isIPv6(host))) throw fail('the host cannot be read');
     return { host: host || 'localhost', port };
   });
 }
