@@ -64,7 +64,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   const { report, inputs, again, how } = asked;
   const plan = await loadPlan(asked.file, asked.expect, context);
   const state = await context.state();
-  const found = runOfPlan(plan, state, await context.scope());
+  const found = await runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
     throw new UsageError(`run ${found.run} of this plan was replaced by another import of the same file`, {
       hint: `make a new plan, or send this one again: ${sendAgain(context)}`,
