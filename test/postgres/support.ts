@@ -1,7 +1,7 @@
 /** Schemas of the server that all files share, and databases opened in them. */
 import { randomBytes } from 'node:crypto';
 import { test as base, inject } from 'vitest';
-import type { Transaction } from '../../src/engine/state/database-types.js';
+import type { Transaction } from '../../src/engine/state/database.js';
 import { PATIENCE, type Patience, PostgresDatabase } from '../../src/engine/state/postgres/database.js';
 import { type PostgresLocation, readPostgresUrl } from '../../src/engine/state/postgres/location.js';
 import { prepareSchema } from '../../src/engine/state/postgres/schema.js';

@@ -9,19 +9,12 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
-import type { Transaction } from '../database-types.js';
-import type { Scope } from '../types.js';
+import type { Transaction } from '../database.js';
+import type { HeldLease, Scope } from '../types.js';
 import type { Fence, PostgresDatabase } from './database.js';
 import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type Times } from './heart.js';
 import { Pulse } from './pulse.js';
 import { literal } from './sql.js';
-
-/** As it is held by this process. */
-export interface HeldLease {
-  /** Called in the tick in which a request is written. @throws LockLostError when it no longer surely holds */
-  check(): void;
-  release(): Promise<void>;
-}
 
 /** A lease of any process, as it stands. */
 export interface KnownLease extends Scope {
@@ -87,6 +80,11 @@ export class Leases implements Fence {
       pulse: lease.pulse,
     });
     return { check: () => this.#check(lease), release: () => this.#release(lease) };
+  }
+
+  /** @throws LockLostError when one that is held here no longer surely is */
+  checkHeld(): void {
+    for (const lease of this.#held) this.#check(lease);
   }
 
   #check(lease: KeptLease): void {

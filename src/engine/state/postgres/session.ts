@@ -1,6 +1,6 @@
 /** One connection: queries with a deadline, and whether it can be used any further. */
 import type { Client, QueryResult } from 'pg';
-import type { Value } from '../database-types.js';
+import type { Value } from '../database.js';
 import { connect } from './connect.js';
 import { isPassing, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';

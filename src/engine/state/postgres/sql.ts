@@ -1,5 +1,5 @@
 /** The parts of SQL that differ from SQLite's. */
-import type { Value } from '../database-types.js';
+import type { Value } from '../database.js';
 
 const translated = new Map<string, string>();
 
