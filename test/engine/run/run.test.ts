@@ -9,7 +9,8 @@ import { type ImportOptions, importNumbers } from '../../../src/engine/options.j
 import { NO_RULES } from '../../../src/engine/read/index.js';
 import { identityOf, newRunId, restoreOptions, storeOptions } from '../../../src/engine/run/run.js';
 import type { StoredRun } from '../../../src/engine/state/runs.js';
-import { openState, type State } from '../../../src/engine/state/state.js';
+import type { State } from '../../../src/engine/state/state.js';
+import { openState } from '../../support/state.js';
 
 const test = base.extend<{ state: State }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
