@@ -320,15 +320,16 @@ export class Session {
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
     });
+    let { failure } = ending;
     if (recorded) {
       const distinct = (kind: Kind): number =>
         submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
         scanned.duplicates.get(kind)!.count;
       const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
-      await this.#run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
+      failure = await this.#run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
     }
     yield { type: 'summary', summary };
-    return { summary, exit: exitOf(ending), failure: ending.failure };
+    return { summary, exit: exitOf(ending), failure };
   }
 
   /** Passes events on, and keeps their warnings for the summary. */

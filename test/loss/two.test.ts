@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { takeLocks } from '../../src/engine/run/begin.js';
-import { openState } from '../../src/engine/state/state.js';
 import { built, type Child, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
+import { openState } from '../support/state.js';
 import { fates } from './faults.js';
 import { balance, elevenCompanies, Machine } from './support.js';
 

@@ -1,5 +1,5 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
-import { AuthError, ProfilesError, StateError } from '../errors.js';
+import { AuthError, LockLostError, ProfilesError, StateError } from '../errors.js';
 import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
@@ -135,7 +135,9 @@ export class OpenRun {
   }
 
   /**
-   * Writes the end of the session. A state that fails now has failed before, and that is what is reported.
+   * Writes the end of the session. A state that fails now has failed before, and that is what is reported. A run whose
+   * lock another import has is no longer this session's to end.
+   * @returns what ended it: who took over its lock is known only now
    * @param keep `distinct`: identifiers of a kind that the run has sent, at least
    */
   async end(
@@ -143,12 +145,12 @@ export class OpenRun {
     finished: boolean,
     failure: unknown,
     keep: { distinct: (kind: Kind) => number; historyKeepMs: number },
-  ): Promise<void> {
+  ): Promise<unknown> {
     const { state } = this.deps;
     try {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       await state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
-      if (!finished) return;
+      if (!finished) return failure;
       // What failed may be sent again, from the same bytes.
       if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
       for (const kind of summary.kinds) {
@@ -156,8 +158,10 @@ export class OpenRun {
       }
       await state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
     } catch (error) {
+      if (failure instanceof LockLostError) return error instanceof LockLostError && error.by ? error : failure;
       if (!(failure instanceof StateError)) throw error;
     }
+    return failure;
   }
 
   /** Releases the locks. */

@@ -11,6 +11,7 @@ type OfWhole =
   | 'takeLock'
   | 'isLocked'
   | 'lockHolder'
+  | 'check'
   | 'locks'
   | 'overview'
   | 'age'
@@ -28,6 +29,7 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
       return false;
     },
     lockHolder: (scope, kind) => backend.lockHolder(scope, kind),
+    check: () => backend.check(),
     locks: async () => {
       const held: HeldLock[] = [];
       for (const scope of await scopes.all(db)) {
