@@ -1,16 +1,20 @@
 /** `profiles state`: what it holds, whether it is damaged, and a backup of it. Each subcommand's work is in `state/`. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { examples, requireSubcommand, type Wire } from './command.js';
+import { UsageError } from '../../engine/errors.js';
+import { given, STATE_MIGRATE } from '../options/index.js';
+import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
 import { backup } from './state/backup.js';
 import { check } from './state/check.js';
 import { info } from './state/info.js';
+import { migrate } from './state/migrate.js';
 
 export function define(command: Command, wire: Wire): void {
   examples(requireSubcommand(command, wire), [
     'profiles state info',
     'profiles state check',
     'profiles state backup state-backup.db',
+    'profiles state migrate --to postgres://ci@db.internal/profiles',
   ]);
 
   examples(
@@ -42,4 +46,23 @@ export function define(command: Command, wire: Wire): void {
       .argument('<file>', 'new file to write; to restore it, copy it into an empty directory as state.db'),
     ['profiles state backup state-backup.db', 'profiles state backup state-backup.db --json'],
   ).action(wire(([file], _, context) => resolve(context.cwd, file!), backup));
+
+  examples(
+    command
+      .command('migrate')
+      .description('move the state to another place; imports with this one are refused from then on'),
+    [
+      'profiles state migrate --to postgres://ci@db.internal/profiles?schema=profiles',
+      'profiles state migrate --to sqlite:/srv/profiles --json',
+    ],
+  ).action(wire((_, flags) => targetOf(flags), migrate));
+}
+
+/** @throws UsageError */
+function targetOf(flags: Flags): string {
+  const { to } = given(STATE_MIGRATE, flags);
+  if (to !== undefined) return to;
+  throw new UsageError('--to is missing: it says where the state is to be', {
+    hint: 'add --to postgres://user@host/database?schema=profiles, or --to sqlite:<directory>',
+  });
 }

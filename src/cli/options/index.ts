@@ -19,6 +19,7 @@ import {
   RUNS,
   SANDBOX,
   SANDBOX_LIST,
+  STATE_MIGRATE,
 } from './others.js';
 import { COLUMNS, READING, SELECTING } from './reading.js';
 import { REJECTING, REPORTING, RETRYING, SENDING, WAITING } from './sending.js';
@@ -52,6 +53,7 @@ const GROUPS: readonly Group[] = [
       ...JOB,
       ...RUNS,
       ...RESUME,
+      ...STATE_MIGRATE,
       ...IDENTIFY,
       ...CONFIG_INIT,
       ...INSPECT,

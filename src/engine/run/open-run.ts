@@ -158,7 +158,8 @@ export class OpenRun {
       }
       await state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
     } catch (error) {
-      if (failure instanceof LockLostError) return error instanceof LockLostError && error.by ? error : failure;
+      if (failure instanceof LockLostError)
+        return error instanceof LockLostError && error.by ? error : failure;
       if (!(failure instanceof StateError)) throw error;
     }
     return failure;

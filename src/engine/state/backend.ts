@@ -4,6 +4,8 @@ import type { Database } from './database.js';
 import type { HeldLease, Scope } from './types.js';
 
 export interface Backend {
+  /** Where it is, without a password. */
+  readonly name: string;
   /** Its tables are those of this version. */
   readonly db: Database;
   takeLock(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null>;

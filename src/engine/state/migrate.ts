@@ -39,15 +39,9 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 /** The source may change while it is copied: by a command that looks at jobs, or before a copy that was interrupted continues. */
 const ATTEMPTS = 3;
 
-/** A state that takes part, and what it is called, without a password. */
-export interface Side extends Pick<Backend, 'takeLock' | 'lockHolder' | 'copied'> {
-  db: Database;
-  name: string;
-}
-
 export interface Migration {
-  from: Side;
-  to: Side;
+  from: Backend;
+  to: Backend;
   /** Between two batches: how many rows are copied, and of how many. */
   progress?: (rows: number, total: number) => void;
   signal: AbortSignal;
@@ -102,7 +96,7 @@ async function identityOf(db: Reader): Promise<string> {
 }
 
 /** @throws UsageError */
-async function refuseFilled({ db, name }: Side, isOfAnother: boolean): Promise<void> {
+async function refuseFilled({ db, name }: Backend, isOfAnother: boolean): Promise<void> {
   if (isOfAnother) {
     throw new UsageError(`another state is being copied to ${name}`, {
       hint: 'finish that, or choose an empty place',
@@ -111,7 +105,7 @@ async function refuseFilled({ db, name }: Side, isOfAnother: boolean): Promise<v
   for (const [table] of COPIED) {
     if (OF_NEW_STATES.includes(table)) continue;
     if ((await db.get(`SELECT 1 AS one FROM ${table} LIMIT 1`)) === undefined) continue;
-    throw new UsageError(`${name} is not empty (it has ${table})`, { hint: 'choose an empty place' });
+    throw new UsageError(`${name} is not empty`, { hint: 'choose an empty place' });
   }
 }
 
@@ -243,7 +237,7 @@ class Locks {
   readonly #held = new Map<string, HeldLease>();
 
   constructor(
-    private readonly from: Side,
+    private readonly from: Backend,
     private readonly to: string,
   ) {}
 

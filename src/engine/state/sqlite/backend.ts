@@ -15,6 +15,7 @@ export function openSqlite(folder: string): Backend {
   const inUse = new FilesInUse(databaseFile(folder));
   const locks = new Locks(folder, inUse);
   return {
+    name: `sqlite:${folder}`,
     db,
     takeLock: async (...of) => locks.take(...of),
     isLocked: async (...of) => locks.isHeld(...of),
