@@ -94,7 +94,7 @@ export class Session {
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
-    if (!options.dryRun) await this.#run.lock(this.#run.scope, this.#opened);
+    if (!options.dryRun) yield* this.#lock(this.#run.scope);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
@@ -193,12 +193,17 @@ export class Session {
       if (!isContinuable(found, scanned) || !(await this.deps.offer!(found))) return;
     } else checkContinuable(found, scanned);
     if (!sameScope(found.scope, here)) {
-      if (!this.options.dryRun) await this.#run.lock(found.scope, this.#opened);
+      if (!this.options.dryRun) yield* this.#lock(found.scope);
       this.#known.forget();
     }
     await this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
+  }
+
+  #lock(scope: Scope): AsyncGenerator<ImportEvent> {
+    const patience = { waitMs: this.options.waitForLockMs ?? 0, signal: this.#deadline.signal };
+    return this.#run.lock(scope, this.#opened, patience);
   }
 
   #cutDeps(): CutDeps {
