@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { dialectOptions } from '../dialect-options.js';
 import { StateError } from '../errors.js';
 import { KINDS, type Kind } from '../model.js';
-import { type Condition, dialectOptions, type ImportOptions, type MappingRules } from '../options.js';
+import type { Condition, ImportOptions, MappingRules } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 

@@ -1,6 +1,7 @@
 /** The job of a request to its end, and what is reported of the two. What is reported is what is recorded. */
 import type { Clock } from '../clock.js';
-import type { ImportEvent, Kind } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import type { Kind } from '../model.js';
 import { count } from '../numbers.js';
 import type { SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';

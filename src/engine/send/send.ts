@@ -5,7 +5,7 @@
 
 import { Channel } from '../channel.js';
 import { ProfilesError } from '../errors.js';
-import type { ImportEvent } from '../model.js';
+import type { ImportEvent } from '../events.js';
 import type { OpenJob } from '../state/open-jobs.js';
 import type { RequestRecord } from '../state/requests.js';
 import { checkCanary, isCanaryDue } from './canary.js';
