@@ -34,6 +34,7 @@ import { rejectingFor, scanInputs } from './run/scan.js';
 import { needsOf, sentLater } from './run/sent-later.js';
 import { countPlanned, countRows, type Ending, isDone, isWithinBound } from './run/summary.js';
 import { isCanaryDue } from './send/canary.js';
+import type { Chunks } from './send/chunker.js';
 import { type CutDeps, chunksOfKind } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
@@ -46,7 +47,6 @@ export class Session {
   readonly #started: number;
   readonly #deadline: Deadline;
   readonly #warnings: string[] = [];
-  readonly #limits: CutDeps['limits'];
   readonly #pool: Pool;
   readonly #run: OpenRun;
   readonly #known: KnownProfiles;
@@ -61,7 +61,6 @@ export class Session {
   ) {
     this.#started = deps.clock.monotonic();
     this.#run = new OpenRun(earlier, deps);
-    this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
     this.#known = new KnownProfiles(
@@ -174,7 +173,7 @@ export class Session {
     const isLater = this.#run.earlier !== null || (this.apply !== null && !this.apply.again);
     return {
       options,
-      limits: this.#limits,
+      limits: { items: options.chunkSize, bytes: options.chunkBytes },
       hashKey: deps.state.secret,
       pool: this.#pool,
       signal: deps.stop,
@@ -221,16 +220,19 @@ export class Session {
     const stop = this.#deadline.signal;
     const rejecting = this.#rejecting!;
     const rows = plannedRows(scanned);
+    let items = options.chunkSize;
     for (const kind of this.#kinds()) {
       await this.#known.renew(kind);
       await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
-      const sending = send(chunksOfKind(scanned, kind, { ...cut, signal: stop }), {
+      const open = (most: number): Chunks =>
+        chunksOfKind(scanned, kind, { ...cut, limits: { ...cut.limits, items: most }, signal: stop });
+      const sending = send(open, {
         ...deps,
         run: id,
         scope,
         client,
         options,
-        limits: this.#limits,
+        items,
         records,
         inputs: this.#opened,
         totalRows: acceptedOf(rows),
@@ -241,8 +243,9 @@ export class Session {
           for (const [input, file] of files) await this.#run.nameRejects(input, file);
         },
       });
-      const failure = yield* this.#heard(sending);
-      if (failure) return failure;
+      const ended = yield* this.#heard(sending);
+      if (ended.failure) return ended.failure;
+      items = ended.items;
       if (stop.aborted && !isDone(rows, records, { ...options, wait: options.wait || this.#isCanaryDue() })) {
         return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
       }

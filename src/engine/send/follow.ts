@@ -24,8 +24,10 @@ export interface DeliverDeps {
   options: SendOptions;
   /** What is sent is the canary: the run ends where it does not complete. */
   isCanary: boolean;
-  /** Lowered by a 413; whoever cuts the chunks reads it. */
-  limits: { items: number; bytes: number };
+  /** Items that a request may have, as far as is known. */
+  mostItems(): number;
+  /** Told that the service refused a request of so many items as too large. */
+  tooLarge(items: number): void;
   /** All requests of the run, those of earlier sessions first. New ones are added here. */
   records: RequestRecord[];
   inputs: readonly { path: string; kind: Kind }[];
