@@ -7,9 +7,10 @@ import { checkScanned, type OpenedInput, type Pool } from '../read/index.js';
 import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
-import { type Apply, checkScan, type LocatedInput, scannedByPlan } from './planned.js';
+import { type Apply, checkScan, scannedByPlan } from './planned.js';
 import { Rejecting } from './rejecting.js';
 import { newRejects } from './retry.js';
+import type { DigestedInput } from './sources.js';
 
 /** Where the rejected rows of these inputs go: of a run that continues, on with its files. */
 export function rejectingFor(
@@ -31,7 +32,7 @@ interface Scanning {
   /** The plan that is applied. */
   apply: Apply | null;
   /** Its inputs as they were found; null where they are opened again. */
-  located: readonly LocatedInput[] | null;
+  located: readonly DigestedInput[] | null;
   pool: Pool;
   known: KnownProfiles;
   rejecting: Rejecting;
