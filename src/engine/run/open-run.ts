@@ -1,6 +1,7 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
 import { AuthError, LockLostError, ProfilesError, StateError } from '../errors.js';
-import type { ImportEvent, Kind, Summary } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
