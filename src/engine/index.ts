@@ -32,6 +32,7 @@ export {
   InputError,
   InterruptedError,
   LockedError,
+  LockLostError,
   NetworkError,
   ProfilesError,
   ServiceError,

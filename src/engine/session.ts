@@ -83,7 +83,7 @@ export class Session {
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
-    if (!options.dryRun) yield* this.#lock(this.#run.scope);
+    yield* this.#run.lock(options, this.#opened, this.#deadline.signal);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
@@ -160,17 +160,12 @@ export class Session {
       if (!isContinuable(found, typesIn(scanned)) || !(await this.deps.offer!(found))) return;
     } else checkContinuable(found, typesIn(scanned));
     if (!sameScope(found.scope, here)) {
-      if (!this.options.dryRun) yield* this.#lock(found.scope);
+      yield* this.#run.lock(this.options, this.#opened, this.#deadline.signal, found.scope);
       this.#known.forget();
     }
     await this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
-  }
-
-  #lock(scope: Scope): AsyncGenerator<ImportEvent> {
-    const patience = { waitMs: this.options.waitForLockMs ?? 0, signal: this.#deadline.signal };
-    return this.#run.lock(scope, this.#opened, patience);
   }
 
   #cutDeps(): CutDeps {

@@ -63,17 +63,23 @@ export class OpenRun {
     return this.deps.scope;
   }
 
-  /** Held until `close`. @throws LockedError while others have it for longer than `waitMs` */
+  /** Held until `close`; not needed for a dry run. @throws LockedError while others have it for longer than it may wait */
   async *lock(
-    scope: Scope,
+    { dryRun, waitForLockMs }: ImportOptions,
     inputs: readonly { path: string; kind: Kind }[],
-    patience: { waitMs: number; signal: AbortSignal },
+    signal: AbortSignal,
+    scope?: Scope,
   ): AsyncGenerator<ImportEvent> {
+    if (dryRun) return;
     // As another import names it that finds the lock taken.
     const holder = `run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
     const kinds = new Set(inputs.map(({ kind }) => kind));
     const { state, clock } = this.deps;
-    const locks = yield* waitForLocks(() => takeLocks(state, scope, [...kinds], holder), patience, clock);
+    const locks = yield* waitForLocks(
+      () => takeLocks(state, scope ?? this.scope, [...kinds], holder),
+      { waitMs: waitForLockMs ?? 0, signal },
+      clock,
+    );
     this.#locks.push(...locks);
   }
 
