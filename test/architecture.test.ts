@@ -47,17 +47,19 @@ const imports: Import[] = files.flatMap((file) => {
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
 const BASE = [
-  'abort',
   'channel',
   'clock',
+  'dialect-options',
   'duration',
   'errors',
+  'events',
   'fingerprint-index',
   'model',
   'nearest',
   'numbers',
   'options',
   'problems',
+  'replace-file',
   'size',
   'sqlite',
 ].map((name) => `engine/${name}`);
@@ -103,11 +105,11 @@ const ALLOWED: Record<string, string[]> = {
     'cli/again',
     'cli/hint',
     'cli/options',
-    'cli/replace-file',
+    'cli/file-trouble',
     'cli/shell',
   ],
   'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/next-steps', 'cli/shell'],
-  'cli/replace-file': [],
+  'cli/file-trouble': [],
   // Made of what was recorded, for which the rest of the output has the summary.
   'cli/report': [
     ...BASE,
@@ -118,7 +120,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/next-steps',
     'cli/output',
-    'cli/replace-file',
+    'cli/file-trouble',
   ],
   'cli/context': [
     'cli/again',
@@ -154,7 +156,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/options',
     'cli/output',
-    'cli/replace-file',
+    'cli/file-trouble',
     'cli/report',
     'cli/settings',
     'cli/shell',
@@ -238,6 +240,11 @@ test('every import leads to a file', () => {
 
 test('no file imports itself by way of others, not even for a type', () => {
   expect(cyclesAmong(files)).toEqual([]);
+});
+
+test('no file has more than 300 lines', () => {
+  const linesOf = (file: string): number => readFileSync(join(SRC, file), 'utf8').split('\n').length - 1;
+  expect(files.filter((file) => linesOf(file) > 300)).toEqual([]);
 });
 
 test('the engine knows no flag, no command line and no variable of the command', () => {

@@ -4,7 +4,7 @@ import { commandsOf } from '../../src/cli/again.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/messages.js';
 import { eventWords, summaryWords } from '../../src/cli/output/result.js';
 import { InputError, UsageError } from '../../src/engine/errors.js';
-import type { ImportEvent } from '../../src/engine/model.js';
+import type { ImportEvent } from '../../src/engine/events.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
 import { aSummary } from '../support/runs.js';
 
@@ -168,6 +168,7 @@ const CASES: {
     { column: 'Created', markers: ['n/a'], type: 'datetime:M/d/yyyy H:mm@<zone>', rows: 2 },
     "to convert them and reject those 2 rows: --null n/a --type 'Created=datetime:M/d/yyyy H:mm@UTC' (with the zone of its times instead of UTC)",
   ],
+  mixed_currencies: [{ column: 'Amount' }, '--type Amount=string keeps them with the amounts'],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
   isolation_not_started: [
@@ -181,7 +182,7 @@ const CASES: {
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
   lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
-  import_running: [{ run: 'run-1' }, 'wait for it to end; profiles runs run-1 shows how it is doing'],
+  import_running: [{ run: 'run-1' }, 'wait for it to end; profiles runs run-1 shows its progress'],
   rejects_of_unknown_run: [
     { path: 'a b.rejects.csv' },
     "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --types strings (all columns are text), or --types auto",
@@ -209,6 +210,18 @@ const CASES: {
     "if the file has moved: profiles import --input <path of 'my file.csv'>\nif it has changed: make a new plan",
   ],
   plan_outdated: [{}, undefined],
+  values_missing: [
+    { run: 'run-1', set: ['tier', 'my key'], where: ['plan!='] },
+    "repeat them: profiles import --set tier=… --set 'my key='… --where 'plan!='…",
+  ],
+  values_differ: [
+    { run: 'run-1', set: ['tier'], where: [] },
+    'repeat those that it began with: profiles import --set tier=…',
+  ],
+  run_input: [
+    { run: 'run-1', path: 'my file.csv' },
+    "name a file with the same content: profiles import --input <path of 'my file.csv'>",
+  ],
   jobs_unfinished: [{ jobs: ['a', 'b c'] }, "profiles job a 'b c' --watch"],
   bad_job_id: [{}, 'profiles jobs lists the known jobs'],
   http_host: [

@@ -16,15 +16,9 @@ import {
   StateError,
   WaitTimeoutError,
 } from '../../src/engine/errors.js';
+import type { ImportEvent } from '../../src/engine/events.js';
 import { type ImportDeps, type ImportResult, runImport } from '../../src/engine/import.js';
-import {
-  ID_FIELD,
-  type ImportEvent,
-  type Kind,
-  type RowCounts,
-  rangesIn,
-  type Summary,
-} from '../../src/engine/model.js';
+import { ID_FIELD, type Kind, type RowCounts, rangesIn, type Summary } from '../../src/engine/model.js';
 import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
 import { NO_RULES } from '../../src/engine/read/index.js';
 import { OUTCOMES, type Outcome } from '../../src/engine/run/outcome.js';
@@ -108,11 +102,11 @@ class Machine {
   }
 
   async records(run: string): Promise<RequestRecord[]> {
-    const state = openState(join(this.folder, 'state'), () => this.clock.now());
+    const state = await openState(join(this.folder, 'state'), () => this.clock.now());
     try {
-      return state.requests(run);
+      return await state.requests(run);
     } finally {
-      state.close();
+      await state.close();
     }
   }
 
@@ -122,9 +116,9 @@ class Machine {
     { script, disk }: { script: Script; disk: number | null },
     run: string | null = null,
   ): Promise<ImportResult> {
-    const state = openState(join(this.folder, 'state'), () => this.clock.now());
+    const state = await openState(join(this.folder, 'state'), () => this.clock.now());
     try {
-      const earlier = run === null ? null : state.knownRuns().find((r) => r.run === run)!;
+      const earlier = run === null ? null : (await state.knownRuns()).find((r) => r.run === run)!;
       const events = runImport(
         options,
         this.#deps(disk === null ? state : failing(state, disk), script),
@@ -137,7 +131,7 @@ class Machine {
         seen.push(next.value);
       }
     } finally {
-      state.close();
+      await state.close();
     }
   }
 }

@@ -10,8 +10,7 @@ import { fieldsText } from '../output/record-text.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
-import { stopOnSignal } from './stop-on-signal.js';
+import { examples, type Flags, requireSubcommand, stopOnSignal, type Wire } from './command.js';
 
 interface Options {
   profile: Profile;

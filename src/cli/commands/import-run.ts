@@ -1,6 +1,7 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 import { CanaryError, Exit, type ExitCode } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
+import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Apply } from '../../engine/run/planned.js';
 import { failedOf } from '../../engine/run/retry.js';
@@ -27,11 +28,14 @@ export async function runAndReport(
   context: Context,
   {
     scope = null,
+    inputs,
     apply = null,
     savePlan,
   }: {
     /** Of a resumed run: its own, even if another token is used now. */
     scope?: Scope | null;
+    /** Of a resumed run: inputs that lie elsewhere now. */
+    inputs?: readonly string[];
     apply?: Apply | null;
     /** Where the plan of a dry run is saved. */
     savePlan?: string | undefined;
@@ -41,13 +45,14 @@ export async function runAndReport(
   const stop = AbortSignal.any([context.stop, output.signal]);
   const base = await importDeps(options, context, scope);
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
-  const deps: ImportDeps = { ...base, stop, offer };
+  const deps: ImportDeps = { ...base, stop, offer, inputs };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
-  const inWords = eventWords(context.commands, ({ run, status }) => ({
-    failed:
-      run !== null && (status === 'failed' || status === 'partial') ? failedOf(base.state.requests(run)) : [],
-    set: earlier ? setIn(options) : [],
-  }));
+  const inWords = eventWords(context.commands);
+  const knownOf = async ({ run, status }: Summary) => {
+    const hasFailed = run !== null && (status === 'failed' || status === 'partial');
+    const failed = hasFailed ? failedOf(await base.state.requests(run)) : [];
+    return { failed, set: earlier ? setIn(options) : [] };
+  };
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {
     await checkPlanFile(savePlan, context);
@@ -64,7 +69,8 @@ export async function runAndReport(
     for (;;) {
       const next = await events.next();
       if (!next.done) {
-        const event = inWords(next.value);
+        const { value } = next;
+        const event = inWords(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
         recorder?.hear(event);
         await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());

@@ -1,5 +1,7 @@
 /** The result of an import as the command prints it: words and command lines in place of codes. */
-import type { ImportEvent, RejectionCause, Summary } from '../../engine/model.js';
+
+import type { ImportEvent } from '../../engine/events.js';
+import type { RejectionCause, Summary } from '../../engine/model.js';
 import type { Commands } from '../again.js';
 import { warningText, wordsOf } from '../messages.js';
 import { type Known, nextSteps, type Step } from '../next-steps.js';
@@ -37,16 +39,12 @@ function causeWords({ problem, ...cause }: RejectionCause, commands: Commands): 
   return problem ? { ...cause, hint: wordsOf(problem, commands).hint ?? cause.hint } : cause;
 }
 
-/**
- * Events of one import as the command reports them: words in place of codes.
- * @param known what is known when the import has ended
- */
+/** Events of one import as the command reports them: words in place of codes. With the summary comes what is known at the end. */
 export function eventWords(
   commands: Commands,
-  known: (summary: Summary) => Omit<Known, 'commands'> = () => ({ failed: [] }),
-): (event: ImportEvent) => PrintedEvent {
+): (event: ImportEvent, known?: Omit<Known, 'commands'>) => PrintedEvent {
   const warnings: string[] = [];
-  return (event) => {
+  return (event, known = { failed: [] }) => {
     if (event.type === 'warning') {
       const message = warningText(event, commands);
       warnings.push(message);
@@ -56,7 +54,7 @@ export function eventWords(
     const { summary } = event;
     return {
       type: 'summary',
-      summary: { ...summaryWords(summary, { commands, ...known(summary) }), warnings },
+      summary: { ...summaryWords(summary, { commands, ...known }), warnings },
     };
   };
 }

@@ -5,8 +5,9 @@ import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { systemClock } from '../clock.js';
 import { UsageError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
 import { type ImportResult, runImport as start } from '../import.js';
-import type { ImportEvent, Plan, Summary } from '../model.js';
+import type { Plan, Summary } from '../model.js';
 import { numberOption } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import { openState } from '../state/state.js';
@@ -101,7 +102,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
   const region = service?.region ?? 'default';
   let client: ServiceClient | undefined;
   const abortSignal = abort ?? new AbortController().signal;
-  const state = openState(resolve(cwd, request.stateDir), systemClock.now);
+  const state = await openState(resolve(cwd, request.stateDir), systemClock.now);
   try {
     return yield* start(options, {
       state,
@@ -128,6 +129,6 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
     });
   } finally {
     await client?.close();
-    state.close();
+    await state.close();
   }
 }

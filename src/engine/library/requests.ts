@@ -1,9 +1,9 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { resolve } from 'node:path';
+import { dialectOptions } from '../dialect-options.js';
 import { UsageError } from '../errors.js';
 import { wholeNumber } from '../numbers.js';
 import {
-  dialectOptions,
   type ImportOptions,
   importNumbers,
   type MappingRules,

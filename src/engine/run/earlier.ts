@@ -22,26 +22,23 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
 const isPlanned = ({ options }: StoredRun): boolean => (options as Partial<ImportOptions>).plan !== undefined;
 
 /** The unfinished run of this content that may be continued from here, if there is one. */
-export function unfinished(
+export async function unfinished(
   identity: string,
   here: Scope,
   account: string | null,
   state: State,
-): StoredRun | undefined {
-  return state
-    .knownRuns()
-    .find(
-      (run) =>
-        !run.finished && run.identity === identity && !isPlanned(run) && mayContinue(run, here, account),
-    );
+): Promise<StoredRun | undefined> {
+  return (await state.knownRuns()).find(
+    (run) => !run.finished && run.identity === identity && !isPlanned(run) && mayContinue(run, here, account),
+  );
 }
 
 /**
  * The run as it is now: between the look at it and the lock, another process may have ended it.
  * @throws UsageError
  */
-export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
-  const now = state.knownRuns().find((known) => known.run === run);
+export async function stillUnfinished({ run }: StoredRun, state: State): Promise<StoredRun> {
+  const now = (await state.knownRuns()).find((known) => known.run === run);
   if (now && !now.finished) return now;
   throw new UsageError(
     `run ${run} ${now ? `has finished (${now.status})` : 'was forgotten'} in the meantime`,
@@ -50,8 +47,8 @@ export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
 }
 
 /** Likewise a finished one. @throws UsageError */
-export function stillFinished({ run }: StoredRun, state: State): StoredRun {
-  const now = state.knownRuns().find((known) => known.run === run);
+export async function stillFinished({ run }: StoredRun, state: State): Promise<StoredRun> {
+  const now = (await state.knownRuns()).find((known) => known.run === run);
   if (now?.finished) return now;
   throw new UsageError(`run ${run} ${now ? `is unfinished (${now.status})` : 'was forgotten'}`, {
     problem: { code: 'run_not_unfinished' },
@@ -74,7 +71,7 @@ export function checkItemFormat({ run, item_format }: StoredRun): void {
  * An import that finds its content in an unfinished run has read it by the rules of this version already.
  * @throws UsageError when the run began by earlier ones
  */
-export function checkSameFormat({ run, item_format }: StoredRun): void {
+function checkSameFormat({ run, item_format }: StoredRun): void {
   if (item_format === ITEM_FORMAT_VERSION) return;
   throw new UsageError(`run ${run} of the same content was started by an earlier version of profiles`, {
     problem: { code: 'resumable', run },
@@ -85,7 +82,7 @@ export function checkSameFormat({ run, item_format }: StoredRun): void {
  * An import that finds its content in an unfinished run has inferred its types already; the run sends those that it
  * began with. @throws UsageError when they differ
  */
-export function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): void {
+function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): void {
   const differ = run.inputs.some(
     ({ types }, index) => types !== null && JSON.stringify(types) !== JSON.stringify(found[index]),
   );
@@ -93,6 +90,27 @@ export function checkTypes(run: StoredRun, found: readonly (readonly CellType[])
   throw new UsageError(`run ${run.run} of the same content started with different column types`, {
     problem: { code: 'resumable', run: run.run },
   });
+}
+
+/**
+ * Whether an import that found its content in an unfinished run can continue it.
+ * @param found the types that the columns of each input have
+ * @throws UsageError
+ */
+export function checkContinuable(run: StoredRun, found: readonly (readonly CellType[])[]): void {
+  checkItemFormat(run);
+  checkSameFormat(run);
+  checkTypes(run, found);
+}
+
+export function isContinuable(...of: Parameters<typeof checkContinuable>): boolean {
+  try {
+    checkContinuable(...of);
+    return true;
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
+  }
 }
 
 /** What its command line said that the rows are. */

@@ -1,7 +1,10 @@
 /** Opens the inputs of an import: companies before users. */
+
+import { dialectOptions } from '../dialect-options.js';
 import { UsageError } from '../errors.js';
-import type { CellType, ImportEvent } from '../model.js';
-import { dialectOptions, type ImportOptions } from '../options.js';
+import type { ImportEvent } from '../events.js';
+import type { CellType } from '../model.js';
+import type { ImportOptions } from '../options.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
 import {
   checkOpened,
@@ -15,8 +18,9 @@ import {
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 import { readAgain } from './origin.js';
-import { type Apply, checkAccount, type LocatedInput, locateInputs } from './planned.js';
-import { expandInputs, fetchSource, type Located, shownInputs } from './sources.js';
+import { type Apply, checkAccount, locateInputs } from './planned.js';
+import { relocate } from './relocate.js';
+import { type DigestedInput, expandInputs, fetchSource, type Located, shownInputs } from './sources.js';
 
 /** @throws InputError UsageError NetworkError */
 async function* openInputs(
@@ -84,10 +88,10 @@ export async function* openFor(
   { apply, earlier, id }: { apply: Apply | null; earlier: StoredRun | null; id: string },
   options: ImportOptions,
   deps: ImportDeps,
-): AsyncGenerator<ImportEvent, { opened: OpenedInput[]; located: LocatedInput[] | null }> {
+): AsyncGenerator<ImportEvent, { opened: OpenedInput[]; located: DigestedInput[] | null }> {
   if (!apply) {
     const opened = earlier
-      ? await reopenInputs(earlier, options, deps)
+      ? await reopenInputs(earlier, options, deps, yield* relocate(earlier, deps.inputs ?? [], deps))
       : yield* openInputs(options, id, deps);
     return { opened, located: null };
   }

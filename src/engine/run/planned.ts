@@ -1,12 +1,13 @@
 /** A saved plan that is applied: held against what is there, and made into a run (contract §3 "Review before sending"). */
 import { InputError, UsageError } from '../errors.js';
-import { type CellType, type ColumnPlan, envelopeBytes, type ImportEvent } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import { type CellType, type ColumnPlan, envelopeBytes } from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
 import { DuplicateFinder } from '../plan/duplicates.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import type { Scanned } from '../plan/plan.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
-import { type DigestedFile, digestFile, type OpenedInput, type Scan, type Start } from '../read/index.js';
+import type { OpenedInput, Scan, Start } from '../read/index.js';
 import { UNSENT } from '../send/request.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
@@ -15,10 +16,7 @@ import type { Scope, State } from '../state/state.js';
 import type { NewRun } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { accountOf, kindsOf, stateMark } from './save-plan.js';
-import { expandInputs, fetchSource, type Located } from './sources.js';
-
-/** An input of a plan, found and read to its end once. */
-export interface LocatedInput extends Located, DigestedFile {}
+import { type DigestedInput, digestInputs } from './sources.js';
 
 /** A plan that is to be carried out. */
 export interface Apply {
@@ -56,9 +54,12 @@ export async function checkAccount(
 }
 
 /** Refuses a plan of what changed whose state has moved. @throws UsageError */
-export function checkState(plan: SavedPlan, { state, scope }: Pick<ImportDeps, 'state' | 'scope'>): void {
+export async function checkState(
+  plan: SavedPlan,
+  { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
+): Promise<void> {
   if (!plan.state) return;
-  const now = stateMark(state, scope!, kindsOf(plan.inputs));
+  const now = await stateMark(state, scope!, kindsOf(plan.inputs));
   if (now.id !== plan.state.id) {
     throw new UsageError('the plan holds what changed against the record of past imports in another state', {
       hint: 'apply it with the state that it was made with',
@@ -75,8 +76,12 @@ export function checkState(plan: SavedPlan, { state, scope }: Pick<ImportDeps, '
 }
 
 /** The run of a plan in this state: an unfinished one, else a finished one; undefined where it was not applied yet. */
-export function runOfPlan({ run, digest }: SavedPlan, state: State, scope: Scope): StoredRun | undefined {
-  const runs = state.knownRuns().filter((known) => {
+export async function runOfPlan(
+  { run, digest }: SavedPlan,
+  state: State,
+  scope: Scope,
+): Promise<StoredRun | undefined> {
+  const runs = (await state.knownRuns()).filter((known) => {
     const { plan } = known.options as Partial<ImportOptions>;
     const isOf = plan?.run === run && plan.digest === digest;
     return isOf && known.status !== 'rejected' && sameScope(known.scope, scope);
@@ -113,7 +118,7 @@ export const totalsOfPlan = ({ totals }: SavedPlan): RequestTotals => {
 export function scannedByPlan(
   plan: SavedPlan,
   opened: readonly OpenedInput[],
-  located: readonly LocatedInput[],
+  located: readonly DigestedInput[],
   chunkBytes: number,
 ): Scanned | null {
   const { filtered, rejected, duplicates } = plan.totals;
@@ -209,20 +214,15 @@ export async function* locateInputs(
   named: readonly string[],
   folder: () => string,
   deps: ImportDeps,
-): AsyncGenerator<ImportEvent, LocatedInput[]> {
+): AsyncGenerator<ImportEvent, DigestedInput[]> {
   let copies = 0;
-  async function* read(path: string): AsyncGenerator<ImportEvent, LocatedInput[]> {
-    const found: LocatedInput[] = [];
-    for (const source of await expandInputs([path], deps)) {
-      if (source.from === 'stdin') throw new UsageError('the inputs of a plan are files, not stdin (-)');
-      const located = yield* fetchSource(source, { folder, name: `input-${++copies}` }, deps);
-      found.push({ ...located, ...(await digestFile(located, deps.stop)) });
-    }
-    return found;
-  }
-  const others: LocatedInput[] = [];
+  const read = (path: string) => {
+    if (path === '-') throw new UsageError('the inputs of a plan are files, not stdin (-)');
+    return digestInputs(path, () => ({ folder, name: `input-${++copies}` }), deps);
+  };
+  const others: DigestedInput[] = [];
   for (const path of named) others.push(...(yield* read(path)));
-  const inputs: LocatedInput[] = [];
+  const inputs: DigestedInput[] = [];
   for (const { path, bytes, sha256 } of plan.inputs) {
     const at = others.findIndex(({ digest }) => digest === sha256);
     if (at >= 0) {

@@ -4,12 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { InputError, ServiceError } from '../errors.js';
-import { count } from '../numbers.js';
 import type { RequestRecord } from '../state/requests.js';
 import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
-import { type Chunk, isUnanswered, rangesOf, rowsOfRequest } from './chunk.js';
+import { type Chunk, rangesOf, rowsOfRequest } from './chunk.js';
+import { isUnanswered } from './chunker.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { halve } from './halve.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
@@ -33,17 +33,19 @@ type Serialized = ReturnType<typeof serialize>;
  */
 export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]> {
   const body = serialize(chunk);
-  const record = chunk.recorded ? repeated(chunk, body, chunk.recorded, deps) : newRecord(chunk, body, deps);
+  const record = chunk.recorded
+    ? await repeated(chunk, body, chunk.recorded, deps)
+    : newRecord(chunk, body, deps);
   const { isolate, continueOnError } = deps.options;
   // Planned before it was known that requests of this size are too large.
-  if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.limits.items && record.rows > 1) {
+  if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
     return deliverHalves(chunk, deps);
   }
   const error = await sendOnce(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return isolate && failureOf(record) !== null ? [{ chunk, root: record, error: null }] : [];
   if (error.status === 413 && record.rows > 1) {
-    lowerLimit(chunk.ends.length, deps);
+    deps.tooLarge(chunk.ends.length);
     return deliverHalves(chunk, deps);
   }
   record.failure = failureText(error);
@@ -138,15 +140,6 @@ export async function sendOnce(
   }
 }
 
-/** After a 413: said once for each size, whoever of those under way meets it first. */
-function lowerLimit(refused: number, { limits, emit }: DeliverDeps): void {
-  const half = Math.ceil(refused / 2);
-  if (half >= limits.items) return;
-  limits.items = half;
-  const message = `the service refused a request of ${refused} rows as too large (413); continuing with ${count(half, 'row')} per request`;
-  emit({ type: 'notice', message });
-}
-
 /** What is sent of the rows of a chunk, as it is recorded. */
 export function content(chunk: Chunk, { body, items, merged }: Serialized) {
   return {
@@ -175,15 +168,15 @@ function newRecord(chunk: Chunk, body: Serialized, { records }: DeliverDeps): Re
 }
 
 /** A request of before with what is sent of it now. @throws InputError when that differs from what may have arrived */
-export function repeated(
+export async function repeated(
   chunk: Chunk,
   body: Serialized,
   recorded: RequestRecord,
   deps: DeliverDeps,
-): RequestRecord {
+): Promise<RequestRecord> {
   if (recorded.state === 'acknowledged') return recorded;
   const now = content(chunk, body);
-  if (isUnanswered(recorded)) checkRepeats(chunk, recorded, now.digest, deps);
+  if (isUnanswered(recorded)) await checkRepeats(chunk, recorded, now.digest, deps);
   if (recorded.state === 'withdrawn') checkPlanned(chunk, recorded, now.digest, deps);
   const again = { ...foundAfterCrash(recorded), ...now };
   deps.records[deps.records.findIndex((r) => r.seq === again.seq)] = again;
@@ -195,9 +188,14 @@ export function repeated(
  * sent later by others, other rows of its range may be left to send by now; where they are the same ones, so is the body.
  * @throws InputError
  */
-function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, deps: DeliverDeps): void {
+async function checkRepeats(
+  chunk: Chunk,
+  recorded: RequestRecord,
+  digest: string,
+  deps: DeliverDeps,
+): Promise<void> {
   if (digest === recorded.digest) return;
-  const before = deps.state.idsOf(deps.run, recorded.seq);
+  const before = await deps.state.idsOf(deps.run, recorded.seq);
   const { ids } = chunk.prints;
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;

@@ -8,10 +8,19 @@ import type { ServiceClient } from '../service/client.js';
 import { isFinal } from '../service/names.js';
 import type { OpenJob, OpenJobs } from '../state/open-jobs.js';
 import type { Scope, State } from '../state/state.js';
-import { watchJobs } from './watch.js';
+import { type WatchOptions, watchJobs } from './watch.js';
 
 /** How long a job may answer 404 before it counts as unknown (contract §4). */
-export const MISSING_GRACE_MS = 60_000;
+const MISSING_GRACE_MS = 60_000;
+
+/** How jobs are watched that the state knows. */
+export const forgiving = (state: State, scope: Scope): Pick<WatchOptions, 'missingGraceMs' | 'missing'> => ({
+  missingGraceMs: MISSING_GRACE_MS,
+  missing: {
+    missing: (job_id) => state.missingJob(scope, job_id),
+    found: (job_id) => state.foundJob(scope, job_id),
+  },
+});
 
 export interface OtherJobsDeps {
   /** Null for a profile by itself. */
@@ -47,25 +56,25 @@ export class OtherJobs {
    */
   async ended(kind: Kind, ids: BigUint64Array): Promise<void> {
     const { run, scope, state, client, clock, options, deadlineMs, stop } = this.deps;
-    this.#open = state.openJobs(scope, kind, run, this.#open);
+    this.#open = await state.openJobs(scope, kind, run, this.#open);
     const jobs = new Map(this.#open.jobs.holding(ids).map((job) => [job.job_id, job]));
     const watching = watchJobs(client, [...jobs.keys()], {
       clock,
       signal: stop,
       deadlineMs: deadlineMs ?? null,
       intervalMs: options.intervalMs,
-      missingGraceMs: MISSING_GRACE_MS,
+      ...forgiving(state, scope),
     });
     for await (const seen of watching) {
       const job = jobs.get(seen.job_id)!;
       if (seen.missing) {
-        state.lostJob(scope, seen.job_id);
+        await state.lostJob(scope, seen.job_id);
         this.#open.jobs.end(seen.job_id);
         this.lost(job);
         continue;
       }
       // The id that was asked for is the one it is known by, whatever the record calls itself.
-      state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
+      await state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
       if (isFinal(seen.job.status)) this.#open.jobs.end(seen.job_id);
       else if (!this.#announced.has(seen.job_id)) {
         this.#announced.add(seen.job_id);

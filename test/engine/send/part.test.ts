@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, cutChunks, type InputBatch, rangesOf, rowsIn } from '../../../src/engine/send/chunk.js';
+import { type Chunk, rangesOf, rowsIn } from '../../../src/engine/send/chunk.js';
+import { cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
 import { divide, pick, type Rows } from '../../../src/engine/send/part.js';
 import { mergedOf, ofInput } from '../support/cut.js';
 import { duplicatesOf, idHash, type Row, unchangedBatchesOf } from '../support/rows.js';
@@ -24,7 +25,7 @@ async function chunkOf(inputs: readonly Row[][], unchanged: ReadonlySet<string>,
     limits: { items: 1_000, bytes: 1_000_000 },
     duplicates: { count, repeated },
     isUnchanged: null,
-    sentLater: (id) => (hashes.has(id) ? 'another run' : null),
+    sentLater: async () => (id) => (hashes.has(id) ? 'another run' : null),
     recorded: [],
   }))
     chunks.push(chunk);
