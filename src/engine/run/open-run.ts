@@ -1,12 +1,13 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
 import { AuthError, LockLostError, ProfilesError, StateError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
 import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { HeldLease, Scope } from '../state/state.js';
-import { beginRun, type NewRun, takeLocks } from './begin.js';
+import { beginRun, type NewRun, takeLocks, waitForLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { keepValues, storeOptions } from './private.js';
 import { keepPlaces } from './relocate.js';
@@ -62,12 +63,24 @@ export class OpenRun {
     return this.deps.scope;
   }
 
-  /** Held until `close`. @throws LockedError */
-  async lock(scope: Scope, inputs: readonly { path: string; kind: Kind }[]): Promise<void> {
+  /** Held until `close`; not needed for a dry run. @throws LockedError while others have it for longer than it may wait */
+  async *lock(
+    { dryRun, waitForLockMs }: ImportOptions,
+    inputs: readonly { path: string; kind: Kind }[],
+    signal: AbortSignal,
+    scope?: Scope,
+  ): AsyncGenerator<ImportEvent> {
+    if (dryRun) return;
     // As another import names it that finds the lock taken.
     const holder = `run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
     const kinds = new Set(inputs.map(({ kind }) => kind));
-    this.#locks.push(...(await takeLocks(this.deps.state, scope, [...kinds], holder)));
+    const { state, clock } = this.deps;
+    const locks = yield* waitForLocks(
+      () => takeLocks(state, scope ?? this.scope, [...kinds], holder),
+      { waitMs: waitForLockMs ?? 0, signal },
+      clock,
+    );
+    this.#locks.push(...locks);
   }
 
   /** Goes on with an earlier run in place of a new one. */
