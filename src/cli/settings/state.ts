@@ -2,12 +2,11 @@
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { hasPassword, stateLocationOf } from '../../engine/state/location.js';
 import type { Elsewhere } from '../../engine/state/state.js';
-import type { World } from '../context.js';
 import { GLOBAL } from '../options/index.js';
 import { type Found, flagOrVariable, setting, stateLocation } from './location.js';
 import { Secret } from './secret.js';
 import type { Place, Sources } from './sources.js';
-import type { Settings } from './types.js';
+import type { Settings, SettingsWorld } from './types.js';
 
 /**
  * `--state`, else `$PROFILES_STATE`, else the key `state` of the account or of the file, else the state folder.
@@ -47,10 +46,15 @@ function refusePassword(text: string, flag: string): void {
   );
 }
 
+/** What is needed to get to a database. */
+interface Reach extends Pick<SettingsWorld, 'env'> {
+  abort: AbortSignal;
+}
+
 /** Where the state is, unless it is in the state directory. */
 export function stateElsewhere(
   { state, stateDir, origins }: Settings,
-  { env, abort }: Pick<World, 'env' | 'abort'>,
+  { env, abort }: Reach,
 ): Elsewhere | undefined {
   if (state.kind === 'sqlite' && state.folder === stateDir) return undefined;
   const at = state.kind === 'sqlite' ? state : { kind: state.kind, url: state.url.reveal() };
@@ -61,7 +65,7 @@ export function stateElsewhere(
 export function stateNamed(
   text: string,
   flag: string,
-  { cwd, platform, env, abort }: Pick<World, 'cwd' | 'platform' | 'env' | 'abort'>,
+  { cwd, platform, env, abort }: Reach & Pick<SettingsWorld, 'cwd' | 'platform'>,
 ): Elsewhere {
   refusePassword(text, flag);
   try {

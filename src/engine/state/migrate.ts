@@ -74,7 +74,13 @@ export async function migrateState(migration: Migration): Promise<Record<string,
       signal.throwIfAborted();
       await locks.takeAll();
       if (attempt > 1 || copying !== id) await begin(to.db, id);
-      await copy(migration);
+      try {
+        await copy(migration);
+      } catch (error) {
+        // A row refers to one that was not there yet: the source has changed.
+        if (!isConstraint(error) || attempt === ATTEMPTS) throw error;
+        continue;
+      }
       await to.copied();
       if (await concludes(migration, locks)) return await finish(migration);
     }
@@ -85,6 +91,9 @@ export async function migrateState(migration: Migration): Promise<Record<string,
     hint: 'stop what writes to it, and run the same command again',
   });
 }
+
+/** Whether a database refused a row because of the others that it has. */
+const isConstraint = (error: unknown): boolean => /constraint/i.test(String(error));
 
 /** The key of its hashes tells a state from all others. */
 async function identityOf(db: Reader): Promise<string> {

@@ -196,7 +196,12 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
   `,
   // What is noted of the state as a whole, such as where it has moved.
-  `CREATE TABLE notes (name ${TEXT} PRIMARY KEY, value ${TEXT} NOT NULL)`,
+  `
+  CREATE TABLE notes (
+    name ${TEXT} PRIMARY KEY,
+    value ${TEXT} NOT NULL
+  );
+  `,
 ];
 
 /**
