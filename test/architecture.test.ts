@@ -55,7 +55,9 @@ const BASE = [
   'nearest',
   'numbers',
   'options',
+  'print-tables',
   'problems',
+  'row-sources',
   'size',
   'sqlite',
 ].map((name) => `engine/${name}`);

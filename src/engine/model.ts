@@ -159,6 +159,24 @@ export interface PropertyCheck {
   types: { key: string; here: string; service: string }[];
 }
 
+/** In how many changed rows a key differs from what was sent last. */
+export interface KeyChange {
+  key: string;
+  rows: number;
+}
+
+/** With `changedOnly`: how the rows that would be sent, and those that would not, stand to what the service has. */
+export interface PlanChanges {
+  /** The state knows nothing of their identifiers. */
+  new: number;
+  changed: number;
+  /** As they were, but completed longer ago than `refreshAfterMs`. */
+  refreshed: number;
+  unchanged: number;
+  /** With `trackKeys`, most rows first. */
+  keys?: KeyChange[];
+}
+
 /** The `plan` object of the result document and of the `plan` event. */
 export interface Plan {
   /** In the order in which they were named. */
@@ -171,6 +189,7 @@ export interface Plan {
   bytes: number;
   /** Seconds until the service has worked it off, by this account's past jobs of the kinds; null when there are none. */
   estimated_seconds: number | null;
+  changes?: PlanChanges;
   properties?: PropertyCheck;
   /** Of the plan that was saved. */
   digest?: string;

@@ -137,7 +137,7 @@ export function scannedByPlan(
         key === null || key === 'user_id' || key === 'company_id' ? [] : [[key, type]],
       ),
     };
-    return { opened: input, scan, kept: null };
+    return { opened: input, scan, kept: null, classes: null };
   });
   return {
     inputs,
