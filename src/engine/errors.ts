@@ -16,6 +16,7 @@ export const Exit = {
   service: 6,
   jobFailed: 7,
   busy: 8,
+  held: 9,
   interrupted: 130,
   terminated: 143,
 } as const;
@@ -153,6 +154,12 @@ export class CanaryError extends ProfilesError {
 
 /** The database in use is not on disk any more: what this run recorded is lost with it. */
 export class StateLostError extends StateError {}
+
+/** Somebody was asked whether to send, and did not say yes. */
+export class NotConfirmedError extends ProfilesError {
+  readonly code = 'not_confirmed';
+  readonly exit = Exit.interrupted;
+}
 
 /** A signal ended the command. */
 export class InterruptedError extends ProfilesError {

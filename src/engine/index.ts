@@ -49,10 +49,12 @@ export type {
   FileRange,
   Format,
   ImportEvent,
+  KeyChange,
   Kind,
   MaybeSentTwice,
   Place,
   Plan,
+  PlanChanges,
   PropertyCheck,
   Rejection,
   RejectionCause,
@@ -61,7 +63,7 @@ export type {
   RunStatus,
   Summary,
 } from './model.js';
-export type { InvalidBound } from './options.js';
+export type { Bound, InvalidBound } from './options.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';
 export type { Answer, LogEntry, ProxyEnv, ServiceClient } from './service/client.js';

@@ -222,6 +222,8 @@ export type RunStatus =
   | 'planned'
   /** More invalid rows than the import puts up with: nothing was sent. */
   | 'rejected'
+  /** With `changedOnly`: more rows are new or changed than `maxChanged` allows: nothing was sent. */
+  | 'held'
   /** Some rows were rejected, are short in a job, or have no job to vouch for them. */
   | 'partial'
   /** A job failed. */

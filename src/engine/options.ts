@@ -252,11 +252,14 @@ export interface Stated {
   columns: boolean;
 }
 
+/** So many rows, or a share of the rows read (`percent`, 0 to 100). */
+export type Bound = { rows: number } | { percent: number };
+
 /**
- * How many invalid rows an import puts up with: none, so many, a share of the rows read (`percent`, 0 to 100), or any
- * number. With more nothing is sent (contract §3 "Plan, then send", 2).
+ * How many invalid rows an import puts up with: none, a bound, or any number. With more nothing is sent (contract §3
+ * "Plan, then send", 2).
  */
-export type InvalidBound = 'none' | 'any' | { rows: number } | { percent: number };
+export type InvalidBound = 'none' | 'any' | Bound;
 
 /** How requests are cut, sent and followed (contract §3 "Plan, then send", §4). */
 export interface SendOptions {
@@ -296,6 +299,16 @@ export interface SendOptions {
    * goes out at least that often (contract §4). Null, the default: no matter how long ago.
    */
   refreshAfterMs: number | null;
+  /**
+   * With `changedOnly`: with more new and changed rows than this nothing is sent, and the import ends as `held` (contract §3
+   * "Review before sending"). Null, the default: any number.
+   */
+  maxChanged: Bound | null;
+  /**
+   * Remember a short keyed hash of each cell that is sent, so that a later plan with `changedOnly` says in how many changed
+   * rows each key differs. Default false.
+   */
+  trackKeys: boolean;
   /** Where the service refuses a request (400, 415, 422): reject its rows and go on. Default false: the run ends. */
   continueOnError: boolean;
   /**

@@ -117,6 +117,8 @@ class Machine {
       rejects: null,
       outcomes: null,
       changedOnly: false,
+      maxChanged: null,
+      trackKeys: false,
       continueOnError: false,
       isolate: true,
       dryRun: false,

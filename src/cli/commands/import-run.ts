@@ -25,10 +25,11 @@ import {
 } from '../options/index.js';
 import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
-import { partialWords } from '../output/summary-text.js';
+import { heldWords, partialWords } from '../output/summary-text.js';
 import { sayReport } from '../output/write.js';
 import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending, Flags } from './command.js';
+import { importConfirmation } from './confirm.js';
 import { offerOf } from './offer.js';
 import { readingOptions } from './reading.js';
 import { checkPlanFile, writePlan } from './save-plan.js';
@@ -86,6 +87,11 @@ export async function importOptions(
       hint: 'add --changed-only, or leave --refresh-after out',
     });
   }
+  if (flags.maxChanged !== undefined && !changedOnly) {
+    throw new UsageError('--max-changed has no effect without --changed-only: every row is sent', {
+      hint: 'add --changed-only, or leave --max-changed out',
+    });
+  }
   if (flags.isolate && !options.wait) {
     throw new UsageError('--isolate and --no-wait cannot be combined: it has to see how jobs end', {
       hint: 'leave one out',
@@ -107,6 +113,7 @@ export async function importOptions(
     ...options,
     isolate: options.isolate && options.wait,
     changedOnly,
+    maxChanged: changedOnly ? options.maxChanged : null,
     invalid: invalidBound(rejecting, flags),
     rejects: rejecting.rejects ?? null,
     outcomes: outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, context.cwd),
@@ -172,7 +179,8 @@ export async function runAndReport(
   const { stdout, stderr, env, cwd, flags, clock } = context;
   const base = await importDeps(options, context, scope);
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
-  const deps: ImportDeps = { ...base, stop, offer };
+  const confirm = options.dryRun ? undefined : await importConfirmation(context, () => reporter.pause());
+  const deps: ImportDeps = { ...base, stop, offer, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands, ({ run, status }) => ({
     failed:
@@ -215,7 +223,9 @@ export async function runAndReport(
       if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
       const lost = reporter.lost();
       if (lost) throw lost;
-      return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;
+      const { summary } = next.value;
+      if (exit === Exit.held) return { exit, message: heldWords(summary) };
+      return exit === Exit.rejected ? { exit, message: partialWords(summary) } : exit;
     }
   };
   try {

@@ -10,7 +10,7 @@ interface StepOptions extends Public {
   maxBytes: number;
 }
 
-/** The outcome, rows by what became of them, causes of rejected rows, jobs with their lines, and what to do next. */
+/** The outcome, rows by what became of them, what changed, causes of rejected rows, jobs with their lines, and what to do next. */
 export function stepSummary(summary: Told, { maxBytes, ...shown }: StepOptions): string {
   const { rows, causes, jobs } = summary;
   const counts = (
@@ -22,10 +22,25 @@ export function stepSummary(summary: Told, { maxBytes, ...shown }: StepOptions):
     counts.map(() => true),
     [counts.map((name) => grouped(rows[name] ?? 0))],
   );
+  const changes = summary.plan?.changes;
+  const classes = (['new', 'changed', 'refreshed', 'unchanged'] as const).map((name) =>
+    changes ? grouped(changes[name]) : '',
+  );
+  const compared = changes
+    ? table(['new', 'changed', 'refreshed', 'unchanged'], [true, true, true, true], [classes])
+    : [];
   const next = nextText(summary);
   // What is cut are the tables that may be long: the totals and the next command are what a reader needs.
-  const room = new Room(maxBytes - bytes(outcome + totals.join('') + next) - CUT_BYTES);
+  const room = new Room(maxBytes - bytes(outcome + [...totals, ...compared].join('') + next) - CUT_BYTES);
   const long = [
+    ...room.cut(
+      table(
+        ['key', 'changed rows'],
+        [false, true],
+        (changes?.keys ?? []).map(({ key, rows }) => [cell(key), grouped(rows)]),
+      ),
+      'key',
+    ),
     ...room.cut(
       table(
         ['file', 'cause of rejection', 'rows', 'hint'],
@@ -53,7 +68,7 @@ export function stepSummary(summary: Told, { maxBytes, ...shown }: StepOptions):
       'job',
     ),
   ];
-  const text = [outcome, ...totals, ...long, next].join('');
+  const text = [outcome, ...totals, ...compared, ...long, next].join('');
   return bytes(text) <= maxBytes ? text : '';
 }
 

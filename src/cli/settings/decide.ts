@@ -37,6 +37,7 @@ export function decideSettings(sources: Sources): Settings {
   const imports = importSettings(config.path, sections);
   const kept = sections.find(({ section }) => section.history?.keep !== undefined);
   const keep = kept?.section.history?.keep;
+  const confirms = sections.find(({ section }) => section.confirm !== undefined);
   return {
     account: choice.account,
     region: region.value,
@@ -47,6 +48,7 @@ export function decideSettings(sources: Sources): Settings {
     tokenCommand: token.command ?? null,
     stateDir: state.value,
     timeoutMs: valuesOf({ timeout: GLOBAL.timeout }, flags).timeout,
+    confirm: confirms?.section.confirm ?? false,
     historyKeepMs:
       keep === undefined
         ? NUMBERS.historyKeepMs.default
@@ -61,6 +63,7 @@ export function decideSettings(sources: Sources): Settings {
       token: token.origin,
       state_dir: state.origin,
       timeout: flags.timeout === undefined ? 'default' : `flag ${spelled('timeout')}`,
+      ...(confirms && { confirm: `${config.path} (${confirms.prefix}confirm)` }),
       ...(kept && { 'history.keep': `${config.path} (${kept.prefix}history.keep)` }),
       ...imports.origins,
     },

@@ -97,6 +97,7 @@ export interface ConfigSection {
   region?: string;
   regions?: Record<string, { base_url?: string; lookup_base_url?: string }>;
   import?: Record<string, Scalar>;
+  confirm?: boolean;
   history?: { keep?: string };
 }
 export interface ConfigFile extends ConfigSection {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import { wholeNumber } from '../numbers.js';
 import {
+  type Bound,
   dialectOptions,
   type ImportOptions,
   importNumbers,
@@ -53,7 +54,16 @@ export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'
 export interface PlanRequest
   extends ReadRequest,
     Partial<
-      Pick<ImportOptions, 'chunkSize' | 'chunkBytes' | 'changedOnly' | 'refreshAfterMs' | 'checkProperties'>
+      Pick<
+        ImportOptions,
+        | 'chunkSize'
+        | 'chunkBytes'
+        | 'changedOnly'
+        | 'refreshAfterMs'
+        | 'maxChanged'
+        | 'trackKeys'
+        | 'checkProperties'
+      >
     > {
   /** Without it the plan knows nothing of past imports: no estimate, nothing unchanged. `checkProperties` needs it. */
   service?: ServiceOptions;
@@ -127,6 +137,8 @@ export async function optionsOf(
     rejects: request.rejects ?? null,
     outcomes: request.outcomes == null ? null : resolve(cwd, request.outcomes),
     changedOnly: request.changedOnly ?? false,
+    maxChanged: maxChangedOf(request),
+    trackKeys: request.trackKeys ?? false,
     continueOnError: request.continueOnError ?? false,
     isolate: request.isolate ?? false,
     checkProperties: request.checkProperties ?? false,
@@ -135,6 +147,20 @@ export async function optionsOf(
     failed: false,
     dryRun,
   };
+}
+
+/** @throws UsageError for a bound out of range, or without `changedOnly` */
+function maxChangedOf({
+  maxChanged = null,
+  changedOnly,
+}: PlanRequest & Partial<ImportRequest>): Bound | null {
+  if (maxChanged === null) return null;
+  if (changedOnly !== true) throw new UsageError('maxChanged has no effect without changedOnly');
+  if ('rows' in maxChanged) wholeNumber(maxChanged.rows, 'maxChanged.rows', { least: 0 });
+  else if (!(maxChanged.percent >= 0 && maxChanged.percent <= 100)) {
+    throw new UsageError(`maxChanged.percent: ${maxChanged.percent} is not a number from 0 to 100`);
+  }
+  return maxChanged;
 }
 
 /** What records are called in reports. */

@@ -35,6 +35,8 @@ const OPTIONS: ImportOptions = {
   outcomes: null,
   changedOnly: false,
   refreshAfterMs: null,
+  maxChanged: null,
+  trackKeys: false,
   continueOnError: false,
   dryRun: false,
   checkProperties: false,

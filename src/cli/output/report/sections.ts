@@ -60,7 +60,7 @@ function classesOf(rows: RowCounts, planned: boolean): Class[] {
 export function rowsSection({ summary, status }: Facts): Html | null {
   if (!summary) return null;
   const { rows } = summary;
-  const classes = classesOf(rows, status === 'planned');
+  const classes = classesOf(rows, status === 'planned' || status === 'held');
   let x = 0;
   const parts = classes.map(({ kind, rows: part }) => {
     const width = (part / Math.max(1, rows.read)) * 1_000;
@@ -129,7 +129,7 @@ export function causesSection(
 ): Html | null {
   if (!summary || summary.rows.rejected === 0) return null;
   const { causes, rows, files, status } = summary;
-  const heading = status === 'planned' ? 'Rows that would be rejected' : 'Rejected rows';
+  const heading = status === 'planned' || status === 'held' ? 'Rows that would be rejected' : 'Rejected rows';
   if (stored) {
     return section(
       'rejected',
@@ -224,17 +224,8 @@ ${lines.length === 0 ? html`<p>All keys are known, with the same types.</p>` : h
 ${cutNote(more, 'key')}`;
 }
 
-/** Of a plan that was compared with what the service has (`changes` of the plan). */
-interface Changes {
-  new: number;
-  changed: number;
-  refreshed: number;
-  unchanged: number;
-  keys?: readonly { key: string; rows: number }[];
-}
-
 export function changesSection({ plan, summary }: Facts, room: Room): Html | null {
-  const changes = (plan as (Plan & { changes?: Changes }) | null)?.changes;
+  const changes = plan?.changes;
   const duplicates = plan?.duplicates ?? 0;
   const merged = summary?.rows.merged ?? 0;
   if (!changes && duplicates === 0 && merged === 0) return null;
