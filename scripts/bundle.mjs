@@ -53,11 +53,12 @@ const SHARED_BY = 10;
 /**
  * What `main` loads stands in one file, and what many entries load in another: splitting alone makes a file of every
  * few modules that two commands share, and each costs a start (figures: bench/README.md). Which modules those are is
- * taken from a first bundling. A module that brings a package with it stays where splitting puts it.
+ * taken from a first bundling. A module that brings a package with it stays where splitting puts it, and so does one that
+ * exports a name which another module of the file has.
  * @param {import('esbuild').Metafile} metafile
- * @returns {import('esbuild').Plugin}
+ * @returns {Promise<import('esbuild').Plugin>}
  */
-function together({ inputs, outputs }) {
+async function together({ inputs, outputs }) {
   const loadedBy = new Map();
   for (const [file, { entryPoint }] of Object.entries(outputs)) {
     if (entryPoint === undefined) continue;
@@ -67,10 +68,16 @@ function together({ inputs, outputs }) {
   const isOurs = (module) => module.startsWith('src/');
   const always = staticClosure(MAIN, inputs);
   const groupOf = new Map();
+  const exportsOf = await namesOf([...loadedBy.keys()].filter(isOurs));
+  const taken = new Set();
   for (const [module, entries] of loadedBy) {
     const group = always.has(module) ? 'base' : entries >= SHARED_BY ? 'shared' : undefined;
     const isLight = [...staticClosure(module, inputs)].every(isOurs);
-    if (group && isLight && module !== MAIN) groupOf.set(resolve(module), group);
+    if (!group || !isLight || module === MAIN) continue;
+    const names = exportsOf.get(module).map((name) => `${group} ${name}`);
+    if (names.some((name) => taken.has(name))) continue;
+    for (const name of names) taken.add(name);
+    groupOf.set(resolve(module), group);
   }
   return {
     name: 'together',
@@ -89,6 +96,13 @@ function together({ inputs, outputs }) {
       }));
     },
   };
+}
+
+/** What each module exports. */
+async function namesOf(modules) {
+  const options = { entryPoints: modules, outdir: 'dist', format: 'esm', metafile: true, write: false };
+  const { metafile } = await build(options);
+  return new Map(Object.values(metafile.outputs).map(({ entryPoint, exports }) => [entryPoint, exports]));
 }
 
 /** What is loaded with a file (or a module) by plain imports, itself included. */
@@ -141,7 +155,7 @@ export async function bundle() {
   const first = await build(options);
   const { outputFiles, metafile } = await build({
     ...options,
-    plugins: [...options.plugins, together(first.metafile)],
+    plugins: [...options.plugins, await together(first.metafile)],
   });
   const page = await bundlePage();
   const files = [...outputFiles, ...page.outputFiles].map(({ path, text }) => [basename(path), text]);

@@ -132,7 +132,7 @@ const NOTHING: Carried = { variables: [], flags: [] };
 
 function namesFor(path: string, typed: Typed): readonly Choosing[] {
   if (EDITING.test(path)) return ['config'];
-  // What it was told is in the file now.
+  // What was given to it is in the file now.
   const hasWritten = typed.command === 'config' && typed.paths[0] === 'init';
   return hasWritten ? ['config', 'account', 'stateDir'] : CHOOSING;
 }
@@ -209,7 +209,7 @@ interface Typed {
   flags: [long: string, words: string[]][];
 }
 
-/** An address may be signed: the reader fills in what stood after the question mark. */
+/** An address may be signed: the reader fills in what followed the question mark. */
 const withoutSecret = (path: string): string =>
   /^https?:\/\//i.test(path) ? path.replace(/\?[^#]*/, '?…') : path;
 

@@ -4,25 +4,11 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import {
-  type ImportEvent,
-  type Kind,
-  type RejectionCause,
-  SOME_ZONE,
-  type Summary,
-} from '../engine/model.js';
-import type { ColumnRule, Problem, ProblemOf, Warning } from '../engine/problems.js';
+import type { Problem, Warning } from '../engine/problems.js';
 import { type Commands, commandsOf } from './again.js';
 import { hintOf } from './hint.js';
-import { type Known, nextSteps, type Step } from './next-steps.js';
+import { type Dictionary, INPUT_WORDS, type Words } from './messages/input.js';
 import { shellWord } from './shell.js';
-
-export interface Words {
-  /** Replaces the engine's sentence, where it is about a flag that was given. */
-  message?: string;
-  /** Lines to read or to run; absent where the engine's own hint is enough. */
-  hint?: string;
-}
 
 const STATE_FOLDER =
   'free some disk space and check the folder’s permissions, or choose another folder with --state-dir';
@@ -33,209 +19,11 @@ const checksTheRest = ({ command }: Commands): string => `${command('doctor')} c
 
 /** Where nothing is known of the command line. */
 const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
-
-/** The flag of each rule about columns. */
-const RULE_FLAGS: Record<ColumnRule, string> = {
-  map: '--map',
-  include: '--include',
-  exclude: '--exclude',
-  types: '--type',
-  id: '--id',
-  user_id: '--user-id',
-  company_id: '--company-id',
-  where: '--where',
-};
-
-/** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
-function readAs(
-  { again, wasTyped }: Commands,
-  { path, paths, kind, column, company }: ProblemOf<'kind_unknown' | 'no_identifier'>,
-): Words {
-  // It is being said in a mapping file.
-  if (wasTyped('--write-mapping')) return {};
-  const without = ['--kind', '--id'];
-  if (paths.length <= 1) {
-    const named = company === null || wasTyped('--company-id') ? [] : ['--company-id', company];
-    const plus = ['--kind', kind, '--id', column, ...named];
-    return {
-      hint: `if the rows are ${kind} by ${column}: ${again({ command: 'import', paths: [path], without, plus })}`,
-    };
-  }
-  const file = 'mapping.json';
-  const lines = [
-    `say what each file holds in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
-    `check it, then import with it: ${again({ command: 'import', paths, without, plus: ['--mapping', file] })}`,
-  ];
-  return { hint: lines.join('\n') };
-}
-/** A type that a column has without being told. */
-const PLAIN = /^(?:integer|number)$/;
-
-const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
-
-const nullFlags = (markers: readonly string[]): string[] =>
-  markers.map((marker) => `--null ${shellWord(marker)}`);
-
-const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Commands) => Words } = {
-  unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
-  wrong_encoding: ({ suggestions }) => {
-    if (suggestions.length === 0) {
-      return { hint: 'name the encoding of the file with --encoding, or export the file as UTF-8' };
-    }
-    const width = Math.max(...suggestions.map(({ encoding }) => encoding.length));
-    const lines = suggestions.map(({ encoding, line }) => `--encoding ${encoding.padEnd(width)}  ${line}`);
-    return { hint: ['choose the encoding in which the line reads right:', ...lines].join('\n') };
-  },
-  bad_dialect: ({ option, value, wrong }) => ({ message: `--${option}: ${JSON.stringify(value)} ${wrong}` }),
-  title_above_header: ({ lines }) => ({ hint: `to leave out what is above it, add --skip-lines ${lines}` }),
-  duplicate_column: ({ column }) => ({
-    hint: `rename or remove one of them, or add --rename-duplicates to call the second one ${shellWord(`${column}_2`)}`,
-  }),
-  wrong_format: ({ likely }) => ({
-    hint:
-      likely === null
-        ? 'name the format with --format'
-        : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
-  }),
-  wrong_path: () => ({ hint: 'name the path to the array of items with --json-path' }),
-  bad_path: ({ path }) => ({ message: `--json-path: "${path}" is not names with dots between them` }),
-  path_of_lines: ({ format }) => ({
-    message: `--json-path leads to an array in a JSON file; the format is ${format}`,
-    hint: 'leave --json-path out, or set --format json',
-  }),
-  both_kinds: () => ({ hint: 'import them one after the other: add --kind companies, then --kind users' }),
-  item_too_long: () => ({
-    hint: 'it does not fit into a request; check the format, or set it with --format',
-  }),
-  cell_too_long: () => ({ hint: 'shorten it, or raise --max-cell' }),
-  quote_not_closed: () => ({
-    hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
-  }),
-  unknown_sheet: ({ path, sheet }) => ({ message: `--sheet: ${path} has no sheet "${sheet}"` }),
-  sheet_empty: ({ others: [other] }) => ({
-    hint:
-      other === undefined
-        ? 'check the workbook, and save it again'
-        : `read another sheet: --sheet ${shellWord(other)}`,
-  }),
-  other_sheets: ({ others }) => ({
-    hint: `choose one with --sheet, such as --sheet ${shellWord(others[0]!)}`,
-  }),
-  error_cells: ({ text }) => ({
-    hint: `fix the formula, or read it as empty with --null ${shellWord(text)}`,
-  }),
-  stdin_is_terminal: (_, { command }) => ({
-    hint: `pipe a file in: ${command('import', '-')} < companies.csv`,
-  }),
-
-  one_rejects_file: () => ({
-    message: '--rejects takes one file, but there are several inputs',
-    hint: 'leave it out: each input then gets its own rejects file',
-  }),
-  other_kind_of_file: () => ({}),
-
-  kind_mismatch: ({ path, kind, found }) => ({
-    message: `--kind ${kind}: ${path} contains {"${found}": […]}`,
-    hint: 'leave --kind out',
-  }),
-  kind_unknown: (problem, commands) => readAs(commands, problem),
-  no_identifier: (problem, commands) => readAs(commands, problem),
-  kind_ambiguous: ({ path, user, company }, { again }) => {
-    const as = (kind: Kind, column: string, without: readonly string[]): string =>
-      again({ command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
-    return {
-      hint: [
-        `if its rows are companies: ${as('companies', company, ['--id', '--user-id', '--company-id'])}`,
-        `if they are users: ${as('users', user, ['--id', '--user-id'])}`,
-      ].join('\n'),
-    };
-  },
-  names_alike: ({ field, columns: [column] }, { again }) => {
-    const flag = field === 'user_id' ? '--user-id' : '--company-id';
-    return { hint: `say which one it is: ${again({ without: [flag], plus: [flag, column] })}` };
-  },
-  id_for_both: ({ column, kinds }, { again, wasTyped }) => {
-    const plus = kinds.flatMap((kind) => [kind === 'users' ? '--user-id' : '--company-id', column]);
-    return {
-      message: `--id ${column}: the inputs are companies and users, and --id is for inputs of one kind`,
-      // It may stand in a mapping file.
-      hint: wasTyped('--id')
-        ? `name the columns with --user-id and --company-id: ${again({ without: ['--id'], plus })}`
-        : 'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
-    };
-  },
-  unknown_column: ({ path, rule, column }) => ({
-    message: `${RULE_FLAGS[rule]}: ${path} has no column "${column}"`,
-  }),
-  rule_for_identifier: ({ rule, column }) => ({
-    message: `${RULE_FLAGS[rule]} ${column}: ${rule === 'types' ? 'an identifier is always text' : 'it is the identifier'}`,
-    hint: `leave ${RULE_FLAGS[rule]} out, or name another --id`,
-  }),
-  identifier_as_key: ({ key }) => ({
-    message: `--map: "${key}" is the identifier, not metadata`,
-    hint: "name the identifier's column with --id",
-  }),
-  same_key: () => ({ hint: 'leave one of them out with --exclude, or give it another key with --map' }),
-  constant_of_other_type: ({ key, value, type }) => ({
-    message: `--set ${key}: "${value}" is not of type ${type} (--type)`,
-    hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
-  }),
-
-  cells_of_other_type: ({ column, type }) => ({
-    hint: `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
-  }),
-
-  short_rows: () => ({ hint: 'if only their last cells are missing, --short-rows pad reads them as empty' }),
-  missing_value: ({ texts, optional }) => {
-    const allowed = texts.map((text) => `--allow-id ${shellWord(text)}`).join(' ');
-    return {
-      hint: optional
-        ? `${nullFlags(texts).join(' ')} leaves it out; ${allowed} accepts it as an identifier`
-        : `if it is an identifier, ${allowed} accepts it`,
-    };
-  },
-  white_space: () => ({ hint: '--trim removes the white space around them' }),
-  inexact_number: () => ({ hint: '--round-numbers rounds them' }),
-
-  nameless_column: () => ({ hint: 'name it in the header to send it' }),
-  excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
-  space_before_quote: ({ delimiter }) => ({
-    hint: `if every cell is written so, --delimiter ${shellWord(delimiter.replace('\t', '\\t'))} reads them`,
-  }),
-  quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
-  apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),
-  odd_identifiers: ({ white }) => ({
-    hint: white ? '--trim removes it' : 'remove them where the file comes from',
-  }),
-  zone_missing: ({ column, type }) => ({
-    hint: `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
-  }),
-  unknown_zone: ({ column, type, zone }) => ({
-    message: `--type ${column}: "${zone}" is not a time zone`,
-    hint: `name one such as Europe/Berlin: ${typeFlag(column, type.replace(/@[^@]*$/, '@Europe/Berlin'))}`,
-  }),
-  no_pattern: ({ column, kind, zone }) => ({
-    hint: `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
-  }),
-  two_patterns: ({ column, readings }) => ({
-    hint: readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`).join('\n'),
-  }),
-  stray_date: ({ column, type }) => ({
-    hint: `reject the rows that do not fit: ${typeFlag(column, type)}`,
-  }),
-
-  digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
-  null_markers: ({ column, markers, type }) => ({
-    hint: [...nullFlags(markers), ...(PLAIN.test(type) ? [] : suggestedLines(column, [type]))].join(' '),
-  }),
-  capital_emails: ({ column }) => ({ hint: `${typeFlag(column, 'lower')} sends them in lower case` }),
-  stray_values: ({ column, markers, type, rows }) => ({
-    hint: `to convert them and reject ${rows === 1 ? 'that row' : `those ${rows} rows`}: ${[...nullFlags(markers), ...suggestedLines(column, [type])].join(' ')}`,
-  }),
-  type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
+const WORDS: Dictionary = {
+  ...INPUT_WORDS,
 
   isolation_not_started: () => ({
-    hint: 'check the mapping; if it is single rows after all, import the file again with a smaller --chunk-size',
+    hint: 'check the mapping; if single rows are at fault after all, import the file again with a smaller --chunk-size',
   }),
 
   state_folder: () => ({ hint: STATE_FOLDER }),
@@ -278,7 +66,7 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Command
   },
   plan_input: ({ path }, { again }) => ({
     hint: [
-      `if it lies elsewhere now: ${again({ plus: ['--input'] })} <path of ${shellWord(path)}>`,
+      `if the file has moved: ${again({ plus: ['--input'] })} <path of ${shellWord(path)}>`,
       'if it has changed: make a new plan',
     ].join('\n'),
   }),
@@ -331,16 +119,6 @@ const WORDS: { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Command
 export function wordsOf(problem: Problem, commands: Commands = BARE): Words {
   return (WORDS[problem.code] as (problem: Problem, commands: Commands) => Words)(problem, commands);
 }
-
-/** The flags that give a column one of the types that its text would fit. */
-export function suggestedLines(column: string, types: readonly string[]): string[] {
-  return types.map((type, index) => {
-    const flag = typeFlag(column, type.replace(`@${SOME_ZONE}`, '@UTC'));
-    const zone = type.endsWith(`@${SOME_ZONE}`) ? ' (the zone of its times in place of UTC)' : '';
-    return `${index > 0 ? 'or ' : ''}${flag}${zone}`;
-  });
-}
-
 /** An error as a person reads it. @param commands of the command line that met it */
 export function errorWords(
   error: ProfilesError,
@@ -357,87 +135,4 @@ export function errorWords(
 export function warningText({ message, problem }: Warning, commands: Commands = BARE): string {
   const { hint } = problem ? wordsOf(problem, commands) : {};
   return hint === undefined ? message : `${message}; ${hint}`;
-}
-
-/** What the plan settles itself need not be typed again. */
-const SETTLED = [
-  '--dry-run',
-  '--save-plan',
-  '--concurrency',
-  '--no-wait',
-  '--wait-timeout',
-  '--interval',
-  '--retries',
-  '--retry-delay',
-  '--max-retry-after',
-  '--busy-timeout',
-  '--continue-on-error',
-  '--isolate',
-  '--isolate-jobs',
-  '--json',
-  '--ndjson',
-  '--quiet',
-];
-
-/** What is said of a plan that was saved. */
-export function savedPlanText(path: string, digest: string, commands: Commands): string {
-  const next = commands.again({ command: 'apply', paths: [path], without: SETTLED });
-  return `saved the plan to ${path} (digest ${digest}); send it with: ${next}`;
-}
-
-/** The command that sends a plan that was applied once more. */
-export const applyAgain = (commands: Commands): string => commands.again({ plus: ['--again'] });
-
-/** A result document as the command prints it: what to continue with, and what to run next, are command lines. */
-export interface Told extends Summary {
-  /** Printed as their commands alone. */
-  next: Step[];
-}
-export type ToldEvent = Exclude<ImportEvent, { type: 'summary' }> | { type: 'summary'; summary: Told };
-
-export function summaryWords(summary: Summary, known: Known): Told {
-  const { resume, plan, elapsed_seconds, ...rest } = summary;
-  const { run, causes } = rest;
-  const { commands } = known;
-  return {
-    ...rest,
-    // One that an earlier version recorded has none.
-    causes: (causes ?? []).map((cause) => causeWords(cause, commands)),
-    next: nextSteps(summary, known),
-    resume: run === null || resume === null ? null : commands.command('resume', run),
-    ...(plan && { plan }),
-    elapsed_seconds,
-  };
-}
-
-/** The document: steps are their commands. */
-export const nextCommands = ({ next }: Pick<Told, 'next'>): string[] => next.map(({ command }) => command);
-
-/** A cause with the flag that helps. */
-function causeWords({ problem, ...cause }: RejectionCause, commands: Commands): RejectionCause {
-  return problem ? { ...cause, hint: wordsOf(problem, commands).hint ?? cause.hint } : cause;
-}
-
-/**
- * Events of one import as the command reports them: the words of this page in place of codes.
- * @param known what is known when the import has ended
- */
-export function eventWords(
-  commands: Commands = BARE,
-  known: (summary: Summary) => Omit<Known, 'commands'> = () => ({ failed: [] }),
-): (event: ImportEvent) => ToldEvent {
-  const warnings: string[] = [];
-  return (event) => {
-    if (event.type === 'warning') {
-      const message = warningText(event, commands);
-      warnings.push(message);
-      return { type: 'warning', message };
-    }
-    if (event.type !== 'summary') return event;
-    const { summary } = event;
-    return {
-      type: 'summary',
-      summary: { ...summaryWords(summary, { commands, ...known(summary) }), warnings },
-    };
-  };
 }

@@ -21,7 +21,7 @@ export interface Known {
   set?: readonly string[];
 }
 
-/** Rows of a rejects file are read as its run read them, but for these. */
+/** Rows of a rejects file are read as its run read them, apart from these. */
 const OF_REJECTS = ['--kind', '--id', '--user-id', '--company-id', '--set', '--mapping'];
 /** How the first command was reported and bounded. */
 const OF_ONE_RUN = [

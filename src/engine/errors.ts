@@ -5,21 +5,34 @@
 
 import type { Problem } from './problems.js';
 
-/** Exit codes, the whole list (contract §7). */
+/** Exit codes of the command. */
 export const Exit = {
+  /** Done. */
   done: 0,
+  /** Unexpected failure, such as a full disk. */
   unexpected: 1,
+  /** Usage, config, or input that cannot be read. */
   usage: 2,
+  /** Waiting timed out; the jobs continue. */
   waiting: 3,
+  /** No token, or the service refused it. */
   unauthorised: 4,
+  /** Some rows were rejected, or a job completed fewer rows than it was sent. */
   rejected: 5,
+  /** The service or the network failed after retries; the run can be continued. */
   service: 6,
+  /** A job failed. */
   jobFailed: 7,
+  /** Another import of this account and kind is running. */
   busy: 8,
+  /** Held back: more rows had changed than `maxChanged` allows; nothing was sent. */
   held: 9,
+  /** Interrupted by Ctrl-C, or by `signal`; the run can be continued. */
   interrupted: 130,
+  /** Interrupted by SIGTERM; the run can be continued. */
   terminated: 143,
 } as const;
+/** One of the exit codes. */
 export type ExitCode = (typeof Exit)[keyof typeof Exit];
 
 export interface ErrorDetails {
@@ -36,14 +49,20 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** Base of all errors that have a sentence for the user. `code` is stable: scripts match on it. */
+/** Base of all errors. `message` says what happened and where. `code` is stable: match on it. */
 export abstract class ProfilesError extends Error {
   abstract readonly code: string;
+  /** Exit code that the command would have. */
   abstract readonly exit: ExitCode;
+  /** What to do about it, if there is something. */
   readonly hint: string | undefined;
+  /** The cause as data, for programs that give advice of their own. */
   readonly problem: Problem | undefined;
+  /** HTTP status, if a reply was the cause. */
   readonly status: number | undefined;
+  /** The service's `error_code` (spec: Errors). */
   readonly errorCode: string | undefined;
+  /** The service's `x-request-id`. */
   readonly requestId: string | undefined;
 
   constructor(message: string, details: ErrorDetails = {}) {
@@ -57,19 +76,19 @@ export abstract class ProfilesError extends Error {
   }
 }
 
-/** What was asked for is wrong: an unknown option, a value out of range, two options that exclude each other. */
+/** A request is wrong: an unknown word, a value out of range, two options that exclude each other. */
 export class UsageError extends ProfilesError {
   readonly code = 'usage';
   readonly exit = Exit.usage;
 }
 
-/** A setting is wrong, missing or readable by others. */
+/** A setting is wrong or missing, such as a base URL or a mapping file. */
 export class ConfigError extends ProfilesError {
   readonly code = 'config';
   readonly exit = Exit.usage;
 }
 
-/** An input cannot be read as a whole: missing, empty, not in its encoding, not JSON, no identifier column. */
+/** An input cannot be read as a whole: it is missing, empty, not in its encoding, not JSON, or has no identifier. `message` begins with `file:line:` if the place is known. */
 export class InputError extends ProfilesError {
   readonly code = 'input';
   readonly exit = Exit.usage;
@@ -87,36 +106,36 @@ export class AuthError extends ProfilesError {
   readonly exit = Exit.unauthorised;
 }
 
-/** The service answered, and the answer ends the run. */
+/** The service answered, and the answer ends the import. */
 export class ServiceError extends ProfilesError {
   readonly code: string = 'service';
   readonly exit = Exit.service;
 }
 
-/** No answer: no connection, no name, TLS refused, the deadline passed. */
+/** No answer after retries: host not found, connection refused, TLS failed, or the deadline passed. */
 export class NetworkError extends ProfilesError {
   readonly code = 'network';
   readonly exit = Exit.service;
 }
 
-/** The service answered with success, but not with what its specification says. */
+/** The service answered with success, but not as its specification says. */
 export class ContractError extends ServiceError {
   override readonly code = 'contract';
 }
 
-/** The time to wait is over; the jobs continue. */
+/** Waiting timed out; the jobs continue. */
 export class WaitTimeoutError extends ProfilesError {
   readonly code = 'wait_timeout';
   readonly exit = Exit.waiting;
 }
 
-/** Another import of this account and kind holds the lock. */
+/** Another import of this account and kind is running. */
 export class LockedError extends ProfilesError {
   readonly code = 'locked';
   readonly exit = Exit.busy;
 }
 
-/** The state directory cannot be read or written: nothing more may be sent. */
+/** The state cannot be read or written; nothing more was sent. */
 export class StateError extends ProfilesError {
   readonly code = 'state';
   readonly exit = Exit.unexpected;
@@ -140,7 +159,7 @@ export class OutputError extends ProfilesError {
   }
 }
 
-/** The first request of an import, which had to complete before the others, did not. It can be continued. */
+/** The first request of an import with `canary` did not complete. The run can be continued. */
 export class CanaryError extends ProfilesError {
   readonly code = 'canary';
   constructor(
@@ -161,7 +180,7 @@ export class NotConfirmedError extends ProfilesError {
   readonly exit = Exit.interrupted;
 }
 
-/** A signal ended the command. */
+/** A signal ended the import. */
 export class InterruptedError extends ProfilesError {
   readonly code = 'interrupted';
   readonly exit: ExitCode;
@@ -170,7 +189,7 @@ export class InterruptedError extends ProfilesError {
     this.exit = signal === 'SIGINT' ? Exit.interrupted : Exit.terminated;
   }
 
-  /** Of a stop signal, whose reason names what came, or is itself the error that ends the work (`World.stop`). */
+  /** Of a stop signal, whose reason names what came, or is itself the error that ends the work (`World.stop`). @internal */
   static of({ reason }: AbortSignal, details: ErrorDetails = {}): ProfilesError {
     if (reason instanceof ProfilesError) return reason;
     return new InterruptedError(reason === 'SIGTERM' || reason === 'SIGHUP' ? reason : 'SIGINT', details);

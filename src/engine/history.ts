@@ -41,7 +41,7 @@ export interface Unread {
 }
 
 export interface HistoryDeps extends Pick<ImportDeps, 'state' | 'cwd' | 'stop' | 'clock' | 'threads'> {
-  /** What is older is not told. */
+  /** What is older is not reported. */
   keepMs: number;
 }
 

@@ -48,7 +48,7 @@ export interface Identified {
   warnings: string[];
 }
 
-/** The exit code (contract §7): 5 for a user that no job vouches for. */
+/** The exit code (contract §7): 5 for a user without a job to confirm it. */
 export function exitOfProfile({ id_field, job }: Identified): ExitCode {
   if (id_field === 'company_id') return Exit.done;
   if (job?.status === 'failed') return Exit.jobFailed;

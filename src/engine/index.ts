@@ -1,6 +1,6 @@
 /**
- * The library: what the command does, for programs. Nothing is printed, no environment variable and no config file
- * is read, and all that is kept lies in the state folder that the caller names.
+ * The library: what the command does, for programs. It prints nothing, reads no environment variable and no config file,
+ * and keeps everything in the state folder that you name.
  *
  * ```ts
  * import { runImport } from 'profiles-cli';
@@ -16,8 +16,11 @@
  * const { summary } = await run.result();
  * ```
  *
- * Names in records, events and summaries are the spec's and the result document's (`job_id`, `completed_rows`);
- * names of options are camelCase and carry their unit (`timeoutMs`, `chunkBytes`).
+ * Names in records, events, and summaries are those of the service and of the command's JSON document (`job_id`,
+ * `completed_rows`). Names of options are camelCase and carry their unit (`timeoutMs`, `chunkBytes`). "spec" is the
+ * service's specification.
+ *
+ * @packageDocumentation
  */
 export {
   AuthError,
@@ -42,11 +45,16 @@ export type { ImportRequest, PlanRequest, ReadRequest } from './library/requests
 export { createClient, type ServiceOptions } from './library/service.js';
 export { type WatchRequest, watchJob } from './library/watch.js';
 export type {
+  Cause,
+  CellType,
   ColumnPlan,
   ColumnType,
+  Conversion,
+  DialectPlan,
   EmptyCell,
   FilePlan,
   FileRange,
+  FileRows,
   Format,
   ImportEvent,
   KeyChange,
@@ -63,7 +71,7 @@ export type {
   RunStatus,
   Summary,
 } from './model.js';
-export type { Bound, InvalidBound } from './options.js';
+export type { Bound, Condition, InvalidBound } from './options.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';
 export type { Answer, LogEntry, ProxyEnv, ServiceClient } from './service/client.js';

@@ -2,9 +2,9 @@
 import type { Problem, Warning } from './problems.js';
 import type { Job } from './service/contract.js';
 
-/** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
 /** In the order in which they are sent. */
 export const KINDS = ['companies', 'users'] as const;
+/** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
 export type Kind = (typeof KINDS)[number];
 
 /** The identifier's field for each kind (spec: Company, User). */
@@ -16,16 +16,18 @@ export const ENVELOPE = {
   users: { open: '{"users":[', close: ']}' },
 } as const satisfies Record<Kind, { open: string; close: string }>;
 
-/** Bytes of a request's body beyond its items and the commas between them. */
+/** Bytes per request's body beyond its items and the commas between them. */
 export const envelopeBytes = (kind: Kind): number => ENVELOPE[kind].open.length + ENVELOPE[kind].close.length;
 
 export const FORMATS = ['csv', 'tsv', 'json', 'ndjson', 'xlsx', 'parquet'] as const;
+/** Format of an input. `ndjson` is JSON Lines. */
 export type Format = (typeof FORMATS)[number];
 
 export const COLUMN_TYPES = ['string', 'integer', 'number', 'boolean'] as const;
+/** Type of a column, as its values are sent. */
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
-/** A way to read the text of a column that was asked for, such as `money` or `date:MM/dd/yyyy` (contract §3 "Types"). */
+/** A way to read the text of a column that was asked for, such as `money` or `date:MM/dd/yyyy`. */
 export type Conversion =
   | 'lower'
   | `${'number' | 'boolean'}:${string}`
@@ -36,8 +38,8 @@ export const SOME_ZONE = '<zone>';
 /** What a column's cells are read as. */
 export type CellType = ColumnType | Conversion;
 
-/** What an empty cell becomes: no key at all, `null` (which removes the stored value), or `""`. */
 export const EMPTY_CELLS = ['omit', 'null', 'string'] as const;
+/** What an empty cell becomes: no key (`omit`), `null` (which removes the stored value), or `""` (`string`). */
 export type EmptyCell = (typeof EMPTY_CELLS)[number];
 
 /** What becomes of a CSV row with fewer cells than the header: it is rejected, or its missing cells are empty. */
@@ -48,12 +50,14 @@ export type ShortRows = (typeof SHORT_ROWS)[number];
 export const KEY_STYLES = ['as-is', 'snake_case', 'camelCase'] as const;
 export type KeyStyle = (typeof KEY_STYLES)[number];
 
-/** A row that was refused, as it is reported. `line` counts from 1; in a JSON array it is the item's number. */
+/** A rejected row. */
 export interface Rejection {
+  /** Path of the input, as it was named. */
   file: string;
+  /** Line on which the row begins, from 1. In a JSON array, the number of the item; in a workbook or Parquet, of the row. */
   line: number;
   reason: string;
-  /** Where a column is at fault: equal but for `characters` in all rows that are refused for the same cause. */
+  /** If a column is at fault: the same, but for `characters`, in all rows that are rejected for the same cause. */
   cause?: Cause | undefined;
 }
 
@@ -76,31 +80,33 @@ export interface Cause {
 /** Rejected rows of a file that have one cause. */
 export interface RejectionCause {
   file: string;
-  /** The column that is at fault; null for the row as a whole. */
+  /** The column that is at fault, or null for the row as a whole. */
   column: string | null;
-  /** What speaks against a row: `contains "$" or ","`, `is empty`. No cell of the file is in it. */
+  /** What is wrong, such as `contains "$" or ","` or `is empty`. It holds no cell of the file. */
   reason: string;
+  /** How many rows. */
   rows: number;
+  /** Line of the first of them. */
   first_line: number;
   /** What may help, or null. */
   hint: string | null;
-  /** The first of its rows as messages name it: `line 2`, `item 2`. */
+  /** The first of them as messages name it, such as `line 2` or `item 2`. */
   at: string;
-  /** What stands in the column there, in quotes; null where that says nothing. Never in a document. */
+  /** The cell there, in quotes, or null. The command's JSON document never holds it. */
   example: string | null;
   problem?: Problem;
 }
 
 /** A row that was refused, with what the rejects file needs to give it back unaltered. */
 export interface RejectedRow extends Rejection {
-  /** CSV: the cells as they stood, surplus ones included. JSON: the item as it stood. */
+  /** CSV: the cells as they were, surplus ones included. JSON: the item as it was. */
   original: { cells: string[] } | { item: unknown };
 }
 
-/** What the plan made of the rows of one input. */
+/** Rows of one input, as the plan counted them. */
 export interface FileRows {
   read: number;
-  /** Left out by `where` and `limit`: not looked at any further. */
+  /** Left out by `where` and `limit`. */
   filtered: number;
   rejected: number;
 }
@@ -109,51 +115,53 @@ export interface FileRows {
 export interface ColumnPlan {
   /** Header as written (trimmed), or the JSON field. */
   column: string;
-  /** Where its values go: a metadata key, `company_id`, `user_id`, or null when excluded. */
+  /** Key of its values in metadata, `company_id`, `user_id`, or null if it is left out. */
   key: string | null;
-  /** `null` where JSON values keep their own, differing types. */
+  /** Type of its values; `mixed` and `object` for JSON; null if it has none. */
   type: ColumnType | 'mixed' | 'object' | null;
-  /** How its text is read, where that was asked for: `money`, `date:MM/dd/yyyy`. */
+  /** How its text is converted, such as `money` or `date:MM/dd/yyyy`. */
   conversion?: Conversion | undefined;
-  /** Types that every value of this text would fit: one, or two where values read differently under each. */
+  /** Types that every value of this text would fit. If there are two, values read differently under each. */
   suggested?: string[] | undefined;
-  /** Why it has this type: `row 17: "007"`, `all 503 values are integers`, `pinned`. */
+  /** Why it has this type, such as `line 17: "007"` or `all 503 values are integers`. */
   reason: string;
-  /** Rows whose cell is empty (CSV) or that lack the field (JSON). */
+  /** Rows whose cell is empty, or that lack the field. */
   empty: number;
 }
 
+/** What the plan says about one input. */
 export interface FilePlan {
   path: string;
   kind: Kind;
   format: Format;
   encoding: string;
+  /** Of a CSV; null for other formats. */
   delimiter: string | null;
-  /** CSV and TSV; null for the others. */
+  /** Of a CSV; null for other formats. */
   dialect: DialectPlan | null;
   rows: FileRows;
   columns: ColumnPlan[];
-  /** First item as it would be sent, or null when there is none. */
+  /** The first item as it would be sent, or null if there is none. */
   sample: unknown;
 }
 
-/** How a CSV is written, as it was asked for and found. */
+/** How a CSV is written. */
 export interface DialectPlan {
   delimiter: string;
-  /** Null: quotes are text. */
+  /** Null if quotes are text. */
   quote: string | null;
-  /** Null: a quote is doubled. */
+  /** Null if a quote inside quotes is doubled. */
   escape: string | null;
   comment: string | null;
   skip_lines: number;
   lenient_quotes: boolean;
 }
 
-/** Users' keys held against the service's user properties. */
+/** Users' keys, compared with the service's user properties. */
 export interface PropertyCheck {
   /** Keys that the service does not know. */
   new: string[];
-  /** Likewise, but close to one that it knows: `plan_teir`, like `plan_tier`. */
+  /** Keys that it does not know, but that are close to one that it knows: `plan_teir`, like `plan_tier`. */
   near: { key: string; like: string }[];
   /** Keys of another type than the service's `data_type` (spec: User property lookup record). */
   types: { key: string; here: string; service: string }[];
@@ -177,98 +185,105 @@ export interface PlanChanges {
   keys?: KeyChange[];
 }
 
-/** The `plan` object of the result document and of the `plan` event. */
+/** What an import would do. */
 export interface Plan {
-  /** In the order in which they were named. */
+  /** The inputs, in the order in which they were named. */
   files: FilePlan[];
-  /** Rows whose identifier stood earlier in the same kind's input. */
+  /** Rows whose identifier appears earlier in the inputs of the same kind. */
   duplicates: number;
-  /** Bulk requests. A dry run counts them; else it is an estimate where the byte limit or `changedOnly` decides. */
+  /** Bulk requests. A plan counts them; for an import, it is an estimate if the byte limit or `changedOnly` decides. */
   requests: number;
   /** UTF-8 bytes of all request bodies. */
   bytes: number;
-  /** Seconds until the service has worked it off, by this account's past jobs of the kinds; null when there are none. */
+  /** How long the jobs may take, in seconds, judging by this account's earlier jobs; null if there are none. */
   estimated_seconds: number | null;
   changes?: PlanChanges;
   properties?: PropertyCheck;
-  /** Of the plan that was saved. */
+  /** Digest of the saved plan. */
   digest?: string;
 }
 
-/** `read = filtered + rejected + merged + unchanged + submitted + unsent`, always (contract §4). */
+/** What became of the rows. Always, `read = filtered + rejected + merged + unchanged + submitted + unsent`. */
 export interface RowCounts {
   read: number;
   /** Left out by `where` and `limit`. */
   filtered: number;
+  /** Invalid, or refused by the service. */
   rejected: number;
-  /** Merged into an earlier row of the same id in the same request. */
+  /** Merged with another row of the same identifier in the same request. */
   merged: number;
   /** Left out by `changedOnly`. */
   unchanged: number;
+  /** Sent in a request that the service acknowledged. */
   submitted: number;
-  /** Of those submitted: rows that jobs reported completed. */
+  /** Of those submitted: rows that jobs completed. */
   completed: number;
-  /** Present only when the import stopped early, was only planned, or was refused. */
+  /** Not sent. Present only if the import stopped early, was only planned, or was refused. */
   unsent?: number;
 }
 
-/** How an import ended (contract §3 "Result"). */
+/** How an import ended. */
 export type RunStatus =
-  /** Every row read was sent, merged or unchanged, and every job completed whole. */
+  /** Every row was sent, merged, or unchanged, and every job completed all of its rows. */
   | 'completed'
-  /** Without `wait`: everything was accepted, no job was followed. */
+  /** With `wait: false`: everything was accepted, and no job was followed. */
   | 'submitted'
-  /** A dry run: nothing was sent. */
+  /** Only planned: nothing was sent. */
   | 'planned'
-  /** More invalid rows than the import puts up with: nothing was sent. */
+  /** More invalid rows than `invalid` allows: nothing was sent. */
   | 'rejected'
-  /** With `changedOnly`: more rows are new or changed than `maxChanged` allows: nothing was sent. */
+  /** With `changedOnly`: more rows are new or changed than `maxChanged` allows; nothing was sent. */
   | 'held'
-  /** Some rows were rejected, are short in a job, or have no job to vouch for them. */
+  /** Some rows were rejected, a job completed fewer rows than it was sent, or an answer named no job. */
   | 'partial'
   /** A job failed. */
   | 'failed'
-  /** It could not go on; `resume` names the run to continue. */
+  /** It could not continue; `resume` names the run. */
   | 'stopped'
-  /** The time to wait was over; the jobs continue. */
+  /** `waitTimeoutMs` passed; the jobs continue. */
   | 'timed_out'
-  /** By a signal: Ctrl-C, or the one that a program gave. */
+  /** Stopped by a signal: Ctrl-C, or the `signal` of the request. */
   | 'interrupted';
 
-/** The lines on which the first and the last row of a request begin (in a JSON array: item numbers from 1). */
+/** Where the rows of a request are: the lines on which the first and the last one begin, from 1; in a JSON array, the numbers of the items. */
 export interface FileRange {
   file: string;
   first_line: number;
   last_line: number;
 }
 
-/** Where the rows of a request are. One that was packed from several inputs has `ranges` in place of the three. */
+/** Where the rows of a request are. A request with rows of several inputs has `ranges`. */
 export type Place = FileRange | { ranges: FileRange[] };
 
 export const rangesIn = (place: Place): FileRange[] => ('first_line' in place ? [place] : place.ranges);
 
-/** A job of this run: the service's record, every field kept, with the files and the lines its request came from. */
+/** A job of this run: the service's record, with the files and lines that its rows came from. */
 export type RunJob = Job & Place;
 
+/** A request that was sent again because its answer was lost: the service may have taken its rows twice, which an upsert makes safe. */
 export type MaybeSentTwice = Place & {
+  /** How many rows. */
   rows: number;
+  /** Why the first answer was lost. */
   reason: string;
-  /** Of the sending that was acknowledged in the end; null when none was, or it named no job. */
+  /** The job of the attempt that was acknowledged; null if none was, or if the answer named no job. */
   job_id: string | null;
 };
 
-/** The result document of an import (contract §3 "Result"), in the order it is printed. */
+/** How an import went: the same document as the JSON output of the command. */
 export interface Summary {
+  /** Id of the run; null if none was recorded. */
   run: string | null;
   status: RunStatus;
   kinds: Kind[];
+  /** Name of the account, if it has one. */
   account: string | null;
   region: string;
   base_url: string;
   rows: RowCounts;
-  /** Bulk requests of the whole run that had rows to send; one that was halved counts as its halves. */
+  /** Bulk requests of the whole run; one that was halved counts as its halves. */
   requests: number;
-  /** Further attempts of all of them. */
+  /** Retries of all of them. */
   retries: number;
   files: {
     path: string;
@@ -276,23 +291,25 @@ export interface Summary {
     rows: FileRows;
     rejects_file: string | null;
   }[];
-  /** The first 20. */
+  /** The first 20 rejected rows. */
   rejected: Rejection[];
-  /** All of them by cause, most rows first; of more than 200 causes the last counts the others. */
+  /** All rejected rows by cause, most rows first. Of more than 200 causes, the last entry counts the others. */
   causes: RejectionCause[];
   jobs: RunJob[];
+  /** Requests that were sent again because their answer was lost. */
   maybe_sent_twice: MaybeSentTwice[];
   warnings: string[];
-  /** The run to continue, when there is something to continue. The command prints the command line that does. */
+  /** The run to continue, or null if there is nothing to continue. The command prints a command line here. */
   resume: string | null;
+  /** Of a plan, and of the status `planned`. */
   plan?: Plan;
+  /** Seconds. */
   elapsed_seconds: number;
 }
 
 /**
- * What happens during an import, in order; every reporter (terminal, plain, JSON, NDJSON) sees the same. The summary
- * is made of the requests as they were recorded, so that it also holds what earlier sessions sent. `progress` and
- * `notice` are for people: they are never printed as NDJSON.
+ * What happens during an import, in order. The summary is the last event; it also counts what earlier attempts of the
+ * same run have sent. `progress` and `notice` are for people: the command never prints them as NDJSON.
  */
 export type ImportEvent =
   | { type: 'plan'; plan: Plan }
@@ -303,14 +320,14 @@ export type ImportEvent =
       request: number;
       kind: Kind;
       rows: number;
-      /** null: accepted, but the reply named no job. */
+      /** Null if the answer named no job. */
       job_id: string | null;
     } & Place)
   | {
       /** A job whose status or `completed_rows` changed. */
       type: 'job';
       kind: Kind;
-      /** Of its request, whatever the job says of them. */
+      /** Rows of its request. */
       rows: number;
       job: RunJob;
     }
@@ -324,7 +341,7 @@ export type ImportEvent =
       maybe_sent_twice: boolean;
     }
   | ({ type: 'warning' } & Warning)
-  /** Said to people at once (an interrupt, a run that continues); never printed as NDJSON. */
+  /** Something that people should know at once, such as an interrupt. */
   | { type: 'notice'; message: string }
   | {
       type: 'progress';

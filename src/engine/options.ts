@@ -1,6 +1,6 @@
 /**
- * What an import is told, validated and in units: bytes, milliseconds, rows. Names, units, bounds and defaults of the
- * options stand here once; the command line's table refers to them.
+ * The options of an import, validated and in units: bytes, milliseconds, rows. Their names, units, bounds, and defaults
+ * are here and nowhere else; the command line's table refers to them.
  */
 import { UsageError } from './errors.js';
 import {
@@ -107,30 +107,30 @@ export function wordOption<T extends string>(name: string, value: string, words:
   });
 }
 
-/** What the user said about columns. Pairs, not objects: a column may be called `__proto__`. */
+/** What becomes of columns. Pairs, not objects: a column may be called `__proto__`. */
 export interface MappingRules {
-  /** Send a column under another key. */
+  /** Sends a column under another key. */
   map: readonly (readonly [column: string, key: string])[];
-  /** Only these columns become metadata; empty means all. */
+  /** Sends only these columns as metadata; an empty list means all. */
   include: readonly string[];
-  /** Columns that are left out. */
+  /** Leaves these columns out. */
   exclude: readonly string[];
-  /** The same metadata in every item, typed as a CSV cell is. */
+  /** Adds a key to every item; its value is typed like a CSV cell. */
   set: readonly (readonly [key: string, value: string])[];
-  /** Types of single columns. */
+  /** Sets the type of a column, such as `integer`, `money`, or `date:MM/dd/yyyy`; `auto` infers it. */
   types: readonly (readonly [column: string, type: CellType | 'auto'])[];
-  /** False: every column without a type of its own is text. */
+  /** Infers the types of CSV columns. Default true; with false, a column without a type of its own is text. */
   infer: boolean;
   /** What an empty cell of a CSV becomes. Default `omit`. */
   empty: EmptyCell;
   // What came later is absent unless it was asked for: rules are compared with those of earlier runs.
   /** How a column that `map` does not name becomes a key. Default `as-is`. */
   keys?: KeyStyle | undefined;
-  /** Texts that count as an empty cell. Default none. */
+  /** Texts that count as an empty cell, such as `NULL`. Default: none. */
   nulls?: readonly string[] | undefined;
-  /** Take white space away from the ends of cells. Default false. */
+  /** Removes white space and invisible characters around cells. Default false. */
   trim?: boolean | undefined;
-  /** Null markers that are identifiers all the same. Default none. */
+  /** Identifiers to accept although they look like a missing value, such as `NULL`. Default: none. */
   allowIds?: readonly string[] | undefined;
 }
 
@@ -154,28 +154,28 @@ export const NO_RULES: MappingRules = {
   empty: 'omit',
 };
 
-/** Keeps the rows whose cell or field equals a text, or differs from it. */
+/** Takes the rows whose cell or field is this text, or with `!=` is not. */
 export type Condition = readonly [column: string, is: '=' | '!=', value: string];
 
-/** How a CSV is written. `\t`, `\x01` and `\u00a6` stand for characters in each text. */
+/** How a CSV is written. In each text, `\t`, `\x01`, and `\u00a6` stand for characters. */
 export interface DialectOptions {
-  /** One character or several, or `tab`. Default: what an Excel `sep=` line says, else found among `,` `;` tab `|`. */
+  /** CSV: what separates cells: one character or several, or `tab`. Default: the one of Excel's `sep=` line; without such a line, detected among `,` `;` tab `|`. */
   delimiter?: string | undefined;
-  /** One character, or `none` where quotes are text. Default `"`. */
+  /** CSV: the quote: one character, or `none` where quotes are text. Default `"`. */
   quote?: string | undefined;
-  /** What makes text of a quote inside quotes. Default: the quote itself, doubled. */
+  /** CSV: the character that makes a quote inside quotes text. Default: the quote itself, doubled. */
   escape?: string | undefined;
-  /** Lines that begin with it are left out. Default: none. */
+  /** CSV: leaves out the lines that begin with this. Default: none. */
   comment?: string | undefined;
-  /** Lines above the header. Default 0. */
+  /** CSV: lines to leave out above the header. Default 0. */
   skipLines?: number | undefined;
-  /** Text after a closing quote is text; without it the row is rejected. Default false. */
+  /** CSV: takes text after a closing quote as text, instead of rejecting the row. Default false. */
   lenientQuotes?: boolean | undefined;
-  /** Default `reject`. */
+  /** CSV: what becomes of rows with fewer cells than the header. Default `reject`. */
   shortRows?: ShortRows | undefined;
-  /** Reads cells like `="0012"` as their text. Default false. */
+  /** CSV: reads cells like `="0012"` as their text. Default false. */
   excelText?: boolean | undefined;
-  /** Numbers the second of two columns with one name, `name_2`; without it that is an error. Default false. */
+  /** CSV: numbers columns of one name (`name`, `name_2`), instead of ending with an error. Default false. */
   renameDuplicates?: boolean | undefined;
 }
 
@@ -191,7 +191,7 @@ const DIALECT_OPTIONS = [
   'renameDuplicates',
 ] as const satisfies readonly (keyof DialectOptions)[];
 
-/** Those that were given; an option that is off is as good as none. */
+/** Those that were given; an option that is off counts as not given. */
 export const dialectOptions = (options: DialectOptions): DialectOptions =>
   Object.fromEntries(
     DIALECT_OPTIONS.flatMap((name) => {
@@ -204,7 +204,7 @@ export const dialectOptions = (options: DialectOptions): DialectOptions =>
 export interface ReadOptions extends DialectOptions {
   /** As the user wrote them; `-` is stdin. */
   paths: string[];
-  /** Default: users where there is a `user_id`, else companies where there is a `company_id` (contract §3). */
+  /** What the rows are. Default: users if there is a `user_id`, otherwise companies if there is a `company_id`. */
   kind?: Kind | undefined;
   /**
    * Column or field of the identifier, for inputs of one kind. Default: the kind's own, `company_id` or `user_id`
@@ -215,29 +215,29 @@ export interface ReadOptions extends DialectOptions {
   userId?: string | undefined;
   /** Column or field of the company, in the inputs that have it: a company's own, and a user's. Default `company_id`. */
   companyId?: string | undefined;
-  /** Default: by the first bytes, else by the name. */
+  /** Format of the inputs. Default: detected from the first bytes, then from the name. */
   format?: Format | undefined;
   /** Sheet of a workbook: its name, or its number from 1. Default: the first that is not hidden. */
   sheet?: string | undefined;
-  /** Label such as `windows-1252` (WHATWG). Default: UTF-8, or UTF-16 where a BOM says so. */
+  /** Encoding of text, by its label in the Encoding Standard, such as `windows-1252`. Default: UTF-8, or UTF-16 with a byte order mark. */
   encoding?: string | undefined;
   /**
-   * JSON: members that lead to the array of items, such as `data.items`. Default: the array itself, or the member
-   * `companies` or `users`.
+   * JSON: where the array of items is, such as `data.items`. Default: the array itself, or the member `companies` or
+   * `users`.
    */
   jsonPath?: string | undefined;
-  /** JSON: round numbers that a double does not hold exactly. Default: their rows are rejected. */
+  /** JSON: rounds numbers that a double does not hold exactly, instead of rejecting their rows. Default false. */
   roundNumbers?: boolean | undefined;
-  /** Bytes of UTF-8 that a cell may have. Default 1 MiB. */
+  /** Longest cell, in bytes of UTF-8. Default 1 MiB. */
   maxCellBytes: number;
   rules: MappingRules;
   /**
-   * Conditions that all must hold of a row, on its cells as they are in the file; in JSON a text without its quotes, any
-   * other value as it is written, and a field that is missing or null as the empty text. A condition applies to every
-   * input that has the column. Rows left out count as `filtered`. Default: all rows are taken.
+   * Takes only the rows for which all conditions hold; the others count as `filtered`. A condition compares the cell as
+   * it is in the file. In JSON, it compares a text without its quotes, any other value as it is written, and a field that
+   * is missing or null as the empty text. It applies to every input that has the column. Default: all rows are taken.
    */
   where?: readonly Condition[] | undefined;
-  /** Rows of each kind that are taken, of those for which the conditions hold, at least 1. Default: all. */
+  /** Takes at most this many rows of each kind, 1 or more, of those for which the conditions hold. Default: all. */
   limit?: number | undefined;
   /** Where inputs of a kind have rules of their own. */
   byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
@@ -256,85 +256,85 @@ export interface Stated {
 export type Bound = { rows: number } | { percent: number };
 
 /**
- * How many invalid rows an import puts up with: none, a bound, or any number. With more nothing is sent (contract §3
- * "Plan, then send", 2).
+ * With how many invalid rows an import sends the others: with none, with any number, or within a bound. With more, nothing
+ * is sent.
  */
 export type InvalidBound = 'none' | 'any' | Bound;
 
-/** How requests are cut, sent and followed (contract §3 "Plan, then send", §4). */
+/** How rows are packed into requests, sent, and followed. */
 export interface SendOptions {
-  /** Items a request, at least 1. Default 5,000. */
+  /** Items in one request, 1 or more. Default 5,000. */
   chunkSize: number;
-  /** UTF-8 bytes of a request's body. A row whose item alone has more is rejected. Default 4 MiB. */
+  /** Bytes of UTF-8 in the body of one request. A row whose item alone has more is rejected. Default 4 MiB. */
   chunkBytes: number;
-  /** Submitted and unfinished jobs; without waiting, requests in flight. Default 1. */
+  /** How many jobs may be unfinished at a time; with `wait: false`, how many requests may be in flight. Default 1. */
   concurrency: number;
-  /** Follow jobs to their end. Default true. */
+  /** Follows jobs to their end. Default true. */
   wait: boolean;
-  /** Milliseconds for the whole run, after which waiting ends and the jobs go on. Null, the default: none. */
+  /** Milliseconds for the whole import. Then it stops waiting; the jobs continue. Default: null, no limit. */
   waitTimeoutMs: number | null;
-  /** Milliseconds between two polls of a job, at least 1. Null, the default: a tenth of its age, 200 to 10,000. */
+  /** Milliseconds between two polls of a job, 1 or more. Default: null, a tenth of its age, from 200 to 10,000. */
   intervalMs: number | null;
-  /** Further attempts of a bulk request after passing failures (contract §4). Default 5. */
+  /** How often to retry a bulk request after a failure that may pass. Default 5. */
   retries: number;
   /**
-   * Milliseconds: bound of the first backoff, which doubles up to a minute, and the first pause after a 409, which
-   * doubles up to 10 s. Default 1,000.
+   * Milliseconds: the longest delay before the first retry, which doubles up to a minute, and the first pause after a
+   * 409, which doubles up to 10 seconds. Default 1,000.
    */
   retryDelayMs: number;
-  /** Milliseconds: a longer `Retry-After` is not waited for, but ends the run, which can be continued. Default 5 min. */
+  /** Milliseconds: a longer `Retry-After` ends the import, which can be continued. Default 300,000. */
   maxRetryAfterMs: number;
-  /** Milliseconds that a request waits for a service which answers 409, before the run ends. Default 30 min. */
+  /** Milliseconds to wait for a service that answers 409, before the import ends. Default 1,800,000. */
   busyTimeoutMs: number;
-  /** Default `none`. */
+  /** With how many invalid rows the others are sent. Default `none`. */
   invalid: InvalidBound;
   /** Path of the rejects file, for one input. Null, the default: in the working directory, by the input's name. */
   rejects: string | null;
-  /** File for what became of each row: CSV, or NDJSON by its extension. It is replaced at the end of each session. Null, the default: none. */
+  /** File for what became of each row: CSV, or NDJSON for names that end in `.ndjson` or `.jsonl`. It is replaced at the end of each attempt. Default: null, none. */
   outcomes: string | null;
-  /** Leave out rows that the service completed as they are, as far as the state knows (contract §3). Default false. */
+  /** Leaves out rows that have not changed since the service completed them, as far as the state knows. Default false. */
   changedOnly: boolean;
   /**
-   * With `changedOnly`, milliseconds, at least 1: what was completed longer ago counts as unknown, so that every row
-   * goes out at least that often (contract §4). Null, the default: no matter how long ago.
+   * Milliseconds, 1 or more. With `changedOnly`: also sends rows that were completed longer ago than this. Default: null,
+   * no limit.
    */
   refreshAfterMs: number | null;
   /**
-   * With `changedOnly`: with more new and changed rows than this nothing is sent, and the import ends as `held` (contract §3
-   * "Review before sending"). Null, the default: any number.
+   * With `changedOnly`: if more rows than this are new or changed, sends nothing and ends with status `held`. Default: null,
+   * any number.
    */
   maxChanged: Bound | null;
   /**
-   * Remember a short keyed hash of each cell that is sent, so that a later plan with `changedOnly` says in how many changed
-   * rows each key differs. Default false.
+   * Remembers a short keyed hash of each cell that it sends, so that later plans with `changedOnly` count changed rows by
+   * key. Default false.
    */
   trackKeys: boolean;
-  /** Where the service refuses a request (400, 415, 422): reject its rows and go on. Default false: the run ends. */
+  /** When the service refuses a request (400, 415, 422): rejects its rows and continues, instead of ending. Default false. */
   continueOnError: boolean;
   /**
-   * Send the rows of a failed job, or of a request refused with 400 or 422, again in smaller and smaller requests, until
-   * the rows at fault are found: these are rejected (contract §4 "The rows at fault"). Default false.
+   * Sends the rows of a failed job, or of a request refused with 400 or 422, again in smaller and smaller requests, until
+   * the rows at fault are found, and rejects only those. Default false.
    */
   isolate: boolean;
   /** With `isolate`: further requests for each one that failed. Default 128. */
   isolateJobs: number;
   /**
-   * Items of the first request, of which the job must complete before anything else is sent; where it does not, the run
-   * ends and can be continued (contract §3 "Plan, then send", 4). Null, the default: none.
+   * Sends a first request of at most this many items, and nothing else before its job has completed. If it does not
+   * complete, the import ends with CanaryError and can be continued. Default: null, none.
    */
   canary: number | null;
 }
 
 export interface ImportOptions extends ReadOptions, SendOptions {
-  /** Plan only: nothing is sent. */
+  /** Plans, and sends nothing. */
   dryRun: boolean;
-  /** Hold users' keys against the service's user properties (spec: Endpoint 5), in the plan. Default false. */
+  /** Compares users' keys with the service's user properties (spec: Endpoint 5), in the plan. Default false. */
   checkProperties: boolean;
-  /** Forget first what of these kinds the service has completed, so that no row counts as unchanged. Default false. */
+  /** Forgets what of these kinds was sent before, and sends everything. Default false. */
   full: boolean;
-  /** Continue the unfinished run of the same content, if there is one (contract §4). Default false. */
+  /** Continues the unfinished run of the same content, if there is one. Default false. */
   resume: boolean;
-  /** Of a finished run that goes on: send the rows of its failed requests again (contract §4). Default false. */
+  /** Of a finished run that continues: sends the rows of its failed requests again. Default false. */
   failed: boolean;
   /** The saved plan that the run carries out: its requests were recorded when it began. */
   plan?: { run: string; digest: string } | undefined;

@@ -159,7 +159,7 @@ export function createApi(parts: ApiParts): Api {
     'DELETE /faults': (query) => {
       const spec = query.get('spec');
       if (spec === null) faults.clear();
-      else if (!faults.remove(spec)) return missing(`no fault is written ${spec}`);
+      else if (!faults.remove(spec)) return missing(`there is no fault ${spec}`);
       return json(200, { faults: faults.list() });
     },
     'GET /ledger': (query) => json(200, { ledger: ledger.list(Number(query.get('after') ?? 0)) }),

@@ -8,7 +8,7 @@ import type { Api } from './api.js';
 import type { Events } from './events.js';
 import { answersTo } from './host.js';
 
-/** Bytes of a request's body: a fault, or settings. */
+/** Bytes per request's body: a fault, or settings. */
 const MOST_BYTES = 64 * 1024;
 
 export function createControl(api: Api, events: Events): Server {

@@ -7,12 +7,14 @@ import { openStore } from './store.js';
 import type { SandboxClock } from './types.js';
 import { createWorld, type World } from './world.js';
 
+/** @internal */
 export type SandboxData = Pick<World, 'profile' | 'profiles' | 'pending' | 'reset' | 'close'>;
 
 /**
  * Opens the data in a folder, also while a sandbox or a command uses it.
  * @returns undefined when there is none; nothing is made
  * @throws StateError
+ * @internal
  */
 export function openSandboxData(dataDir: string, clock: SandboxClock): SandboxData | undefined {
   if (!existsSync(join(dataDir, DATABASE_FILE))) return undefined;

@@ -16,7 +16,7 @@ const VERSION = 1;
 /**
  * `sha256` is of the body, and null once the entries have been dropped as repeated. `ends_at` is when the
  * job ends, `applies_at` when its entries take effect; null: never. Entries are keyed by their submission
- * first, so that inserts lie beside each other whatever the ids are: with random ids that is four times faster.
+ * first, so that inserts are beside each other whatever the ids are: with random ids that is four times faster.
  */
 const SCHEMA = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -3,13 +3,16 @@ import { chance } from './chance.js';
 import { type Fault, isJobFault, parseFault, type Target, type When } from './fault-spec.js';
 import type { SimulatedOutcome } from './timeline.js';
 
-/** The faults of a running sandbox, as its owner sees them. */
+/** The faults of a running sandbox. `profiles sandbox --help` lists them. */
 export interface Faults {
-  /** Sets one more, such as `503:first=3`; it counts from now. @throws UsageError for a spec that cannot be read */
+  /**
+   * Adds a fault, such as `503:first=3`. It counts requests from now.
+   * @throws UsageError for a spec that cannot be read
+   */
   add(spec: string): void;
-  /** The specs that are set, as they were written, in order. */
+  /** The faults that are set, as they were written, in order. */
   list(): string[];
-  /** Removes the first one that is written so; false when there is none. */
+  /** Removes the first fault that is written like this; false if there is none. */
   remove(spec: string): boolean;
   /** Removes all of them. */
   clear(): void;

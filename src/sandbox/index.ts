@@ -1,6 +1,6 @@
 /**
- * The embedded service, for tests and rehearsals: all seven operations of the spec over real HTTP on
- * loopback, with faults on demand.
+ * The embedded service, for tests and rehearsals: all seven operations of the service over real HTTP on this machine,
+ * with faults on demand.
  *
  * ```ts
  * const sandbox = await startSandbox();
@@ -9,13 +9,15 @@
  * sandbox.show('companies', '00042');
  * await sandbox.stop();
  * ```
+ *
+ * @packageDocumentation
  */
 export { openSandboxData, type SandboxData } from './data.js';
 export type { Faults } from './faults.js';
 export type { Accepted, LedgerEntry } from './ledger.js';
-export type { Limits } from './limits.js';
+export type { FailRow, Limits } from './limits.js';
 export { type Checklist, type Embed, type Lookups, readLookups } from './lookups.js';
-export type { ProfilePage, ProfileQuery } from './profile-index.js';
+export type { ProfilePage, ProfileQuery, ProfileRow, ProfileSort } from './profile-index.js';
 export { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.js';
 export type { Counts } from './store.js';
 export type { Kind, Region, SandboxClock } from './types.js';

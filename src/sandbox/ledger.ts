@@ -2,8 +2,9 @@
 import type { Operation } from './routes.js';
 import type { Kind, Region } from './types.js';
 
+/** A request that arrived, and how it was answered. */
 export interface LedgerEntry {
-  /** Ordinal, from 1, in order of arrival. */
+  /** Number, from 1, in order of arrival. */
   n: number;
   /** ISO 8601, by the sandbox's clock. */
   time: string;
@@ -19,22 +20,24 @@ export interface LedgerEntry {
   status: number | null;
   /** Milliseconds from its headers to the end of its reply, by the sandbox's clock; null before that. */
   duration_ms: number | null;
-  /** The fault that struck, as it was written. */
+  /** The fault that applied, as it was written. */
   fault: string | null;
-  /** What the reply's first error says. */
+  /** Message of the first error in the reply. */
   error: string | null;
-  /** Set when the request was carried out: it is in the store, whatever the reply said. */
+  /** What was accepted, if the request was carried out, whatever the reply said. */
   accepted: Accepted | null;
 }
 
+/** What a request upserted. */
 export interface Accepted {
   kind: Kind;
   region: Region;
   items: number;
   /** Identifiers in order; null where the sandbox does not keep them. */
   ids: string[] | null;
+  /** Size of the body. */
   bytes: number;
-  /** Of the body, hex. */
+  /** SHA-256 of the body, in hexadecimal. */
   sha256: string;
   /** Null for a single company's upsert. */
   job_id: string | null;

@@ -7,24 +7,25 @@ export type FailRowsWith = (typeof FAIL_ROWS_WITH)[number];
 /** An identifier, or a metadata key at the top level, and its value as text. */
 export type FailRow = readonly [key: string, value: string];
 
+/** How fast the sandbox is, and what it refuses. */
 export interface Limits {
-  /** Added before each answer, milliseconds. Default 0. */
+  /** Milliseconds before each answer. Default 0. */
   latencyMs: number;
-  /** Speed of jobs: one of n rows takes n / this, at least 300 ms (contract §8). Default 2,000. */
+  /** Speed of jobs. Each takes at least 300 ms. Default 2,000. */
   rowsPerSecond: number;
-  /** A second bulk request is answered 409 while a job of its region, of either kind, has not ended. */
+  /** Answers a bulk request with 409 while a job of its region, of either kind, is unfinished. Default false. */
   oneJobAtATime: boolean;
-  /** Items of a bulk request; null: any number. */
+  /** Items of a bulk request; with more, the answer is 413. Default: null, any number. */
   maxItems: number | null;
-  /** Bytes of a body. */
+  /** Bytes of a body; with more, the answer is 413. Default 268,435,456. */
   maxBytes: number;
-  /** Requests a second over all operations; null: any number. */
+  /** Requests in a second, over all operations; beyond, the answer is 429. Default: null, any number. */
   rateLimit: number | null;
-  /** Share of jobs that fail, 0 to 1. */
+  /** Share of jobs that fail, from 0 to 1. Default 0. */
   failJobs: number;
-  /** What holds an item with one of these identifiers or metadata values fails, each as text. */
+  /** Every job that holds an item with one of these identifiers or metadata values fails. Default: none. */
   failRows: readonly FailRow[];
-  /** How it fails. Default `failed`: its job does. */
+  /** How it fails: the job fails (`failed`, the default), completes without these rows (`short`), or its request is refused (`422`). */
   failRowsWith: FailRowsWith;
 }
 

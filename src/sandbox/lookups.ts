@@ -13,9 +13,12 @@ const lookupsSchema = z.strictObject({
     .optional(),
 });
 
+/** An embed of the lookup lists (spec: Embed lookup record). */
 export type Embed = { id: number; title: string; type: 'banner' | 'card' } & Record<string, unknown>;
+/** A checklist of the lookup lists (spec: Checklist lookup record). */
 export type Checklist = { display_name: string; key: string; data_type: string } & Record<string, unknown>;
 
+/** Lookup lists that an import does not change. */
 export interface Lookups {
   embeds: Embed[];
   checklists: Checklist[];
@@ -42,8 +45,8 @@ export const DEFAULT_LOOKUPS: Lookups = {
 };
 
 /**
- * Reads a lookups file; a list that it lacks is the default's.
- * @throws InputError naming the file and the place in it
+ * Reads a file of lookup lists. A list that it does not have is the example's.
+ * @throws InputError that names the file and the place in it
  */
 export function readLookups(file: string): Lookups {
   const hint =

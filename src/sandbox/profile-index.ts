@@ -8,13 +8,14 @@ import { type Folded, foldPieces, objectOf, type Piece } from './profile.js';
 import { eachMember, space } from './raw-json.js';
 import type { Kind, Region } from './types.js';
 
-/** `updated` is when a job last wrote to the profile. Any other word is a metadata key. */
+/** What to sort by. `updated` is when a job last wrote to the profile; any other word is a metadata key. */
 export type ProfileSort = 'id' | 'company_id' | 'updated' | (string & {});
 
+/** Which profiles to list. */
 export interface ProfileQuery {
   kind: Kind;
   region: Region;
-  /** Text in the identifier, the company or any value, whatever the case. */
+  /** Text to find in the identifier, the company, or any value, in any case. Default: all profiles. */
   search?: string | undefined;
   /** Default: identifiers, ascending. */
   sort?: { by: ProfileSort; descending: boolean } | undefined;
@@ -22,22 +23,24 @@ export interface ProfileQuery {
   limit?: number | undefined;
 }
 
+/** One profile of a list. */
 export interface ProfileRow {
   id: string;
   companyId: string | null;
-  /** JSON text, numbers as they were sent. */
+  /** Text of a JSON object, with numbers as they were sent. */
   metadata: string;
   /** Milliseconds since the epoch. */
   createdAt: number;
   updatedAt: number;
-  /** How often something was upserted into it. */
+  /** How many upserts made it. */
   upserts: number;
 }
 
+/** A part of a list of profiles. */
 export interface ProfilePage {
   /** Profiles of this kind in this region. */
   total: number;
-  /** Those that the search finds. */
+  /** How many of them the search finds. */
   found: number;
   rows: ProfileRow[];
 }
@@ -131,7 +134,7 @@ export class ProfileIndex {
       );
       return { total, found: total, rows };
     }
-    // One pass over all texts, in the order in which they lie, gives both the number and the page.
+    // One pass over all texts, in the order in which they are stored, gives both the number and the page.
     const found = this.#all<{ at: number }>(
       `SELECT rowid AS at FROM temp.profile NOT INDEXED
        WHERE kind = ? AND region = ? AND instr(text, ?) > 0 ORDER BY ${by}`,

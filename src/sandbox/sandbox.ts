@@ -19,12 +19,13 @@ import { openStore } from './store.js';
 import type { Kind, Region, SandboxClock } from './types.js';
 import { createWorld, type Profile } from './world.js';
 
+/** How to start a sandbox. */
 export interface SandboxOptions {
-  /** Folder of `sandbox.db` and, where it exists, `sandbox-lookups.json`. Absent: memory. */
+  /** Folder of its data: `sandbox.db`, and `sandbox-lookups.json` if there is one. Default: it keeps everything in memory. */
   dataDir?: string;
-  /** Default 127.0.0.1; then only requests for a name of this machine are answered. Control and page are on loopback whatever this is. */
+  /** Address to listen on. Default `127.0.0.1`; then it only answers requests for a name of this machine. Control and page are always on loopback. */
   host?: string;
-  /** 0 (the default) picks a free port; null leaves the listener out. Control and page are left out unless asked for. */
+  /** Ports. 0, the default, picks a free one; null leaves a listener out. Control and page are left out unless you name them. */
   ports?: {
     base?: number;
     lookup?: number;
@@ -33,50 +34,51 @@ export interface SandboxOptions {
     /** `4103 or free`: another port where that one is taken. */
     page?: number | '4103 or free' | null;
   };
-  /** The only API key that is accepted; null accepts any well-formed one. Default: a random one of its own. */
+  /** The only API key that it accepts; null accepts any well-formed one. Default: a random one, its `token`. */
   expectToken?: string | null;
-  /** Default: the system's clock. */
+  /** Its clock, for tests that do not wait. Default: the system's. */
   clock?: SandboxClock;
-  /** Decides about faults by probability. Default 1. */
+  /** Makes faults with a probability repeatable. Default 1. */
   seed?: number;
+  /** Speed and limits. */
   limits?: Partial<Limits>;
   /** Fault specs, such as `503:first=3`. */
   faults?: readonly string[];
-  /** Embeds and checklists; a list left out is the example's. Default: those of the data folder's file, else the example's. */
+  /** Embeds and checklists. Default: those of `sandbox-lookups.json` in the data folder, or an example. */
   lookups?: Partial<Lookups>;
-  /** Whether the ledger notes the identifiers of each request. Default true. */
+  /** Records the identifiers of each request in the ledger. Default true. */
   ledgerIds?: boolean;
 }
 
 /** A running sandbox. */
 export interface Sandbox {
-  /** Base listener of the default region. */
+  /** Host of imports and jobs in the default region (spec: `{base_url}`). */
   readonly url: string;
-  /** Base listener of the EU region; null where it was left out. */
+  /** Host of imports and jobs in the EU region, or null. */
   readonly euUrl: string | null;
-  /** Listener of the lookup lists (spec: `{lookup_base_url}`). */
+  /** Host of lookup lists (spec: `{lookup_base_url}`). */
   readonly lookupUrl: string;
-  /** Listener of the control route; null unless `ports.control` asked for it. */
+  /** Address of its API for tests, or null. `ports.control` asks for it. */
   readonly controlUrl: string | null;
-  /** Address of its page, with the key; null unless `ports.page` asked for it. */
+  /** Address of its page, with the key, or null. `ports.page` asks for it. */
   readonly pageUrl: string | null;
   /** An API key that it accepts. */
   readonly token: string;
-  /** Faults can be set and cleared while it runs. */
+  /** Its faults, which you can set and clear while it runs. */
   readonly faults: Faults;
-  /** Limits can be changed while it runs. */
+  /** Its limits, which you can change while it runs. */
   readonly limits: Limits;
   /** Every request that arrived, oldest first. */
   ledger(): LedgerEntry[];
-  /** What it holds of a profile, or undefined. */
+  /** A profile as it is now, or undefined. Region `default` unless you name another one. */
   show(kind: Kind, id: string, region?: Region): Profile | undefined;
-  /** Profiles as they are now, searched, sorted and paged; by identifier unless it says otherwise. */
+  /** Profiles as they are now: searched, sorted (by identifier unless you say otherwise), and paged. */
   list(kind: Kind, query?: Partial<Omit<ProfileQuery, 'kind'>>): Promise<ProfilePage>;
-  /** How many profiles of a kind a region holds now. */
+  /** How many profiles of a kind there are in a region. */
   count(kind: Kind, region?: Region): number;
-  /** Erases profiles, jobs and ledger, and counts faults from one again. */
+  /** Erases profiles, jobs, and ledger, and counts faults from one again. */
   reset(): void;
-  /** Lets requests in flight finish, ends hanging ones, frees ports and data. */
+  /** Stops it: requests in flight finish, hanging ones end, ports and data are freed. */
   stop(): Promise<void>;
 }
 
@@ -84,9 +86,9 @@ const LOOPBACK = '127.0.0.1';
 const PAGE_PORT = 4103;
 
 /**
- * Starts the service.
- * @throws UsageError for a port that is taken or a fault spec that cannot be read; StateError for its data;
- *   InputError for its lookups file
+ * Starts a sandbox.
+ * @throws UsageError for a port that is taken, or a fault that cannot be read; StateError for its data; InputError for
+ *   its lookups file
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { dataDir = null, host = '127.0.0.1', ports = {}, clock = { now: () => Date.now() } } = options;

@@ -53,7 +53,7 @@ export function createService(parts: ServiceParts): Service {
     const atFault = sorted[1].length;
     if (atFault > 0 && limits.failRowsWith === '422') {
       // Which item it is, the body does not say: a client must find out.
-      return answered(refuse(422, { where: route.kind, message: 'an item cannot be accepted' }));
+      return answered(refuse(422, { where: route.kind, message: 'not all items can be accepted' }));
     }
     const arrival = arrivalOf(route.region, body, baseUrl);
     const job = world.submit(arrival, route.kind, inOrder(reading.value, sorted), {

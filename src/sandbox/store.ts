@@ -25,7 +25,7 @@ export interface Submission extends JobPlan {
   properties: Record<string, DataType>;
 }
 
-/** How much was accepted, in all regions. */
+/** How much was accepted, in all regions. @internal */
 export interface Counts {
   /** An identifier counts once in each region. */
   companies: number;

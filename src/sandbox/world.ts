@@ -25,12 +25,12 @@ export interface Arrival {
   sha256: string;
 }
 
-/** What the sandbox holds of one company or user. */
+/** A company or user in the sandbox. */
 export interface Profile {
   kind: Kind;
   region: Region;
   id: string;
-  /** The company of a user; null when none was named, and for companies. */
+  /** Company of a user; null if none was named, and for companies. */
   companyId: string | null;
   metadata: Record<string, unknown>;
   /** The whole profile as JSON text, with numbers as they were sent. */

@@ -1,7 +1,8 @@
 /** What a person reads about each problem: one row for each code, so a new code needs a sentence here too. */
 import { expect, test } from 'vitest';
 import { commandsOf } from '../../src/cli/again.js';
-import { errorWords, eventWords, summaryWords, warningText, wordsOf } from '../../src/cli/messages.js';
+import { errorWords, warningText, wordsOf } from '../../src/cli/messages.js';
+import { eventWords, summaryWords } from '../../src/cli/output/result.js';
 import { InputError, UsageError } from '../../src/engine/errors.js';
 import type { ImportEvent } from '../../src/engine/model.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
@@ -34,7 +35,7 @@ const CASES: {
   ],
   wrong_format: [{ likely: 'csv' }, 'if the file is CSV, add --format csv'],
   wrong_path: [{}, 'name the path to the array of items with --json-path'],
-  bad_path: [{ path: 'a..b' }, undefined, '--json-path: "a..b" is not names with dots between them'],
+  bad_path: [{ path: 'a..b' }, undefined, '--json-path: "a..b" must be names separated by dots'],
   path_of_lines: [
     { format: 'ndjson' },
     'leave --json-path out, or set --format json',
@@ -72,7 +73,7 @@ const CASES: {
   ],
   no_identifier: [
     { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol', company: null },
-    "say what each file holds in a mapping file: profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it: profiles import a.csv 'b c.csv' --mapping mapping.json",
+    "say what each file contains in a mapping file: profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it: profiles import a.csv 'b c.csv' --mapping mapping.json",
   ],
   kind_ambiguous: [
     { path: 'a.csv', user: 'owner id', company: 'company_id' },
@@ -118,7 +119,10 @@ const CASES: {
   ],
   nameless_column: [{}, 'name it in the header to send it'],
   excel_text: [{}, '--excel-text reads them as 0012'],
-  space_before_quote: [{ delimiter: ', ' }, "if every cell is written so, --delimiter ', ' reads them"],
+  space_before_quote: [
+    { delimiter: ', ' },
+    "if every cell is written like this, --delimiter ', ' reads them",
+  ],
   quotes_in_text: [{}, 'if quotes are text in this file, add --quote none'],
   apostrophes: [{}, `if they are quotes, add --quote "'"`],
   zone_missing: [
@@ -162,13 +166,13 @@ const CASES: {
   capital_emails: [{ column: 'E-mail' }, '--type E-mail=lower sends them in lower case'],
   stray_values: [
     { column: 'Created', markers: ['n/a'], type: 'datetime:M/d/yyyy H:mm@<zone>', rows: 2 },
-    "to convert them and reject those 2 rows: --null n/a --type 'Created=datetime:M/d/yyyy H:mm@UTC' (the zone of its times in place of UTC)",
+    "to convert them and reject those 2 rows: --null n/a --type 'Created=datetime:M/d/yyyy H:mm@UTC' (with the zone of its times instead of UTC)",
   ],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
   isolation_not_started: [
     {},
-    'check the mapping; if it is single rows after all, import the file again with a smaller --chunk-size',
+    'check the mapping; if single rows are at fault after all, import the file again with a smaller --chunk-size',
   ],
   state_folder: [
     {},
@@ -202,7 +206,7 @@ const CASES: {
   ],
   plan_input: [
     { path: 'my file.csv' },
-    "if it lies elsewhere now: profiles import --input <path of 'my file.csv'>\nif it has changed: make a new plan",
+    "if the file has moved: profiles import --input <path of 'my file.csv'>\nif it has changed: make a new plan",
   ],
   plan_outdated: [{}, undefined],
   jobs_unfinished: [{ jobs: ['a', 'b c'] }, "profiles job a 'b c' --watch"],
@@ -286,7 +290,7 @@ test('what to continue with is a command line, also for a run that kept one of i
 });
 
 test('events carry the words, and the summary those of all warnings; nothing else of them changes', () => {
-  const say = eventWords();
+  const say = eventWords(commands);
   const warning: ImportEvent = {
     type: 'warning',
     message: '"zip" is integer now',

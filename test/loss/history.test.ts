@@ -184,5 +184,5 @@ test('a run that is forgotten is forgotten, and at a terminal there is a table w
   expect(shown.stdout).toMatch(/ ago .*completed/);
   await run(['runs', '--forget', summary!.run!]);
   const none = await cli(['history', 'company', 'c'], { cwd: machine.folder, env: machine.env });
-  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'nothing is known of company c\n']);
+  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'no record of company c\n']);
 });

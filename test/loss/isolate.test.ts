@@ -56,7 +56,7 @@ class Service {
         const { bad, pairs = [], how } = this.faults;
         const has = new Set(ids);
         const isWrong = ids.some((id) => bad.has(id)) || pairs.some(([a, b]) => has.has(a) && has.has(b));
-        if (isWrong && how === '422') return refusal(422, 'invalid_item', 'an item cannot be accepted');
+        if (isWrong && how === '422') return refusal(422, 'invalid_item', 'not all items can be accepted');
         for (const { company_id, metadata } of items) {
           if (!isWrong || (how === 'short' && !bad.has(company_id))) {
             this.store.set(company_id, { ...this.store.get(company_id), ...metadata });
@@ -556,5 +556,5 @@ test('rows that merge into one item share its fate', async () => {
   const ended = await machine.session(machine.options({ chunkSize: 5 }), true);
   found(machine, ended, machine.service.faults.bad);
   expect(ended.summary.rejected.map(({ line }) => line)).toEqual([5, 7]);
-  expect(ended.summary.rejected[0]!.reason).toContain('invalid_item: an item cannot be accepted');
+  expect(ended.summary.rejected[0]!.reason).toContain('invalid_item: not all items can be accepted');
 });

@@ -57,7 +57,7 @@ describe('what is sent is what an import sends', () => {
   const ndjson = Array.from({ length: 9 }, (_, i) => `{"company_id":"c-${i}","n":${i}}\n`).join('');
   const cases: Record<string, [files: Record<string, string | Buffer>, argv?: string[]]> = {
     'plain CSV with quoted line ends': [{ 'companies.csv': plain(11) }],
-    'an id that stands twice': [{ 'companies.csv': file.text }],
+    'an id that appears twice': [{ 'companies.csv': file.text }],
     'rules, types, constants': [
       { 'companies.csv': plain(6) },
       ['--map', 'name=title', '--type', 'seats=string', '--set', 'source=crm', '--keys', 'camelCase'],

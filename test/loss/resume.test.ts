@@ -335,7 +335,7 @@ test('--changed-only: what was unchanged at first is unchanged after a resume, a
   expect(first.code, first.stderr).toBe(6);
   service.trouble = {};
   const last = await run(['resume']);
-  // c-1 stands twice and is always sent.
+  // c-1 appears twice and is always sent.
   expect([last.code, last.summary!.rows], last.stderr).toEqual([
     0,
     { read: 12, filtered: 0, rejected: 0, merged: 1, unchanged: 7, submitted: 4, completed: 4 },

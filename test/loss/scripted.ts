@@ -149,7 +149,7 @@ function entriesOf(kind: Kind, body: Uint8Array): Entry[] {
   >;
   const entries = parsed[kind].map((item) => ({ id: item[ID_FIELD[kind]], metadata: item.metadata ?? {} }));
   if (new Set(entries.map(({ id }) => id)).size < entries.length)
-    throw new Error('an id stands twice in a request');
+    throw new Error('an id appears twice in a request');
   return entries;
 }
 

@@ -40,6 +40,7 @@ test('each kind of block has its test', () => {
     'docs/formats.md text', // what a file or a name looks like: nothing to run
     'docs/guide.md json', // here, as are those below
     'docs/sandbox.md ts',
+    ...['docs/library-api.md ts', 'docs/library-sandbox-api.md ts'], // test/docs/api-reference.test.ts
     'CONTRIBUTING.md sh',
     'bench/README.md sh',
     'fixtures/wire/README.md json',

@@ -1,5 +1,5 @@
 /** Made-up results of imports, for tests of what is said about them. */
-import type { Told } from '../../src/cli/messages.js';
+import type { PrintedSummary } from '../../src/cli/output/result.js';
 import type { ImportEvent, Plan, RejectionCause, RunJob } from '../../src/engine/model.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
@@ -17,7 +17,7 @@ export function aJob(over: Partial<RunJob> = {}): RunJob {
 }
 
 /** Everything went well, unless said otherwise. */
-export function aSummary(over: Partial<Told> = {}): Told {
+export function aSummary(over: Partial<PrintedSummary> = {}): PrintedSummary {
   return {
     run: 'run-1',
     status: 'completed',
@@ -49,7 +49,11 @@ export function aSummary(over: Partial<Told> = {}): Told {
 }
 
 /** A step that goes on with a command. */
-export const aStep = (command: string, what = 'continue with', shared = command): Told['next'][number] => ({
+export const aStep = (
+  command: string,
+  what = 'continue with',
+  shared = command,
+): PrintedSummary['next'][number] => ({
   what,
   command,
   shared,
@@ -71,7 +75,7 @@ export function aCause(over: Partial<RejectionCause> = {}): RejectionCause {
 }
 
 /** With `n` rejected rows of `companies.csv`, each for a reason of its own; a summary holds the first 20. */
-export function withRejections(n: number, over: Partial<Told> = {}): Told {
+export function withRejections(n: number, over: Partial<PrintedSummary> = {}): PrintedSummary {
   const rejected = Array.from({ length: Math.min(n, 20) }, (_, i) => ({
     file: 'companies.csv',
     line: 17 + i,

@@ -6,11 +6,12 @@ import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions } from '../../engine/run/run.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Context } from '../context.js';
-import { applyAgain, eventWords } from '../messages.js';
 import { APPLY, given, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
+import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { outcomesFile, type Report, reportOf, runAndReport } from './import-run.js';
+import { outcomesFile, type Report, reportOf } from './import-options.js';
+import { runAndReport } from './import-run.js';
 import { loadPlan } from './save-plan.js';
 
 interface Options {
@@ -65,8 +66,8 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   const state = await context.state();
   const found = runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
-    throw new UsageError(`run ${found.run} of this plan gave way to another import of the same file`, {
-      hint: `make a new plan, or send this one again: ${applyAgain(context.commands)}`,
+    throw new UsageError(`run ${found.run} of this plan was replaced by another import of the same file`, {
+      hint: `make a new plan, or send this one again: ${sendAgain(context)}`,
     });
   }
   if (found?.finished && !again) return alreadyApplied(found, report, context);
@@ -83,7 +84,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
   };
   if (how.isolate && !options.wait) {
-    throw new UsageError('--isolate and --no-wait cannot be combined: it has to see how jobs end', {
+    throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {
       hint: 'leave one out',
     });
   }
@@ -92,23 +93,15 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   return runAndReport({ ...options, isolate }, earlier, report, context, { apply });
 }
 
+const sendAgain = ({ commands }: Context): string => commands.again({ plus: ['--again'] });
+
 /** Nothing is left to send: what became of it is said once more. */
 async function alreadyApplied(run: StoredRun, report: Report, context: Context): Promise<ExitCode> {
-  const { stdout, stderr, env, cwd, flags, clock, commands } = context;
-  const reporter = createReporter({
-    mode: report.form,
-    reportValues: report.values,
-    stdout,
-    stderr,
-    env,
-    cwd,
-    flags,
-    clock,
-  });
+  const reporter = createReporter({ ...context, mode: report.form, reportValues: report.values });
   try {
-    const message = `run ${run.run} has applied this plan already; nothing was sent; to send it again: ${applyAgain(commands)}`;
+    const message = `run ${run.run} has applied this plan already; nothing was sent; to send it again: ${sendAgain(context)}`;
     await reporter.report({ type: 'notice', message });
-    const inWords = eventWords(commands);
+    const inWords = eventWords(context.commands);
     if (run.summary)
       await reporter.report(inWords({ type: 'summary', summary: { ...run.summary, resume: null } }));
   } finally {

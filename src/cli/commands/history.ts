@@ -91,7 +91,7 @@ async function run({ kind, id, listing }: Options, context: Context): Promise<Ex
       fields: aged ? [...FIELDS, 'age'] : FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'run',
-      empty: `nothing is known of ${kind === 'users' ? 'user' : 'company'} ${id}`,
+      empty: `no record of ${kind === 'users' ? 'user' : 'company'} ${id}`,
       styles: {
         outcome: (outcome) =>
           outcome === 'completed' ? 'green' : ['failed', 'rejected'].includes(outcome) ? 'red' : 'yellow',

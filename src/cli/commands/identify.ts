@@ -131,7 +131,7 @@ async function run({ profile, wait, waitTimeoutMs }: Options, context: Context):
     random: Math.random,
     abort: context.abort,
     onWait: ({ job_id }: { job_id: string }) =>
-      context.warn(`waiting for job ${job_id}: it is unfinished, and holds ${profile.id}`),
+      context.warn(`waiting for job ${job_id}: it is unfinished, and contains ${profile.id}`),
   };
   const { importDefaults } = await context.settings();
   const result = await whileWaiting(`sending ${profile.id}`, context, () =>

@@ -4,7 +4,7 @@ import type { ExitCode } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Context } from '../context.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import type { Report } from './import-run.js';
+import type { Report } from './import-options.js';
 
 interface Options {
   import: ImportOptions;
@@ -24,7 +24,7 @@ export function define(command: Command, wire: Wire): void {
 
 /** Help needs nothing of this: it is loaded by an import. */
 async function options(paths: readonly string[], flags: Flags, context: Context): Promise<Options> {
-  const { importOptions, reportOf, savePlanOf } = await import('./import-run.js');
+  const { importOptions, reportOf, savePlanOf } = await import('./import-options.js');
   const options = await importOptions(paths, flags, context);
   return { import: options, report: reportOf(flags), savePlan: savePlanOf(options, flags) };
 }

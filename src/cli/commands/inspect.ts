@@ -42,7 +42,7 @@ import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
 import { examples, type Flags, type Wire } from './command.js';
-import { readingOptions } from './reading.js';
+import { readingOptions } from './import-options.js';
 import { stopOnSignal } from './stop-on-signal.js';
 
 /** Rejected rows that are shown at a terminal (contract §3 "Result"). */
@@ -227,13 +227,13 @@ function warningsOf(
   const warnings = [...scan.warnings];
   if (opened.guessed) {
     warnings.unshift({
-      message: `nothing says what its rows are; this shows them as ${kind} by ${idColumn}`,
+      message: `the kind of its rows is not known; this shows them as ${kind} by ${idColumn}`,
       problem: { code: 'kind_unknown', path, paths, kind, column: idColumn, company: companyIdColumn },
     });
   }
   if (unclear) {
     warnings.unshift({
-      message: `it may hold users or companies: ${idColumn} repeats and ${companyIdColumn} does not`,
+      message: `it may contain users or companies: ${idColumn} repeats and ${companyIdColumn} does not`,
       problem: { code: 'kind_ambiguous', path, user: idColumn, company: companyIdColumn! },
     });
   }

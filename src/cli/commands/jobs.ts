@@ -102,7 +102,7 @@ async function look(known: readonly KnownJob[], context: Context): Promise<void>
       await lookAt(group, scope, context);
     } catch (error) {
       const here = error instanceof ConfigError || error instanceof UsageError || error instanceof AuthError;
-      // The others can be asked all the same.
+      // The others can still be asked.
       if (!here || group.length === unfinished.length) throw error;
       context.warn(`${count(group.length, 'job')} not checked: ${error.message}`);
     }

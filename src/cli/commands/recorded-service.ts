@@ -32,7 +32,7 @@ export interface Recorded {
   words: readonly string[];
 }
 
-/** Jobs have no account but that of their scope, where a name stands for itself. */
+/** Jobs have no account but that of their scope, where a name is its own. */
 export const namedAccount = ({ account, region }: Scope): string | null =>
   account.startsWith('token:') || region === 'sandbox' ? null : account;
 

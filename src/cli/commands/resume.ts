@@ -11,7 +11,8 @@ import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
 import { engineValues, given, REJECTING, RESUME, SENDING, WAITING } from '../options/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
-import { outcomesFile, type Report, reportOf, runAndReport } from './import-run.js';
+import { outcomesFile, type Report, reportOf } from './import-options.js';
+import { runAndReport } from './import-run.js';
 import { contextOf, findRun } from './recorded-service.js';
 
 interface Options {

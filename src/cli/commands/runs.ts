@@ -11,11 +11,11 @@ import type { State } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
-import { nextCommands, summaryWords, type Told } from '../messages.js';
 import type { Step } from '../next-steps.js';
 import { given, REPORTING, RUNS, valuesOf } from '../options/index.js';
 import type { ListRecord } from '../output/cell.js';
 import { fieldsText } from '../output/record-text.js';
+import { nextCommands, type PrintedSummary, summaryWords } from '../output/result.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { nextLines } from '../output/summary-text.js';
 import { sayReport, writeJson, writeOut } from '../output/write.js';
@@ -200,7 +200,7 @@ function toldOf(
   summary: Summary,
   requests: readonly RequestRecord[],
   commands: Commands,
-): Told {
+): PrintedSummary {
   // Its files are as the state knows them: an earlier version may have recorded less in the summary.
   const files = summary.files.map((file, at) => ({
     ...file,

@@ -4,6 +4,7 @@ import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
+import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { fileTrouble, replaceFile } from '../replace-file.js';
 
@@ -67,4 +68,30 @@ export async function loadPlan(
   throw new UsageError(`${path}: is not the plan that --expect names: its digest is ${plan.digest}`, {
     hint: 'review this plan, or get the one that was approved',
   });
+}
+
+/** What the plan settles itself need not be typed again. */
+const SETTLED = [
+  '--dry-run',
+  '--save-plan',
+  '--concurrency',
+  '--no-wait',
+  '--wait-timeout',
+  '--interval',
+  '--retries',
+  '--retry-delay',
+  '--max-retry-after',
+  '--busy-timeout',
+  '--continue-on-error',
+  '--isolate',
+  '--isolate-jobs',
+  '--json',
+  '--ndjson',
+  '--quiet',
+];
+
+/** What is said of a plan that was saved. */
+export function savedPlanText(path: string, digest: string, commands: Commands): string {
+  const next = commands.again({ command: 'apply', paths: [path], without: SETTLED });
+  return `saved the plan to ${path} (digest ${digest}); send it with: ${next}`;
 }

@@ -187,7 +187,7 @@ ${twoColumns([
 
 ${paragraph(`Folders and patterns leave out hidden files and rejects files. Zip members, downloads, and
 stdin are copied to the state folder, and stay there until the run has finished: resume reads the
-copy. Your token is never sent to a web server. What stands after ? in an address may be secret,
+copy. Your token is never sent to a web server. What follows ? in an address may be secret,
 so it is not printed or stored. A broken download continues where it stopped if the server allows it.`)}
 
 ${paragraph(`Text is UTF-8, or UTF-16 with a byte order mark; --encoding names another encoding, such as

@@ -4,16 +4,6 @@
  */
 import type { Command } from 'commander';
 import { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
-import {
-  COLUMNS,
-  READING,
-  REJECTING,
-  REPORTING,
-  RETRYING,
-  SELECTING,
-  SENDING,
-  WAITING,
-} from './importing.js';
 import { descriptionOf, type Entry, entriesOf, type Group } from './option.js';
 import {
   APPLY,
@@ -29,11 +19,14 @@ import {
   SANDBOX,
   SANDBOX_LIST,
 } from './others.js';
+import { COLUMNS, READING, SELECTING } from './reading.js';
+import { REJECTING, REPORTING, RETRYING, SENDING, WAITING } from './sending.js';
 
 export { BUILT_IN, FLAGLESS, GLOBAL } from './global.js';
-export * from './importing.js';
 export * from './option.js';
 export * from './others.js';
+export * from './reading.js';
+export * from './sending.js';
 
 const LISTS = ['lookups', 'jobs', 'runs', 'history company', 'history user', 'config list', 'sandbox list'];
 const WRONG = 'When something goes wrong:';

@@ -44,7 +44,7 @@ export type Table = Readonly<Record<string, Option>>;
 /** A part of the table: a heading in help, and the commands that take its options. */
 export interface Group {
   heading: string | null;
-  /** Paths such as `config list`; `*` stands for every command, since the root takes it. */
+  /** Paths such as `config list`; `*` is every command, since the root takes it. */
   commands: readonly string[];
   options: Table;
 }

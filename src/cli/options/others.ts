@@ -66,7 +66,7 @@ export const APPLY = {
   inputs: {
     type: path('path'),
     spelled: '--input',
-    summary: 'where an input lies now; it is known by its digest',
+    summary: 'path of an input that has moved; it is recognized by its digest',
     repeatable: true,
     commands: ['apply'],
   },
@@ -75,7 +75,7 @@ export const APPLY = {
     summary: 'refuse any other plan: the digest in it, or the SHA-256 of the file',
     commands: ['apply'],
   },
-  again: { type: FLAG, summary: 'send a plan that was applied once more', commands: ['apply'] },
+  again: { type: FLAG, summary: 'send a plan again that was already applied', commands: ['apply'] },
 } as const satisfies Table;
 
 export const RESUME = {
@@ -155,7 +155,7 @@ export const SANDBOX = {
   failJobs: { type: RATE_TYPE, summary: 'share of jobs that fail, such as 0.1' },
   failRows: {
     type: pair('key=value'),
-    summary: 'fail every job that holds an item with this identifier or metadata value',
+    summary: 'fail every job that contains an item with this identifier or metadata value',
     repeatable: true,
   },
   failRowsWith: {

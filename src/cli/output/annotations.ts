@@ -3,8 +3,8 @@ import { appendFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { type Plan, type RunJob, rangesIn, type Summary } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
-import type { Told } from '../messages.js';
 import { type Public, publicCauseText, withoutValues } from './cause-text.js';
+import type { PrintedSummary } from './result.js';
 import { safeLine } from './safe.js';
 import { stepOutputs } from './step-outputs.js';
 import { stepSummary } from './step-summary.js';
@@ -35,7 +35,11 @@ export const namesIn = (plan: Plan): Set<string> =>
  * Writes `::error` and `::warning` commands to stderr and appends to `$GITHUB_STEP_SUMMARY` and `$GITHUB_OUTPUT`. A file
  * that cannot be written is a warning: a successful import must not fail because of it.
  */
-export async function annotate(summary: Told, options: AnnotateOptions, stderr: TextStream): Promise<void> {
+export async function annotate(
+  summary: PrintedSummary,
+  options: AnnotateOptions,
+  stderr: TextStream,
+): Promise<void> {
   await writeOut(stderr, annotationCommands(summary, options));
   const { GITHUB_STEP_SUMMARY: file, GITHUB_OUTPUT: outputs } = options.env;
   if (outputs) {
@@ -64,7 +68,7 @@ async function appendTo(
   }
 }
 
-/** The path as the repository knows it, by which GitHub finds the file; as it is for a file that lies elsewhere. */
+/** The path as the repository knows it, by which GitHub finds the file; as it is for a file elsewhere. */
 export function workspacePath(file: string, cwd: string, workspace: string | undefined): string {
   if (!workspace || file === '-') return file;
   const path = relative(workspace, resolve(cwd, file));

@@ -1,8 +1,8 @@
 /** The conversation of an import on stderr: progress while it runs, retries and warnings as they happen, the summary at the end. */
 import { formatDuration } from '../../engine/duration.js';
-import type { Told, ToldEvent } from '../messages.js';
 import { createDisplay, lineWidth } from './display.js';
 import { ImportProgress } from './progress.js';
+import type { PrintedEvent, PrintedSummary } from './result.js';
 import { safeLine, safeMessage } from './safe.js';
 import { type Styles, stylesFor, usesColor } from './style.js';
 import { failureLines, summaryLines } from './summary-text.js';
@@ -11,7 +11,7 @@ import { writeOut } from './write.js';
 
 export interface Reporter {
   /** Takes the events in their order. Await it where events are many: it resolves when stdout has taken them. */
-  report(event: ToldEvent): void | Promise<void>;
+  report(event: PrintedEvent): void | Promise<void>;
   /** Ends the display, with the cursor shown, also after a failure; resolves when all is written. May be called again. */
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
     clock,
   });
 
-  const conclude = async (summary: Told): Promise<void> => {
+  const conclude = async (summary: PrintedSummary): Promise<void> => {
     display.close();
     const { mode, stdoutLost } = options;
     // An import that is held back has one, too.
@@ -68,7 +68,7 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
   };
 }
 
-function noticeOf(event: ToldEvent, styles: Styles): string | undefined {
+function noticeOf(event: PrintedEvent, styles: Styles): string | undefined {
   if (event.type === 'notice') return safeLine(event.message);
   if (event.type === 'warning') return `${styles.yellow('warning:')} ${safeMessage(event.message)}`;
   if (event.type !== 'retry') return undefined;

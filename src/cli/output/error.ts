@@ -56,7 +56,7 @@ const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]
 };
 
 /**
- * Stderr's last line with `--json` where nothing was thrown, and the exit code is a failure all the same.
+ * Stderr's last line with `--json` where nothing was thrown, and the exit code is still a failure.
  * @param says what it is, where the exit code has several meanings
  */
 export function endingLine(exit: ExitCode, says?: string): string {

@@ -2,7 +2,7 @@
 import type { FilePlan, Plan, PlanChanges, PropertyCheck } from '../../engine/model.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
-import { suggestedLines } from '../messages.js';
+import { suggestedLines } from '../messages/input.js';
 import { safeJson, safeLine } from './safe.js';
 import { stylesFor } from './style.js';
 import { renderTable, type TableForm } from './table.js';
@@ -22,7 +22,7 @@ export function planText(plan: Plan, form: TableForm): string {
   ]);
 }
 
-/** What was found in files, without anything being planned: the same but for what would be sent. */
+/** What was found in files, without anything being planned: the same, without what would be sent. */
 export function filesText(files: readonly FilePlan[], form: TableForm): string {
   return joined([...filesSections(files, form), ...sampleSections(files, form)]);
 }

@@ -22,7 +22,7 @@ export class ImportProgress implements DisplayView {
   #submitted: number | undefined;
   #toSend: number | null = null;
   #followed: number | undefined;
-  /** Where the count stood, and when, as the phase began: a resumed import does not begin at 0. */
+  /** What the count was, and when, as the phase began: a resumed import does not begin at 0. */
   #base: { of: Counted; done: number; at: number } | undefined;
 
   constructor(clock: { monotonic(): number }, styles: Styles) {

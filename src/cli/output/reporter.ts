@@ -1,8 +1,8 @@
 /** Reports an import: the conversation on stderr, and the result in the form that was asked for. */
 import { OutputError } from '../../engine/errors.js';
-import { nextCommands, type Told, type ToldEvent } from '../messages.js';
 import { type AnnotateOptions, annotate, inGitHubActions, namesIn } from './annotations.js';
 import { conversation, type Reporter } from './conversation.js';
+import { nextCommands, type PrintedEvent, type PrintedSummary } from './result.js';
 import { totalsLine } from './summary-text.js';
 import { type Env, type OutputFlags, progressMode, type TextStream } from './terminal.js';
 import { writeJson, writeOut } from './write.js';
@@ -53,7 +53,7 @@ export function createReporter(options: ReporterOptions): ImportReporter {
     ...(mode !== 'text' && progress === 'plain' ? [totals(stderr)] : []),
   ];
   /** A part that fails must not silence the others. */
-  const reportTo = async (part: Reporter, event: ToldEvent): Promise<void> => {
+  const reportTo = async (part: Reporter, event: PrintedEvent): Promise<void> => {
     try {
       await part.report(event);
     } catch (error) {
@@ -133,7 +133,7 @@ function eventResult(stdout: TextStream, clock: { now(): number }): Reporter {
 }
 
 /** A cause in a document has no cell. */
-function documentOf(summary: Told): Record<string, unknown> {
+function documentOf(summary: PrintedSummary): Record<string, unknown> {
   return {
     ...summary,
     next: nextCommands(summary),
@@ -141,7 +141,7 @@ function documentOf(summary: Told): Record<string, unknown> {
   };
 }
 
-function eventLine(event: ToldEvent, now: number): Record<string, unknown> {
+function eventLine(event: PrintedEvent, now: number): Record<string, unknown> {
   const { type, ...fields } = event;
   const own = event.type === 'summary' ? documentOf(event.summary) : fields;
   return { type, time: new Date(now).toISOString(), version: 1, ...own };

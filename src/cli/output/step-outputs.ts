@@ -1,13 +1,13 @@
 /** The result of an import as outputs of a GitHub step, for `$GITHUB_OUTPUT`. */
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Told } from '../messages.js';
+import type { PrintedSummary } from './result.js';
 
 /**
  * Lines as GitHub reads them. What may hold line breaks ends at a word that no value can contain by intent.
  * @param cwd what the paths of the summary are relative to
  */
-export function stepOutputs(summary: Told, cwd: string): string {
+export function stepOutputs(summary: PrintedSummary, cwd: string): string {
   const { rows, files } = summary;
   const values = {
     run: summary.run ?? '',

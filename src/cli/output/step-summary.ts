@@ -1,8 +1,8 @@
 /** The result of an import as Markdown, for `$GITHUB_STEP_SUMMARY`. */
 import { rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
-import type { Told } from '../messages.js';
 import { type Public, publicCauseText } from './cause-text.js';
+import type { PrintedSummary } from './result.js';
 import { safeLine } from './safe.js';
 
 interface StepOptions extends Public {
@@ -10,8 +10,8 @@ interface StepOptions extends Public {
   maxBytes: number;
 }
 
-/** The outcome, rows by what became of them, what changed, causes of rejected rows, jobs with their lines, and what to do next. */
-export function stepSummary(summary: Told, { maxBytes, ...shown }: StepOptions): string {
+/** The outcome, rows by what became of them, causes of rejected rows, jobs with their lines, and what to do next. */
+export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: StepOptions): string {
   const { rows, causes, jobs } = summary;
   const counts = (
     ['read', 'filtered', 'rejected', 'merged', 'unchanged', 'submitted', 'completed', 'unsent'] as const
@@ -127,7 +127,7 @@ function linesText(job: Summary['jobs'][number]): string {
 }
 
 /** What to do now, in a block that nothing in it can end. */
-function nextText({ next }: Told): string {
+function nextText({ next }: PrintedSummary): string {
   const lines = next.flatMap(({ what, shared }) => [`# ${safeLine(what)}`, shared]);
   if (lines.length === 0) return '';
   const text = lines.join('\n');

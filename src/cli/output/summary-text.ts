@@ -3,9 +3,9 @@ import { formatDuration } from '../../engine/duration.js';
 import { type Place, type PlanChanges, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { isFinal } from '../../engine/service/names.js';
-import type { Told } from '../messages.js';
 import { causeText } from './cause-text.js';
 import { statusStyle } from './job-board.js';
+import type { PrintedSummary } from './result.js';
 import { safeLine, safeMessage } from './safe.js';
 import type { Style, Styles } from './style.js';
 
@@ -59,7 +59,7 @@ export function heldWords({ rows, plan }: Summary): string {
 }
 
 /** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, the next command. */
-export function summaryLines(summary: Told, styles: Styles): string[] {
+export function summaryLines(summary: PrintedSummary, styles: Styles): string[] {
   const { mark, words, style } = outcomeOf(summary);
   const why = summary.status === 'partial' ? `: ${partialWords(summary)}` : '';
   return [
@@ -113,7 +113,7 @@ function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
 }
 
 /** What `--quiet` leaves of a summary: nothing on success, else one line and the next command. */
-export function failureLines(summary: Told, styles: Styles): string[] {
+export function failureLines(summary: PrintedSummary, styles: Styles): string[] {
   const { words, style } = outcomeOf(summary);
   if (style === 'green') return [];
   const files = rejectsFiles(summary);
@@ -215,7 +215,7 @@ const rejectsFiles = (summary: Summary): string[] =>
 const STEP_COLUMNS = 100;
 
 /** What to run now. Commands are quoted, so nothing in them needs to be replaced. */
-export const nextLines = ({ next }: Pick<Told, 'next'>, style: Style): string[] =>
+export const nextLines = ({ next }: Pick<PrintedSummary, 'next'>, style: Style): string[] =>
   next.flatMap(({ what, command }) =>
     what.length + command.length < STEP_COLUMNS
       ? [`  ${safeLine(what)}: ${style(command)}`]

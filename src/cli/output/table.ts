@@ -134,7 +134,7 @@ const miscounted = ({ head, body }: Sheet): boolean =>
   [head, ...body].some((row) => row.some(({ text }) => MISCOUNTED.test(text)));
 
 function boxed({ columns, head, body, color }: Sheet, widths: readonly number[]): string {
-  // cli-table3 colors by itself, whatever the stream is, unless told not to; it gets its cells cut and styled.
+  // cli-table3 colors by itself, whatever the stream is, unless it is turned off; it gets its cells cut and styled.
   const table = new CliTable({
     colWidths: widths.map((width) => width + 2),
     colAligns: columns.map((column) => column.align ?? 'left'),

@@ -110,7 +110,7 @@ function findHost(
   if (region === 'sandbox') {
     if (given !== undefined) {
       throw new UsageError(`${flag} cannot be used with region sandbox (${choice.region.origin})`, {
-        hint: 'the sandbox is embedded and has its own hosts; leave out one of the two',
+        hint: 'the sandbox is embedded and has its own hosts; leave one of them out',
       });
     }
     choice.ignore(name, 'region sandbox is embedded and has its own hosts');

@@ -109,7 +109,7 @@ function startTrouble(code: string | undefined): string {
     case 'ENOENT':
       return 'was not found';
     case 'EACCES':
-      return 'may not be run: permission denied';
+      return 'cannot be run: permission denied';
     case 'EINVAL': // Node's answer to a .cmd or .bat without a shell
       return 'is a script of the Windows shell; name the program that it runs';
     default:

@@ -14,41 +14,40 @@ import { type ImportRequest, optionsOf, type PlanRequest } from './requests.js';
 import { baseUrlOf, createClient } from './service.js';
 
 /**
- * An import that moves as its events are read. Leaving the loop early stops it as `signal` does; the run stays in
- * the state, and the same request with `resume: true` continues it.
+ * An import. It advances as you read its events, and starts with the first one. Leaving the loop early stops it, as
+ * `signal` does; the same request with `resume: true` continues it.
  */
 export interface ImportRun extends AsyncIterable<ImportEvent> {
   /**
-   * Reads what is left of the events, and gives how the import ended: the summary, the exit code that the command
-   * would have (contract §7), and the error that ended it early, or null.
-   * @throws ProfilesError for what kept it from starting, as iterating does
+   * Reads the remaining events and returns how the import ended.
+   * @throws ProfilesError if it could not start, as iterating does
    */
   result(): Promise<ImportResult>;
 }
 
 /**
- * Plans, sends and follows, as the command does. Nothing happens before its events or its result are asked
- * for; then it throws for what keeps it from starting: `UsageError`, `ConfigError`, `InputError`, `LockedError`
- * while another import of this account and kind runs, `StateError`, `InterruptedError`. What ends it later is no
- * exception but the `failure` of its result, beside a summary that accounts for every row.
+ * Plans, sends, and follows jobs, as the command does. Nothing happens before you ask for its events or its result.
+ *
+ * It throws only if it cannot start: UsageError, ConfigError, InputError, StateError, InterruptedError, or LockedError
+ * while another import of this account and kind is running. An error that ends it later is the `failure` of its result,
+ * with a summary that accounts for every row.
  */
 export function runImport(request: ImportRequest): ImportRun {
   return begin(request, false);
 }
 
-/** A plan, and what it means for an import. */
+/** A plan. */
 export interface Planned {
   plan: Plan;
-  /** Counts, the first 20 rejected rows, the rejects file of each input, warnings. Its status is `planned`. */
+  /** Counts, rejected rows, rejects files, and warnings. Its status is `planned`. */
   summary: Summary;
-  /** No row was rejected. */
+  /** True if no row was rejected. */
   valid: boolean;
 }
 
 /**
- * Reads, maps, types and checks every row, and sends nothing: a dry run. Rejected rows go to
- * rejects files.
- * @throws UsageError ConfigError InputError StateError InterruptedError
+ * Reads, maps, types, and checks every row, and sends nothing. Rejected rows are written to rejects files.
+ * @throws UsageError, ConfigError, InputError, StateError, InterruptedError
  */
 export async function planImport(request: PlanRequest): Promise<Planned> {
   const temporary = request.stateDir === undefined ? await mkdtemp(join(tmpdir(), 'profiles-plan-')) : null;
@@ -76,7 +75,9 @@ function begin(request: Request, dryRun: boolean): ImportRun {
       end ??= { error };
       throw error;
     } finally {
-      end ??= { error: new UsageError('the import was left before its end, so it has no result') };
+      end ??= {
+        error: new UsageError('the loop over the import’s events ended early, so there is no result'),
+      };
     }
   }
   return {

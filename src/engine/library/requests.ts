@@ -16,41 +16,42 @@ import {
 import { cellType, readMapping, statedBy, withMappings } from '../read/index.js';
 import type { ServiceOptions } from './service.js';
 
-/** What is read, and how. A field that is left out is as in the command: found out, or its default. */
-export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind'>> {
+/** What to read, and how. What you leave out is detected, or has the command's default. */
+export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules' | 'byKind' | 'stated'>> {
   /**
-   * Paths, relative to `cwd`. `-` is `stdin`. Also folders, patterns, zip members, `https://` URLs. What exists is taken
-   * as it is named. Either these or `records`.
+   * The inputs: paths relative to `cwd`, folders, patterns, files in zip archives, `https://` URLs; `-` is `stdin`. A file
+   * that exists is read as it is named. Give either these or `records`.
    */
   files?: readonly string[];
   /**
-   * Items in place of files: objects as in a JSON input, numbered from 1, in reports an input called `records`. They are
-   * pulled as they are needed and written to a private file until the run has finished, so a generator may give any
-   * number of them. Each is written as `JSON.stringify` writes it: members that are `undefined` are left out, a `Date` is
-   * its ISO text, `toJSON` is called. A `bigint` is a number if a double holds it exactly, otherwise a text. What JSON
-   * does not have ends the import with a UsageError that names the record, and nothing is sent: NaN, Infinity, an
-   * invalid `Date`, a `Map` or `Set`, a cycle. What the iterable throws is thrown on as it is.
+   * Items in place of files: objects as in a JSON input. They are pulled as they are needed and kept in a private file
+   * until the run has finished, so a generator may yield any number of them. Reports call the input `records`, and number
+   * the items from 1. Each is written as `JSON.stringify` writes it: `undefined` members are left out, a `Date` becomes ISO
+   * text, and `toJSON` is called. A `bigint` is a number if a double holds it exactly, otherwise text. Values that JSON
+   * does not have (NaN, Infinity, an invalid `Date`, a `Map` or `Set`, a cycle) end the import with a UsageError that names
+   * the record, and nothing is sent. What the iterable throws is thrown unchanged.
    */
   records?: Iterable<object> | AsyncIterable<object>;
-  /** Read where `files` names `-`: a stream, or anything that yields its bytes. */
+  /** What `-` in `files` reads: a stream, or anything that yields bytes or text. */
   stdin?: AsyncIterable<Uint8Array | string>;
   /** What becomes of columns and of their values. */
   rules?: Partial<MappingRules>;
-  /** Mapping files, relative to `cwd`: one, or one for each kind. `rules` and the fields of this request win over them. */
+  /** Mapping files, relative to `cwd`: one for all inputs, or one for each kind. `rules` and the other options override them. */
   mapping?: string | readonly string[];
-  /** Where relative paths begin, and where rejects files are written. Default: the working directory. */
+  /** Folder that paths are relative to, and in which rejects files are written. Default: the working directory. */
   cwd?: string;
-  /** Path of the rejects file, for one input. Default: `<name>.rejects.csv`; an existing file is never overwritten. */
+  /** Path of the rejects file, for one input. Default: `<name>.rejects.csv`, or `.ndjson` for JSON. */
   rejects?: string;
-  /** Worker threads for files above 8 MiB. Default 2; 0 parses on this thread. */
+  /** Worker threads for files of more than 8 MiB. Default 2; 0 parses on this thread. */
   threads?: number;
   /**
-   * Stops early: nothing more is read or sent, a request in flight finishes, waiting ends. An import that was
-   * sending ends with status `interrupted` and can be continued; one that was still planning throws InterruptedError.
+   * Stops the import: a request in flight finishes, and nothing more is read, sent, or waited for. An import that was
+   * sending ends with status `interrupted` and can be continued. One that was still planning throws InterruptedError.
    */
   signal?: AbortSignal;
 }
 
+/** What to plan. */
 export interface PlanRequest
   extends ReadRequest,
     Partial<
@@ -65,23 +66,25 @@ export interface PlanRequest
         | 'checkProperties'
       >
     > {
-  /** Without it the plan knows nothing of past imports: no estimate, nothing unchanged. `checkProperties` needs it. */
+  /** Needed for an estimate, for `changedOnly`, and for `checkProperties`. Default: none; the service is not contacted. */
   service?: ServiceOptions;
-  /** State of earlier imports. Default: none; a temporary folder is used, and removed. */
+  /** Folder of the state of earlier imports. Default: a temporary one, which is removed. */
   stateDir?: string;
 }
 
+/** What to import, and where. */
 export interface ImportRequest
   extends ReadRequest,
     Partial<Omit<SendOptions, 'rejects'>>,
     Partial<Pick<ImportOptions, 'checkProperties' | 'full' | 'resume'>> {
+  /** The service, and the account to import into. */
   service: ServiceOptions;
   /**
-   * Folder of the state: what was sent and what was acknowledged. Made if needed. Keep it between imports: without
-   * it nothing can be continued. The command's own folder may be given.
+   * Folder of the state: what was sent, and what the service acknowledged. It is created if needed. Keep it between
+   * imports: without it, nothing can be continued. You may name the folder that the command uses.
    */
   stateDir: string;
-  /** Ends requests in flight too. What became of them is then unknown; the import that continues names them. */
+  /** Ends requests in flight, too. Their outcome is then unknown: the import that continues sends them again, and names them. */
   abort?: AbortSignal;
 }
 
@@ -181,7 +184,7 @@ function inputsOf(request: ReadRequest): string[] {
     (Symbol.asyncIterator in records || Symbol.iterator in records);
   if (!isIterable) throw new UsageError('records must be an iterable or async iterable of objects');
   for (const name of ['format', 'delimiter', 'encoding', 'jsonPath', 'stdin'] as const) {
-    if (request[name] !== undefined) throw new UsageError(`${name} has no meaning for records`);
+    if (request[name] !== undefined) throw new UsageError(`${name} does not apply to records`);
   }
   return [RECORDS];
 }

@@ -10,35 +10,35 @@ import {
   type ServiceClient,
 } from '../service/client.js';
 
-/** A service and the account that is used there. No environment variable and no config file is read. */
+/** A service, and the account to use there. */
 export interface ServiceOptions {
-  /** `{base_url}` of the spec: host of bulk and job operations. A path prefix is kept. `https://`, or loopback. */
+  /** Host of imports and jobs (spec: `{base_url}`). A path prefix is kept. It begins with `https://`, unless it is loopback. */
   baseUrl: string;
-  /** `{lookup_base_url}` of the spec. Only lookups need it, and `checkProperties`. */
+  /** Host of lookup lists (spec: `{lookup_base_url}`). Only `lookup` and `checkProperties` need it. */
   lookupBaseUrl?: string | undefined;
-  /** The API key (spec: Authentication), without the word `Token`. It is neither logged nor stored. */
+  /** The API key (spec: Authentication), without the word `Token`. It is never logged or stored. */
   token: string;
-  /** A name for the account, under which the state keeps what belongs to it. Default: a keyed hash of the token. */
+  /** Name of the account in the state and in reports. Default: a keyed hash of the token. */
   account?: string | undefined;
-  /** As reports and the state name it. Default `default`. */
+  /** Name of the region in the state and in reports. Default `default`. */
   region?: string | undefined;
-  /** The hosts besides loopback that `http://` may name, separated by commas. Default: none. */
+  /** Hosts besides loopback that may use `http://`, separated by commas. Default: none. */
   allowHttp?: string | undefined;
-  /** Deadline of one request, from connecting to the last byte of its reply, milliseconds. Default 120,000. */
+  /** Milliseconds for one request, from connecting to the last byte of its reply. Default 120,000. */
   timeoutMs?: number | undefined;
-  /** `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`, by these names. Default: no proxy. Loopback never uses one. */
+  /** Proxy settings, such as `process.env`. Default: no proxy. Loopback never uses one. */
   proxy?: ProxyEnv | undefined;
-  /** One entry for each request, without token and body. */
+  /** Called for each request, with an entry that holds no token and no body. */
   log?: ((entry: LogEntry) => void) | undefined;
 }
 
 /**
- * A client of all seven operations. Opens no socket before the first request; `close` it when done.
+ * A client of the service's seven operations. It opens no socket before the first request. Close it when you are done.
  *
- * `submit` and `identifyCompany` make one attempt and give the answer, whatever it is: `runImport` is what
- * retries and keeps account. `job` and `lookup` retry passing failures.
- * @throws ConfigError for a URL that cannot be used, UsageError for a token that cannot stand in a header or a
- *   deadline that is none
+ * `submit` and `identifyCompany` make one attempt and return the answer, whatever it is. Use `runImport` for retries and
+ * a record of what was sent. `job` and `lookup` retry failures that may pass.
+ * @throws ConfigError for a URL that cannot be used; UsageError for a token that cannot be sent in a header, or for a
+ *   number out of range
  */
 export function createClient(service: ServiceOptions): ServiceClient {
   const { token, proxy, log } = service;

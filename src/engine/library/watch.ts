@@ -6,21 +6,24 @@ import { watchJobs } from '../send/watch.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 
+/** How to follow a job. */
 export interface WatchRequest {
-  /** Fixed time between two polls, milliseconds, at least 1. Default: a tenth of the time watched, 200 ms to 10 s. */
+  /** Milliseconds between two polls, 1 or more. Default: a tenth of the time watched, from 200 to 10,000. */
   intervalMs?: number;
-  /** How long to wait, milliseconds. Default: to the job's end. */
+  /** Milliseconds to wait. Default: until the job ends. */
   timeoutMs?: number;
-  /** Ends the watch: the iteration throws its reason. */
+  /** Stops following: the iteration throws its reason. */
   signal?: AbortSignal;
 }
 
 /**
- * Yields a job's record (spec: Job) whenever its status or its `completed_rows` changed. Ends after `completed` or
- * `failed`; any other status, an unknown one included, is unfinished. However the watch ends, the job goes on.
- * @param job its id, or a record that has been seen already and is not yielded again
- * @throws UsageError for a number out of range; WaitTimeoutError when the time is over; ServiceError (status 404: no such job), NetworkError, AuthError
- *   or ContractError when it cannot be asked, after retries
+ * Follows a job: yields its record (spec: Job) whenever its status or its `completed_rows` changed, and ends after
+ * `completed` or `failed`. Any other status, an unknown one included, is unfinished.
+ * @param client a client of `createClient`
+ * @param job its id, or a record that you have already and that is not yielded again
+ * @param request how long, and how often to ask
+ * @throws UsageError for a number out of range; WaitTimeoutError when the time is over; ServiceError (its `status` is 404
+ *   if there is no such job), NetworkError, AuthError, or ContractError if the job cannot be asked for, after retries
  */
 export async function* watchJob(
   client: Pick<ServiceClient, 'job'>,

@@ -33,7 +33,7 @@ export class KeptRows {
   /**
    * Hands over the rows in batches and in order, once: what was taken is no longer kept.
    * @param known as it is now
-   * @returns null where they were told apart by something else, and where they were taken before
+   * @returns null where something else tells them apart, and where they were taken before
    */
   take(known: Known | undefined): Iterable<ItemBatch> | null {
     const parts = this.#parts;
@@ -59,7 +59,7 @@ function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
 }
 
 /**
- * Reads the whole input once, and tells in the same pass which of its rows are unchanged, where that can be told.
+ * Reads the whole input once, and finds in the same pass which of its rows are unchanged, where that is known.
  * @param room bytes that may be kept of the rows
  * @returns `kept` is null where all rows must be built to tell, or are too many to keep; `classes` where they must be built,
  *   as far as each row stands alone
@@ -110,7 +110,7 @@ function typesOfLastTime(input: OpenedInput, last: Known['types']): CellType[] |
   return types.every((type) => type !== undefined) ? (types as CellType[]) : null;
 }
 
-/** A type that a column can have without being told. */
+/** A type that a column can have without a rule. */
 const inferred = (type: string | undefined): CellType | undefined =>
   COLUMN_TYPES.find((known) => known === type);
 

@@ -18,7 +18,7 @@ const SHARDS = 256;
 /** Counts repeated identifiers. An identifier is known by the first 64 bits of a cryptographic hash. */
 export class DuplicateFinder implements Duplicates {
   readonly #shards: (Shard | undefined)[] = Array.from({ length: SHARDS });
-  /** How often the hash 0 was seen: in a shard, it stands for an empty slot. */
+  /** How often the hash 0 was seen: in a shard, it means an empty slot. */
   #zeros = 0;
   #count = 0;
   readonly #hash = new BigUint64Array(1);

@@ -36,9 +36,12 @@ export class EitherKind {
   check({ path, idColumn, companyIdColumn }: OpenedInput): void {
     if (!this.unclear) return;
     const company = companyIdColumn!;
-    throw new UsageError(`${path} may hold users or companies: ${idColumn} repeats and ${company} does not`, {
-      hint: 'say what its rows are',
-      problem: { code: 'kind_ambiguous', path, user: idColumn, company },
-    });
+    throw new UsageError(
+      `${path} may contain users or companies: ${idColumn} repeats and ${company} does not`,
+      {
+        hint: 'say what its rows are',
+        problem: { code: 'kind_ambiguous', path, user: idColumn, company },
+      },
+    );
   }
 }

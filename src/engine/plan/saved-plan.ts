@@ -79,7 +79,7 @@ export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPl
     });
   }
   if (digestOf(fields) !== fields.digest) {
-    throw new UsageError(`${path}: was edited after it was saved: its digest is another`, {
+    throw new UsageError(`${path}: was edited after it was saved: its digest does not match`, {
       problem: { code: 'plan_edited' },
     });
   }

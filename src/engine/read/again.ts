@@ -61,7 +61,7 @@ export const isShortRow = (reason: string): boolean => {
   return Number(cells) < Number(header);
 };
 
-/** Why a row of a rejects file is rejected, before anything else is looked at; null where nothing speaks against it. */
+/** Why a row of a rejects file is rejected, before anything else is looked at; null where nothing is wrong with it. */
 export function refusalAgain({ runs, key, unedited }: Again, columns: readonly string[], pads: boolean) {
   const kept = keptColumns(columns);
   const [error, run, extra] = [ERROR, RUN, EXTRA].map((name) => columns.indexOf(name)) as [
@@ -90,7 +90,7 @@ export function refusalAgain({ runs, key, unedited }: Again, columns: readonly s
 /** A row that was copied here from another rejects file. */
 export function otherRun(run: unknown, runs: readonly string[]): string | null {
   if (typeof run !== 'string' || run === '' || runs.includes(run)) return null;
-  return `${RUN} is ${run.slice(0, 40)}, another run than in the first row; import its rows in a file of their own`;
+  return `${RUN} is ${run.slice(0, 40)}, which is not the run of the first row; import its rows from a separate file`;
 }
 
 function includes(sorted: BigUint64Array, hash: bigint): boolean {

@@ -21,7 +21,7 @@ export interface ItemBatch extends RowColumns {
   items: Uint8Array<ArrayBuffer>;
   /** End of each item in `items`. */
   ends: Uint32Array<ArrayBuffer>;
-  /** For an entry without bytes: the length of the run of unchanged rows that it stands for. Null: all are items. */
+  /** For an entry without bytes: the length of the run of unchanged rows that it represents. Null: all are items. */
   unchanged: Uint32Array<ArrayBuffer> | null;
   /** Records read for this batch, rejected ones included. */
   read: number;

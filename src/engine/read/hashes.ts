@@ -27,7 +27,7 @@ export class Hashes {
     this.#hash(this.#memory.write(text, this.#key));
   }
 
-  /** A text as it lies in memory, UTF-8. */
+  /** A text as it is in memory, UTF-8. */
   addBytes(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
     this.#reserve(length);

@@ -1,4 +1,4 @@
-/** What an identifier may be (contract §3 "Kind and identifier"): what stands for no value merges profiles that differ. */
+/** What an identifier may be (contract §3 "Kind and identifier"): what means no value would merge profiles that differ. */
 import type { MappingRules } from '../options.js';
 import { codePoints, quoted } from './wording.js';
 
@@ -9,7 +9,7 @@ const MARKERS = [
 ];
 const MARKER = new Set(MARKERS);
 
-/** By the first character: a bit for each length that a marker has. Most identifiers are told by this look. */
+/** By the first character: a bit for each length that a marker has. Most identifiers are decided by this. */
 const LENGTHS = new Uint16Array(0x80);
 for (const marker of MARKERS) {
   for (const first of [marker, marker.toUpperCase()]) LENGTHS[first.charCodeAt(0)]! |= 1 << marker.length;
@@ -18,7 +18,7 @@ for (const marker of MARKERS) {
 /** Nothing that can be seen. */
 const BLANK = /^[\p{Z}\p{Cc}\p{Cf}\p{DI}]*$/u;
 const ENDS = /^[\p{Z}\p{Cc}\p{Cf}]+|[\p{Z}\p{Cc}\p{Cf}]+$/gu;
-/** White space at an end, or something anywhere that cannot be seen or told from a space. */
+/** White space at an end, or something anywhere that is invisible or looks like a space. */
 const ODD = /^ | $|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|(?! )\p{Zs}/u;
 
 const isPlain = (code: number): boolean => code > 0x20 && code < 0x7f;

@@ -56,7 +56,7 @@ export class ItemWriter {
   readonly #records: Hashes | null;
   readonly #limit: number;
 
-  /** @param records hashes the records, where those stand for their items */
+  /** @param records hashes the records, where those represent their items */
   constructor({ itemLimitBytes }: Schema, hashKey: Uint8Array, records: Hashes | null) {
     this.#ids = new Hashes(hashKey, 'id');
     this.#contents = new Hashes(hashKey, 'item');

@@ -32,7 +32,7 @@ export interface ScanPart {
   odd: { id: OddCount; company: OddCount };
   /** What the columns or fields hold, for the totals of the format. */
   columns: readonly unknown[];
-  /** Which accepted rows are unchanged; null where that was not asked, or cannot be told. */
+  /** Which accepted rows are unchanged; null where that was not asked, or is not known. */
   changes: ChangedPart | null;
 }
 
@@ -56,7 +56,7 @@ function mayBeRounded(bytes: Uint8Array, start: number, end: number): boolean {
 
 const PLUS = 0x2b;
 
-/** What the scan of rows is told, whatever their format. */
+/** What the scan of rows is given, whatever their format. */
 export interface RowOptions {
   hashKey: Uint8Array;
   itemLimitBytes: number;

@@ -36,10 +36,10 @@ export interface ScanOptions {
   collectKinds?: ((part: Pick<ScanPart, 'ids' | 'companies' | 'companyRepeats'>) => void) | undefined;
 }
 
-/** What need not be sent again, and what is told of it. */
+/** What need not be sent again, and what is reported of it. */
 export interface ChangeOptions {
   known: KnownItems;
-  /** Takes the rows of each batch, in input order; null where those of a batch could not be told. */
+  /** Takes the rows of each batch, in input order; null where those of a batch are not known. */
   onChanges: (part: ChangedPart | null) => void;
 }
 

@@ -171,10 +171,10 @@ export interface RecordBatch {
   broken?: BrokenRecord[];
 }
 
-/** A record in which text follows a closing quote. In the batch's bytes stands one meaningless cell in its place. */
+/** A record in which text follows a closing quote. The batch's bytes have one meaningless cell in its place. */
 export interface BrokenRecord {
   number: number;
-  /** Of the file, on which that text stands. */
+  /** Of the file, on which that text is. */
   line: number;
   /** The record as it is in the file. */
   text: string;

@@ -48,9 +48,11 @@ export interface ImportDeps {
   abort: AbortSignal;
 }
 
-/** How it ended: `failure` is the error that ended it early, or null. */
+/** How an import ended. */
 export interface ImportResult {
   summary: Summary;
+  /** Exit code that the command would have. */
   exit: ExitCode;
+  /** The error that ended it early, or null. */
   failure: unknown;
 }

@@ -31,7 +31,7 @@ export function parseBaseUrl(text: string, origin: string): BaseUrl {
     throw new ConfigError(`${origin}: a host must begin with https://, not ${url.protocol}//`, LIKE);
   }
   if (url.username || url.password) {
-    throw new ConfigError(`${origin}: a URL must not hold a user name or password`, {
+    throw new ConfigError(`${origin}: a URL must not contain a user name or password`, {
       hint: 'set the token separately',
     });
   }

@@ -16,31 +16,33 @@ import { errorCodeOf, replyMessage } from './reply-error.js';
 import { isHtml, oneLine, parseJson, requestNote, statusLine, whatCame } from './reply-text.js';
 import { parseRetryAfter } from './retry.js';
 
-/** What came back for one request, before anyone decides what it means. */
+/** How one request was answered. */
 export type Answer =
   /** A complete reply was read. */
   | {
       type: 'reply';
+      /** HTTP status. */
       status: number;
+      /** The `Retry-After` header. */
       retryAfter: string | null;
       requestId: string | null;
       contentType: string | null;
       body: string;
-      /** What was asked, for messages about a wrong address. */
+      /** Address of the request. */
       url?: string;
       /** Where a redirect points. It is never followed. */
       location?: string | null;
-      /** What is odd about it, said once. */
+      /** Something odd about the reply. */
       warning?: string;
     }
-  /** Nothing can have arrived: no name, refused, connect timeout, TLS not agreed. */
+  /** Nothing arrived: host not found, connection refused or timed out, or TLS failed (`tls`). */
   | { type: 'unsent'; reason: string; tls: boolean; hint?: string; problem?: Problem }
-  /** It was sent, or partly; what became of it is unknown: reset, deadline, a reply cut off. */
+  /** It was sent, or a part of it, and its outcome is unknown: the connection broke, or the deadline passed. */
   | {
       type: 'lost';
       reason: string;
       problem?: Problem;
-      /** The reply was given up because it is too long; another attempt would be no shorter. */
+      /** The reply is too long. */
       oversize?: true;
     };
 
@@ -128,7 +130,7 @@ export function classifyRead(answer: Answer, nowMs: number): ReadDecision {
     const value = parseJson(answer.body);
     if (value !== undefined) return { do: 'use', reply: answer, value };
     const error = notJson(answer);
-    // A page stands at a wrong address for good. Broken JSON may be a reply cut short where no length was given.
+    // A page at a wrong address stays there. Broken JSON may be a reply cut short where no length was given.
     return isHtml(answer)
       ? { do: 'stop', error }
       : { do: 'again', waitMs: null, reason: error.message, error };

@@ -17,21 +17,29 @@ export type { Answer } from './answer.js';
 export type { ProxyEnv } from './proxy.js';
 export type { LogEntry } from './transport.js';
 
+/** A client of the service. */
 export interface ServiceClient {
   readonly baseUrl: string;
   readonly lookupBaseUrl: string | null;
-  /** Endpoints 1 and 3: one attempt, no retry, no redirect. `body` is UTF-8 JSON, sent as it is. Never throws for network failures; throws the signal's reason when aborted. */
+  /**
+   * Submits a bulk request (spec: Endpoints 1 and 3), once. `body` is JSON in UTF-8, and is sent as it is. A network
+   * failure is an answer, too.
+   * @throws the signal's reason when it is aborted
+   */
   submit(kind: Kind, body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
-  /** Endpoint 2: likewise. `body` is one company, `{"company_id": …, "metadata": {…}}`. */
+  /** Submits one company (spec: Endpoint 2), in the same way. `body` is `{"company_id": …, "metadata": {…}}`. */
   identifyCompany(body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
-  /** Endpoint 4: retries passing failures. @throws AuthError ServiceError (status 404 included) NetworkError ContractError */
+  /**
+   * Asks for a job (spec: Endpoint 4), with retries.
+   * @throws AuthError, ServiceError (its `status` is 404 if there is no such job), NetworkError, ContractError
+   */
   job(jobId: string, signal?: AbortSignal): Promise<Job>;
   /**
-   * Endpoints 5 to 7: retries passing failures. `text` is the array as it came.
-   * @throws ConfigError without a lookup host; AuthError ServiceError NetworkError; ContractError for what is no array
-   *   of records
+   * Asks for a lookup list (spec: Endpoints 5 to 7), with retries. `text` is the array as it was received.
+   * @throws ConfigError without a lookup host, AuthError, ServiceError, NetworkError, ContractError
    */
   lookup(list: LookupList, signal?: AbortSignal): Promise<{ text: string; records: LookupRecord[] }>;
+  /** Closes its connections. */
   close(): Promise<void>;
 }
 
@@ -80,13 +88,13 @@ const MAX_REPLY = 8 * MIB;
  * Opens no socket before the first request. The schemas of replies are loaded with the first reply, since the
  * first request need not wait for them.
  * @throws ConfigError for a base URL or a proxy that is no URL
- * @throws UsageError for a token that cannot stand in a header; it is not repeated
+ * @throws UsageError for a token that cannot be in a header; it is not repeated
  */
 export function createClient(options: ClientOptions): ServiceClient {
   const { baseUrl, lookupBaseUrl, token, clock } = options;
   // Node prints the whole header, token included, when it refuses one.
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new UsageError('the token is empty or holds white space, control or non-ASCII characters', {
+    throw new UsageError('the token is empty or contains white space, control or non-ASCII characters', {
       hint: 'copy the API key again from the environment settings of the account',
     });
   }
@@ -166,7 +174,10 @@ export function createClient(options: ClientOptions): ServiceClient {
       if (records.success) return { text: reply.body, records: records.data };
       const item = Array.isArray(value) ? value.findIndex((record) => !isRecord(record)) : -1;
       const what = item === -1 ? whatCame(reply) : `an array whose item ${item + 1} is not an object`;
-      throw contractError(`the lookup list ${list} should be an array of records, but ${what} came`, reply);
+      throw contractError(
+        `the lookup list ${list} should be an array of records, but the service sent ${what}`,
+        reply,
+      );
     },
     close: () => transport.close(),
   };

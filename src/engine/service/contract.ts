@@ -7,7 +7,7 @@ import * as z from 'zod';
 
 /**
  * Job record (spec: Job). Only `job_id` and `status` are needed to follow a job, so only they are
- * required of a reply; a number that arrives as `null` is as good as absent.
+ * required of a reply; a number that arrives as `null` counts as absent.
  */
 export const jobSchema = z.looseObject({
   job_id: z.string().min(1),
@@ -39,6 +39,7 @@ export const errorBodySchema = z.looseObject({
   ),
 });
 
+/** A record of a lookup list. Its fields depend on the list; none is dropped. */
 export type LookupRecord = Record<string, unknown>;
 
 export const isRecord = (value: unknown): boolean =>

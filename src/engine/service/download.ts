@@ -1,6 +1,6 @@
 /**
  * Brings a file from an https:// address, without the account's token. A connection that breaks is taken up where it
- * broke, if the server allows it and vouches (by a strong ETag) that the file is still the same.
+ * broke, if the server allows it and confirms (by a strong ETag) that the file is still the same.
  */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.js';
@@ -44,7 +44,7 @@ export interface DownloadOptions {
 }
 
 export interface Downloaded {
-  /** False where the server neither told a length nor sent the end: a file that was cut off looks whole. */
+  /** False where the server neither gave a length nor sent the end: a file that was cut off looks whole. */
   sure: boolean;
 }
 

@@ -23,6 +23,7 @@ export const isShort = (
 
 /** Lookup lists, by the last segment of their path (spec: Endpoints 5 to 7). */
 export const LOOKUP_LISTS = ['user_properties', 'embeds', 'checklists'] as const;
+/** A lookup list, by the last segment of its path (spec: Endpoints 5 to 7). */
 export type LookupList = (typeof LOOKUP_LISTS)[number];
 
 /** Request paths (spec: Endpoints), relative to `{base_url}` or, for lookups, `{lookup_base_url}`. */

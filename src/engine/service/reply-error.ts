@@ -47,7 +47,7 @@ export function errorCodeOf(reply: ReplyText): string | undefined {
 
 type ErrorItem = ReturnType<typeof errorBodySchema.parse>['errors'][number];
 
-/** `code: message (details)`, joined by `; `. `error` stands in for a missing message. */
+/** `code: message (details)`, joined by `; `. `error` takes the place of a missing message. */
 function errorWords(errors: readonly ErrorItem[]): string {
   const shown = errors.slice(0, MAX_ERRORS).map((item) => {
     const named = [item.error_code, item.message || item.error].filter(Boolean).join(': ');

@@ -9,14 +9,17 @@ import { Connections } from './connection.js';
 import { type Belonging, exchange } from './exchange.js';
 import { isSocks, type ProxyEnv, type ProxySettings, proxyAgent, proxySettings } from './proxy.js';
 
-/** What may be shown of a request: never a token, never a body. */
+/** A request, for a log. It never holds a token or a body. */
 export interface LogEntry {
   method: string;
   url: string;
+  /** HTTP status, or null if there was no complete reply. */
   status: number | null;
+  /** Milliseconds. */
   duration_ms: number;
+  /** The service's `x-request-id`. */
   request_id: string | null;
-  /** Why there was no complete reply. */
+  /** Why there was no complete reply, or null. */
   error: string | null;
 }
 

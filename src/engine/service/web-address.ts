@@ -32,15 +32,15 @@ export function parseWebAddress(text: string): WebAddress | null {
   const url = new URL(text);
   // The text of a URL with credentials is not repeated: it would print them.
   if (url.username || url.password) {
-    throw new UsageError(`the address of an input on ${url.host} must not hold a user name or password`, {
-      hint: 'it would show in the list of processes and in the history of the shell: download the file with another program, and pipe it in',
+    throw new UsageError(`the address of an input on ${url.host} must not contain a user name or password`, {
+      hint: 'it would be visible in the list of processes and in the shell history: download the file with another program, and pipe it in',
     });
   }
   const member = url.hash === '' ? null : decoded(url.hash.slice(1));
   url.hash = '';
   const shown = url.origin + url.pathname;
   if (scheme === 'http' && !isLoopback(url.hostname)) {
-    throw new UsageError(`${shown}: http:// is not protected on its way`, { hint: 'use https://' });
+    throw new UsageError(`${shown}: http:// is not encrypted`, { hint: 'use https://' });
   }
   return { url, shown, member };
 }

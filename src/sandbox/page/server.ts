@@ -1,6 +1,6 @@
 /**
  * The page's own server: the shell, the module and the style sheet, and the sandbox's API behind them. Everything
- * lies below a key that is made when it starts, so that only who was given the address finds anything.
+ * is below a key that is made when it starts, so that only those who were given the address find anything.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
@@ -91,7 +91,11 @@ function refusalOf(method: string, { host, origin }: IncomingHttpHeaders): Answe
   if (origin !== undefined && origin !== `http://${host}`)
     return refuse(403, { where: 'Origin', message: 'this page is not for other pages' });
   if (!['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'].includes(method))
-    return refuse(405, { message: `${method} is not taken` }, { allow: 'GET, HEAD, POST, PATCH, DELETE' });
+    return refuse(
+      405,
+      { message: `${method} is not supported` },
+      { allow: 'GET, HEAD, POST, PATCH, DELETE' },
+    );
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 /** The page before its module has run: head, landmarks, and what to do where it cannot run. */
 
-/** @param base path below which everything lies */
+/** @param base path below which everything is found */
 export function shell(base: string): string {
   return `<!doctype html>
 <html lang="en">

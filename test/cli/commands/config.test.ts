@@ -418,7 +418,7 @@ describe('init tries what it is about to write', () => {
     const cwd = scratch();
     const turns = [
       { at: 'API key, hidden as you type [none]: ', type: `${TOKEN}\r` },
-      { at: 'Write these settings all the same? [y/N]: ', type },
+      { at: 'Write these settings anyway? [y/N]: ', type },
     ];
     const { code } = await atTerminal(['config', 'init', ...NOWHERE], turns, { cwd });
     expect([code, existsSync(below(cwd))]).toEqual([exit, written]);

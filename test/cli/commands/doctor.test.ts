@@ -227,7 +227,7 @@ describe('what is wrong is named, with its hint and its exit code', () => {
       { clock },
     );
     expect([code, report.status]).toEqual([0, 'warn']);
-    expect(of('clock')).toMatchObject({ status: 'warn', hint: 'set the clock of this machine (NTP)' });
+    expect(of('clock')).toMatchObject({ status: 'warn', hint: "set this machine's clock (NTP)" });
     expect(of('clock')?.message).toMatch(/^1h 00m ahead of the service$/);
   });
   it('a proxy of another kind: exit 2, and no host is asked', async () => {

@@ -186,7 +186,7 @@ describe('import', () => {
     ]);
   });
 
-  test('--changed-only sends what changed, and what stands twice', async ({ sandbox }) => {
+  test('--changed-only sends what changed, and what appears twice', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n3,C\n' });
     const run = async (): Promise<Summary> =>

@@ -239,7 +239,9 @@ describe('rows that nobody edited are rejected again', () => {
     const [, row] = readFileSync(join(cwd, 'b.rejects.csv'), 'utf8').split('\r\n');
     edit(join(cwd, 'a.rejects.csv'), ['\r\n,', `\r\n9${row}\r\n8,`]);
     const { summary } = await run('a.rejects.csv');
-    expect(summary.rejected[0]!.reason).toMatch(/^_profiles_run is .*, another run than in the first row/);
+    expect(summary.rejected[0]!.reason).toMatch(
+      /^_profiles_run is .*, which is not the run of the first row/,
+    );
   });
 });
 

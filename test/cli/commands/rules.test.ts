@@ -225,7 +225,9 @@ describe('rows that name a user and a company', () => {
     const { code, stderr, printed, paste } = await run(`import a.csv ${plan}`);
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining('a.csv may hold users or companies: user_id repeats and company_id does not'),
+      expect.stringContaining(
+        'a.csv may contain users or companies: user_id repeats and company_id does not',
+      ),
     ]);
     const [companies, users] = [await paste(printed[0]!), await paste(printed[1]!)];
     expect([companies.code, companies.files['a.csv']!.sample]).toEqual([
@@ -238,7 +240,7 @@ describe('rows that name a user and a company', () => {
     ]);
     const looked = await run('inspect a.csv');
     expect(looked.code).toBe(0);
-    expect(looked.stderr).toContain('it may hold users or companies');
+    expect(looked.stderr).toContain('it may contain users or companies');
     expect(looked.printed.map(([command]) => command)).toEqual(['import', 'import']);
   });
 
@@ -404,7 +406,7 @@ describe('inspect', () => {
     const { code, stderr, stdout, printed, paste } = await run('inspect contacts.csv');
     expect(code).toBe(0);
     expect(stdout).toContain('First Name');
-    expect(stderr).toContain('nothing says what its rows are; this shows them as users by Email');
+    expect(stderr).toContain('the kind of its rows is not known; this shows them as users by Email');
     const { files } = await paste([...printed[0]!, ...shellWords(plan)]);
     expect(files['contacts.csv']!.sample).toMatchObject({ user_id: 'ann@acme.example' });
   });

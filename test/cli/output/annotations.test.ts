@@ -1,13 +1,13 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Told } from '../../../src/cli/messages.js';
 import {
   type AnnotateOptions,
   annotate,
   annotationCommands,
   workspacePath,
 } from '../../../src/cli/output/annotations.js';
+import type { PrintedSummary } from '../../../src/cli/output/result.js';
 import { stepSummary } from '../../../src/cli/output/step-summary.js';
 import type { FileRange, RunJob, Summary } from '../../../src/engine/model.js';
 import { scratch } from '../../support/cli.js';
@@ -105,7 +105,7 @@ describe('workspacePath', () => {
 });
 
 describe('stepSummary', () => {
-  const write = (over: Partial<Told>, maxBytes = 900 * 1024): string =>
+  const write = (over: Partial<PrintedSummary>, maxBytes = 900 * 1024): string =>
     stepSummary(aSummary(over), { values: false, names: new Set(), maxBytes });
 
   test('rows by what became of them, causes, jobs with their lines, and what to do next', () => {

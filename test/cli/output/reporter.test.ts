@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Told, ToldEvent } from '../../../src/cli/messages.js';
 import { createReporter, type ReporterOptions } from '../../../src/cli/output/reporter.js';
+import type { PrintedEvent, PrintedSummary } from '../../../src/cli/output/result.js';
 import { IdleClock } from '../../support/clock.js';
 import { aJobEvent, aPlan, aProgress, aSummary, withRejections } from '../../support/runs.js';
 import { bare, sink } from '../../support/sink.js';
@@ -11,7 +11,7 @@ interface Given extends Partial<Pick<ReporterOptions, 'mode' | 'env' | 'flags'>>
 }
 
 /** Reports events as an import would, the clock a second further before each, and gives what came out. */
-async function told(events: ToldEvent[], { mode = 'text', env = {}, flags = {}, ...streams }: Given = {}) {
+async function told(events: PrintedEvent[], { mode = 'text', env = {}, flags = {}, ...streams }: Given = {}) {
   const [stdout, stderr] = [sink(streams.stdout), sink(streams.stderr)];
   const clock = new IdleClock(new Date(2026, 0, 15, 12, 3, 5).getTime());
   const reporter = createReporter({
@@ -31,7 +31,7 @@ async function told(events: ToldEvent[], { mode = 'text', env = {}, flags = {}, 
   return { stdout: stdout.text(), stderr: stderr.text() };
 }
 
-const submitted: ToldEvent = {
+const submitted: PrintedEvent = {
   type: 'submitted',
   request: 1,
   kind: 'companies',
@@ -41,7 +41,7 @@ const submitted: ToldEvent = {
   rows: 997,
   job_id: 'job-1',
 };
-const retry: ToldEvent = {
+const retry: PrintedEvent = {
   type: 'retry',
   request: 1,
   attempt: 1,
@@ -49,8 +49,8 @@ const retry: ToldEvent = {
   reason: 'connection \u001b[2Jreset',
   maybe_sent_twice: true,
 };
-const ended = (summary: Told = aSummary()): ToldEvent => ({ type: 'summary', summary });
-const course: ToldEvent[] = [
+const ended = (summary: PrintedSummary = aSummary()): PrintedEvent => ({ type: 'summary', summary });
+const course: PrintedEvent[] = [
   aProgress('planning', 997, { total_rows: null, bytes: 10, total_bytes: 10 }),
   { type: 'plan', plan: aPlan() },
   { type: 'warning', message: 'column zip was an integer last time' },

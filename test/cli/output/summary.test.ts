@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Told } from '../../../src/cli/messages.js';
 import { planText } from '../../../src/cli/output/plan-text.js';
+import type { PrintedSummary } from '../../../src/cli/output/result.js';
 import { stylesFor } from '../../../src/cli/output/style.js';
 import { failureLines, partialWords, summaryLines } from '../../../src/cli/output/summary-text.js';
 import { shellWord } from '../../../src/cli/shell.js';
 import { aCause, aJob, aPlan, aStep, aSummary, withRejections } from '../../support/runs.js';
 
 const plain = stylesFor(false);
-const lines = (over: Partial<Told> = {}): string[] => summaryLines(aSummary(over), plain);
+const lines = (over: Partial<PrintedSummary> = {}): string[] => summaryLines(aSummary(over), plain);
 
 describe('summaryLines', () => {
   test('when all went well', () => {
@@ -192,7 +192,7 @@ describe('failureLines', () => {
 });
 
 describe('partialWords: what exit code 5 means', () => {
-  test.each<[words: string, over: Partial<Told>]>([
+  test.each<[words: string, over: Partial<PrintedSummary>]>([
     ['some rows were rejected', { rows: { ...aSummary().rows, rejected: 1 } }],
     [
       'a job completed fewer rows than it was sent',

@@ -268,7 +268,7 @@ describe('stopping', () => {
     const request = aRequest(sandbox, 30, { chunkSize: 10 });
     const run = runImport(request);
     for await (const event of run) if (event.type === 'submitted') break;
-    await expect(run.result()).rejects.toThrow(/left before its end/);
+    await expect(run.result()).rejects.toThrow(/ended early/);
     expect(submissions(sandbox)).toBe(1);
 
     const { summary } = await runImport({ ...request, resume: true }).result();

@@ -83,7 +83,7 @@ describe('records', () => {
       { file: 'records', line: 2, reason: 'company_id is missing' },
       { file: 'records', line: 3, reason: 'is a text, not an object' },
       { file: 'records', line: 4, reason: 'name: \\ud83d is half of a character; no text can hold it' },
-      { file: 'records', line: 5, reason: '"n" is beside metadata and in it, too' },
+      { file: 'records', line: 5, reason: '"n" appears both beside metadata and inside it' },
     ]);
     expect(summary.files[0]!.rejects_file).toBe('records.rejects.ndjson');
     expect(readFileSync(join(given.cwd, 'records.rejects.ndjson'), 'utf8')).toContain('"_profiles_line":2');
@@ -276,8 +276,8 @@ describe('a request without an input, or with two', () => {
     [{ records: 5 as unknown as [] }, 'records must be an iterable or async iterable of objects'],
     [{ records: 'text' as unknown as [] }, 'records must be an iterable or async iterable of objects'],
     [{ records: ACME as unknown as [] }, 'records must be an iterable or async iterable of objects'],
-    [{ records: [], format: 'csv' }, 'format has no meaning for records'],
-    [{ records: [], jsonPath: 'a' }, 'jsonPath has no meaning for records'],
+    [{ records: [], format: 'csv' }, 'format does not apply to records'],
+    [{ records: [], jsonPath: 'a' }, 'jsonPath does not apply to records'],
     [{ files: ['a.csv'], limit: 0 }, 'limit: 0 is not a whole number of at least 1'],
     [{ files: ['a.csv'], where: [['a', '<' as '=', 'b']] }, 'where a: "<" is not one of =, !='],
   ])('%#', async ([over, message]) => {

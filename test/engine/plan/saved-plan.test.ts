@@ -100,7 +100,7 @@ const edits: Record<string, Partial<SavedPlan>> = {
 test.each(Object.entries(edits))('edited: %s', async (_, edit) => {
   await expect(read({ ...plan, ...edit })).rejects.toMatchObject({
     exit: 2,
-    message: 'plan.json: was edited after it was saved: its digest is another',
+    message: 'plan.json: was edited after it was saved: its digest does not match',
   });
 });
 

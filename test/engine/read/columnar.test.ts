@@ -68,7 +68,7 @@ describe('workbooks', () => {
     expect(await warningsOf('people.xlsx')).toEqual([
       'only the sheet "People" is read; the workbook also has "Companies 2024"',
       'age, double: the workbook has numbers there, so leading zeros, if there were any, are gone; format such a column as text in the workbook to keep them',
-      'broken: row 2: the cell holds the error #DIV/0!, which is sent as text',
+      'broken: row 2: the cell contains the error #DIV/0!, which is sent as text',
     ]);
   });
 
@@ -77,7 +77,7 @@ describe('workbooks', () => {
     expect(items).toMatchObject([{ user_id: '0012', metadata: { merged: 'both' } }, {}, {}]);
     expect(JSON.stringify(items)).not.toContain('double');
     expect(scan.warnings.map(({ message }) => message)).toContain(
-      'double: row 2: the workbook holds a formula without its value, which counts as empty; open it in a spreadsheet program and save it again',
+      'double: row 2: the workbook contains a formula without its value, which counts as empty; open it in a spreadsheet program and save it again',
     );
   });
 

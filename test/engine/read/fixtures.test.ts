@@ -197,7 +197,7 @@ const CASES: Record<string, Case | Case[]> = {
         ["'c3'", { name: "'B'", city: "'Rom'" }],
       ],
       rejected: ['2: has 4 cells, the header has 3', '4: has 1 cell, the header has 3'],
-      warnings: ['line 2: the cells of 2 columns stand between apostrophes, which are sent with them'],
+      warnings: ['line 2: the cells of 2 columns are enclosed in apostrophes, which are sent with them'],
     },
   ],
   'single-quoted-cells.csv': {
@@ -205,7 +205,7 @@ const CASES: Record<string, Case | Case[]> = {
       ["'c1'", { name: "'A'" }],
       ["'c2'", { name: "'B'" }],
     ],
-    warnings: ['line 2: the cells of 2 columns stand between apostrophes, which are sent with them'],
+    warnings: ['line 2: the cells of 2 columns are enclosed in apostrophes, which are sent with them'],
   },
   'quotes-are-text.tsv': [
     {
@@ -507,7 +507,7 @@ const CASES: Record<string, Case | Case[]> = {
     rejected: [
       '4: metadata is not a JSON object',
       '5: metadata is not a JSON object; to keep the column as text, map it to another key',
-      '6: metadata: no number holds 9007199254740993 exactly; write it in quotes',
+      '6: metadata: 9007199254740993 cannot be represented exactly as a number; write it in quotes',
     ],
   },
   'gzip.csv.gz': {
@@ -544,7 +544,7 @@ const CASES: Record<string, Case | Case[]> = {
     },
     {
       options: { kind: 'users' },
-      error: 'kind users: body.json holds {"companies": […]}',
+      error: 'kind users: body.json contains {"companies": […]}',
       hint: 'leave the kind out',
     },
   ],
@@ -573,7 +573,7 @@ const CASES: Record<string, Case | Case[]> = {
   },
   'concatenated.json': {
     error: 'concatenated.json:2: text follows the end of the array',
-    hint: /a file holds one array/,
+    hint: /put all items into one array/,
   },
   'not-json.json': [
     {
@@ -597,19 +597,19 @@ const CASES: Record<string, Case | Case[]> = {
       ['c2', { n: 0.1 }],
       ['c3', { n: 9007199254740991 }],
     ],
-    rejected: ['1: n: no number holds 12345678901234567 exactly; write it in quotes'],
+    rejected: ['1: n: 12345678901234567 cannot be represented exactly as a number; write it in quotes'],
   },
   'huge-exponent.json': {
     items: [
       ['c2', { n: 1e22 }],
       ['c3', { s: '1e400' }],
     ],
-    rejected: ['1: n: no number holds 1e400 exactly; write it in quotes'],
+    rejected: ['1: n: 1e400 cannot be represented exactly as a number; write it in quotes'],
   },
   'nested-metadata.json': {
     items: [['c1', { address: { city: 'Lyon' }, tags: ['a', 'b'], gone: null }]],
   },
-  'flat-and-nested.json': { items: [], rejected: ['1: "name" is beside metadata and in it, too'] },
+  'flat-and-nested.json': { items: [], rejected: ['1: "name" appears both beside metadata and inside it'] },
   'pretty-object.json': { items: [['c1', { name: 'Acme', size: 3 }]], lines: [1] },
   'pretty-objects.json': [
     {
@@ -620,7 +620,7 @@ const CASES: Record<string, Case | Case[]> = {
       options: { format: 'ndjson' },
       items: [],
       error: /^pretty-objects.json:2: the line is not valid JSON: \w/,
-      hint: /each line holds one whole item/,
+      hint: /each line must be one whole item/,
     },
   ],
   'body-with-members.json': [
@@ -644,15 +644,15 @@ const CASES: Record<string, Case | Case[]> = {
     {
       options: { jsonPath: 'meta..a' },
       items: [],
-      error: 'jsonPath: "meta..a" is not names with dots between them',
+      error: 'jsonPath: "meta..a" must be names separated by dots',
       hint: 'such as data.items',
     },
   ],
   'both-kinds.json': [
     {
       items: [],
-      error: 'both-kinds.json holds companies and users',
-      hint: 'import them one after the other: say which of them the rows are',
+      error: 'both-kinds.json contains companies and users',
+      hint: 'import one kind at a time: say which one to read',
     },
     { options: { kind: 'companies' }, items: [['c1']] },
     { options: { jsonPath: 'companies' }, items: [['c1']] },
@@ -660,14 +660,14 @@ const CASES: Record<string, Case | Case[]> = {
   'repeated-keys.ndjson': {
     items: [['c0', { a: { b: 1 }, d: [{ b: 1 }, { b: 2 }] }]],
     rejected: [
-      '2: the key "name" stands twice',
-      '3: the key "company_id" stands twice',
-      '4: metadata: the key "plan" stands twice',
-      '5: address: the key "city" stands twice',
-      '6: the key "name" stands twice',
-      '7: "name" is beside metadata and in it, too',
-      '8: metadata.list: the key "a" stands twice',
-      '9: the key "metadata" stands twice',
+      '2: the key "name" appears twice',
+      '3: the key "company_id" appears twice',
+      '4: metadata: the key "plan" appears twice',
+      '5: address: the key "city" appears twice',
+      '6: the key "name" appears twice',
+      '7: "name" appears both beside metadata and inside it',
+      '8: metadata.list: the key "a" appears twice',
+      '9: the key "metadata" appears twice',
     ],
   },
   'lone-surrogates.ndjson': {
@@ -698,15 +698,15 @@ const CASES: Record<string, Case | Case[]> = {
   'lines.ndjson': { items: [['c1', { name: 'Åsa' }], ['c2', { name: 'Bo' }], ['c3']], lines: [1, 3, 5] },
   'broken-line.ndjson': {
     error: /^broken-line.ndjson:2: the line is not valid JSON: \w/,
-    hint: /each line holds one whole item/,
+    hint: /each line must be one whole item/,
   },
   'two-on-a-line.ndjson': [
     { items: [['c1'], ['c2'], ['c3']], lines: [1, 2, 2] },
     {
       options: { format: 'ndjson' },
       items: [],
-      error: 'two-on-a-line.ndjson:2: the line is not valid JSON: it holds more than one value',
-      hint: /each line holds one whole item/,
+      error: 'two-on-a-line.ndjson:2: the line is not valid JSON: it contains more than one value',
+      hint: /each line must be one whole item/,
     },
   ],
   'not-objects.ndjson': {

@@ -170,7 +170,7 @@ describe('lookup', () => {
     const client = testClient((await jsonServer(body)).url);
     const error = await failure(client.lookup('embeds'));
     expect(error).toBeInstanceOf(ContractError);
-    expect(error.message).toContain(`should be an array of records, but ${what} came`);
+    expect(error.message).toContain(`should be an array of records, but the service sent ${what}`);
     expect(client.slept).toEqual([]);
   });
 

@@ -416,9 +416,9 @@ describe('an address', () => {
   ])('%s is none', (text) => expect(parseWebAddress(text)).toBeNull());
 
   it.each([
-    ['http://h/a.csv?sig=s3cret', 'http://h/a.csv: http:// is not protected on its way'],
-    ['https://user:s3cret@h/a.csv', 'the address of an input on h must not hold a user name or password'],
-    ['https://s3cret@h/a.csv', 'the address of an input on h must not hold a user name or password'],
+    ['http://h/a.csv?sig=s3cret', 'http://h/a.csv: http:// is not encrypted'],
+    ['https://user:s3cret@h/a.csv', 'the address of an input on h must not contain a user name or password'],
+    ['https://s3cret@h/a.csv', 'the address of an input on h must not contain a user name or password'],
     ['https://', 'the https:// input is not a URL'],
     ['https://h:99999/?s3cret', 'the https:// input is not a URL'],
     ['s3://bucket/s3cret', 'inputs of s3:// cannot be read: only files, stdin, and https://'],

@@ -3,15 +3,15 @@
  * changes; without `$SHOWN` all of them come at once. Ctrl-C ends it as it ends an import.
  */
 import { writeFileSync } from 'node:fs';
-import type { ToldEvent } from '../../../src/cli/messages.js';
 import { createReporter } from '../../../src/cli/output/reporter.js';
+import type { PrintedEvent } from '../../../src/cli/output/result.js';
 import { systemClock } from '../../../src/engine/clock.js';
 import { aJobEvent, aPlan, aProgress, aSummary } from '../../support/runs.js';
 
-const job = (n: number, completed_rows: number, status = 'processing'): ToldEvent =>
+const job = (n: number, completed_rows: number, status = 'processing'): PrintedEvent =>
   aJobEvent({ job_id: `株式会社-👍🏽-${n}`, status, completed_rows });
 
-const events: ToldEvent[] = [
+const events: PrintedEvent[] = [
   { type: 'plan', plan: aPlan() },
   aProgress('sending', 5_000),
   job(1, 1_000),

@@ -31,7 +31,7 @@ export async function init({ check }: { check: boolean }, context: Context): Pro
   return Exit.done;
 }
 
-/** A token that cannot be had is a failure like a host that does not answer: it may be written all the same. */
+/** A token that cannot be had is a failure like a host that does not answer: the settings may still be written. */
 async function failureOf(wanted: ReadConfig, context: Context): Promise<ExitCode> {
   try {
     return await tryOut(wanted, context);
@@ -44,7 +44,7 @@ async function failureOf(wanted: ReadConfig, context: Context): Promise<ExitCode
 
 async function isWanted(prompt: Prompter | null): Promise<boolean> {
   if (!prompt) return false;
-  const answer = await prompt.ask('Write these settings all the same? [y/N]: ');
+  const answer = await prompt.ask('Write these settings anyway? [y/N]: ');
   return /^y(es)?$/i.test(answer.trim());
 }
 

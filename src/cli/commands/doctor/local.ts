@@ -95,7 +95,7 @@ export async function checkState(context: Context, settings: Settings): Promise<
   );
 }
 
-/** A state that was restored from an older copy looks like any other, but for the age of what it knows. */
+/** A state that was restored from an older copy looks like any other, apart from the age of what it knows. */
 function remembered({ oldest_completed_at, newest_completed_at }: StateAge, now: number): string {
   if (oldest_completed_at === null || newest_completed_at === null) return '';
   const [oldest, newest] = [oldest_completed_at, newest_completed_at].map((at) => ago(now - Date.parse(at)));

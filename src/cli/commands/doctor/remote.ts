@@ -95,5 +95,5 @@ export function checkClock(skewMs: number): Finding {
   const size = formatDuration(Math.abs(skewMs));
   if (Math.abs(skewMs) <= SKEW_MS) return ok('clock', 'agrees with the service');
   const side = skewMs > 0 ? 'ahead of' : 'behind';
-  return warn('clock', `${size} ${side} the service`, 'set the clock of this machine (NTP)');
+  return warn('clock', `${size} ${side} the service`, "set this machine's clock (NTP)");
 }

@@ -4,9 +4,10 @@ import type { Plan } from '../../../engine/model.js';
 import type { StoredRun } from '../../../engine/state/runs.js';
 import type { State } from '../../../engine/state/state.js';
 import type { Commands } from '../../again.js';
-import { errorWords, type Told, type ToldEvent } from '../../messages.js';
+import { errorWords } from '../../messages.js';
 import type { Step } from '../../next-steps.js';
 import { namesIn } from '../annotations.js';
+import type { PrintedEvent, PrintedSummary } from '../result.js';
 import type { Facts, Seen, Wait } from './facts.js';
 import { type ReportFile, writeReport } from './file.js';
 import { reportPage } from './page.js';
@@ -26,7 +27,7 @@ export class ReportRecorder {
   readonly #started: number;
   readonly #waits: Wait[] = [];
   #plan: Plan | null = null;
-  #summary: Told | null = null;
+  #summary: PrintedSummary | null = null;
 
   constructor(
     private readonly where: Where,
@@ -40,7 +41,7 @@ export class ReportRecorder {
     this.#started = where.clock.now();
   }
 
-  hear(event: ToldEvent): void {
+  hear(event: PrintedEvent): void {
     if (event.type === 'plan') this.#plan = event.plan;
     else if (event.type === 'summary') this.#summary = event.summary;
     else if (event.type === 'retry' && this.#waits.length < MOST_WAITS) {
@@ -89,7 +90,7 @@ const MOST_WAITS = 10_000;
 
 /** The report of a run that ended earlier, from what the state recorded. @throws OutputError */
 export async function reportRun(
-  { run: stored, told, steps }: { run: StoredRun; told: Told | null; steps: readonly Step[] },
+  { run: stored, told, steps }: { run: StoredRun; told: PrintedSummary | null; steps: readonly Step[] },
   { file, values, state, clock }: Where,
 ): Promise<string> {
   const { run, status, paths, scope, named_account } = stored;

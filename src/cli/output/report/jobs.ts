@@ -84,7 +84,7 @@ function rowOf(request: RequestRecord, { seen }: Facts, waits: readonly Wait[]):
   return { ...base, words: job.status, tone };
 }
 
-/** The service's own time counts where it lies between what this machine saw: the format is not shown in its specification. */
+/** The service's own time counts where it is between what this machine saw: the format is not shown in its specification. */
 function spanOfJob(
   { submitted_at, seen_at }: { submitted_at: string; seen_at: string },
   end?: string | null,

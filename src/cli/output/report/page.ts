@@ -4,19 +4,12 @@ import { formatDuration } from '../../../engine/duration.js';
 import { count, grouped, roughly } from '../../../engine/numbers.js';
 import { formatSize } from '../../../engine/size.js';
 import { outcomeOf } from '../summary-text.js';
+import { changesSection, columnsSection } from './columns.js';
 import { type Facts, Wording } from './facts.js';
 import { fitting, foreign, Html, html, type Part } from './html.js';
 import { jobsSection } from './jobs.js';
 import { cutNote, type Room, section, type Tone, tag } from './parts.js';
-import {
-  causesSection,
-  changesSection,
-  columnsSection,
-  filesSection,
-  resentSection,
-  rowsSection,
-  warningsSection,
-} from './sections.js';
+import { causesSection, filesSection, resentSection, rowsSection, warningsSection } from './sections.js';
 import { CSS } from './style.js';
 
 const KIB = 1_024;
@@ -86,8 +79,8 @@ ${there.map(([id, name]) => html`<li><a href="#${id}">${name}</a></li>\n`)}</ul>
 <main id="content">
 ${overview(facts, wording)}${there.map(([, , body]) => body)}</main>
 <footer>
-<p>Made by profiles at ${moment(facts.now)}.${facts.stored && ' From what the state recorded.'}</p>
-<p>${facts.shown.values ? 'This page may show cells and words of the service (--report-values).' : 'This page holds names of files and columns, and no cells.'} It loads nothing and runs no script.</p>
+<p>Created by profiles at ${moment(facts.now)}.${facts.stored && ' From what the state recorded.'}</p>
+<p>${facts.shown.values ? 'This page may show cells and words of the service (--report-values).' : 'This page contains names of files and columns, and no cells.'} It loads nothing and runs no script.</p>
 </footer>
 </body>
 </html>

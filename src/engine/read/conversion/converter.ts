@@ -2,17 +2,10 @@
 import { type Cause, type CellType, COLUMN_TYPES, type ColumnType, type Conversion } from '../../model.js';
 import { jsonString, jsonStringBytes } from '../json/text.js';
 import { isPlain } from '../mapping/plain-number.js';
+import { type DateParts, isDay, isTime, utc } from './calendar.js';
+import { ISO_8601, ISO_DATE } from './iso-8601.js';
 import { ENGLISH, NumberReader, styleOf } from './numerals.js';
-import {
-  type DateParts,
-  type DatePattern,
-  datePattern,
-  ISO_8601,
-  ISO_DATE,
-  isDay,
-  isTime,
-  utc,
-} from './pattern.js';
+import { type DatePattern, datePattern } from './pattern.js';
 import { type Zone, zoneOf } from './zones.js';
 
 export interface Converter {

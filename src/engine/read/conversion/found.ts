@@ -3,9 +3,9 @@ import { InputError, UsageError } from '../../errors.js';
 import type { CellType, Conversion, RejectedRow } from '../../model.js';
 import type { MappingRules } from '../../options.js';
 import { quoted } from '../wording.js';
+import { utc } from './calendar.js';
 import { partsOf } from './converter.js';
 import { type DateKind, loosened, patternsOf, readsAs } from './guess.js';
-import { utc } from './pattern.js';
 import { loadZones, zoneOf } from './zones.js';
 
 /** Loads what the types of these rules need. @throws UsageError for a zone that is not one */
@@ -101,7 +101,7 @@ export class PatternFinder {
         };
       });
       throw new InputError(
-        `${column}: ${quoted(this.#differs.text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value tells which`,
+        `${column}: ${quoted(this.#differs.text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value shows which`,
         {
           file: this.path,
           line: this.#differs.line,

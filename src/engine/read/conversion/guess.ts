@@ -1,13 +1,8 @@
 /** The patterns that a date may have been written by. Pure. */
-import {
-  type DateParts,
-  type DatePattern,
-  datePattern,
-  ISO_8601,
-  ISO_DATE,
-  isDay,
-  isTime,
-} from './pattern.js';
+
+import { type DateParts, isDay, isTime } from './calendar.js';
+import { ISO_8601, ISO_DATE } from './iso-8601.js';
+import { type DatePattern, datePattern } from './pattern.js';
 
 const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)';
 const FULL = 'january|february|march|april|june|july|august|september|october|november|december';

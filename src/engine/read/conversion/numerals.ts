@@ -38,7 +38,7 @@ export function styleOf(example: string): NumberStyle | null {
 
 const isDecimal = (sign: string): boolean => sign === '.' || sign === ',';
 
-/** Signs that look alike stand for each other. */
+/** Signs that look alike count as the same. */
 const alike = (sign: string): string =>
   SPACES.includes(sign) ? SPACES : QUOTES.includes(sign) ? QUOTES : sign;
 
@@ -117,7 +117,7 @@ export class NumberReader {
     return found !== null && (found.length <= MOST_EXACT || isExactNumber(found)) ? found : null;
   }
 
-  // Of the number that was read last: without its decimals, and where those begin and end, but for zeros at the end.
+  // Of the number that was read last: without its decimals, and where those begin and end, without zeros at the end.
   #value = 0;
   #negative = false;
   #start = 0;

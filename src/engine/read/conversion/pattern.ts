@@ -1,18 +1,8 @@
 /** Dates by a pattern of Unicode date tokens: compiled once, because a library takes longer for a cell than the rest of its row. */
+import { type DateParts, daysOf, hasDay, hasTimeOf, isDay, isPoint, utc } from './calendar.js';
 
-/** A point on a calendar and a clock, without a zone unless the text has an offset. */
-export interface DateParts {
-  year: number;
-  month: number;
-  day: number;
-  hour: number;
-  minute: number;
-  second: number;
-  /** Digits after the second. */
-  fraction: string;
-  /** Minutes east of Greenwich; null where the text does not say. */
-  offset: number | null;
-}
+/** No date is written with as many characters. */
+export const LONGEST = 100;
 
 export interface DatePattern {
   readonly hasTime: boolean;
@@ -103,15 +93,11 @@ function tokenOf(run: string): Token | undefined {
   }
 }
 
-const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
-
-const NOT_AN_OFFSET = Number.NaN;
-
-/** Minutes of `+05:30`, `+0530`, `+05`, `Z`. */
-function offsetOf(text: string): number {
+/** Minutes of `+05:30`, `+0530`, `+05`, `Z`; NaN where there is no such offset. */
+export function offsetOf(text: string): number {
   if (!/^[+-]/.test(text)) return 0;
   const [hours, minutes] = [Number(text.slice(1, 3)), Number(text.slice(3).replace(':', ''))];
-  if (hours > 23 || minutes > 59) return NOT_AN_OFFSET;
+  if (hours > 23 || minutes > 59) return Number.NaN;
   return (text[0] === '-' ? -1 : 1) * (hours * 60 + minutes) || 0;
 }
 
@@ -194,7 +180,7 @@ export function datePattern(pattern: string): DatePattern {
 
 interface Piece extends Omit<Token, 'set'> {
   set: Set | null;
-  /** A character that stands for itself. */
+  /** A literal character. */
   literal?: number;
   /** Of a number without more to it. */
   field?: Field | undefined;
@@ -254,6 +240,13 @@ function readPlain(text: string, steps: readonly (number | Field)[]): boolean {
   return at === text.length;
 }
 
+const isPlainPoint = (): boolean =>
+  hasDay(values[0]!, values[1]!, values[2]!) && hasTimeOf(values[3]!, values[4]!, values[5]!);
+
+const plainMs = (): number =>
+  daysOf(values[0]!, values[1]!, values[2]!) * 86_400_000 +
+  ((values[3]! * 60 + values[4]!) * 60 + values[5]!) * 1_000;
+
 function plainParts(): DateParts {
   const [year, month, day] = [values[0]!, values[1]!, values[2]!];
   return {
@@ -269,9 +262,6 @@ function plainParts(): DateParts {
 }
 
 const NO_VALUES = Int32Array.of(0, 1, 1, 0, 0, 0);
-
-/** No date is written with as many characters. */
-const LONGEST = 100;
 
 function check(letters: string): void {
   const needs = (found: RegExp, what: string): void => {
@@ -300,108 +290,3 @@ function settled(parts: Parameters<Set>[0]): DateParts | null {
   if (weekday >= 0 && isDay(parts) && new Date(utc(parts)).getUTCDay() !== weekday) return null;
   return parts;
 }
-
-const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-
-function hasDay(year: number, month: number, day: number): boolean {
-  if (month < 1 || month > 12 || day < 1) return false;
-  return day <= (month === 2 && isLeap(year) ? 29 : DAYS[month - 1]!);
-}
-
-/** 24:00 is the end of the day; a leap second is shown by no clock of a computer. */
-const hasTimeOf = (hour: number, minute: number, second: number): boolean =>
-  (hour < 24 && minute < 60 && second < 60) || (hour === 24 && minute === 0 && second === 0);
-
-/** Whether the calendar has the day. */
-export const isDay = ({ year, month, day }: DateParts): boolean => hasDay(year, month, day);
-
-/** Whether a clock shows the time. */
-export const isTime = ({ hour, minute, second, fraction }: DateParts): boolean =>
-  hasTimeOf(hour, minute, second) && (hour < 24 || !/[1-9]/.test(fraction));
-
-const isPoint = (parts: DateParts | null): parts is DateParts =>
-  parts !== null && isDay(parts) && isTime(parts);
-
-const isPlainPoint = (): boolean =>
-  hasDay(values[0]!, values[1]!, values[2]!) && hasTimeOf(values[3]!, values[4]!, values[5]!);
-
-/** Days since 1970 of a day of the Gregorian calendar: years begin in March here, so that a leap day is the last. */
-function daysOf(year: number, month: number, day: number): number {
-  const y = month > 2 ? year : year - 1;
-  const m = month > 2 ? month - 3 : month + 9;
-  const leaps = Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
-  return y * 365 + leaps + Math.floor((153 * m + 2) / 5) + day - 719_469;
-}
-
-/** Milliseconds since 1970 of these parts as if they were UTC; without the fraction. */
-export const utc = ({ year, month, day, hour, minute, second }: DateParts): number =>
-  daysOf(year, month, day) * 86_400_000 + ((hour * 60 + minute) * 60 + second) * 1_000;
-
-const plainMs = (): number =>
-  daysOf(values[0]!, values[1]!, values[2]!) * 86_400_000 +
-  ((values[3]! * 60 + values[4]!) * 60 + values[5]!) * 1_000;
-
-const ISO_ZONE = /^ ?(Z|UTC|[+-]\d\d(?::?\d\d)?)$/i;
-
-/** The number that these digits are; NaN where one is none. Of cells by the million: a pattern takes ten times as long. */
-function numberAt(text: string, start: number, end: number): number {
-  let number = 0;
-  for (let at = start; at < end; at++) {
-    const digit = text.charCodeAt(at) - 0x30;
-    if (!(digit >= 0 && digit <= 9)) return Number.NaN;
-    number = number * 10 + digit;
-  }
-  return number;
-}
-
-/** ISO 8601 in its extended form, with a space for the `T` too, as databases write it. */
-export const ISO_8601: DatePattern = {
-  plainUtc: () => Number.NaN,
-  hasTime: true,
-  hasOffset: true,
-  read(text) {
-    if (text.length > LONGEST || text[4] !== '-' || text[7] !== '-') return null;
-    const year = numberAt(text, 0, 4);
-    const month = numberAt(text, 5, 7);
-    const day = numberAt(text, 8, 10);
-    const parts: DateParts = { year, month, day, hour: 0, minute: 0, second: 0, fraction: '', offset: null };
-    let sum = year + month + day;
-    let at = 10;
-    if (text.length > at) {
-      if (!'Tt '.includes(text[at]!) || text[13] !== ':') return null;
-      parts.hour = numberAt(text, 11, 13);
-      parts.minute = numberAt(text, 14, 16);
-      at = 16;
-      if (text[at] === ':') {
-        parts.second = numberAt(text, 17, 19);
-        at = 19;
-        if (text[at] === '.' || text[at] === ',') {
-          const start = ++at;
-          while (at < start + 9 && isDigit(text.charCodeAt(at))) at++;
-          if (at === start) return null;
-          parts.fraction = text.slice(start, at);
-        }
-      }
-      sum += parts.hour + parts.minute + parts.second;
-    }
-    if (Number.isNaN(sum)) return null;
-    if (at === text.length) return parts;
-    const zone = text.endsWith('Z') && at === text.length - 1 ? 'Z' : ISO_ZONE.exec(text.slice(at))?.[1];
-    if (zone === undefined) return null;
-    parts.offset = offsetOf(zone);
-    return Number.isNaN(parts.offset) ? null : parts;
-  },
-  fits: (text) => isPoint(ISO_8601.read(text)),
-  obstacle: (text) => /[^\d\-:.,TZ+ ]/i.exec(text)?.[0] ?? '',
-};
-
-/** ISO 8601 without a time. */
-export const ISO_DATE: DatePattern = {
-  ...ISO_8601,
-  hasTime: false,
-  hasOffset: false,
-  read: (text) => (text.length === 10 ? ISO_8601.read(text) : null),
-  fits: (text) => text.length === 10 && ISO_8601.fits(text),
-  obstacle: (text) => /[^\d-]/.exec(text)?.[0] ?? '',
-};

@@ -23,7 +23,7 @@ export interface Likely {
   cells: number;
   /** The first of them; null in a stretch of plain numbers alone. */
   first: Evidence | null;
-  /** The first texts that stand for no value. */
+  /** The first texts that mean no value. */
   markers: readonly string[];
 }
 
@@ -107,7 +107,7 @@ export function addLikely(likely: Likely, text: string, line: number, plain: Pla
   const isFit = fitted.some((one, at) => one.misses === candidates[at]!.misses);
   const others = cells >= SEARCHED ? [] : typesOf(text, plain).filter((type) => !isAmong(type, candidates));
   if (!isFit && others.length === 0 && mark(likely, text)) return;
-  // The cells before it are of other types, but for plain numbers that this one reads too.
+  // The cells before it are of other types, except for plain numbers that this one reads too.
   const found = others.map((type) => ({
     ...(plain > 0 ? { misses: 0, stray: null } : { misses: cells, stray: likely.first }),
     ...{ type, sample: text },
@@ -158,7 +158,7 @@ function withCell(one: Candidate, text: string, cell: Evidence): Candidate {
   return type === null ? { ...one, misses: one.misses + 1, stray: one.stray ?? cell } : { ...one, type };
 }
 
-/** Takes note of a text that stands for no value. False for any other. */
+/** Notes a text that means no value. False for any other. */
 function mark(likely: Likely, text: string): boolean {
   if (!MARKER.test(text)) return false;
   if (!likely.markers.includes(text)) {

@@ -80,7 +80,7 @@ export function itemText(layout: CsvLayout, { types }: Schema): (row: readonly s
 export const ITEM_FORMAT_VERSION = 2;
 
 /**
- * Hashes of records that stand for their items: equal ones make equal items, which need not be made to know it. Under
+ * Hashes of records that represent their items: equal ones make equal items, which need not be made to know it. Under
  * another key whenever anything changes that an item depends on beside its record.
  */
 export function recordHashes(

@@ -5,9 +5,8 @@
 import { Numbers, type Splitter } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 import type { Dialect } from './dialect.js';
-import { type Limits, maxRecordBytes, recordTooLarge, tooLong, unclosed } from './limits.js';
+import { type Limits, maxRecordBytes, recordTooLarge, takeOut, tooLong, unclosed } from './limits.js';
 import { CELL_START, type Notes } from './notes.js';
-import { takeOut } from './splitter.js';
 
 export interface DialectForm extends Limits {
   dialect: Dialect;

@@ -56,10 +56,10 @@ export function askedDialect(options: DialectOptions): AskedDialect {
   }
   if (asked.delimiter !== null) {
     if (asked.quote !== null && asked.delimiter.includes(asked.quote)) {
-      throw wrong('delimiter', delimiter!, 'holds the quote');
+      throw wrong('delimiter', delimiter!, 'contains the quote');
     }
     if (asked.escape !== null && asked.delimiter.includes(asked.escape)) {
-      throw wrong('delimiter', delimiter!, 'holds the escape character');
+      throw wrong('delimiter', delimiter!, 'contains the escape character');
     }
   }
   if (asked.comment !== null) {

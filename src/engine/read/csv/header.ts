@@ -158,7 +158,7 @@ const MOST_TITLE_LINES = 30;
 
 /**
  * How many lines to skip, where the header seems to be further down: behind them `fits` finds its columns, or rows with
- * more columns begin. Null where nothing speaks for it.
+ * more columns begin. Null where there is no sign of it.
  */
 export function titleLines(
   head: Text,
@@ -197,7 +197,7 @@ function quietly<T>(attempt: () => T): T | null {
   }
 }
 
-/** Columns in which every cell stands between apostrophes, as far as the beginning tells: they may be quotes. */
+/** Columns in which every cell at the beginning of the file is enclosed in apostrophes: they may be quotes. */
 export function apostrophes({ text }: Text, { dialect, line }: Header): Warning[] {
   if (dialect.quote === "'") return [];
   const [header, ...all] = quietly(() => firstRows(text, dialect)) ?? [];
@@ -211,7 +211,7 @@ export function apostrophes({ text }: Text, { dialect, line }: Header): Warning[
   if (!columns?.length) return [];
   return [
     {
-      message: `line ${line + 1}: the cells of ${columns.length === 1 ? `"${columns[0]}"` : `${columns.length} columns`} stand between apostrophes, which are sent with them`,
+      message: `line ${line + 1}: the cells of ${columns.length === 1 ? `"${columns[0]}"` : `${columns.length} columns`} are enclosed in apostrophes, which are sent with them`,
       problem: { code: 'apostrophes' },
     },
   ];

@@ -36,7 +36,7 @@ export interface CsvLayout {
   constants: string;
   /** JSON text of an empty cell; null when its key is left out. */
   empty: string | null;
-  /** Members of the row's `metadata` cell but for keys that the row has from elsewhere, each with a comma before it. */
+  /** Members of the row's `metadata` cell, without keys that the row has from elsewhere, each with a comma before it. */
   spread(row: readonly string[]): string;
   /** A row whose cells are trimmed, and empty where they say so; null where that was not asked for. */
   clean: ((row: readonly string[]) => string[]) | null;
@@ -74,7 +74,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const width = targets.length;
   const pads = input.shortRows === 'pad';
   const header = input.header ?? [];
-  // Where files were put one behind the other, a byte order mark may stand before it.
+  // Where files were concatenated, a byte order mark may be in front of it.
   const [idName, idNameAfterMark] = [header[id], `\uFEFF${header[id]}`];
   const repeatsHeader = (row: readonly string[]): boolean =>
     header.every((name, index) => row[index]!.trim() === name.trim()); // `trim` takes the mark, too

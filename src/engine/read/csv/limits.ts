@@ -1,7 +1,11 @@
-/** What a CSV may not be: cells, records and quotes that do not end. Memory stays bounded by it. */
+/**
+ * What a CSV may not have: cells, records and quotes that do not end, so that memory stays bounded, and text after a
+ * closing quote.
+ */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../size.js';
 import { MAX_RECORD_BYTES } from '../text/splitter.js';
+import type { BrokenRecord } from '../types.js';
 
 export interface Limits {
   /** For messages. */
@@ -37,5 +41,24 @@ export function recordTooLarge(limits: Limits, line: number): InputError {
     file: limits.path,
     line,
     hint: 'check the delimiter and the line ends',
+  });
+}
+
+/**
+ * Takes the text of broken records out of a batch, which would confuse the parser: in their place is
+ * one cell of as many letters.
+ */
+export function takeOut(
+  broken: readonly { number: number; line: number }[],
+  bytes: Uint8Array,
+  spans: Uint32Array,
+  delimiter: string,
+): BrokenRecord[] {
+  const filler = delimiter.includes('x') ? 0x79 : 0x78;
+  return broken.map(({ number, line }) => {
+    const record = bytes.subarray(spans[2 * number]!, spans[2 * number + 1]!);
+    const text = Buffer.from(record).toString();
+    record.fill(filler);
+    return { number, line, text };
   });
 }

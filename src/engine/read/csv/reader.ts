@@ -1,4 +1,4 @@
-/** CSV and TSV: dialect, header, kind and identifier are told by the beginning. */
+/** CSV and TSV: dialect, header, kind and identifier are known from the beginning. */
 import { InputError, ProfilesError } from '../../errors.js';
 import type { TextReader } from '../format.js';
 import { type Identity, identify } from '../mapping/id-column.js';
@@ -75,10 +75,10 @@ async function columnsIn(
   }
 }
 
-/** The error for a header whose names stand between apostrophes; null for any other. */
+/** The error for a header whose names are enclosed in apostrophes; null for any other. */
 function betweenApostrophes(header: Header | null, { path }: InputOptions): InputError | null {
   if (!header?.cells.every((cell) => /^\s*'.+'\s*$/s.test(cell))) return null;
-  return new InputError('the names in the header stand between apostrophes', {
+  return new InputError('the names in the header are enclosed in apostrophes', {
     file: path,
     line: header.line,
     hint: 'if they are quotes, say so',

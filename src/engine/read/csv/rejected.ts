@@ -26,7 +26,7 @@ export function rejectedCells(
 
 /**
  * Rows that were rejected for their shape: in a rejects file they have as many cells as any other, and nothing there
- * would speak against them. Their hashes tell them again as long as nobody edits them.
+ * would be wrong with them. Their hashes recognize them as long as nobody edits them.
  */
 export class ShapeRejections {
   readonly #hashes: RowHashes;

@@ -5,8 +5,8 @@
  */
 import type { InputError } from '../../errors.js';
 import { Numbers, PartialRecords, type Splitter } from '../text/splitter.js';
-import type { BrokenRecord, RecordBatch } from '../types.js';
-import { type Limits, maxRecordBytes, recordTooLarge, tooLong, unclosed } from './limits.js';
+import type { RecordBatch } from '../types.js';
+import { type Limits, maxRecordBytes, recordTooLarge, takeOut, tooLong, unclosed } from './limits.js';
 import { CELL_START, type Notes } from './notes.js';
 
 export interface CsvForm extends Limits {
@@ -65,7 +65,7 @@ export class CsvSplitter implements Splitter {
   /** Records of this chunk in which text follows a closing quote: their places in the batch, and the line of that text. */
   #broken: { number: number; line: number }[] = [];
   #brokenLine = 0;
-  /** Offsets from the start of the chunk; negative when they lie in an earlier one. */
+  /** Offsets from the start of the chunk; negative when they are in an earlier one. */
   #recordStart = 0;
   #cellStart = 0;
   #lastCr = -2;
@@ -268,25 +268,6 @@ export class CsvSplitter implements Splitter {
 }
 
 const EQUALS = 0x3d;
-
-/**
- * Takes the text of broken records out of a batch, in which the parser would lose its way: what stands there instead is
- * one cell of as many letters.
- */
-export function takeOut(
-  broken: readonly { number: number; line: number }[],
-  bytes: Uint8Array,
-  spans: Uint32Array,
-  delimiter: string,
-): BrokenRecord[] {
-  const filler = delimiter.includes('x') ? 0x79 : 0x78;
-  return broken.map(({ number, line }) => {
-    const record = bytes.subarray(spans[2 * number]!, spans[2 * number + 1]!);
-    const text = Buffer.from(record).toString();
-    record.fill(filler);
-    return { number, line, text };
-  });
-}
 
 /** `bytes` without those at some offsets, ascending, each of which is `shift` less than in `bytes`. */
 function without(

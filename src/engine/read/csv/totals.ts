@@ -105,7 +105,7 @@ export class CsvTotals implements ColumnTotals {
     return [...this.#columnWarnings(), ...this.#nearly()];
   }
 
-  /** Columns that would have a type but for a few cells. */
+  /** Columns that would have a type if a few cells were different. */
   #nearly(): Warning[] {
     return this.#suggest().flatMap((found, index): Warning[] => {
       if (!found) return [];

@@ -136,7 +136,7 @@ export class Around {
       default:
         return {
           sentence: 'text follows the end of the array',
-          hint: 'a file holds one array; several belong into one, or into JSON Lines (one item a line)',
+          hint: 'put all items into one array, or write them as JSON Lines (one item per line)',
         };
     }
   }
@@ -162,7 +162,7 @@ export class Around {
     if (byte === OPEN_BRACKET && this.#next === 'other') {
       return {
         sentence: `holds "${this.#lastName}" beside "${this.#path.join('.')}"`,
-        hint: 'import them one after the other: say which of them the rows are',
+        hint: 'import one kind at a time: say which one to read',
         problem: { code: 'both_kinds' },
       };
     }
@@ -193,7 +193,7 @@ export class Around {
     if (this.#names.length <= MOST_NAMES) this.#names.push(name);
     const onPath = name === this.#path[this.#level - 1];
     if (onPath && this.#found) {
-      return { sentence: `"${this.#here()}" stands twice`, hint: 'put all items into one array' };
+      return { sentence: `"${this.#here()}" appears twice`, hint: 'put all items into one array' };
     }
     this.#next = onPath ? 'path' : this.#level === 1 && this.#others.includes(name) ? 'other' : 'any';
     return false;

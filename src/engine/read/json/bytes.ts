@@ -142,7 +142,7 @@ const isOfNumber = (byte: number): boolean =>
   byte === 0x65 ||
   byte === 0x45;
 
-/** To the bracket that closes the one at `start`. What lies between is not looked at. */
+/** To the bracket that closes the one at `start`. What is between them is not looked at. */
 function readContainer(bytes: Uint8Array, start: number, end: number): boolean {
   let depth = 0;
   for (let at = start; at < end; at++) {

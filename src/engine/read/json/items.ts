@@ -5,7 +5,7 @@ import { MAX_RECORD_BYTES, Numbers, PartialRecords, type Splitter } from '../tex
 import type { RecordBatch } from '../types.js';
 import { isSpace, LF } from './bytes.js';
 
-/** Items that are whole. Offsets are those of the current chunk; negative ones lie in earlier chunks. */
+/** Items that are whole. Offsets are those of the current chunk; negative ones are in earlier chunks. */
 export class Items {
   readonly #partial = new PartialRecords();
   readonly #spans = new Numbers();
@@ -46,7 +46,7 @@ export class Items {
     throw new InputError(`an item is larger than ${formatSize(MAX_RECORD_BYTES)}`, {
       file: this.path,
       line,
-      hint: 'no request could hold it; check the format',
+      hint: 'it would not fit into a request; check the format',
       problem: { code: 'item_too_long', maxBytes: MAX_RECORD_BYTES },
     });
   }

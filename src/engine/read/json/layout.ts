@@ -99,7 +99,7 @@ export function jsonLayout(input: OpenedInput): Layout {
     if (other !== null) return other;
     const numbers = withoutIds(value, text);
     const loss = lossIn(numbers, value, input.roundNumbers);
-    // The first reason is told; all fields are looked at, so that the plan knows them.
+    // The first reason is reported; all fields are looked at, so that the plan knows them.
     let reason: Refusal | null =
       loss === null ? null : `${fieldAtFault(numbers, loss, input.roundNumbers)}${loss}`;
     let id = '';
@@ -142,7 +142,7 @@ export function jsonLayout(input: OpenedInput): Layout {
       if (!emptied) see?.(target, member);
       if (target.role !== 'metadata' || constantKeys.has(target.key!)) continue;
       if (target.key === field && members.has(field) && Object.hasOwn(value, field)) {
-        reason ??= `${quoted(field)} is beside metadata and in it, too`;
+        reason ??= `${quoted(field)} appears both beside metadata and inside it`;
       }
       if (emptied) placeEmpty(target);
       else place(target, member);

@@ -46,13 +46,13 @@ function notJson(
     line,
     hint: input.body
       ? 'fix the item, or export the file again'
-      : 'each line holds one whole item; read objects over several lines as JSON, not as JSON Lines',
+      : 'each line must be one whole item; for objects that span several lines, use JSON instead of JSON Lines',
   });
 }
 
 /** The parser's message as a sentence, without positions that count from somewhere else. */
 function faultOf(message: string): string {
-  if (/after JSON/.test(message)) return 'it holds more than one value';
+  if (/after JSON/.test(message)) return 'it contains more than one value';
   if (/end of JSON|Unterminated string/.test(message)) return 'it ends in the middle of a value';
   if (/double-quoted property name/.test(message)) {
     return 'there is a comma before a closing brace, or a name without quotes';

@@ -165,7 +165,7 @@ export class PlainItem implements RawItem {
     return this.#check(bytes.toString('utf8', start, end), column) === null;
   }
 
-  /** What a value set for every item stands for is left out. */
+  /** What a value set for every item replaces is left out. */
   #takeNested(index: number): boolean {
     const { nested } = this;
     const { key } = nested.fields[index]!;

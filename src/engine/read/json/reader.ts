@@ -1,4 +1,4 @@
-/** JSON arrays, bodies of the service and JSON Lines: kind and identifier are told by the first items. */
+/** JSON arrays, bodies of the service and JSON Lines: kind and identifier are known from the first items. */
 import { InputError, UsageError } from '../../errors.js';
 import type { Kind, RejectedRow } from '../../model.js';
 import type { TextReader } from '../format.js';
@@ -69,7 +69,7 @@ async function open(
 ): Promise<OpenedInput> {
   const { kind: found, ...shape } = shapeOf(head, options);
   if (found && options.kind && found !== options.kind) {
-    throw new UsageError(`kind ${options.kind}: ${options.path} holds {"${found}": […]}`, {
+    throw new UsageError(`kind ${options.kind}: ${options.path} contains {"${found}": […]}`, {
       hint: 'leave the kind out',
       problem: { code: 'kind_mismatch', path: options.path, kind: options.kind, found },
     });

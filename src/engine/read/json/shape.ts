@@ -37,7 +37,7 @@ export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: As
   const start = skipSpace(text, 0);
   if (asked.jsonPath !== undefined) {
     if (asked.format === 'ndjson') {
-      throw new UsageError('jsonPath leads into one JSON text; JSON Lines hold many', {
+      throw new UsageError('jsonPath is for a single JSON document, not for JSON Lines', {
         hint: 'leave the path or the format out',
         problem: { code: 'path_of_lines', format: asked.format },
       });
@@ -66,15 +66,15 @@ export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: As
 function pathOf(text: string): string[] {
   const path = text.split('.');
   if (path.every((name) => name !== '')) return path;
-  throw new UsageError(`jsonPath: "${text}" is not names with dots between them`, {
+  throw new UsageError(`jsonPath: "${text}" must be names separated by dots`, {
     hint: 'such as data.items',
     problem: { code: 'bad_path', path: text },
   });
 }
 
 const holdsBoth = (path: string): UsageError =>
-  new UsageError(`${path} holds companies and users`, {
-    hint: 'import them one after the other: say which of them the rows are',
+  new UsageError(`${path} contains companies and users`, {
+    hint: 'import one kind at a time: say which one to read',
     problem: { code: 'both_kinds' },
   });
 
@@ -120,7 +120,7 @@ function kindsOf({ names, arrays }: FirstObject, id: string | undefined): Kind[]
 /** As much of a text as is looked at to tell whether its objects are one a line. */
 const LOOK_BYTES = 64 * 1024;
 
-/** Whether each object is on a line of its own. A line that is broken is one all the same: its splitter names it. */
+/** Whether each object is on a line of its own. A broken line counts too: its splitter names it. */
 function isLines(text: Buffer): boolean {
   const end = Math.min(text.length, LOOK_BYTES);
   for (let at = skipSpace(text, 0); at < end; at = skipSpace(text, at)) {
@@ -136,7 +136,7 @@ function isLines(text: Buffer): boolean {
   return true;
 }
 
-/** Whether an object goes on after its line, as a pretty-printed one does. */
+/** Whether an object continues after its line, as a pretty-printed one does. */
 function goesOn(text: Buffer, start: number, lineEnd: number): boolean {
   let last = lineEnd - 1;
   while (last > start && isSpace(text[last]!)) last--;

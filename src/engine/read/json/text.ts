@@ -110,7 +110,7 @@ function* memberSpans(json: string): Generator<[name: string, start: number, end
 export const objectMembers = (json: string): [name: string, value: string][] =>
   Array.from(memberSpans(json), ([name, start, end]) => [name, json.slice(start, end)]);
 
-/** The first key that stands twice in one object of a valid JSON text, at any depth; null when there is none. */
+/** The first key that appears twice in one object of a valid JSON text, at any depth; null when there is none. */
 export function repeatedKey(json: string): string | null {
   /** Keys of the objects around a place; null for an array. */
   const open: (Set<string> | null)[] = [];
@@ -152,13 +152,13 @@ export function loneSurrogate(json: string, value: () => unknown = () => JSON.pa
 }
 
 /**
- * Why a valid JSON text cannot be sent as it is meant; null when it can. A key that stands twice would lose a value,
+ * Why a valid JSON text cannot be sent as it is meant; null when it can. A key that appears twice would lose a value,
  * and so would a number that no double holds.
  * @param rounds whether numbers may lose digits
  */
 export function lossIn(json: string, value: unknown, rounds: boolean): string | null {
   const key = repeatedKey(json);
-  if (key !== null) return `the key ${quoted(key)} stands twice`;
+  if (key !== null) return `the key ${quoted(key)} appears twice`;
   const half = loneSurrogate(json, () => value);
   if (half !== null) return `${half} is half of a character; no text can hold it`;
   const number = inexactNumber(json, rounds);
@@ -252,5 +252,6 @@ export function membersText(members: readonly (readonly [key: string, json: stri
   return members.map(([key, json]) => `,${jsonString(key)}:${json}`).join('');
 }
 
-const inexact = (number: string): string => `no number holds ${number} exactly; write it in quotes`;
+const inexact = (number: string): string =>
+  `${number} cannot be represented exactly as a number; write it in quotes`;
 const tooLarge = (number: string): string => `${number} is too large for a number; write it in quotes`;

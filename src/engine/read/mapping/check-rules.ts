@@ -20,7 +20,7 @@ type Named = readonly [rule: ColumnRule, column: string];
 const RULES = ['map', 'include', 'exclude', 'types'] as const;
 
 /**
- * Refuses rules that apply to none of the inputs of an import, as far as that can be told before they are read.
+ * Refuses rules that apply to none of the inputs of an import, as far as that is known before they are read.
  * @throws UsageError for a column that no input has, and for a rule that gives the identifier another use
  */
 export function checkOpened(inputs: readonly OpenedInput[], asked: Asked): void {

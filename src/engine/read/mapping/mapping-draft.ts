@@ -74,9 +74,12 @@ const merged =
     const next = sectionOf(input);
     const company = section.company_id ?? next.company_id;
     if (next.id !== section.id || (next.company_id ?? company) !== company) {
-      throw new UsageError(`the identifiers of ${kind} have different names, which one mapping cannot say`, {
-        hint: 'write a mapping for each of these files by itself',
-      });
+      throw new UsageError(
+        `the identifiers of ${kind} have different names, which one mapping cannot express`,
+        {
+          hint: 'write a separate mapping for each of these files',
+        },
+      );
     }
     const before = new Map(Object.entries(section.type ?? {}));
     const types = Object.entries(next.type ?? {}).map(

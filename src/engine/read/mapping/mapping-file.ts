@@ -40,7 +40,7 @@ const sectionShape = {
   types: z.enum(WORDS.types).describe('strings: columns without a type of their own are text.').optional(),
   empty: z.enum(WORDS.empty).describe('What an empty cell becomes. Default omit.').optional(),
   null: z.array(name).describe('Texts that count as an empty cell, such as NULL or n/a.').optional(),
-  trim: z.boolean().describe('true: white space around cells is taken away.').optional(),
+  trim: z.boolean().describe('true: white space around cells is removed.').optional(),
   allow_id: z
     .array(name)
     .describe('Identifiers to accept that look like a missing value, such as NULL.')
@@ -56,8 +56,8 @@ const mappingSchema = z.strictObject({
   user_id: name
     .describe("The column of a user's identifier, where companies and users are imported together.")
     .optional(),
-  companies: section.describe('What holds for companies alone.').optional(),
-  users: section.describe('What holds for users alone.').optional(),
+  companies: section.describe('Rules for companies only.').optional(),
+  users: section.describe('Rules for users only.').optional(),
 });
 
 export type MappingFile = z.infer<typeof mappingSchema>;

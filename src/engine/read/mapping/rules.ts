@@ -83,8 +83,8 @@ export type MappedOptions = Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'compan
 
 /**
  * Mapping files, one for all inputs at most and one for each kind, and what was asked for over them. What a file says of
- * all inputs stands below what one says of a kind. Where one kind alone has a mapping, a single input is of that kind.
- * @param below what stands below the files
+ * all inputs is overridden by what one says of a kind. Where one kind alone has a mapping, a single input is of that kind.
+ * @param below what the files override
  * @throws UsageError for two files of one kind
  */
 export function withMappings(
@@ -97,7 +97,7 @@ export function withMappings(
     const [found, other] = files.filter((file) => file.kind === kind);
     if (other === undefined) return found;
     throw new UsageError(
-      kind === undefined ? 'two mapping files say no kind' : `two mapping files are for ${kind}`,
+      kind === undefined ? 'two mapping files do not say their kind' : `two mapping files are for ${kind}`,
       { hint: 'use one mapping file for each kind' },
     );
   };

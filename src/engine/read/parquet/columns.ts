@@ -235,7 +235,7 @@ class NestedLeaf {
   readonly #pages: Pages;
   readonly #schemaPath: SchemaTree[];
   readonly #convert: (raw: unknown) => unknown;
-  /** While pages are left, the last row may go on in the next one. */
+  /** While pages are left, the last row may continue in the next one. */
   #rows: unknown[] = [];
 
   constructor(place: ColumnChunkPlace) {

@@ -4,15 +4,14 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { endianness } from 'node:os';
-import * as zlib from 'node:zlib';
-import type { ColumnMetaData, CompressionCodec, DecodedArray, PageHeader, SchemaTree } from 'hyparquet';
+import type { ColumnMetaData, DecodedArray, PageHeader, SchemaTree } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { deltaBinaryUnpack, deltaByteArray, deltaLengthByteArray } from 'hyparquet/src/delta.js';
 import { byteStreamSplit, readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { readPlain } from 'hyparquet/src/plain.js';
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
 import { snappyUncompress } from 'hyparquet/src/snappy.js';
-import { compressors, decompressZstd } from 'hyparquet-compressors';
+import { unpack } from './unpack.js';
 import { isPlainInt64, isUnsigned } from './values.js';
 
 /** A page of this size is larger than any writer makes; what it unpacks to has to fit into memory. */
@@ -133,7 +132,7 @@ export class Pages {
     const from = this.#start + this.#window.length;
     const more = Math.min(Math.max(bytes - have, this.#place.blockBytes), this.#end - from);
     if (more <= 0) return;
-    // The same memory for page after page: what is left to the garbage collector lies around for long.
+    // The same memory for page after page: what is left to the garbage collector stays for long.
     if (this.#memory.length < have + more) this.#memory = Buffer.allocUnsafeSlow(have + more);
     const window = this.#memory.subarray(0, have + more);
     this.#window.copy(window, 0, this.#at);
@@ -274,37 +273,10 @@ function narrow(list: BigInt64Array): ArrayLike<number | bigint> {
   return numbers;
 }
 
-/** @param bytes how many they take; where that is not told, the data does */
+/** @param bytes how many they take; where that is not given, the data says so */
 function levels(reader: Reader, highest: number, count: number, bytes?: number): Uint8Array | null {
   if (highest === 0) return null;
   const found = new Uint8Array(count);
   readRleBitPackedHybrid(reader, 32 - Math.clz32(highest), found, bytes);
   return found;
-}
-
-function unpack(bytes: Uint8Array, size: number, codec: CompressionCodec): Uint8Array {
-  const unpacked = unpackerOf(codec)(bytes, size);
-  if (unpacked.length !== size) throw new Error(`a page has ${unpacked.length} bytes in place of ${size}`);
-  return unpacked;
-}
-
-type Unpack = (bytes: Uint8Array, size: number) => Uint8Array;
-
-/** Node's own where it has one: they are faster, and stop at the size that the page claims. */
-function unpackerOf(codec: CompressionCodec): Unpack {
-  switch (codec) {
-    case 'UNCOMPRESSED':
-      return (bytes) => bytes;
-    case 'GZIP':
-      return (bytes, size) => zlib.gunzipSync(bytes, { maxOutputLength: Math.max(size, 1) });
-    case 'BROTLI':
-      return (bytes, size) => zlib.brotliDecompressSync(bytes, { maxOutputLength: Math.max(size, 1) });
-    case 'ZSTD':
-      return (bytes, size) => decompressZstd(bytes, new Uint8Array(size));
-    default: {
-      const known = compressors[codec];
-      if (!known) throw new Error(`the compression ${codec} is not supported`);
-      return known;
-    }
-  }
 }

@@ -91,7 +91,7 @@ async function nextBatch(
         throw new InputError(`a row is larger than ${formatSize(MAX_RECORD_BYTES)}`, {
           file: path,
           line: row + 1,
-          hint: 'no request could hold it; leave its largest column out of the export',
+          hint: 'it would not fit into a request; leave its largest column out of the export',
           problem: { code: 'item_too_long', maxBytes: MAX_RECORD_BYTES },
         });
       }

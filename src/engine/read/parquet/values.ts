@@ -13,7 +13,7 @@ type Convert = (raw: Raw) => JsonValue;
 /** Digits that a double holds exactly, whatever they are. */
 const EXACT_DIGITS = 15;
 
-/** Text as it lies in the file: the common case, which is copied without being decoded. */
+/** Text as it is in the file: the common case, which is copied without being decoded. */
 export const isText = ({ type, converted_type, logical_type }: SchemaElement): boolean =>
   type === 'BYTE_ARRAY' &&
   (converted_type === undefined || converted_type === 'UTF8' || converted_type === 'ENUM') &&

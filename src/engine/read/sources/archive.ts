@@ -66,7 +66,7 @@ export async function memberOf(
   if (!first) {
     const like = wanted === null ? undefined : nearest(wanted, names);
     throw new InputError(
-      wanted === null ? 'the zip archive holds no files' : 'no such file in the zip archive',
+      wanted === null ? 'the zip archive contains no files' : 'no such file in the zip archive',
       {
         file: wanted === null ? path : join(wanted),
         hint: like === undefined ? listed(names, join) : `did you mean ${join(like)}?`,
@@ -74,12 +74,12 @@ export async function memberOf(
     );
   }
   if (wanted !== null) {
-    throw new InputError('the zip archive holds two files of this name', {
+    throw new InputError('the zip archive contains two files of this name', {
       file: join(wanted),
       hint: UNPACK,
     });
   }
-  throw new InputError(`the zip archive holds ${found.length} files: name the one to read`, {
+  throw new InputError(`the zip archive contains ${found.length} files: name the one to read`, {
     file: path,
     hint: listed(
       found.map(({ fileName }) => fileName),
@@ -122,7 +122,7 @@ export async function unpackMember(
       sum = crc32(chunk, sum);
       done(null, chunk);
     },
-    flush: (done) => done(sum === entry.crc32 ? null : new Error('its checksum is another')),
+    flush: (done) => done(sum === entry.crc32 ? null : new Error('its checksum does not match')),
   });
   const zip = await openZip(location).catch((error: Error) => {
     file.destroy();
@@ -155,7 +155,7 @@ export function refuseMember(
     });
   }
   if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8) {
-    throw new InputError(`is packed by a method (${entry.compressionMethod}) that is not supported`, {
+    throw new InputError(`is compressed with a method (${entry.compressionMethod}) that is not supported`, {
       file: shown,
       hint: UNPACK,
     });
@@ -184,7 +184,7 @@ async function entriesOf(location: string, path: string, signal?: AbortSignal): 
   });
   try {
     if (zip.entryCount > MAX_MEMBERS) {
-      throw new InputError(`the zip archive holds ${zip.entryCount} files, more than ${MAX_MEMBERS}`, {
+      throw new InputError(`the zip archive contains ${zip.entryCount} files, more than ${MAX_MEMBERS}`, {
         file: path,
         hint: UNPACK,
       });
@@ -211,7 +211,7 @@ function damaged(path: string, error: Error): InputError {
     error.message,
   );
   return leadsOut
-    ? new InputError(`the zip archive holds a file whose name leads out of it: ${leadsOut[1]}`, {
+    ? new InputError(`the zip archive contains a file whose name leads out of it: ${leadsOut[1]}`, {
         file: path,
         hint: 'do not trust it; ask for another export',
         cause: error,

@@ -90,7 +90,7 @@ async function folder(path: string, where: Where): Promise<Source[]> {
     .sort(byName);
   if (names.length === 0) {
     const known = [...EXTENSIONS.keys()].map((extension) => `.${extension}`).join(', ');
-    throw new InputError('the folder holds no file of a known format', {
+    throw new InputError('the folder contains no file of a known format', {
       file: path,
       hint: `it is searched for ${known}, packed ones too, but not in its subfolders: for those, use a pattern in quotes, such as '${path.replace(/\/+$/, '')}/**/*.csv'`,
     });

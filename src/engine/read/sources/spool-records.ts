@@ -89,7 +89,7 @@ async function closed(
 }
 
 /**
- * A record as JSON text, as `JSON.stringify` writes it (`toJSON` included, members that are undefined left out), but for
+ * A record as JSON text, as `JSON.stringify` writes it (`toJSON` included, members that are undefined left out), except for
  * what that would lose without a word.
  * @throws UsageError naming the record and the member
  */

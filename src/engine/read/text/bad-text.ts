@@ -10,7 +10,7 @@ import { readBytes, type SourceFile } from './source.js';
 
 export type PackedFile = SourceFile & Parameters<typeof readBytes>[0];
 
-/** Bytes around the bad one that an encoding is told by. */
+/** Bytes around the bad one from which an encoding is guessed. */
 const SAMPLE_BYTES = 64 * 1024;
 /** Bytes of a file that tell its kind: a tar says so at 257. */
 const KIND_BYTES = 4_100;

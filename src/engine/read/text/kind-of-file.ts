@@ -12,11 +12,11 @@ const KINDS: Record<string, readonly [name: string, hint: string]> = {
   ],
   tar: ['a tar archive', UNPACK],
   'tar.gz': ['a tar archive', UNPACK],
-  bz2: ['a file packed by bzip2', 'unpack it with bunzip2, and import what is in it'],
-  xz: ['a file packed by xz', 'unpack it with unxz, and import what is in it'],
-  lz: ['a file packed by lzip', UNPACK],
-  lz4: ['a file packed by LZ4', 'unpack it with unlz4, and import what is in it'],
-  Z: ['a file packed by compress', 'unpack it with uncompress, and import what is in it'],
+  bz2: ['a file compressed with bzip2', 'unpack it with bunzip2, and import what is in it'],
+  xz: ['a file compressed with xz', 'unpack it with unxz, and import what is in it'],
+  lz: ['a file compressed with lzip', UNPACK],
+  lz4: ['a file compressed with LZ4', 'unpack it with unlz4, and import what is in it'],
+  Z: ['a file compressed with compress', 'unpack it with uncompress, and import what is in it'],
   '7z': ['a 7-Zip archive', UNPACK],
   rar: ['a RAR archive', UNPACK],
   zip: ['a zip archive inside another file', UNPACK],
@@ -45,7 +45,7 @@ export function kindOfText(start: string): string | null {
   return start.startsWith('{\\rtf') ? 'rtf' : null;
 }
 
-/** What bytes that are not text begin: an extension or a MIME type; null where that cannot be told. */
+/** What bytes that are not text begin: an extension or a MIME type; null where that is not known. */
 export async function kindOfFile(head: Uint8Array): Promise<string | null> {
   const { fileTypeFromBuffer } = await import('file-type/core');
   const found = await fileTypeFromBuffer(head).catch(() => undefined); // a file may end in the middle of its signature

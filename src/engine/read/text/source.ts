@@ -29,7 +29,7 @@ export interface OpenFile {
 /** Bytes of a digest that a mark keeps, as hex digits. */
 const MARK_DIGITS = 16;
 
-/** Digest and size of the bytes that went by, as they stand on disk. */
+/** Digest and size of the bytes that went by, as they are on disk. */
 export class ByteTotals {
   readonly #hash = createHash('sha256');
   readonly #marks: string[] = [];

@@ -7,7 +7,7 @@ import type { HashOptions } from '../item-writer.js';
 import type { RowOptions, ScanPart } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 
-/** What a thread is told before its first batch. */
+/** What a thread is given before its first batch. */
 export type TaskSpec =
   | ({ pass: 'scan'; input: OpenedInput } & RowOptions)
   | ({ pass: 'build'; input: OpenedInput; schema: Schema } & HashOptions);

@@ -4,7 +4,7 @@
 export interface NumberForm {
   date: boolean;
   time: boolean;
-  /** Hours that go on after 24, as in `[h]:mm`. */
+  /** Hours that continue after 24, as in `[h]:mm`. */
   elapsed: boolean;
 }
 
@@ -62,7 +62,7 @@ export function serialText(serial: number, form: NumberForm, from1904: boolean):
   return withTime(date.toISOString().slice(0, 10), rest, form);
 }
 
-/** A time that is there is told, whether or not the format shows it. */
+/** A time that is there is kept, whether or not the format shows it. */
 const withTime = (date: string, rest: number, { time }: NumberForm): string =>
   time || rest > 0 ? `${date}T${clockOf(rest)}` : date;
 

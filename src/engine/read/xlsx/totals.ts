@@ -99,7 +99,7 @@ export class XlsxTotals extends CsvTotals {
       if (uncomputed === null || role === 'ignored') return [];
       return [
         {
-          message: `${column}: row ${uncomputed.line}: the workbook holds a formula without its value, which counts as empty; open it in a spreadsheet program and save it again`,
+          message: `${column}: row ${uncomputed.line}: the workbook contains a formula without its value, which counts as empty; open it in a spreadsheet program and save it again`,
         },
       ];
     });
@@ -112,7 +112,7 @@ export class XlsxTotals extends CsvTotals {
       const more = errors === 1 ? '' : ` (and ${errors - 1} more)`;
       return [
         {
-          message: `${column}: row ${firstError.line}${more}: the cell holds the error ${firstError.text}, which is sent as text`,
+          message: `${column}: row ${firstError.line}${more}: the cell contains the error ${firstError.text}, which is sent as text`,
           problem: { code: 'error_cells', column, text: firstError.text },
         },
       ];

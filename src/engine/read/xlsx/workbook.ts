@@ -68,7 +68,7 @@ const decoded = (text: string): string =>
     return String.fromCodePoint(Math.min(decimal ? Number(decimal) : Number.parseInt(hex, 16), 0x10ffff));
   });
 
-/** What a part refers to, by id. `''` stands for the archive itself. */
+/** What a part refers to, by id. `''` is the archive itself. */
 async function relationsOf(
   archive: Archive,
   of: string,

@@ -110,7 +110,7 @@ export function Job({ route }: { route: Route & { view: 'job' } }) {
       </div>
       {error && <p class="problem">{error.message}</p>}
       {detail?.job === null && (
-        <Empty title="The sandbox holds no job with this id">
+        <Empty title="The sandbox has no job with this id">
           <p>It may have been erased by a reset.</p>
         </Empty>
       )}

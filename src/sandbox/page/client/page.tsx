@@ -111,7 +111,7 @@ function View({ route }: { route: Route }) {
       return (
         <>
           <Heading title="Not found">Not found</Heading>
-          <Empty title="The page has no such view">
+          <Empty title="There is no such view">
             <Link to={profiles('companies')}>Companies</Link>
           </Empty>
         </>

@@ -39,11 +39,11 @@ export function Profile({ route }: { route: Route & { view: 'profile' } }) {
       </div>
       {error && <p class="problem">{error.message}</p>}
       {profile === null && (
-        <Empty title={`The sandbox holds no ${noun.toLowerCase()} with this identifier in region ${region}`}>
+        <Empty title={`The sandbox has no ${noun.toLowerCase()} with this identifier in region ${region}`}>
           <p>
             {data?.pending
-              ? 'A job that holds it has not completed yet.'
-              : 'It may have been erased, or lie in the other region.'}
+              ? 'A job that contains it has not completed yet.'
+              : 'It may have been erased, or be in the other region.'}
           </p>
         </Empty>
       )}

@@ -1,4 +1,4 @@
-/** Addresses of the page's views. Identifiers stand in the query, where `.`, `..` and `/` mean nothing. */
+/** Addresses of the page's views. Identifiers are in the query, where `.`, `..` and `/` mean nothing. */
 import type { Kind, Region } from '../wire.js';
 
 export type Route =

@@ -139,10 +139,10 @@ const FIELDS: readonly {
   of?: number;
 }[] = [
   { key: 'latency_ms', name: 'Latency', unit: 'ms before each answer' },
-  { key: 'rows_per_second', name: 'Speed of jobs', unit: 'rows a second' },
+  { key: 'rows_per_second', name: 'Speed of jobs', unit: 'rows per second' },
   { key: 'fail_jobs', name: 'Jobs that fail', unit: '%', of: 100 },
-  { key: 'max_items', name: 'Items of a request', unit: 'at most; beyond, 413', empty: 'any number' },
-  { key: 'max_bytes', name: 'Bytes of a request', unit: 'at most; beyond, 413' },
+  { key: 'max_items', name: 'Items per request', unit: 'at most; beyond, 413', empty: 'any number' },
+  { key: 'max_bytes', name: 'Bytes per request', unit: 'at most; beyond, 413' },
   { key: 'rate_limit', name: 'Request rate', unit: 'a second; beyond, 429', empty: 'any number' },
 ];
 

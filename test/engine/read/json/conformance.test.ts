@@ -42,14 +42,14 @@ async function outcomeOf(
 
 /** Valid JSON that would lose something on its way. */
 const LOSES: Record<string, RegExp> = {
-  y_object_duplicated_key: /: v: the key "a" stands twice$/,
-  y_object_duplicated_key_and_value: /: v: the key "a" stands twice$/,
+  y_object_duplicated_key: /: v: the key "a" appears twice$/,
+  y_object_duplicated_key_and_value: /: v: the key "a" appears twice$/,
 };
 
 /** What becomes of texts about which parsers differ; null: they are sent as they are. */
 const EITHER: [name: RegExp, refusal: RegExp | null][] = [
   [/^i_number_too_big_pos_int|500_nested/, null],
-  [/^i_number/, /: v: no number holds \S+ exactly; write it in quotes$/],
+  [/^i_number/, /: v: \S+ cannot be represented exactly as a number; write it in quotes$/],
   [
     /key_lone|[12](?:nd|st)_(?:valid_)?surrogate|incomplete|lonely|invalid_surrogate|inverted|lone_second/,
     /: v: \\u\w{4} is half of a character/,

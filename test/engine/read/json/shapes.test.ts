@@ -48,7 +48,7 @@ describe('shapeOf', () => {
     expect(format).toBe(body === null ? 'ndjson' : 'json');
   });
 
-  test.each([['{"users":[{}],"companies":[{}]}', 'f holds companies and users']])(
+  test.each([['{"users":[{}],"companies":[{}]}', 'f contains companies and users']])(
     '%j: %s',
     (text, message) => {
       expect(() => shapeOf({ text: Buffer.from(text), whole: true }, { path: 'f' })).toThrow(message);
@@ -72,7 +72,7 @@ describe('shapeOf', () => {
 describe('what would be lost', () => {
   const value = fc.jsonValue({ noUnicodeString: false });
 
-  test('no key stands twice in what JSON.stringify writes, and one that is added is found', () => {
+  test('no key appears twice in what JSON.stringify writes, and one that is added is found', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(0, 2), (any, spaces) => {
         const text = JSON.stringify(any, null, spaces);
@@ -122,10 +122,10 @@ describe('what would be lost', () => {
     ].join('\n');
     const strict = await readText('f.ndjson', text);
     expect(strict.reasons).toEqual([
-      '1: v: no number holds 12345678901234567890 exactly; write it in quotes',
-      '2: metadata.v: no number holds 0.1234567890123456789 exactly; write it in quotes',
-      '3: v: no number holds 1e400 exactly; write it in quotes',
-      '4: v: no number holds 1e-400 exactly; write it in quotes',
+      '1: v: 12345678901234567890 cannot be represented exactly as a number; write it in quotes',
+      '2: metadata.v: 0.1234567890123456789 cannot be represented exactly as a number; write it in quotes',
+      '3: v: 1e400 cannot be represented exactly as a number; write it in quotes',
+      '4: v: 1e-400 cannot be represented exactly as a number; write it in quotes',
     ]);
     const { reasons, texts } = await readText('f.ndjson', text, { roundNumbers: true });
     expect(reasons).toEqual(['3: v: 1e400 is too large for a number; write it in quotes']);
@@ -142,9 +142,9 @@ describe('what would be lost', () => {
     const rows = ['{"a":1,"a":2}', '{"a":"\\ud83d"}', '{"a":12345678901234567890}', '{"a":1}'];
     const csv = `company_id,metadata\n${rows.map((row, i) => `${i},"${row.replaceAll('"', '""')}"`).join('\n')}\n`;
     expect((await readText('f.csv', csv)).reasons).toEqual([
-      '2: metadata: the key "a" stands twice',
+      '2: metadata: the key "a" appears twice',
       '3: metadata: \\ud83d is half of a character; no text can hold it',
-      '4: metadata: no number holds 12345678901234567890 exactly; write it in quotes',
+      '4: metadata: 12345678901234567890 cannot be represented exactly as a number; write it in quotes',
     ]);
     expect((await readText('f.csv', csv, { roundNumbers: true })).reasons).toHaveLength(2);
   });

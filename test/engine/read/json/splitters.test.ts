@@ -116,7 +116,7 @@ describe('an array', () => {
     ['{"a":1 "companies":[1]}', 'f.json:1: what is around the array is not valid JSON'],
     ['{"a":[}],"b":,"companies":[1]}', 'f.json:1: what is around the array is not valid JSON'],
     ['{"companies":[1]}\n{"companies":[2]}', 'f.json:2: text follows the end of the array'],
-    ['{"companies":[1],"companies":[2]}', 'f.json:1: "companies" stands twice'],
+    ['{"companies":[1],"companies":[2]}', 'f.json:1: "companies" appears twice'],
     ['{"companies":[1],\n"users":[2]}', 'f.json:2: holds "users" beside "companies"'],
     ['{"users":[2],"companies":[1]}', 'f.json:1: holds "users" beside "companies"'],
     ['{"companies":{"a":[1]}}', 'f.json:1: "companies" is not an array'],
@@ -142,8 +142,8 @@ describe('an array', () => {
     ['{"data":{"items":{}}}', 'f.json:1: "data.items" is not an array'],
     ['{"data":{"item":[]}}', 'f.json:1: has no "data.items"'],
     ['{"date":{"items":[]}}', 'f.json:1: has no "data"'],
-    ['{"data":{"items":[1]},"data":{"items":[2]}}', 'f.json:1: "data" stands twice'],
-    ['{"data":{"items":[1],"items":[2]}}', 'f.json:1: "data.items" stands twice'],
+    ['{"data":{"items":[1]},"data":{"items":[2]}}', 'f.json:1: "data" appears twice'],
+    ['{"data":{"items":[1],"items":[2]}}', 'f.json:1: "data.items" appears twice'],
   ])('of %j, data.items is refused: %s', (text, message) =>
     expect(refused(text, inside('data', 'items'))).toBe(message),
   );

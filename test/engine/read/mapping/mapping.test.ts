@@ -223,7 +223,7 @@ describe('flags that do not fit the input', () => {
       /name another identifier/,
     ],
     ['--delimiter', { delimiter: 'a\nb' }, /^delimiter: "a\\nb" cannot separate cells$/, /tab/],
-    ['--delimiter of a quote', { delimiter: '"' }, /^delimiter: "\\"" holds the quote$/, /tab/],
+    ['--delimiter of a quote', { delimiter: '"' }, /^delimiter: "\\"" contains the quote$/, /tab/],
   ];
   it.each(CASES)('%s', async (_, options, message, hint) => {
     const error: unknown = await open(file('a.csv', CSV), options).catch((thrown: unknown) => thrown);

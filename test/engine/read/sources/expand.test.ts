@@ -101,10 +101,10 @@ describe('nothing is named by', () => {
     ['', 'the name of an input is empty', /\. is this folder/],
     [
       'empty',
-      'empty: the folder holds no file of a known format',
+      'empty: the folder contains no file of a known format',
       /searched for \.json, .*'empty\/\*\*\/\*\.csv'/,
     ],
-    ['only', 'only: the folder holds no file of a known format', /searched for/],
+    ['only', 'only: the folder contains no file of a known format', /searched for/],
     ['exports/*.parquet', 'exports/*.parquet: no file matches', /check the folder/],
     ['export/*.csv', 'export/*.csv: no file matches', 'did you mean exports/*.csv?'],
     ['only/*', 'only/*: only rejects files match, and a pattern leaves those out', /name the file/],

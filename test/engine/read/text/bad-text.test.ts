@@ -117,7 +117,7 @@ describe('files of another kind', () => {
     ['a tar archive', tar, /unpack it/],
     ['a tar archive', () => gzipSync(tar()), /unpack it/],
     [
-      'a file packed by bzip2',
+      'a file compressed with bzip2',
       () =>
         Buffer.from(
           '425a68393141592653599f7d82f1000002cb80001020000000ac23c0202000220d006840d03424024651cde3e2ee48a70a1213efb05e20',
@@ -126,7 +126,7 @@ describe('files of another kind', () => {
       /bunzip2/,
     ],
     [
-      'a file packed by xz',
+      'a file compressed with xz',
       () =>
         Buffer.from(
           'fd377a585a000004e6d6b4460200210116000000742fe5a301000c636f6d70616e795f69640a310a00000000f5ffb3943d438dc10001250d7119c4b61fb6f37d010000000004595a',

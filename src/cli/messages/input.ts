@@ -1,0 +1,225 @@
+/** What is said about inputs, their columns and their cells: hints with the flags that read them. */
+import { type Kind, SOME_ZONE } from '../../engine/model.js';
+import type { ColumnRule, Problem, ProblemOf } from '../../engine/problems.js';
+import type { Commands } from '../again.js';
+import { shellWord } from '../shell.js';
+
+export interface Words {
+  /** Replaces the engine's sentence, where it is about a flag that was given. */
+  message?: string;
+  /** Lines to read or to run; absent where the engine's own hint is enough. */
+  hint?: string;
+}
+
+/** The words for each code. */
+export type Dictionary = { [C in Problem['code']]: (problem: ProblemOf<C>, commands: Commands) => Words };
+
+/** The flag of each rule about columns. */
+const RULE_FLAGS: Record<ColumnRule, string> = {
+  map: '--map',
+  include: '--include',
+  exclude: '--exclude',
+  types: '--type',
+  id: '--id',
+  user_id: '--user-id',
+  company_id: '--company-id',
+  where: '--where',
+};
+
+/** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
+function readAs(
+  { again, wasTyped }: Commands,
+  { path, paths, kind, column, company }: ProblemOf<'kind_unknown' | 'no_identifier'>,
+): Words {
+  // It is being said in a mapping file.
+  if (wasTyped('--write-mapping')) return {};
+  const without = ['--kind', '--id'];
+  if (paths.length <= 1) {
+    const named = company === null || wasTyped('--company-id') ? [] : ['--company-id', company];
+    const plus = ['--kind', kind, '--id', column, ...named];
+    return {
+      hint: `if the rows are ${kind} by ${column}: ${again({ command: 'import', paths: [path], without, plus })}`,
+    };
+  }
+  const file = 'mapping.json';
+  const lines = [
+    `say what each file contains in a mapping file: ${again({ command: 'inspect', paths, without: [...without, '--json'], plus: ['--write-mapping', file] })}`,
+    `check it, then import with it: ${again({ command: 'import', paths, without, plus: ['--mapping', file] })}`,
+  ];
+  return { hint: lines.join('\n') };
+}
+/** A type that a column has without a rule. */
+const PLAIN = /^(?:integer|number)$/;
+
+const typeFlag = (column: string, type: string): string => `--type ${shellWord(`${column}=${type}`)}`;
+
+const nullFlags = (markers: readonly string[]): string[] =>
+  markers.map((marker) => `--null ${shellWord(marker)}`);
+
+/** The flags that give a column one of the types that its text would fit. */
+export function suggestedLines(column: string, types: readonly string[]): string[] {
+  return types.map((type, index) => {
+    const flag = typeFlag(column, type.replace(`@${SOME_ZONE}`, '@UTC'));
+    const zone = type.endsWith(`@${SOME_ZONE}`) ? ' (with the zone of its times instead of UTC)' : '';
+    return `${index > 0 ? 'or ' : ''}${flag}${zone}`;
+  });
+}
+
+export const INPUT_WORDS = {
+  unknown_encoding: ({ label }) => ({ message: `--encoding: "${label}" is not a known encoding` }),
+  wrong_encoding: ({ suggestions }) => {
+    if (suggestions.length === 0) {
+      return { hint: 'name the encoding of the file with --encoding, or export the file as UTF-8' };
+    }
+    const width = Math.max(...suggestions.map(({ encoding }) => encoding.length));
+    const lines = suggestions.map(({ encoding, line }) => `--encoding ${encoding.padEnd(width)}  ${line}`);
+    return { hint: ['choose the encoding in which the line reads right:', ...lines].join('\n') };
+  },
+  bad_dialect: ({ option, value, wrong }) => ({ message: `--${option}: ${JSON.stringify(value)} ${wrong}` }),
+  title_above_header: ({ lines }) => ({ hint: `to leave out what is above it, add --skip-lines ${lines}` }),
+  duplicate_column: ({ column }) => ({
+    hint: `rename or remove one of them, or add --rename-duplicates to call the second one ${shellWord(`${column}_2`)}`,
+  }),
+  wrong_format: ({ likely }) => ({
+    hint:
+      likely === null
+        ? 'name the format with --format'
+        : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
+  }),
+  wrong_path: () => ({ hint: 'name the path to the array of items with --json-path' }),
+  bad_path: ({ path }) => ({ message: `--json-path: "${path}" must be names separated by dots` }),
+  path_of_lines: ({ format }) => ({
+    message: `--json-path leads to an array in a JSON file; the format is ${format}`,
+    hint: 'leave --json-path out, or set --format json',
+  }),
+  both_kinds: () => ({ hint: 'import them one after the other: add --kind companies, then --kind users' }),
+  item_too_long: () => ({
+    hint: 'it does not fit into a request; check the format, or set it with --format',
+  }),
+  cell_too_long: () => ({ hint: 'shorten it, or raise --max-cell' }),
+  quote_not_closed: () => ({
+    hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
+  }),
+  unknown_sheet: ({ path, sheet }) => ({ message: `--sheet: ${path} has no sheet "${sheet}"` }),
+  sheet_empty: ({ others: [other] }) => ({
+    hint:
+      other === undefined
+        ? 'check the workbook, and save it again'
+        : `read another sheet: --sheet ${shellWord(other)}`,
+  }),
+  other_sheets: ({ others }) => ({
+    hint: `choose one with --sheet, such as --sheet ${shellWord(others[0]!)}`,
+  }),
+  error_cells: ({ text }) => ({
+    hint: `fix the formula, or read it as empty with --null ${shellWord(text)}`,
+  }),
+  stdin_is_terminal: (_, { command }) => ({
+    hint: `pipe a file in: ${command('import', '-')} < companies.csv`,
+  }),
+
+  one_rejects_file: () => ({
+    message: '--rejects takes one file, but there are several inputs',
+    hint: 'leave it out: each input then gets its own rejects file',
+  }),
+  other_kind_of_file: () => ({}),
+
+  kind_mismatch: ({ path, kind, found }) => ({
+    message: `--kind ${kind}: ${path} contains {"${found}": […]}`,
+    hint: 'leave --kind out',
+  }),
+  kind_unknown: (problem, commands) => readAs(commands, problem),
+  no_identifier: (problem, commands) => readAs(commands, problem),
+  kind_ambiguous: ({ path, user, company }, { again }) => {
+    const as = (kind: Kind, column: string, without: readonly string[]): string =>
+      again({ command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });
+    return {
+      hint: [
+        `if its rows are companies: ${as('companies', company, ['--id', '--user-id', '--company-id'])}`,
+        `if they are users: ${as('users', user, ['--id', '--user-id'])}`,
+      ].join('\n'),
+    };
+  },
+  names_alike: ({ field, columns: [column] }, { again }) => {
+    const flag = field === 'user_id' ? '--user-id' : '--company-id';
+    return { hint: `say which one it is: ${again({ without: [flag], plus: [flag, column] })}` };
+  },
+  id_for_both: ({ column, kinds }, { again, wasTyped }) => {
+    const plus = kinds.flatMap((kind) => [kind === 'users' ? '--user-id' : '--company-id', column]);
+    return {
+      message: `--id ${column}: the inputs are companies and users, and --id is for inputs of one kind`,
+      // It may be in a mapping file.
+      hint: wasTyped('--id')
+        ? `name the columns with --user-id and --company-id: ${again({ without: ['--id'], plus })}`
+        : 'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
+    };
+  },
+  unknown_column: ({ path, rule, column }) => ({
+    message: `${RULE_FLAGS[rule]}: ${path} has no column "${column}"`,
+  }),
+  rule_for_identifier: ({ rule, column }) => ({
+    message: `${RULE_FLAGS[rule]} ${column}: ${rule === 'types' ? 'an identifier is always text' : 'it is the identifier'}`,
+    hint: `leave ${RULE_FLAGS[rule]} out, or name another --id`,
+  }),
+  identifier_as_key: ({ key }) => ({
+    message: `--map: "${key}" is the identifier, not metadata`,
+    hint: "name the identifier's column with --id",
+  }),
+  same_key: () => ({ hint: 'leave one of them out with --exclude, or give it another key with --map' }),
+  constant_of_other_type: ({ key, value, type }) => ({
+    message: `--set ${key}: "${value}" is not of type ${type} (--type)`,
+    hint: `change the value, or leave out --type ${shellWord(`${key}=${type}`)}`,
+  }),
+
+  cells_of_other_type: ({ column, type }) => ({
+    hint: `${typeFlag(column, type)} ${type === 'string' ? 'keeps them as text' : 'reads them'}`,
+  }),
+
+  short_rows: () => ({ hint: 'if only their last cells are missing, --short-rows pad reads them as empty' }),
+  missing_value: ({ texts, optional }) => {
+    const allowed = texts.map((text) => `--allow-id ${shellWord(text)}`).join(' ');
+    return {
+      hint: optional
+        ? `${nullFlags(texts).join(' ')} leaves it out; ${allowed} accepts it as an identifier`
+        : `if it is an identifier, ${allowed} accepts it`,
+    };
+  },
+  white_space: () => ({ hint: '--trim removes the white space around them' }),
+  inexact_number: () => ({ hint: '--round-numbers rounds them' }),
+
+  nameless_column: () => ({ hint: 'name it in the header to send it' }),
+  excel_text: () => ({ hint: '--excel-text reads them as 0012' }),
+  space_before_quote: ({ delimiter }) => ({
+    hint: `if every cell is written like this, --delimiter ${shellWord(delimiter.replace('\t', '\\t'))} reads them`,
+  }),
+  quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
+  apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),
+  odd_identifiers: ({ white }) => ({
+    hint: white ? '--trim removes it' : 'remove them where the file comes from',
+  }),
+  zone_missing: ({ column, type }) => ({
+    hint: `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
+  }),
+  unknown_zone: ({ column, type, zone }) => ({
+    message: `--type ${column}: "${zone}" is not a time zone`,
+    hint: `name one such as Europe/Berlin: ${typeFlag(column, type.replace(/@[^@]*$/, '@Europe/Berlin'))}`,
+  }),
+  no_pattern: ({ column, kind, zone }) => ({
+    hint: `name the pattern of its values, such as ${typeFlag(column, kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`)}`,
+  }),
+  two_patterns: ({ column, readings }) => ({
+    hint: readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`).join('\n'),
+  }),
+  stray_date: ({ column, type }) => ({
+    hint: `reject the rows that do not fit: ${typeFlag(column, type)}`,
+  }),
+
+  digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
+  null_markers: ({ column, markers, type }) => ({
+    hint: [...nullFlags(markers), ...(PLAIN.test(type) ? [] : suggestedLines(column, [type]))].join(' '),
+  }),
+  capital_emails: ({ column }) => ({ hint: `${typeFlag(column, 'lower')} sends them in lower case` }),
+  stray_values: ({ column, markers, type, rows }) => ({
+    hint: `to convert them and reject ${rows === 1 ? 'that row' : `those ${rows} rows`}: ${[...nullFlags(markers), ...suggestedLines(column, [type])].join(' ')}`,
+  }),
+  type_changed: ({ column, before }) => ({ hint: `--type ${shellWord(`${column}=${before}`)} pins it` }),
+} satisfies Partial<Dictionary>;

@@ -1,0 +1,62 @@
+/** The result of an import as the command prints it: words and command lines in place of codes. */
+import type { ImportEvent, RejectionCause, Summary } from '../../engine/model.js';
+import type { Commands } from '../again.js';
+import { warningText, wordsOf } from '../messages.js';
+import { type Known, nextSteps, type Step } from '../next-steps.js';
+
+/** A result document as the command prints it: what to continue with, and what to run next, are command lines. */
+export interface PrintedSummary extends Summary {
+  /** Printed as their commands alone. */
+  next: Step[];
+}
+export type PrintedEvent =
+  | Exclude<ImportEvent, { type: 'summary' }>
+  | { type: 'summary'; summary: PrintedSummary };
+
+export function summaryWords(summary: Summary, known: Known): PrintedSummary {
+  const { resume, plan, elapsed_seconds, ...rest } = summary;
+  const { run, causes } = rest;
+  const { commands } = known;
+  return {
+    ...rest,
+    // One that an earlier version recorded has none.
+    causes: (causes ?? []).map((cause) => causeWords(cause, commands)),
+    next: nextSteps(summary, known),
+    resume: run === null || resume === null ? null : commands.command('resume', run),
+    ...(plan && { plan }),
+    elapsed_seconds,
+  };
+}
+
+/** The document: steps are their commands. */
+export const nextCommands = ({ next }: Pick<PrintedSummary, 'next'>): string[] =>
+  next.map(({ command }) => command);
+
+/** A cause with the flag that helps. */
+function causeWords({ problem, ...cause }: RejectionCause, commands: Commands): RejectionCause {
+  return problem ? { ...cause, hint: wordsOf(problem, commands).hint ?? cause.hint } : cause;
+}
+
+/**
+ * Events of one import as the command reports them: words in place of codes.
+ * @param known what is known when the import has ended
+ */
+export function eventWords(
+  commands: Commands,
+  known: (summary: Summary) => Omit<Known, 'commands'> = () => ({ failed: [] }),
+): (event: ImportEvent) => PrintedEvent {
+  const warnings: string[] = [];
+  return (event) => {
+    if (event.type === 'warning') {
+      const message = warningText(event, commands);
+      warnings.push(message);
+      return { type: 'warning', message };
+    }
+    if (event.type !== 'summary') return event;
+    const { summary } = event;
+    return {
+      type: 'summary',
+      summary: { ...summaryWords(summary, { commands, ...known(summary) }), warnings },
+    };
+  };
+}
