@@ -62,6 +62,7 @@ const BASE = [
   'row-sources',
   'size',
   'sqlite',
+  'stored-cells',
 ].map((name) => `engine/${name}`);
 const ENGINE = ['engine/read', 'engine/service', 'engine/state', 'engine/plan', 'engine/send', 'engine/run'];
 const ALLOWED: Record<string, string[]> = {

@@ -12,6 +12,8 @@ import {
 } from './print-tables.js';
 import { foldContents, NOWHERE, type PlaceOfRow, type PrintSource, RowSources } from './row-sources.js';
 
+import type { CellColumns } from './stored-cells.js';
+
 export type { PrintTables } from './print-tables.js';
 
 /** Rows in request order, each by three keyed 64-bit hashes, little-endian, as they are stored. */
@@ -21,6 +23,8 @@ export interface FingerprintColumns {
   contents: BigUint64Array;
   /** Of the record that the item was made of, and how it was made: equal ones make equal items. 0: not known. */
   records: BigUint64Array;
+  /** Hashes of their cells, where differences are to be counted by key. */
+  cells?: CellColumns | null | undefined;
 }
 
 /** What is remembered of an id. */

@@ -182,7 +182,7 @@ export interface PlanChanges {
   refreshed: number;
   unchanged: number;
   /** With `trackKeys`, most rows first. */
-  keys?: KeyChange[];
+  keys?: KeyChange[] | undefined;
 }
 
 /** What an import would do. */

@@ -4,12 +4,15 @@
  */
 import { tap } from './channel.js';
 import { InterruptedError, StateLostError, UsageError, WaitTimeoutError } from './errors.js';
-import type { ImportEvent, Kind, Plan } from './model.js';
+import type { ImportEvent, Kind, Plan, PlanChanges, RowCounts } from './model.js';
+import { count } from './numbers.js';
 import { type ImportOptions, NUMBERS } from './options.js';
+import type { Comparison } from './plan/compare.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
 import { checkScanned, idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { ComparedRows, isHeld, sumOf } from './run/compared.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
   checkItemFormat,
@@ -35,7 +38,7 @@ import {
   startOfRest,
 } from './run/planned.js';
 import { Rejecting } from './run/rejecting.js';
-import { newRejects } from './run/retry.js';
+import { failedOf, newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
 import { needsOf, sentLater } from './run/sent-later.js';
 import {
@@ -54,6 +57,7 @@ import { submittedRows } from './send/accounts.js';
 import { isCanaryDue } from './send/canary.js';
 import { type CutDeps, chunksOfKind } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
+import { Remembering } from './send/remembering.js';
 import { send } from './send/send.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
@@ -112,22 +116,34 @@ export class Session {
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
     else if ((options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
-    const cut = this.#cutDeps();
-    const { plan, totals } = await makePlan(scanned, cut, { run: this.#run.id, options, apply }, deps);
+    const compared = new ComparedRows(scanned, {
+      hashKey: deps.state.secret,
+      pool: this.#pool,
+      signal: deps.stop,
+      cells: options.trackKeys ? (send) => deps.state.cells(send) : null,
+    });
+    const changes = yield* this.#changes(compared);
+    const cut = this.#cutDeps(compared);
+    const from = { run: this.#run.id, options, apply, changes };
+    const { plan, totals } = await makePlan(scanned, cut, from, deps);
     yield { type: 'plan', plan };
 
     const planned = plannedRows(scanned);
     const base = { records: this.#run.records, wait: options.wait, failure: null };
+    const isValid = isWithinBound(planned, options.invalid);
+    // A run that goes on was not held back when it began.
+    const held = isValid && !this.#run.earlier && isHeld(planned, plan.changes, options);
     if (options.dryRun) {
-      return yield* this.#conclude(
-        scanned,
-        { ...base, mode: 'planned', rows: countPlanned(planned, totals) },
-        plan,
-      );
+      const rows = countPlanned(planned, totals);
+      return yield* this.#conclude(scanned, { ...base, mode: held ? 'held' : 'planned', rows }, plan);
     }
-    const sends = isWithinBound(planned, options.invalid);
-    yield* this.#begin(scanned, sends);
-    if (!sends) {
+    if (isValid && !held) await this.#confirm(plan, countPlanned(planned, totals), scanned);
+    yield* this.#begin(scanned, isValid && !held);
+    if (held) {
+      const rows = countPlanned(planned, { merged: 0, unchanged: plan.changes!.unchanged });
+      return yield* this.#conclude(scanned, { ...base, mode: 'held', rows }, plan);
+    }
+    if (!isValid) {
       return yield* this.#conclude(scanned, {
         ...base,
         mode: 'refused',
@@ -207,7 +223,35 @@ export class Session {
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }
 
-  #cutDeps(): CutDeps {
+  /** How the rows stand to what the service has; of a plan that is applied, as it was when it was made. */
+  async *#changes(compared: ComparedRows): AsyncGenerator<ImportEvent, PlanChanges | undefined> {
+    if (this.apply) return this.apply.plan.changes;
+    if (this.#run.earlier) return undefined;
+    const all: Comparison[] = [];
+    for (const kind of this.#kinds()) {
+      const known = this.#known.of(kind);
+      if (known) all.push(await compared.of(kind, known));
+    }
+    if (all.length === 0) return undefined;
+    const { changes, untracked } = sumOf(all);
+    if (untracked > 0) {
+      yield this.#warn({
+        message: `${count(untracked, 'changed row')} ${untracked === 1 ? 'is' : 'are'} not counted by key: the cells that were sent last are not remembered`,
+      });
+    }
+    return changes;
+  }
+
+  /** Asks before anything is sent, where somebody wants to be asked. @throws ProfilesError */
+  async #confirm(plan: Plan, planned: RowCounts, scanned: Scanned): Promise<void> {
+    const { earlier, records, id } = this.#run;
+    const left = countRows(plannedRows(scanned), records).unsent ?? 0;
+    const failed = this.options.failed ? failedOf(records).reduce((sum, { rows }) => sum + rows, 0) : 0;
+    const rows = earlier ? left + failed : (planned.unsent ?? 0);
+    if (rows > 0) await this.deps.confirm?.({ plan, rows, continues: earlier ? id : null });
+  }
+
+  #cutDeps(compared: ComparedRows): CutDeps {
     const { deps, options } = this;
     const needs = needsOf(this.#run, options);
     const isLater = this.#run.earlier !== null || (this.apply !== null && !this.apply.again);
@@ -218,6 +262,7 @@ export class Session {
       pool: this.#pool,
       signal: deps.stop,
       known: (kind) => this.#known.of(kind),
+      repeats: async (kind, known) => (await compared.of(kind, known)).repeats,
       // A retry leaves out what others have sent since.
       sentLater: (kind) => (isLater ? sentLater(this.#run, kind, deps.state, needs.isSentAgain) : null),
       recorded: (kind) => needs.recorded((input) => this.#opened[input]!.kind === kind),
@@ -270,6 +315,7 @@ export class Session {
         options,
         limits: this.#limits,
         records,
+        remembering: new Remembering(kind, deps.state.secret, options.trackKeys === true),
         inputs: this.#opened,
         totalRows: acceptedOf(rows),
         stop,
@@ -293,10 +339,10 @@ export class Session {
     const files = await this.#rejecting!.flush();
     const { outcomes } = this.options;
     const ending =
-      outcomes == null || end.mode === 'planned'
+      outcomes == null || this.options.dryRun
         ? end
         : yield* this.#heard(tellOutcomes(outcomes, this.#run.id, scanned, end, deps));
-    const recorded = ending.mode !== 'planned';
+    const recorded = !this.options.dryRun;
     const finished = isFinished(ending);
     const paths = this.#opened.map(({ path }) => path);
     for (const message of [
@@ -322,7 +368,8 @@ export class Session {
         submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
         scanned.duplicates.get(kind)!.count;
       const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
-      this.#run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
+      const { plan: _, ...kept } = summary; // it has cells
+      this.#run.end(kept, finished, ending.failure, { distinct, historyKeepMs });
     }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };

@@ -1,6 +1,7 @@
 /** What of the inputs the service has (contract §3 "Only what changed"): counted, and decided for what stands more than once. */
 import type { Kind, PlanChanges } from '../model.js';
-import { buildItems, bytesOf, type CellColumns, type ItemBatch, type Pool, startOf } from '../read/index.js';
+import { buildItems, bytesOf, type ItemBatch, type Pool, startOf } from '../read/index.js';
+import type { CellColumns } from '../stored-cells.js';
 import type { Known } from './changes.js';
 import { KeyChanges } from './key-changes.js';
 import { acceptedOf, type PlannedInput, type Scanned } from './plan.js';

@@ -1,8 +1,9 @@
 /** In how many changed rows each key differs from what was sent last, by the hashes of cells that are remembered. */
 
 import type { KeyChange, Kind } from '../model.js';
-import { type CellColumns, CellHasher, MOST_KEYS, StoredCells } from '../read/index.js';
+import { CellHasher, MOST_KEYS } from '../read/index.js';
 import type { PlaceOfRow } from '../row-sources.js';
+import { type CellColumns, StoredCells } from '../stored-cells.js';
 
 /** Of cells that were read: a file in the order of the last time needs those of one request after the other. */
 const MOST_BYTES = 64 * 1024 * 1024;

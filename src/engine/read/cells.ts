@@ -4,6 +4,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { ID_FIELD, type Kind } from '../model.js';
+import type { CellColumns } from '../stored-cells.js';
 import { Fields, Keys, Members } from './json/members.js';
 import { METADATA, type Target } from './mapping/targets.js';
 import { parseItem } from './merged.js';
@@ -11,13 +12,6 @@ import { shortHash } from './short-hash.js';
 
 /** Keys beyond these are left out. */
 export const MOST_KEYS = 4_096;
-
-/** The cells of rows, as they are stored. */
-export interface CellColumns {
-  keys: readonly string[];
-  /** For each row: one bit for each key, then two bytes for each that is set. */
-  bytes: Uint8Array;
-}
 
 /** Hashes the cells of one item after another. Keys have numbers in the order in which they were met. */
 export class CellHasher {
@@ -138,51 +132,4 @@ export function hashCells(
     }
   }
   return { keys, bytes: bytes.subarray(0, at) };
-}
-
-/** Reads cells as they are stored. */
-export class StoredCells {
-  readonly #starts: number[] = [];
-  readonly #marks: number;
-
-  constructor(private readonly stored: CellColumns) {
-    this.#marks = Math.ceil(stored.keys.length / 8);
-    for (let at = 0; at < stored.bytes.length || (at === 0 && this.#marks === 0); ) {
-      this.#starts.push(at);
-      if (this.#marks === 0) break;
-      at += this.#marks + 2 * this.#countAt(at);
-    }
-  }
-
-  get keys(): readonly string[] {
-    return this.stored.keys;
-  }
-
-  /** Takes each cell of a row: the number of its key, and its hash. */
-  each(row: number, take: (key: number, hash: number) => void): void {
-    const { bytes } = this.stored;
-    const start = this.#starts[row];
-    if (start === undefined) return;
-    let at = start + this.#marks;
-    for (let key = 0; key < 8 * this.#marks; key++) {
-      if ((bytes[start + (key >>> 3)]! & (1 << (key & 7))) === 0) continue;
-      take(key, bytes[at]! + 256 * bytes[at + 1]!);
-      at += 2;
-    }
-  }
-
-  /** The same without other rows, as they are stored. */
-  select(rows: readonly number[]): CellColumns {
-    const { keys, bytes } = this.stored;
-    const parts = rows.map((row) => bytes.subarray(this.#starts[row], this.#starts[row + 1]));
-    return { keys, bytes: Buffer.concat(parts) };
-  }
-
-  #countAt(at: number): number {
-    let count = 0;
-    for (let mark = 0; mark < this.#marks; mark++) {
-      for (let bits = this.stored.bytes[at + mark]!; bits !== 0; bits &= bits - 1) count++;
-    }
-    return count;
-  }
 }

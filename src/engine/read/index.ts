@@ -18,7 +18,7 @@ export {
   slice,
   startOf,
 } from './batch.js';
-export { type CellColumns, CellHasher, hashCells, MOST_KEYS, StoredCells } from './cells.js';
+export { CellHasher, hashCells, MOST_KEYS } from './cells.js';
 export { type Converter, converterOf } from './conversion/converter.js';
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';

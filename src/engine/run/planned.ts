@@ -79,7 +79,7 @@ export function runOfPlan({ run, digest }: SavedPlan, state: State, scope: Scope
   const runs = state.knownRuns().filter((known) => {
     const { plan } = known.options as Partial<ImportOptions>;
     const isOf = plan?.run === run && plan.digest === digest;
-    return isOf && known.status !== 'rejected' && sameScope(known.scope, scope);
+    return isOf && known.status !== 'rejected' && known.status !== 'held' && sameScope(known.scope, scope);
   });
   return runs.find(({ finished }) => !finished) ?? runs[0];
 }

@@ -1,7 +1,7 @@
 /** The plan of a dry run, made ready to be saved (contract §3 "Review before sending"). */
 import { createHmac } from 'node:crypto';
 import { UsageError } from '../errors.js';
-import type { Kind } from '../model.js';
+import type { Kind, PlanChanges } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { acceptedOf, plannedRows, type Scanned } from '../plan/plan.js';
@@ -26,11 +26,12 @@ export async function planToSave(
     options: ImportOptions;
     scanned: Scanned;
     totals: RequestTotals;
+    changes: PlanChanges | undefined;
     requests: SavedRequest[];
   },
   deps: Pick<ImportDeps, 'scope' | 'state' | 'tokenHash' | 'clock'>,
 ): Promise<SavedPlan> {
-  const { options, scanned, totals, requests } = from;
+  const { options, scanned, totals, changes, requests } = from;
   const { scope } = deps;
   if (!scope)
     throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
@@ -71,6 +72,7 @@ export async function planToSave(
       bytes: totals.bytes,
       duplicates,
     },
+    ...(changes && { changes }),
     ...(await accountOf(scope, inputs, deps)),
     region: scope.region,
     base_url: scope.base_url,

@@ -12,7 +12,7 @@ import type {
   Summary,
 } from '../model.js';
 import { count } from '../numbers.js';
-import type { InvalidBound } from '../options.js';
+import { type InvalidBound, isWithin } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
 import {
   completedRows,
@@ -132,9 +132,7 @@ const refusedRows = (records: readonly RequestRecord[], input: number): number =
 export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
   if (rows.rejected === 0 || bound === 'any') return true;
   if (bound === 'none') return false;
-  if ('rows' in bound) return rows.rejected <= bound.rows;
-  // 0.57 % has no exact double; the hair that it is short of must not cost a row.
-  return rows.rejected <= ((rows.read - rows.filtered) * bound.percent * (1 + 1e-12)) / 100;
+  return isWithin(rows.rejected, rows.read - rows.filtered, bound);
 }
 
 /** What the result document says beside how it ended. */
@@ -213,7 +211,7 @@ export function maybeSentTwice(
 
 /** How an import ended, before anyone puts a word or a code to it. */
 export interface Ending {
-  mode: 'planned' | 'refused' | 'sent';
+  mode: 'planned' | 'refused' | 'held' | 'sent';
   rows: RowCounts;
   records: readonly RequestRecord[];
   wait: boolean;
@@ -228,6 +226,7 @@ export function statusOf(end: Ending): RunStatus {
   if (end.failure) return 'stopped';
   if (end.mode === 'planned') return 'planned';
   if (end.mode === 'refused') return 'rejected';
+  if (end.mode === 'held') return 'held';
   if (standing(end.records).some(isFailed)) return 'failed';
   if (isPartial(end)) return 'partial';
   return end.wait ? 'completed' : 'submitted';
@@ -252,6 +251,7 @@ export function exitOf(end: Ending): ExitCode {
   if (standing(end.records).some(isFailed)) return Exit.jobFailed;
   if (failure) return Exit.waiting;
   if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
+  if (end.mode === 'held') return Exit.held;
   return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;
 }
 

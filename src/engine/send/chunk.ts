@@ -70,6 +70,8 @@ export interface CutRules {
   limits: { items: number; bytes: number };
   /** Ids that stand more than once. */
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
+  /** Of those, whether the service has what their rows come to; null when they are sent. */
+  repeats?: { isUnchanged(id: bigint): boolean } | null | undefined;
   /** Whether the service holds this row already; null when everything is sent. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
   /** Who sent this id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
@@ -193,13 +195,13 @@ class Draft {
     this.#part.end_row = to;
   }
 
-  /** Takes a row: to be sent, or as unchanged. An id that stands more than once is always sent. */
+  /** Takes a row: to be sent, or as unchanged. Rows of one id share their fate. */
   add(batch: ItemBatch, at: number): void {
-    const { duplicates, isUnchanged, sentLater } = this.rules;
+    const { duplicates, repeats, isUnchanged, sentLater } = this.rules;
     const id = batch.ids[at]!;
     const repeated = duplicates.count > 0 && duplicates.repeated.has(id);
     this.#part.end_row = batch.rows[at]! + 1;
-    if (!repeated && isUnchanged?.(batch, at)) {
+    if (repeated ? repeats?.isUnchanged(id) : isUnchanged?.(batch, at)) {
       this.#unchanged++;
       return;
     }

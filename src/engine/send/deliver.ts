@@ -89,11 +89,11 @@ export async function sendOnce(
     await follow(record, record.job!, deps);
     return null;
   }
-  let intent: Chunk['prints'] | null = chunk.prints;
+  let intent: Chunk | null = chunk;
   /** Resolves when the last commit is on disk. */
   let written = Promise.resolve();
   const commit = async (): Promise<void> => {
-    const prints = intent;
+    const prints = intent && deps.remembering.printsOf(intent);
     intent = null;
     const rows = prints && rowsOfRequest(chunk);
     written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared, rows);

@@ -1,0 +1,57 @@
+/** How the rows of a session stand to what the service has (contract §3 "Review before sending"). */
+import type { Kind, PlanChanges, RowCounts } from '../model.js';
+import { type Bound, type ImportOptions, isWithin } from '../options.js';
+import type { Known } from '../plan/changes.js';
+import { type CompareDeps, type Comparison, compareRows } from '../plan/compare.js';
+import type { Scanned } from '../plan/plan.js';
+
+/** Compares the rows of each kind once, as long as what is known of it stays as it is. */
+export class ComparedRows {
+  readonly #kinds = new Map<Kind, Comparison>();
+
+  constructor(
+    private readonly scanned: Scanned,
+    private readonly deps: CompareDeps,
+  ) {}
+
+  async of(kind: Kind, known: Known): Promise<Comparison> {
+    const before = this.#kinds.get(kind);
+    if (before?.known === known) return before;
+    // What was counted has been said: later only what is sent matters.
+    const deps = before ? { ...this.deps, cells: null } : this.deps;
+    const compared = await compareRows(this.scanned, kind, known, deps);
+    this.#kinds.set(kind, compared);
+    return compared;
+  }
+}
+
+/** What the comparisons of all kinds come to. */
+export function sumOf(all: readonly Comparison[]): { changes: PlanChanges; untracked: number } {
+  const changes: PlanChanges = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+  const keys = new Map<string, number>();
+  let untracked = 0;
+  for (const one of all) {
+    for (const name of ['new', 'changed', 'refreshed', 'unchanged'] as const)
+      changes[name] += one.changes[name];
+    for (const { key, rows } of one.changes.keys ?? []) keys.set(key, (keys.get(key) ?? 0) + rows);
+    untracked += one.untracked;
+  }
+  if (all.some((one) => one.changes.keys)) {
+    changes.keys = [...keys]
+      .map(([key, rows]) => ({ key, rows }))
+      .sort((a, b) => b.rows - a.rows || (a.key < b.key ? -1 : 1));
+  }
+  return { changes, untracked };
+}
+
+/** Whether more rows are new or changed than the import allows. */
+export function isHeld(
+  rows: Pick<RowCounts, 'read' | 'filtered'>,
+  changes: PlanChanges | undefined,
+  { maxChanged }: Pick<ImportOptions, 'maxChanged'>,
+): boolean {
+  // Runs that began before there was the option do not have it.
+  const bound: Bound | null = maxChanged ?? null;
+  if (bound === null || !changes) return false;
+  return !isWithin(changes.new + changes.changed, rows.read - rows.filtered, bound);
+}
