@@ -128,8 +128,10 @@ export type Problem =
   | { code: 'quotes_in_text' }
   /** Every cell begins and ends with `'`. */
   | { code: 'apostrophes' }
-  /** A numeric column of a workbook, which cannot hold leading zeros. */
+  /** Trailing zeros of a column's numbers are dropped. */
   | { code: 'digits_lost'; column: string }
+  /** A column of money has amounts in several currencies. */
+  | { code: 'mixed_currencies'; column: string }
   /** Texts that stand for a missing value, without which the column would have another type. */
   | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }
   /** E-mail addresses with capital letters as identifiers. */

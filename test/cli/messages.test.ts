@@ -168,6 +168,7 @@ const CASES: {
     { column: 'Created', markers: ['n/a'], type: 'datetime:M/d/yyyy H:mm@<zone>', rows: 2 },
     "to convert them and reject those 2 rows: --null n/a --type 'Created=datetime:M/d/yyyy H:mm@UTC' (with the zone of its times instead of UTC)",
   ],
+  mixed_currencies: [{ column: 'Amount' }, '--type Amount=string keeps them with the amounts'],
   digits_lost: [{ column: 'Unit Price' }, "--type 'Unit Price=string' keeps them"],
   type_changed: [{ column: 'zip', before: 'string' }, '--type zip=string pins it'],
   isolation_not_started: [

@@ -1,15 +1,19 @@
 /** The commands in the documents run as they are written, and print what the documents show. */
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hurried, makePlace, type Place, TOKEN } from '../cli/place.js';
 import { built } from '../support/child.js';
 import { cli, scratch } from '../support/cli.js';
 import { shellWords } from '../support/shell-words.js';
-import { type Block, blocksOf, PAGES, ROOT } from './documents.js';
+import { type Block, blocksOf, PAGES, ROOT, read } from './documents.js';
 
-const BLOCKS = PAGES.flatMap(blocksOf);
+const { href } = new URL('../../scripts/printed-json.mjs', import.meta.url);
+const { printedJson } = (await import(href)) as { printedJson(stream: unknown): Promise<unknown> };
+
+const BLOCKS = PAGES.flatMap(blocksOf).filter(({ notRun }) => notRun === null);
 const named = (blocks: readonly Block[]) =>
   blocks.map((block) => [`${block.page}:${block.line}`, block] as const);
 
@@ -47,7 +51,7 @@ describe('commands', () => {
       if (line === '' || line === 'npm test') continue;
       const [program, ...words] = shellWords(line);
       expect(program).toBe('profiles');
-      const serves = words[0] === 'sandbox' && !['show', 'reset'].includes(words[1]!);
+      const serves = words[0] === 'sandbox' && !['show', 'list', 'reset'].includes(words[1]!);
       if (serves) words.push('--eu-port', '0', '--page-port', '0'); // whatever else listens here
       if (line.includes('sandbox show'))
         await cli(shellWords('import companies.csv --region sandbox'), { cwd, clock: hurried });
@@ -64,13 +68,28 @@ describe('commands', () => {
   });
 });
 
+/** In the table of failures to rehearse. */
+const failures = [...read('docs/sandbox.md').matchAll(/^\|.*\|$/gm)].flatMap(([row]) =>
+  [...row.matchAll(/`(--[^`]+)`/g)].map(([, flags]) => flags!),
+);
+
+it.each(failures)('docs/sandbox.md: profiles sandbox %s', async (flags) => {
+  const words = shellWords(`sandbox ${flags} --memory --page-port 0 --eu-port 0`);
+  const ports = ['--port', '0', '--lookup-port', '0'];
+  const { code, stderr } = await cli([...words, ...ports], { stop: AbortSignal.abort('SIGINT') });
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+});
+
 /** Times, ports and ids differ from run to run. */
 function masked(text: string): string {
   return text
     .replace(/^\d\d:\d\d:\d\d /gm, '<time> ')
     .replace(/\b(after|in) [\d.]+m?s\b/g, '$1 <duration>')
+    .replace(/^<time> sending \w+ [\d,]+ of [\d,]+ rows completed, .*\n/gm, '')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
-    .replace(/job:default\/[0-9a-f]{8}-\d+/g, 'job:default/<id>');
+    .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')
+    .replace(/job:default\/[0-9a-f]{8}-\d+/g, 'job:default/<id>')
+    .replace(/\b\d{8}-\d{6}-\w{4}\b/g, '<run>');
 }
 
 /** `UPDATE_DOCS=1` writes into the pages what the commands print now. */
@@ -80,45 +99,74 @@ describe('what a page shows is what its commands print, one after the other in o
   beforeAll(built);
   const pages = PAGES.filter((page) => blocksOf(page).some(({ language }) => language === 'console'));
 
-  it.each(pages)('%s', (page) => {
+  it.each(pages)('%s', { timeout: 120_000 }, async (page) => {
     const folder = scratch();
     cpSync(join(ROOT, 'fixtures'), join(folder, 'fixtures'), { recursive: true });
     mkdirSync(join(folder, 'bin'));
     const command = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'bin/profiles.js')}' "$@"\n`;
     writeFileSync(join(folder, 'bin/profiles'), command, { mode: 0o755 });
-    const env = { PATH: `${folder}/bin:${process.env.PATH}`, HOME: folder };
-    let now = readFileSync(join(ROOT, page), 'utf8');
-    for (const { text } of blocksOf(page).filter(({ language }) => language === 'console')) {
-      let shown = '';
-      for (const [line] of text.matchAll(/^\$ .*$/gm)) {
-        const { stdout } = spawnSync('/bin/sh', ['-c', `exec 2>&1; ${line.slice(2)}`], { cwd: folder, env });
-        shown += `${line}\n${stdout}`;
+    let env: NodeJS.ProcessEnv = { PATH: `${folder}/bin:${process.env.PATH}`, HOME: folder };
+    const servers: ChildProcess[] = [];
+    let now = read(page);
+    try {
+      for (const { language, text } of blocksOf(page)) {
+        const [, serves] = /^profiles sandbox (--fail\S* .*?) *(?:#.*)?$/m.exec(text) ?? [];
+        // The page says to start one, and to paste what it prints: its commands go there from now on.
+        if (language === 'sh' && serves) {
+          const { server, variables } = await startSandbox(serves, folder, env);
+          servers.push(server);
+          env = { ...env, ...variables };
+        }
+        if (language !== 'console') continue;
+        let shown = '';
+        for (const [line] of text.matchAll(/^\$ .*$/gm))
+          shown += `${line}\n${await output(line.slice(2), folder, env)}`;
+        if (update) now = now.replace(text, () => (masked(shown) === masked(text) ? text : shown));
+        else expect(masked(shown)).toBe(masked(text));
       }
-      if (update) now = now.replace(text, () => (masked(shown) === masked(text) ? text : shown));
-      else expect(masked(shown)).toBe(masked(text));
+    } finally {
+      for (const server of servers) {
+        server.kill('SIGINT');
+        await once(server, 'exit');
+      }
     }
     if (update) writeFileSync(join(ROOT, page), now);
   });
 });
 
-describe('links', () => {
-  it.each(PAGES)('%s', (page) => {
-    const text = readFileSync(join(ROOT, page), 'utf8');
-    const targets = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
-    const dead = targets.filter(([, path, heading]) => {
-      const file = path === '' ? join(ROOT, page) : resolve(ROOT, dirname(page), path!);
-      if (!existsSync(file)) return true;
-      return heading !== undefined && !headings(readFileSync(file, 'utf8')).includes(heading);
-    });
-    expect(dead.map(([link]) => link)).toEqual([]);
+async function output(line: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const child = spawn('/bin/sh', ['-c', `exec 2>&1; ${line}`], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  await once(child, 'close');
+  return text;
+}
 
-  /** As GitHub makes anchors of them. */
-  const headings = (text: string): string[] =>
-    [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
-      title!
-        .toLowerCase()
-        .replace(/[^\w\- ]/g, '')
-        .replaceAll(' ', '-'),
-    );
-});
+/** The server of a page, and the variables that it prints. */
+async function startSandbox(flags: string, cwd: string, env: NodeJS.ProcessEnv) {
+  const ports = ['--port', '--lookup-port', '--eu-port', '--page-port'].flatMap((flag) => [flag, '0']);
+  const words = [
+    join(ROOT, 'bin/profiles.js'),
+    'sandbox',
+    ...shellWords(flags),
+    ...ports,
+    '--memory',
+    '--json',
+  ];
+  const server = spawn(process.execPath, words, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const printed = (await printedJson(server.stdout)) as Record<string, string>;
+  return {
+    server,
+    variables: {
+      PROFILES_BASE_URL: printed.base_url,
+      PROFILES_LOOKUP_BASE_URL: printed.lookup_base_url,
+      PROFILES_TOKEN: 'rehearsal',
+    },
+  };
+}

@@ -1,71 +1,61 @@
 /** Every fenced block of every document is held against the program by some test; one that is new has to be given to one. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type Block, blocksOf, DOCUMENTS, read } from '../docs/documents.js';
 import { built } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { pack, ROOT } from './consumer.js';
 
-const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const BLOCKS = DOCUMENTS.flatMap(blocksOf);
+const blocksOfKinds = (...kinds: string[]): Block[] =>
+  BLOCKS.filter(({ page, language }) => kinds.includes(`${page} ${language}`));
 
-interface Block {
-  file: string;
-  language: string;
-  text: string;
-}
-
-const DOCUMENTS = ['.', 'docs', 'bench', 'examples', 'fixtures', 'fixtures/wire'].flatMap((folder) =>
-  readdirSync(join(ROOT, folder))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(folder, name)),
-);
-const BLOCKS: Block[] = DOCUMENTS.flatMap((file) =>
-  [...read(file).matchAll(/^(`{3,}|~{3,})(\w*)\n([\s\S]*?)^\1$/gm)].map(([, , language = '', text = '']) => ({
-    file,
-    language,
-    text,
-  })),
-);
-const blocksOf = (...kinds: string[]): Block[] =>
-  BLOCKS.filter(({ file, language }) => kinds.includes(`${file} ${language}`));
-
-test('each kind of block has its test', () => {
-  const pages = [...new Set(DOCUMENTS.filter((file) => file.startsWith('docs/')))];
+test('each block has its test, or says why it has none', () => {
+  const pages = DOCUMENTS.filter((page) => page.startsWith('docs/'));
   expect(pages.length).toBeGreaterThan(5);
   const known = [
     // test/docs/commands.test.ts; a script: test/docs/recipes.test.ts
-    ...['README.md', ...pages].flatMap((file) => [`${file} sh`, `${file} console`]),
+    ...['README.md', ...pages].flatMap((page) => [`${page} sh`, `${page} console`]),
     'docs/ci.md yaml', // test/action/action.test.ts holds its inputs against action.yml
     'docs/recipes.md yaml', // test/docs/recipes.test.ts
-    'docs/formats.md text', // what a file or a name looks like: nothing to run
-    'docs/guide.md json', // here, as are those below
-    'docs/sandbox.md ts',
     ...['docs/library-api.md ts', 'docs/library-sandbox-api.md ts'], // test/docs/api-reference.test.ts
+    ...pages.map((page) => `${page} ts`), // here, as are those below
     'CONTRIBUTING.md sh',
     'bench/README.md sh',
     'fixtures/wire/README.md json',
   ];
-  expect(BLOCKS.map(({ file, language }) => `${file} ${language}`)).toEqual(
-    expect.toSatisfy((kinds: string[]) => kinds.every((kind) => known.includes(kind)), 'known kinds'),
+  const without = BLOCKS.filter(
+    ({ page, language, notRun }) => notRun === null && !known.includes(`${page} ${language}`),
   );
+  expect(without).toEqual([]);
+  // A reason is a sentence.
+  for (const { notRun } of BLOCKS) if (notRun !== null) expect(notRun).toMatch(/\w+ \w+ \w+/);
 });
 
 test('the recipes for CI are those that are run', () => {
-  const recipes = blocksOf('docs/recipes.md yaml').length;
+  const recipes = blocksOfKinds('docs/recipes.md yaml').length;
   const scripts = BLOCKS.filter(({ language, text }) => language === 'sh' && text.startsWith('#!'));
-  expect([recipes, scripts.map(({ file }) => file)]).toEqual([2, ['docs/recipes.md']]);
+  expect([recipes, scripts.map(({ page }) => page)]).toEqual([2, ['docs/recipes.md']]);
 });
 
-test('code on the sandbox page is in the example that is compiled and run', () => {
-  const example = read('examples/sync.test.ts');
-  for (const { text } of blocksOf('docs/sandbox.md ts'))
-    for (const line of text.match(/startSandbox\([^)]*\)/g)!) expect(example).toContain(line.slice(0, 13));
+test('code on a page is a part of an example, which is compiled and run', () => {
+  const examples = readdirSync(join(ROOT, 'examples')).filter((name) => name.endsWith('.ts'));
+  const texts = examples.map((name) => read(`examples/${name}`));
+  const code = BLOCKS.filter(
+    ({ page, language }) => language === 'ts' && page.startsWith('docs/') && !/-api\.md$/.test(page),
+  );
+  expect(code.length).toBeGreaterThan(1);
+  for (const { page, line, text } of code)
+    expect({ page, line, found: texts.some((example) => example.includes(text)) }).toMatchObject({
+      found: true,
+    });
 });
 
 // They run for minutes, some of them all that is here: it is enough that they can be started.
 test('commands for contributors are scripts of package.json', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  const lines = blocksOf('CONTRIBUTING.md sh', 'bench/README.md sh').flatMap(({ text }) =>
+  const lines = blocksOfKinds('CONTRIBUTING.md sh', 'bench/README.md sh').flatMap(({ text }) =>
     text.trimEnd().split('\n'),
   );
   expect(lines.length).toBeGreaterThan(4);
@@ -76,7 +66,7 @@ test('commands for contributors are scripts of package.json', () => {
 });
 
 test('a wire example has the members that are described, and no others', () => {
-  const [described] = blocksOf('fixtures/wire/README.md json');
+  const [described] = blocksOfKinds('fixtures/wire/README.md json');
   const known = new Set(Object.keys(JSON.parse(described!.text) as object));
   const files = readdirSync(join(ROOT, 'fixtures/wire')).filter((name) => name.endsWith('.json'));
   const used = new Set(

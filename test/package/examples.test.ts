@@ -1,11 +1,14 @@
 /** The examples as a stranger has them: compiled against the packed package, and run. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
 import { built, node } from '../support/child.js';
 import { test } from '../support/sandbox.js';
 import { consumer, ROOT } from './consumer.js';
+
+/** For vitest, which compiles it itself. */
+const DOUBLE = 'double.test.ts';
 
 let folder: string;
 
@@ -21,18 +24,22 @@ beforeAll(async () => {
     join(folder, 'changed.csv'),
     'company_id,name,employees,zip\n1,Ada,a dozen,2139\n,Bell,7,10115\n1,Ada,12,10115\n',
   );
-  const compilerOptions = {
-    target: 'ES2022',
-    module: 'NodeNext',
-    strict: true,
-    // The package's own declarations are checked too: they may name nothing that is not installed with it.
-    skipLibCheck: false,
-    types: ['node'],
+  const options = { target: 'ES2022', module: 'NodeNext', strict: true, types: ['node'] };
+  // The package's own declarations are checked too: they may name nothing that is not installed with it.
+  const strict = {
+    compilerOptions: { ...options, skipLibCheck: false },
+    include: ['*.ts'],
+    exclude: [DOUBLE],
   };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  // Those of vitest are not ours to check.
+  symlinkSync(join(ROOT, 'node_modules/vitest'), join(folder, 'node_modules/vitest'), 'junction');
+  const double = { compilerOptions: { ...options, skipLibCheck: true, noEmit: true }, include: [DOUBLE] };
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', folder], { cwd: folder, stdio: 'inherit' });
+  for (const [name, config] of Object.entries({ 'tsconfig.json': strict, 'tsconfig.double.json': double })) {
+    writeFileSync(join(folder, name), JSON.stringify(config));
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    execFileSync(process.execPath, [tsc, '-p', join(folder, name)], { cwd: folder, stdio: 'inherit' });
+  }
 });
 
 const run = (argv: string[], env: Record<string, string> = {}) => node(argv, { cwd: folder, env }).ended;
@@ -107,4 +114,45 @@ describe('sync.test.js', () => {
     expect(stdout).toMatch(/^# pass 2$/m);
     expect(code).toBe(0);
   });
+});
+
+describe('worker.js', () => {
+  const changes = (...lines: object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const work = (env: Record<string, string>, stdin: string) =>
+    node(['worker.js'], { cwd: folder, env, stdin }).ended;
+
+  test('sends what the queue holds, and acknowledges it', async ({ sandbox }) => {
+    sandbox.limits.failRows = [['plan', 'gold']];
+    const env = { SERVICE_URL: sandbox.url, SERVICE_TOKEN: sandbox.token, STATE_DIR: 'of-worker' };
+    const { code, stdout, stderr } = await work(
+      env,
+      changes(
+        { company_id: 'c-1', metadata: { plan: 'free' } },
+        { company_id: 'c-2', metadata: { plan: 'gold' } },
+        { company_id: '', metadata: {} },
+        { company_id: 'c-1', metadata: { plan: 'pro' } },
+      ),
+    );
+    expect(stderr).toMatch(/^message 3: .*company_id.*$/m);
+    expect(stderr).toMatch(/^message 2: /m);
+    expect([code, stdout]).toEqual([0, '4 messages acknowledged\n']);
+    expect(sandbox.show('companies', 'c-1')?.metadata).toEqual({ plan: 'pro' });
+    expect(sandbox.count('companies')).toBe(1);
+  });
+
+  test('acknowledges nothing when the service is away', async ({ sandbox }) => {
+    const env = { SERVICE_URL: sandbox.url, SERVICE_TOKEN: 'another-token', STATE_DIR: 'of-other-worker' };
+    const { code, stdout, stderr } = await work(env, changes({ company_id: 'c-1', metadata: {} }));
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(/401/);
+    expect(code).toBe(1);
+  });
+});
+
+test(`${DOUBLE} passes`, async () => {
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const { code, stdout, stderr } = await run([vitest, 'run', '--root', folder, '--no-color', DOUBLE]);
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/Tests .*4 passed/);
+  expect(code).toBe(0);
 });

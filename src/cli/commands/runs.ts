@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { Exit, type ExitCode, LockedError, UsageError } from '../../engine/errors.js';
 import { rangesIn, type Summary } from '../../engine/model.js';
+import type { ImportOptions } from '../../engine/options.js';
 import { failedOf } from '../../engine/run/retry.js';
 import { jobsOf } from '../../engine/run/summary.js';
 import { placeOf } from '../../engine/send/accounts.js';
@@ -154,6 +155,7 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
       ended_at,
       resume: resumeOf(run, commands),
       next: next.map((step) => step.command),
+      outcomes_file: outcomesOf(run),
       inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
       requests: requests.map(({ job: _job, ...request }) => request),
       jobs: jobsOf(requests, paths),
@@ -239,13 +241,19 @@ function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
   const { resume, ...record } = recordOf(run, commands);
   const reason = reasonOf(run);
   const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
+  const outcomes = outcomesOf(run);
   return {
     ...record,
     ...(reason === null ? {} : { reason }),
     ...(rejects.length > 0 ? { rejects_file: rejects.join(',') } : {}),
+    ...(outcomes === null ? {} : { outcomes_file: outcomes }),
     ...(resume === null ? {} : { resume }),
   };
 }
+
+/** Where the outcomes of its rows are. Absolute. */
+const outcomesOf = ({ options }: StoredRun): string | null =>
+  (options as Partial<ImportOptions> | null)?.outcomes ?? null;
 
 const commandsFor = ({ scope, named_account: account }: StoredRun, context: Context): Promise<Commands> =>
   commandsAt({ scope, account }, context);

@@ -213,6 +213,7 @@ export const INPUT_WORDS = {
     hint: `reject the rows that do not fit: ${typeFlag(column, type)}`,
   }),
 
+  mixed_currencies: ({ column }) => ({ hint: `${typeFlag(column, 'string')} keeps them with the amounts` }),
   digits_lost: ({ column }) => ({ hint: `--type ${shellWord(`${column}=string`)} keeps them` }),
   null_markers: ({ column, markers, type }) => ({
     hint: [...nullFlags(markers), ...(PLAIN.test(type) ? [] : suggestedLines(column, [type]))].join(' '),

@@ -256,6 +256,32 @@ describe('rows that name a user and a company', () => {
   });
 });
 
+describe('JSON that is not what the flags say', () => {
+  const run = folder({
+    'body.json': '{"companies":[{"company_id":"c1"}]}',
+    'lines.ndjson': '{"company_id":"c1"}\n{"company_id":"c2"}\n',
+    'cells.csv': 'company_id\nc1\n',
+  });
+
+  it.each([
+    ['body.json --kind users', '--kind users: body.json contains {"companies": […]}', 'leave --kind out'],
+    [
+      'lines.ndjson --format ndjson --json-path data.items',
+      '--json-path leads to an array in a JSON file; the format is ndjson',
+      'leave --json-path out, or set --format json',
+    ],
+    [
+      'cells.csv --json-path data.items',
+      '--json-path leads to an array in a JSON file; the format is csv',
+      'leave --json-path out, or set --format json',
+    ],
+  ])('import %s', async (words, message, hint) => {
+    const { code, stderr, stdout } = await run(`import ${words} ${plan}`);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(JSON.parse(stderr.trim().split('\n').at(-1)!).error).toMatchObject({ message, hint });
+  });
+});
+
 describe('columns that tell nothing', () => {
   it.each([
     ['Symbol,Security', ['--kind', 'companies', '--id', 'Symbol']],

@@ -10,6 +10,7 @@ async function unfinished(env: Record<string, string>): Promise<{ cwd: string; r
   const cwd = scratch();
   const stdin = 'company_id,name\n1,A\n2,B\n3,C\n';
   const flags = ['--chunk-size', '1', '--interval', '5ms', '--set', 'source=a secret value', '--json'];
+  flags.push('--outcomes', 'rows.csv');
   const { code, stdout } = await cli(['import', '-', ...flags], { cwd, env, stdin });
   const summary = JSON.parse(stdout) as Summary;
   expect([code, summary.status, summary.rows.submitted, summary.rows.unsent]).toEqual([6, 'stopped', 1, 2]);
@@ -37,6 +38,7 @@ describe('runs', () => {
     expect(JSON.parse(detail.stdout)).toMatchObject({
       run,
       base_url: sandbox.url,
+      outcomes_file: join(cwd, 'rows.csv'),
       inputs: [{ path: '-', kind: 'companies' }],
       requests: [
         { seq: 1, first_line: 2, last_line: 2, state: 'settled' },
@@ -47,6 +49,7 @@ describe('runs', () => {
     const text = await cli(['runs', run], { cwd });
     expect(text.stdout).toMatch(/^run +\d{8}-/);
     expect(text.stdout).toContain('withdrawn');
+    expect(text.stdout).toMatch(new RegExp(`^outcomes_file +${join(cwd, 'rows.csv')}$`, 'm'));
 
     expect(readdirSync(join(cwd, '.state', 'spool'))).toEqual([run]);
     const forgotten = await cli(['runs', '--forget', run], { cwd });

@@ -1,6 +1,7 @@
 /** The plan's look at a batch of CSV: types, sizes and identifiers of its rows. */
 import { ChangeDetector } from '../change-detector.js';
-import type { Converter } from '../conversion/converter.js';
+import { type Converter, partsOf } from '../conversion/converter.js';
+import { addCurrency, type Currencies, noCurrencies } from '../conversion/currency.js';
 import { COMPANY, METADATA_CLOSE, METADATA_OPEN, TOO_LARGE } from '../item-writer.js';
 import { jsonStringBytes } from '../json/text.js';
 import { addCell, type ColumnStats, emptyStats } from '../mapping/stats.js';
@@ -15,6 +16,8 @@ export interface ColumnPart {
   stats: ColumnStats;
   /** Non-empty cells of rows that are not among the accepted ones. */
   outside: number;
+  /** Of a column of money; null for any other. */
+  currencies: Currencies | null;
 }
 
 export function scanCsv(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
@@ -82,6 +85,7 @@ class Columns {
     keyBytes: number;
     inferred: boolean;
     converter: Converter | null;
+    currencies: Currencies | null;
   }[];
   readonly #emptyBytes: number;
   readonly #constantBytes: number;
@@ -91,7 +95,11 @@ class Columns {
     private readonly suggests: boolean,
   ) {
     this.#layout = layout;
-    this.parts = layout.targets.map(() => ({ stats: emptyStats(), outside: 0 }));
+    this.parts = layout.targets.map(({ pinned }) => ({
+      stats: emptyStats(),
+      outside: 0,
+      currencies: pinned && partsOf(pinned).name === 'money' ? noCurrencies() : null,
+    }));
     const stats = this.parts.map((part) => part.stats);
     this.#metadata = layout.metadata.map(({ index, key, converter, target: { pinned } }) => ({
       index,
@@ -99,6 +107,7 @@ class Columns {
       keyBytes: Buffer.byteLength(key),
       inferred: pinned === null,
       converter,
+      currencies: this.parts[index]!.currencies,
     }));
     this.#others = layout.targets.flatMap(({ role }, index) =>
       role === 'metadata' ? [] : [{ index, stats: stats[index]! }],
@@ -112,7 +121,7 @@ class Columns {
     const { head } = this.#layout;
     this.perhapsNumbers = 0;
     let members = this.#constantBytes;
-    for (const { index, stats, keyBytes, inferred, converter } of this.#metadata) {
+    for (const { index, stats, keyBytes, inferred, converter, currencies } of this.#metadata) {
       const cell = row[index]!;
       if (cell === '') {
         stats.empty++;
@@ -125,9 +134,14 @@ class Columns {
       } else {
         stats.cells++;
       }
-      if (converter === null) members += keyBytes + jsonStringBytes(cell);
+      if (converter === null) {
+        members += keyBytes + jsonStringBytes(cell);
+        continue;
+      }
+      const size = converter.size(cell);
       // A cell that does not fit is of a row that is not sent.
-      else members += keyBytes + Math.max(0, converter.size(cell));
+      members += keyBytes + Math.max(0, size);
+      if (currencies !== null && size >= 0) addCurrency(currencies, cell, line);
     }
     for (const { index, stats } of this.#others) {
       if (row[index] === '') stats.empty++;

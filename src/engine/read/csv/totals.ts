@@ -3,6 +3,7 @@ import type { CellType, ColumnPlan } from '../../model.js';
 import { count, grouped } from '../../numbers.js';
 import type { Warning } from '../../problems.js';
 import { sentAs, sentType } from '../conversion/converter.js';
+import { currencyWarnings, mergeCurrencies } from '../conversion/currency.js';
 import { isSameStyle, isStyled, nounOf, type Suggestion, suggestionOf } from '../conversion/suggest.js';
 import type { ColumnTotals } from '../format.js';
 import { type Decision, decide, decidedBefore, emptyStats, mergeStats } from '../mapping/stats.js';
@@ -26,15 +27,19 @@ export class CsvTotals implements ColumnTotals {
     this.#targets = input.targets;
     this.#before = input.decidedTypes;
     this.#suggests = !input.unsuggested;
-    this.#columns = this.#targets.map(() => ({ stats: emptyStats(), outside: 0 }));
+    this.#columns = this.#targets.map(() => ({ stats: emptyStats(), outside: 0, currencies: null }));
   }
 
   add(columns: readonly unknown[]): void {
     const more = columns as readonly ColumnPart[];
-    this.#columns = this.#columns.map(({ stats, outside }, index) => ({
-      stats: mergeStats(stats, more[index]!.stats),
-      outside: outside + more[index]!.outside,
-    }));
+    this.#columns = this.#columns.map(({ stats, outside, currencies: known }, index) => {
+      const { currencies } = more[index]!;
+      return {
+        stats: mergeStats(stats, more[index]!.stats),
+        outside: outside + more[index]!.outside,
+        currencies: known && currencies ? mergeCurrencies(known, currencies) : currencies,
+      };
+    });
   }
 
   decide(): { types: CellType[]; surplus: number } {
@@ -128,7 +133,9 @@ export class CsvTotals implements ColumnTotals {
   #columnWarnings(): Warning[] {
     return this.#decisions.flatMap(({ warning }, index): Warning[] => {
       const { column } = this.#targets[index]!;
-      const { cells } = this.#columns[index]!.stats;
+      const { stats, currencies } = this.#columns[index]!;
+      const { cells } = stats;
+      if (currencies) return currencyWarnings(column, currencies, this.place);
       if (column === '' && cells > 0) {
         const message = `column ${index + 1} has no name and is left out, with ${count(cells, 'value')} in it`;
         return [{ message, problem: { code: 'nameless_column' } }];

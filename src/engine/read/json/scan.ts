@@ -1,5 +1,8 @@
 /** The plan's look at a batch of JSON: what its fields hold, sizes and identifiers. */
+import type { CellType } from '../../model.js';
 import { ChangeDetector } from '../change-detector.js';
+import { type Converter, converterOf, partsOf } from '../conversion/converter.js';
+import { addCurrency, noCurrencies } from '../conversion/currency.js';
 import { TOO_LARGE } from '../item-writer.js';
 import type { Target } from '../mapping/targets.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
@@ -51,6 +54,7 @@ export function scanJson(input: OpenedInput, options: RowOptions): (batch: Recor
 /** What the fields of a batch hold. */
 class FieldParts {
   readonly #parts = new Map<string, FieldPart>();
+  readonly #converters = new Map<CellType, Converter>();
 
   all(): FieldPart[] {
     return [...this.#parts.values()];
@@ -58,7 +62,11 @@ class FieldParts {
 
   add(target: Target, value: unknown, line: number): void {
     const part = this.#of(target);
-    if (part) addValue(part.stats, value, line);
+    if (part === null) return;
+    addValue(part.stats, value, line);
+    if (part.currencies && typeof value === 'string' && this.#isMoney(value, part.pinned!)) {
+      addCurrency(part.currencies, value, line);
+    }
   }
 
   addMembers(members: Members, bytes: Buffer, line: number): void {
@@ -75,10 +83,17 @@ class FieldParts {
     }
   }
 
+  #isMoney(text: string, type: CellType): boolean {
+    const converter = this.#converters.get(type) ?? converterOf(type)!;
+    this.#converters.set(type, converter);
+    return converter.size(text) >= 0;
+  }
+
   #of({ column, role, key, because, pinned }: Target): FieldPart | null {
     let part = this.#parts.get(column) ?? null;
     if (part === null && this.#parts.size < MAX_FIELDS) {
-      part = { column, role, key, because, pinned, stats: emptyFieldStats() };
+      const currencies = pinned && partsOf(pinned).name === 'money' ? noCurrencies() : null;
+      part = { column, role, key, because, pinned, stats: emptyFieldStats(), currencies };
       this.#parts.set(column, part);
     }
     return part;

@@ -2,6 +2,7 @@
 import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { sentType } from '../conversion/converter.js';
+import { type Currencies, currencyWarnings, mergeCurrencies } from '../conversion/currency.js';
 import type { ColumnTotals } from '../format.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
@@ -102,6 +103,8 @@ export const placeOf = ({ format, body }: OpenedInput): string =>
 /** What a batch tells of one field. */
 export interface FieldPart extends Pick<Target, 'column' | 'role' | 'key' | 'because' | 'pinned'> {
   stats: FieldStats;
+  /** Of a field of money; null for any other. */
+  currencies: Currencies | null;
 }
 
 export class JsonTotals implements ColumnTotals {
@@ -117,7 +120,10 @@ export class JsonTotals implements ColumnTotals {
       const known = this.#fields.get(part.column);
       if (!known && this.#fields.size >= MAX_FIELDS) continue;
       const stats = mergeFieldStats(known?.stats ?? emptyFieldStats(), part.stats);
-      this.#fields.set(part.column, { ...part, stats });
+      const { currencies } = part;
+      const merged =
+        known?.currencies && currencies ? mergeCurrencies(known.currencies, currencies) : currencies;
+      this.#fields.set(part.column, { ...part, stats, currencies: merged });
     }
   }
 
@@ -151,8 +157,11 @@ export class JsonTotals implements ColumnTotals {
   }
 
   warnings(): Warning[] {
-    return this.#fields.size < MAX_FIELDS
-      ? []
-      : [{ message: `more than ${MAX_FIELDS} different fields; the plan shows the first` }];
+    const place = placeOf(this.#input);
+    const warnings = [...this.#fields.values()].flatMap(({ column, currencies }) =>
+      currencies ? currencyWarnings(column, currencies, place) : [],
+    );
+    if (this.#fields.size < MAX_FIELDS) return warnings;
+    return [...warnings, { message: `more than ${MAX_FIELDS} different fields; the plan shows the first` }];
   }
 }

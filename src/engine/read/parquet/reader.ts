@@ -28,7 +28,11 @@ export const parquetReader: BinaryReader = {
     const totals = new JsonTotals(input);
     const targetOf = targeting(input);
     // A column of nothing but nulls is in no item.
-    totals.add(input.columns.map((column): FieldPart => ({ ...targetOf(column), stats: emptyFieldStats() })));
+    totals.add(
+      input.columns.map(
+        (column): FieldPart => ({ ...targetOf(column), stats: emptyFieldStats(), currencies: null }),
+      ),
+    );
     return totals;
   },
   placeOf,

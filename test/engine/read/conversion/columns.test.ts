@@ -1,6 +1,12 @@
 /** Conversions of whole inputs: the items that arrive, found patterns, and what the plan suggests. */
 import { describe, expect, it } from 'vitest';
 import type { ProfilesError } from '../../../../src/engine/errors.js';
+import {
+  addCurrency,
+  type Currencies,
+  mergeCurrencies,
+  noCurrencies,
+} from '../../../../src/engine/read/conversion/currency.js';
 import { type MappingRules, mappingDraft, NO_RULES } from '../../../../src/engine/read/index.js';
 import { readText } from '../reading.js';
 
@@ -66,6 +72,51 @@ describe('conversions', () => {
       type: 'number',
       conversion: 'money',
     });
+  });
+
+  const PRICES = ['1', '$2', '(3.00 USD)', '€4', '5 EUR', '6 pears', '7 £', '8'];
+  const RULES = types(['price', 'money']);
+  const WARNED = {
+    message: 'price: line 3 "$2" and line 5 "€4" are in different currencies, and only the numbers are sent',
+    problem: { code: 'mixed_currencies', column: 'price' },
+  };
+
+  it.each([
+    ['a CSV', 'a.csv', `company_id,price\n${PRICES.map((price, n) => `c${n},${price}\n`).join('')}`],
+    [
+      'JSON',
+      'a.ndjson',
+      ['', ...PRICES].map((price, n) => `${JSON.stringify({ company_id: `c${n}`, price })}\n`).join(''),
+    ],
+  ])('amounts in different currencies are a warning: %s', async (_, name, text) => {
+    const { scan, rejected } = await readText(name, text, RULES);
+    expect(scan.warnings).toEqual([WARNED]);
+    expect(rejected.length).toBe(1);
+  });
+
+  it('currencies are the same in batches of any size', () => {
+    const seenIn = (from: number, to: number): Currencies => {
+      const seen = noCurrencies();
+      for (let n = from; n < to; n++) addCurrency(seen, PRICES[n]!, n);
+      return seen;
+    };
+    const whole = seenIn(0, PRICES.length);
+    expect(whole).toMatchObject({ first: { text: '$2' }, other: { text: '€4' } });
+    for (let a = 0; a <= PRICES.length; a++) {
+      for (let b = a; b <= PRICES.length; b++) {
+        const parts = [seenIn(0, a), seenIn(a, b), seenIn(b, PRICES.length)];
+        expect(parts.reduce(mergeCurrencies)).toEqual(whole);
+      }
+    }
+  });
+
+  it.each([
+    ['none', ['1', '(2)', '']],
+    ['one, by sign and by code', ['1', '$2', '3 USD', 'US$ 4', '-$5']],
+    ['a value that is not money', ['$1', '2 pears']],
+  ])('amounts in %s are no warning', async (_, prices) => {
+    const text = `company_id,price\n${prices.map((price, n) => `c${n},${price}\n`).join('')}`;
+    expect((await readText('a.csv', text, RULES)).scan.warnings).toEqual([]);
   });
 
   it('epoch time of JSON may be a number', async () => {

@@ -1,0 +1,77 @@
+/** The currencies in a column of money: only the numbers are sent, so amounts in two of them would look alike. */
+import type { Warning } from '../../problems.js';
+import { type Evidence, quoted } from '../wording.js';
+
+interface Seen extends Evidence {
+  currency: string;
+}
+
+/** What the values of a column name. Plain data. */
+export interface Currencies {
+  first: Seen | null;
+  /** The first value in another currency than that. */
+  other: Seen | null;
+}
+
+export const noCurrencies = (): Currencies => ({ first: null, other: null });
+
+/** Signs and words for the codes that they are most likely used for: `$5` and `5 USD` are not two currencies. */
+const CODES: Record<string, string> = {
+  $: 'USD',
+  US$: 'USD',
+  C$: 'CAD',
+  CA$: 'CAD',
+  A$: 'AUD',
+  AU$: 'AUD',
+  NZ$: 'NZD',
+  HK$: 'HKD',
+  S$: 'SGD',
+  R$: 'BRL',
+  '€': 'EUR',
+  '£': 'GBP',
+  '¥': 'JPY',
+  'CN¥': 'CNY',
+  '₹': 'INR',
+  zł: 'PLN',
+  Kč: 'CZK',
+  Ft: 'HUF',
+  Fr: 'CHF',
+  Rp: 'IDR',
+  RM: 'MYR',
+};
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+
+/** Null for a value that names none. */
+function currencyOf(text: string): string | null {
+  if (isDigit(text.charCodeAt(0)) && isDigit(text.charCodeAt(text.length - 1))) return null;
+  const sign = /[\p{L}\p{Sc}]+/u.exec(text)?.[0];
+  return sign === undefined ? null : (CODES[sign] ?? sign);
+}
+
+/** @param text that is money */
+export function addCurrency(seen: Currencies, text: string, line: number): void {
+  if (seen.other !== null) return;
+  const currency = currencyOf(text);
+  if (currency === null || currency === seen.first?.currency) return;
+  seen[seen.first === null ? 'first' : 'other'] = { line, text, currency };
+}
+
+/** `a` comes before `b`. */
+export function mergeCurrencies(a: Currencies, b: Currencies): Currencies {
+  const first = a.first ?? b.first;
+  const other = [a.other, b.first, b.other].find((seen) => seen && seen.currency !== first?.currency);
+  return { first, other: other ?? null };
+}
+
+/** @param place what lines are called */
+export function currencyWarnings(column: string, { first, other }: Currencies, place: string): Warning[] {
+  if (first === null || other === null) return [];
+  const at = ({ line, text }: Evidence): string => `${place} ${line} ${quoted(text)}`;
+  return [
+    {
+      message: `${column}: ${at(first)} and ${at(other)} are in different currencies, and only the numbers are sent`,
+      problem: { code: 'mixed_currencies', column },
+    },
+  ];
+}
