@@ -4,7 +4,9 @@ import { DatabaseSync } from '@photostructure/sqlite';
 
 const { exec, prepare } = DatabaseSync.prototype;
 const left = process.env.WITHOUT;
-const unwritten = { run: () => ({ changes: 0, lastInsertRowid: 1 }), get: () => undefined };
+// What RETURNING would give: the numbers of what was not written.
+const ROW = { request: 1, scope: 1, last: 1 };
+const unwritten = { run: () => ({ changes: 0 }), get: () => ROW, all: () => [] };
 let opened = false;
 
 // The native prototype is sealed; one that inherits from it is not.

@@ -45,7 +45,7 @@ export function createContext(
 
   const state = once(async (): Promise<State> => {
     const { openState } = await import('../engine/state/state.js');
-    const opened = openState((await settings()).stateDir, world.clock.now);
+    const opened = await openState((await settings()).stateDir, world.clock.now);
     closers.push(() => opened.close());
     return opened;
   });

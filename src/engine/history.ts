@@ -17,6 +17,7 @@ import { RowOutcomes } from './run/row-outcomes.js';
 import type { HistoryEntry } from './state/history.js';
 import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
+import type { KnownJob } from './state/state.js';
 
 /** One row of an input, or one profile that went out by itself. */
 export interface HistoryRecord {
@@ -54,15 +55,17 @@ export async function historyOf(
   const { state, clock, keepMs } = deps;
   const [hash] = idHashes(state.secret, [id]);
   const since = clock.now() - keepMs;
-  const runs = new Map(state.knownRuns().map((run) => [run.run, run]));
-  const known = new Known(deps);
-  const entries = state.history(kind, hash!).filter(({ at }) => at >= since);
-  const records = entries.flatMap((entry) => known.tell(entry, runs.get(entry.run ?? '')));
+  const runs = new Map((await state.knownRuns()).map((run) => [run.run, run]));
+  const known = new Known(deps, await state.knownJobs());
+  const entries = (await state.history(kind, hash!)).filter(({ at }) => at >= since);
+  const records: HistoryRecord[] = [];
+  for (const entry of entries) records.push(...(await known.tell(entry, runs.get(entry.run ?? ''))));
   const told = new Set(entries.map(({ run }) => run));
   const unread: Unread[] = [];
   for (const run of runs.values()) {
     if (told.has(run.run) || !run.kinds.includes(kind) || Date.parse(run.started_at) < since) continue;
-    if (!known.requests(run.run).some((r) => r.unchanged > 0 && run.inputs[r.input]?.kind === kind)) continue;
+    const requests = await known.requests(run.run);
+    if (!requests.some((r) => r.unchanged > 0 && run.inputs[r.input]?.kind === kind)) continue;
     const found = await known.lookUp(run, kind, hash!);
     records.push(...found.records);
     unread.push(...found.unread);
@@ -77,25 +80,25 @@ class Known {
   readonly #jobs: Map<string, string>;
   readonly #digests = new Map<string, Promise<string | null>>();
 
-  constructor(private readonly deps: HistoryDeps) {
-    const { state } = deps;
+  constructor(
+    private readonly deps: HistoryDeps,
+    jobs: readonly KnownJob[],
+  ) {
     this.#jobs = new Map(
-      state
-        .knownJobs()
-        .map(({ job_id, status, record }) => [
-          job_id,
-          status === 'completed' && record.completed_rows === 0 ? 'short' : status,
-        ]),
+      jobs.map(({ job_id, status, record }) => [
+        job_id,
+        status === 'completed' && record.completed_rows === 0 ? 'short' : status,
+      ]),
     );
   }
 
-  requests(run: string): RequestRecord[] {
-    const known = this.#requests.get(run) ?? this.deps.state.requests(run);
+  async requests(run: string): Promise<RequestRecord[]> {
+    const known = this.#requests.get(run) ?? (await this.deps.state.requests(run));
     this.#requests.set(run, known);
     return known;
   }
 
-  tell(entry: HistoryEntry, run: StoredRun | undefined): HistoryRecord[] {
+  async tell(entry: HistoryEntry, run: StoredRun | undefined): Promise<HistoryRecord[]> {
     const { at, line, scope } = entry;
     const base = {
       at: new Date(at).toISOString(),
@@ -108,17 +111,17 @@ class Known {
       const outcome = this.#ofProfile(entry);
       return [{ ...base, command: 'identify', run: null, ...outcome }];
     }
-    const outcome = this.#ofRow(entry, run);
+    const outcome = await this.#ofRow(entry, run);
     return outcome ? [{ ...base, command: 'import', run: entry.run, ...outcome }] : [];
   }
 
-  #ofRow(entry: HistoryEntry, run: StoredRun | undefined): RowOutcome | null {
+  async #ofRow(entry: HistoryEntry, run: StoredRun | undefined): Promise<RowOutcome | null> {
     const none = { request: null, job_id: null };
     if (entry.what === 'rejected') {
       const file = run?.inputs[entry.input ?? 0]?.rejects_file;
       return { outcome: 'rejected', ...none, reason: file ? `see ${file}` : null };
     }
-    const record = this.requests(entry.run!).find(({ seq }) => seq === entry.seq);
+    const record = (await this.requests(entry.run!)).find(({ seq }) => seq === entry.seq);
     if (!record) return null;
     if (entry.what === 'left_out') return { outcome: 'unsent', ...none, reason: sentLaterReason(record) };
     const sent = outcomeOf(record);
@@ -151,7 +154,7 @@ class Known {
     const { state, cwd, stop, threads } = this.deps;
     const records: HistoryRecord[] = [];
     const unread: Unread[] = [];
-    const rows = new RowOutcomes(run.run, this.requests(run.run), state, 'the import stopped first');
+    const rows = new RowOutcomes(run.run, await this.requests(run.run), state, 'the import stopped first');
     for (const [input, { path, location, digest, types }] of run.inputs.entries()) {
       if (run.inputs[input]!.kind !== kind) continue;
       if ((await this.#digestOf(resolve(cwd, location))) !== digest) {
@@ -167,6 +170,7 @@ class Known {
         for await (const batch of buildItems(opened!, { types: types ?? [], itemLimitBytes }, building)) {
           for (let at = batch.ids.indexOf(hash); at !== -1; at = batch.ids.indexOf(hash, at + 1)) {
             const [row, line] = [batch.rows[at]!, batch.lines[at]!];
+            await rows.prepare(input, row, row);
             const { started_at, scope, run: id } = run;
             records.push({
               at: started_at,

@@ -74,7 +74,7 @@ export async function identify(
     ? await othersEnded(profile, ids, deps, { stop: options.stop, deadlineMs })
     : [];
   // Every send of an id clears its fingerprint, by whatever command (contract §3).
-  const send = state.startProfile(scope, kind, ids);
+  const send = await state.startProfile(scope, kind, ids);
   const record = unrecorded(body.length);
   const outcome = await sendRequest(record, options, {
     submit: (signal) =>
@@ -88,7 +88,7 @@ export async function identify(
     abort,
   });
   const isKnown = record.possibleDuplicate === null;
-  if (record.state === 'withdrawn' && isKnown) state.endProfile(send, false, 'unsent');
+  if (record.state === 'withdrawn' && isKnown) await state.endProfile(send, false, 'unsent');
   if (outcome.type === 'stopped') {
     const arrived = record.state === 'withdrawn' ? 'nothing was sent' : 'it may have been sent';
     throw InterruptedError.of(options.stop, { hint: arrived });
@@ -105,21 +105,21 @@ export async function identify(
     warnings,
   };
   if (kind === 'companies') {
-    state.endProfile(send, !isKnown, 'submitted');
+    await state.endProfile(send, !isKnown, 'submitted');
     return result;
   }
   if (!outcome.job) {
-    state.endProfile(send, true, 'submitted');
+    await state.endProfile(send, true, 'submitted');
     result.warnings.push(outcome.warning ?? `user ${id} was accepted, but the reply names no job to follow`);
     return result;
   }
-  state.addJob(scope, outcome.job, { kind, rows: 1, send, doubt: !isKnown });
+  await state.addJob(scope, outcome.job, { kind, rows: 1, send, doubt: !isKnown });
   result.job = outcome.job;
-  if (isFinal(outcome.job.status)) state.updateJob(scope, outcome.job);
+  if (isFinal(outcome.job.status)) await state.updateJob(scope, outcome.job);
   else if (options.wait) {
     for await (const seen of watchJobs(client, [outcome.job], { clock, signal: options.stop, deadlineMs })) {
       if (seen.missing) break;
-      state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
+      await state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
       result.job = seen.job;
     }
   }

@@ -82,7 +82,7 @@ export class Session {
     private readonly apply: Apply | null,
   ) {
     this.#started = deps.clock.monotonic();
-    this.#run = new OpenRun(earlier, deps, apply && !apply.again ? apply.plan.run : undefined);
+    this.#run = new OpenRun(earlier, deps);
     this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
@@ -97,6 +97,7 @@ export class Session {
     const { options, deps, apply } = this;
     const { earlier } = this.#run;
     if (earlier) checkItemFormat(earlier);
+    if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
     const { opened, located } = yield* this.#heard(
       openFor({ apply, earlier, id: this.#run.id }, options, deps),
     );
@@ -104,13 +105,13 @@ export class Session {
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
-    if (!options.dryRun) this.#run.lock(this.#run.scope, this.#opened);
+    if (!options.dryRun) await this.#run.lock(this.#run.scope, this.#opened);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
-      this.#run.continueWith(still(earlier, deps.state));
+      await this.#run.continueWith(await still(earlier, deps.state));
     }
 
-    if (apply && !earlier) checkState(apply.plan, deps);
+    if (apply && !earlier) await checkState(apply.plan, deps);
 
     const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
@@ -158,7 +159,7 @@ export class Session {
   async close(): Promise<void> {
     this.#deadline.clear();
     await Promise.all([this.#rejecting?.close(), this.#pool.close()]);
-    this.#run.close();
+    await this.#run.close();
   }
 
   /** Starts the threads, and loads the client while the plan waits for them: what fails now fails again when it is needed. */
@@ -173,7 +174,7 @@ export class Session {
     const written = this.#opened.map((_, index) =>
       renewed.has(index) ? null : (this.#run.earlier?.inputs[index]?.rejects_file ?? null),
     );
-    const rejecting = new Rejecting(this.#opened, written, {
+    const rejecting = await Rejecting.open(this.#opened, written, {
       cwd: deps.cwd,
       path: options.rejects,
       state: deps.state,
@@ -198,7 +199,7 @@ export class Session {
     if (apply) checkScan(apply.plan, scanned);
     for (const warning of scanned.warnings) yield this.#warn(warning);
     for (const kind of deps.scope ? this.#kinds() : []) {
-      const last = deps.state.columnTypes(deps.scope!, kind);
+      const last = await deps.state.columnTypes(deps.scope!, kind);
       for (const warning of typeChanges(last, scansOf(scanned, kind))) yield this.#warn(warning);
     }
     return scanned;
@@ -208,17 +209,17 @@ export class Session {
   async *#adopt(here: Scope, scanned: Scanned): AsyncGenerator<ImportEvent> {
     const { state, service } = this.deps;
     const identity = identityOf(here, contentOf(scanned), this.options);
-    const found = unfinished(identity, here, service.account, state);
+    const found = await unfinished(identity, here, service.account, state);
     if (!found) return;
     if (!this.options.resume) {
       // One that cannot go on is replaced, as it is where nobody is asked.
       if (!isContinuable(found, scanned) || !(await this.deps.offer!(found))) return;
     } else checkContinuable(found, scanned);
     if (!sameScope(found.scope, here)) {
-      if (!this.options.dryRun) this.#run.lock(found.scope, this.#opened);
+      if (!this.options.dryRun) await this.#run.lock(found.scope, this.#opened);
       this.#known.forget();
     }
-    this.#run.continueWith(found);
+    await this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }
@@ -229,7 +230,7 @@ export class Session {
     if (this.#run.earlier) return undefined;
     const all: Comparison[] = [];
     for (const kind of this.#kinds()) {
-      const known = this.#known.of(kind);
+      const known = await this.#known.of(kind);
       if (known) all.push(await compared.of(kind, known));
     }
     if (all.length === 0) return undefined;
@@ -264,7 +265,7 @@ export class Session {
       known: (kind) => this.#known.of(kind),
       repeats: async (kind, known) => (await compared.of(kind, known)).repeats,
       // A retry leaves out what others have sent since.
-      sentLater: (kind) => (isLater ? sentLater(this.#run, kind, deps.state, needs.isSentAgain) : null),
+      sentLater: async (kind) => (isLater ? sentLater(this.#run, kind, deps.state, needs.isSentAgain) : null),
       recorded: (kind) => needs.recorded((input) => this.#opened[input]!.kind === kind),
       isSentAgain: needs.isSentAgain,
       startAt: (input) => (this.apply ? startOfRest(this.apply.plan, input, needs.isDone) : null),
@@ -279,11 +280,11 @@ export class Session {
 
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const rejects = await this.#rejecting!.flush();
-    if (this.options.failed) this.#run.retry(this.options);
-    else if (this.#run.earlier && sends && this.#isCanaryDue()) this.#run.retryCanary(this.options);
+    if (this.options.failed) await this.#run.retry(this.options);
+    else if (this.#run.earlier && sends && this.#isCanaryDue()) await this.#run.retryCanary(this.options);
     const planned = this.apply ? runPlanned(this.apply) : undefined;
     const begun = { options: this.options, scanned, rejects, planned };
-    for (const old of this.#run.begin(begun, sends)) {
+    for (const old of await this.#run.begin(begun, sends)) {
       yield this.#warn({
         message: `this import replaces run ${old} of the same file, which was unfinished`,
       });
@@ -292,7 +293,8 @@ export class Session {
       const { ids, lines } = this.#rejecting!.remembered(kind);
       if (ids.length === 0) continue;
       const { state } = this.deps;
-      state.setRejected(this.#run.id, this.#run.scope, kind, { ids: idHashes(state.secret, ids), lines });
+      const rejected = { ids: idHashes(state.secret, ids), lines };
+      await state.setRejected(this.#run.id, this.#run.scope, kind, rejected);
     }
   }
 
@@ -305,8 +307,8 @@ export class Session {
     const rejecting = this.#rejecting!;
     const rows = plannedRows(scanned);
     for (const kind of this.#kinds()) {
-      this.#known.renew(kind);
-      deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
+      await this.#known.renew(kind);
+      await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
       const sending = send(chunksOfKind(scanned, kind, { ...cut, signal: stop }), {
         ...deps,
         run: id,
@@ -322,7 +324,7 @@ export class Session {
         reject: async (chunk, reason, emit) => {
           const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
           const files = await rejecting.refused(chunk, reason, emit, { marks, signal: deps.abort });
-          for (const [input, file] of files) this.#run.nameRejects(input, file);
+          for (const [input, file] of files) await this.#run.nameRejects(input, file);
         },
       });
       const failure = yield* this.#heard(sending);
@@ -369,7 +371,7 @@ export class Session {
         scanned.duplicates.get(kind)!.count;
       const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
       const { plan: _, ...kept } = summary; // it has cells
-      this.#run.end(kept, finished, ending.failure, { distinct, historyKeepMs });
+      await this.#run.end(kept, finished, ending.failure, { distinct, historyKeepMs });
     }
     yield { type: 'summary', summary };
     return { summary, exit: exitOf(ending), failure: ending.failure };

@@ -131,17 +131,17 @@ class Machine {
     };
   }
 
-  withState<T>(work: (state: State) => T): T {
-    const state = openState(join(this.folder, 'state'), () => this.#clock.now());
+  async withState<T>(work: (state: State) => Promise<T>): Promise<T> {
+    const state = await openState(join(this.folder, 'state'), () => this.#clock.now());
     try {
-      return work(state);
+      return await work(state);
     } finally {
-      state.close();
+      await state.close();
     }
   }
 
-  records(): RequestRecord[] {
-    return this.withState((state) => state.requests(state.knownRuns()[0]!.run));
+  async records(): Promise<RequestRecord[]> {
+    return await this.withState(async (state) => await state.requests((await state.knownRuns())[0]!.run));
   }
 
   /** A session of a new run, or of the newest one. @param disk commits until it fails */
@@ -150,7 +150,7 @@ class Machine {
     isNew: boolean,
     disk = Number.POSITIVE_INFINITY,
   ): Promise<ImportResult> {
-    const state = openState(join(this.folder, 'state'), () => this.#clock.now());
+    const state = await openState(join(this.folder, 'state'), () => this.#clock.now());
     try {
       const client = this.service.client();
       const events = runImport(
@@ -170,14 +170,14 @@ class Machine {
           stop: new AbortController().signal,
           abort: new AbortController().signal,
         },
-        isNew ? null : state.knownRuns()[0]!,
+        isNew ? null : (await state.knownRuns())[0]!,
       );
       for (;;) {
         const next = await events.next();
         if (next.done) return next.value;
       }
     } finally {
-      state.close();
+      await state.close();
     }
   }
 
@@ -195,7 +195,7 @@ class Machine {
       });
       if (ended?.failure === null) return ended;
       // A disk that fails before the retry is on record leaves a finished run.
-      const run = this.withState((state) => state.knownRuns()[0]);
+      const run = await this.withState(async (state) => (await state.knownRuns())[0]);
       starts = run === undefined;
       now = { ...first, failed: (first.failed ?? false) && run!.finished };
       if (run?.finished && !first.failed) return this.session(this.options(now), true);
@@ -225,7 +225,7 @@ function failing(state: State, after: number): State {
         return (...args: unknown[]) => (isFull() ? Promise.reject(error) : member.apply(target, args));
       }
       return (...args: unknown[]) => {
-        if (writes.has(String(name)) && isFull()) throw error;
+        if (writes.has(String(name)) && isFull()) return Promise.reject(error);
         return (member as (...args: unknown[]) => unknown).apply(target, args);
       };
     },
@@ -233,7 +233,7 @@ function failing(state: State, after: number): State {
 }
 
 /** Holds an ended run against the service's books. */
-function agrees(machine: Machine, { summary }: ImportResult, bad: ReadonlySet<string>): void {
+async function agrees(machine: Machine, { summary }: ImportResult, bad: ReadonlySet<string>): Promise<void> {
   const { read, rejected, merged, unchanged, submitted, unsent = 0, completed } = summary.rows;
   expect(read).toBe(machine.ids.length);
   expect(rejected + merged + unchanged + submitted + unsent).toBe(read);
@@ -242,12 +242,12 @@ function agrees(machine: Machine, { summary }: ImportResult, bad: ReadonlySet<st
   const written = machine.rejected(summary.files[0]!.rejects_file);
   for (const id of written) expect(bad, 'nothing good is rejected').toContain(id);
   for (const id of bad) expect(store.has(id), 'nothing bad is held').toBe(false);
-  expect(machine.withState((state) => state.problems())).toEqual([]);
+  expect(await machine.withState(async (state) => await state.problems())).toEqual([]);
 }
 
 /** The same, where every row at fault was found. */
-function found(machine: Machine, ended: ImportResult, bad: ReadonlySet<string>): void {
-  agrees(machine, ended, bad);
+async function found(machine: Machine, ended: ImportResult, bad: ReadonlySet<string>): Promise<void> {
+  await agrees(machine, ended, bad);
   const { summary, exit } = ended;
   const { store } = machine.service;
   const rejected = machine.ids.filter((id) => bad.has(id));
@@ -302,13 +302,13 @@ test('whatever fails, and whenever it is killed: exactly the rows at fault are r
       if (isLater) {
         // First without a search, then the failed requests again.
         await machine.toTheEnd({ ...options, isolate: false }, true);
-        const before = machine.records().some((r) => r.job?.status === 'failed');
+        const before = (await machine.records()).some((r) => r.job?.status === 'failed');
         fc.pre(before);
         // The ids that later requests have sent are left out, and then the last row is not the last.
         fc.pre(new Set(ids).size === ids.length);
         ended = await machine.toTheEnd({ ...options, failed: true }, false, disks);
       } else ended = await machine.toTheEnd(options, true, disks);
-      found(machine, ended, faults.bad);
+      await found(machine, ended, faults.bad);
     }),
     { numRuns, ...(process.env.LOSS_SEED ? { seed: Number(process.env.LOSS_SEED) } : {}) },
   );
@@ -331,7 +331,7 @@ describe('20,000 rows in requests of 5,000', () => {
       const machine = new Machine(numbered(N));
       machine.service.faults = { bad: new Set(bad.map((i) => `c-${i}`)), how };
       const ended = await machine.toTheEnd({ concurrency: 4 }, true);
-      found(machine, ended, machine.service.faults.bad);
+      await found(machine, ended, machine.service.faults.bad);
       expect(machine.service.sent.length - 4).toBeLessThanOrEqual(requests);
       expect(machine.service.sent.flat().length - N).toBeLessThanOrEqual(rows);
       expect(ended.summary.requests).toBe(machine.service.sent.length);
@@ -344,7 +344,7 @@ describe('20,000 rows in requests of 5,000', () => {
     machine.service.faults = { bad, how: 'failed' };
     const ended = await machine.toTheEnd({}, true);
     expect(machine.service.sent.length).toBeLessThanOrEqual(4 + 128);
-    usedUp(machine, ended, bad);
+    await usedUp(machine, ended, bad);
   });
 
   test.for(['failed', '422'] as const)(
@@ -355,7 +355,7 @@ describe('20,000 rows in requests of 5,000', () => {
       const bad = new Set(numbered(N));
       machine.service.faults = { bad, how };
       const ended = await machine.session(machine.options(), true);
-      agrees(machine, ended, bad);
+      await agrees(machine, ended, bad);
       expect(ended.summary.warnings.join()).toContain('did not look for the rows at fault');
       expect(machine.service.sent.length).toBeLessThanOrEqual(4 + 2 * 128);
       expect(ended.exit).toBe(how === '422' ? Exit.service : Exit.jobFailed);
@@ -367,7 +367,7 @@ describe('20,000 rows in requests of 5,000', () => {
     const bad = new Set(spread(17, 0, N).map((i) => `c-${i}`));
     machine.service.faults = { bad, how };
     const ended = await machine.toTheEnd({}, true);
-    found(machine, ended, bad);
+    await found(machine, ended, bad);
     expect(machine.service.sent.length - 4).toBeLessThanOrEqual(4 + 17 * 2 * depth);
   });
 
@@ -379,7 +379,7 @@ describe('20,000 rows in requests of 5,000', () => {
     machine.service.faults = { bad, how: 'failed' };
     const ended = await machine.toTheEnd({}, true);
     expect(machine.service.sent.length).toBeLessThanOrEqual(4 + 4 * 128);
-    usedUp(machine, ended, bad);
+    await usedUp(machine, ended, bad);
   });
 
   test('a service that is down half-way: it stops, and goes on where it was', {
@@ -392,17 +392,17 @@ describe('20,000 rows in requests of 5,000', () => {
     const first = await machine.session(machine.options(), true);
     expect([first.exit, first.summary.rows.rejected]).toEqual([Exit.service, 0]);
     expect(first.summary.resume).not.toBeNull();
-    agrees(machine, first, bad);
+    await agrees(machine, first, bad);
     const last = await machine.session(machine.options(), false);
-    found(machine, last, bad);
+    await found(machine, last, bad);
     // Nothing went out twice but the one whose answer nobody understood.
     expect(last.summary.maybe_sent_twice).toHaveLength(1);
   });
 });
 
 /** A search that ended before every row at fault was found. */
-function usedUp(machine: Machine, ended: ImportResult, bad: ReadonlySet<string>): void {
-  agrees(machine, ended, bad);
+async function usedUp(machine: Machine, ended: ImportResult, bad: ReadonlySet<string>): Promise<void> {
+  await agrees(machine, ended, bad);
   expect([ended.summary.status, ended.exit]).toEqual(['failed', Exit.jobFailed]);
   const { rejected, submitted, completed, unsent } = ended.summary.rows;
   expect([unsent, rejected + submitted]).toEqual([undefined, machine.ids.length]);
@@ -417,13 +417,13 @@ test.for([17, 40])('%i rows at fault, and too few requests: attempt after attemp
   machine.service.faults = { bad, how: 'failed' };
   const flags = { chunkSize: 100, isolateJobs: 20 };
   let last = await machine.toTheEnd(flags, true);
-  usedUp(machine, last, bad);
+  await usedUp(machine, last, bad);
   for (let attempts = 0; last.exit === Exit.jobFailed; attempts++) {
     expect(attempts).toBeLessThan(12);
     last = await machine.toTheEnd({ ...flags, failed: true }, false);
-    agrees(machine, last, bad);
+    await agrees(machine, last, bad);
   }
-  found(machine, last, bad);
+  await found(machine, last, bad);
 });
 
 test.for([400, 401, 403, 409, 413, 415, 429, 500, 503] as const)(
@@ -432,9 +432,9 @@ test.for([400, 401, 403, 409, 413, 415, 429, 500, 503] as const)(
     const machine = new Machine(numbered(8));
     machine.service.answer = (nth) => (nth > 1 ? refusal(status, 'some_code') : null);
     const ended = await machine.session(machine.options({ chunkSize: 4, busyTimeoutMs: 0 }), true);
-    const searched = machine.records().some((r) => r.parent !== null);
+    const searched = (await machine.records()).some((r) => r.parent !== null);
     expect(searched).toBe(status === 400);
-    agrees(machine, ended, new Set(status === 400 || status === 413 ? machine.ids.slice(4) : []));
+    await agrees(machine, ended, new Set(status === 400 || status === 413 ? machine.ids.slice(4) : []));
   },
 );
 
@@ -444,7 +444,7 @@ test('the second time it fails in another way: nothing is divided, nothing rejec
     nth === 2 ? refusal(422, 'one') : nth === 3 ? refusal(422, 'another') : null;
   const ended = await machine.session(machine.options({ chunkSize: 4 }), true);
   expect(machine.service.sent).toHaveLength(3);
-  agrees(machine, ended, new Set());
+  await agrees(machine, ended, new Set());
   expect([ended.summary.status, ended.exit, ended.summary.rows]).toEqual([
     'failed',
     Exit.jobFailed,
@@ -452,7 +452,7 @@ test('the second time it fails in another way: nothing is divided, nothing rejec
   ]);
   // The way on.
   machine.service.answer = () => null;
-  found(machine, await machine.toTheEnd({ failed: true }, false), new Set());
+  await found(machine, await machine.toTheEnd({ failed: true }, false), new Set());
 });
 
 test('a short job is reported short, and nothing of it is rejected or sent again', async () => {
@@ -467,7 +467,7 @@ test('a short job is reported short, and nothing of it is rejected or sent again
   expect([again.exit, again.summary.rows]).toMatchObject([5, { rejected: 0, submitted: 8, completed: 7 }]);
   expect(machine.service.sent).toHaveLength(3);
   machine.service.faults = { bad: new Set(), how: 'short' };
-  found(machine, await machine.toTheEnd({ failed: true, chunkSize: 4 }, false), new Set());
+  await found(machine, await machine.toTheEnd({ failed: true, chunkSize: 4 }, false), new Set());
 });
 
 describe('the failed requests of a finished run', () => {
@@ -481,7 +481,7 @@ describe('the failed requests of a finished run', () => {
       machine.options({ chunkSize: 4, isolate: false, failed: true }),
       false,
     );
-    found(machine, last, new Set());
+    await found(machine, last, new Set());
     expect(machine.service.sent.at(-1)).toEqual(['c-4', 'c-5', 'c-6', 'c-7']);
     expect(machine.service.sent).toHaveLength(4);
     expect(last.summary.run).toBe(first.summary.run);
@@ -495,7 +495,7 @@ describe('the failed requests of a finished run', () => {
     const first = await machine.session(machine.options(flags), true);
     expect(machine.rejected(first.summary.files[0]!.rejects_file)).toEqual(['c-4', 'c-5', 'c-6', 'c-7']);
     const last = await machine.session(machine.options({ ...flags, isolate: true, failed: true }), false);
-    found(machine, last, machine.service.faults.bad);
+    await found(machine, last, machine.service.faults.bad);
     expect(last.summary.files[0]!.rejects_file).toBe('companies.rejects.csv');
     expect(machine.rejected('companies.rejects.csv')).toEqual(['c-5']);
   });
@@ -509,7 +509,7 @@ describe('the failed requests of a finished run', () => {
       machine.options({ chunkSize: 4, isolate: false, failed: true }),
       false,
     );
-    found(machine, last, new Set());
+    await found(machine, last, new Set());
     expect(last.summary.maybe_sent_twice).toMatchObject([{ first_line: 6, last_line: 9, rows: 4 }]);
   });
 
@@ -538,7 +538,7 @@ describe('the failed requests of a finished run', () => {
       machine.options({ chunkSize: 2, failed: true, concurrency: 8 }),
       false,
     );
-    found(machine, last, machine.service.faults.bad);
+    await found(machine, last, machine.service.faults.bad);
   });
 });
 
@@ -546,7 +546,7 @@ test('a request that shares ids with a failed one waits until its rows at fault 
   const machine = new Machine(['x', 'y', 'a', 'bad', 'a', 'c']);
   machine.service.faults = { bad: new Set(['bad']), how: 'failed' };
   const ended = await machine.session(machine.options({ chunkSize: 2, concurrency: 8 }), true);
-  found(machine, ended, machine.service.faults.bad);
+  await found(machine, ended, machine.service.faults.bad);
   expect(machine.service.sent.at(-1)).toEqual(['a', 'c']);
 });
 
@@ -554,7 +554,7 @@ test('rows that merge into one item share its fate', async () => {
   const machine = new Machine(['x', 'y', 'a', 'bad', 'a', 'bad', 'b']);
   machine.service.faults = { bad: new Set(['bad']), how: '422' };
   const ended = await machine.session(machine.options({ chunkSize: 5 }), true);
-  found(machine, ended, machine.service.faults.bad);
+  await found(machine, ended, machine.service.faults.bad);
   expect(ended.summary.rejected.map(({ line }) => line)).toEqual([5, 7]);
   expect(ended.summary.rejected[0]!.reason).toContain('invalid_item: not all items can be accepted');
 });

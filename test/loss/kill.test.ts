@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { rangesIn } from '../../src/engine/model.js';
+import type { RequestRecord } from '../../src/engine/state/requests.js';
 import type { StoredRun } from '../../src/engine/state/runs.js';
 import { openState } from '../../src/engine/state/state.js';
 import { built, type Ended, profiles } from '../support/child.js';
@@ -29,16 +30,20 @@ function submitted({ stdout }: Ended): { file: string; first_line: number; last_
 }
 
 /** What the state directory holds, read from a copy: the log is left for the command to recover. */
-function recorded(folder: string, path: string): { run: StoredRun | undefined; done: Set<string> } {
+async function recorded(
+  folder: string,
+  path: string,
+): Promise<{ run: StoredRun | undefined; done: Set<string> }> {
   const copy = scratch();
   for (const name of ['state.db', 'state.db-wal']) {
     const file = join(folder, name);
     if (existsSync(file)) copyFileSync(file, join(copy, name));
   }
-  const state = openState(copy, Date.now);
-  const runs = state.knownRuns();
-  const requests = runs.flatMap(({ run }) => state.requests(run));
-  state.close();
+  const state = await openState(copy, Date.now);
+  const runs = await state.knownRuns();
+  const requests: RequestRecord[] = [];
+  for (const { run } of runs) requests.push(...(await state.requests(run)));
+  await state.close();
   const done = requests.filter((r) => r.state === 'acknowledged' || r.state === 'settled');
   return {
     run: runs.find((run) => run.paths.includes(path)),
@@ -120,7 +125,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
         break;
       }
       kills++;
-      const { run, done } = recorded(join(machine.folder, '.state'), path);
+      const { run, done } = await recorded(join(machine.folder, '.state'), path);
       for (const digest of done) acknowledged.set(digest, acknowledged.get(digest) ?? arrivals.length);
       if (run?.finished) break;
       if (run) argv = random() < 0.5 ? ['resume', run.run] : [...begin, '--resume'];
@@ -129,7 +134,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 },
     expect(again, `sent again after it was recorded as acknowledged, seed ${SEED}`).toEqual([]);
     const untrue = arrivals.filter(({ ids }, at) => ids.some((id) => at >= (told.get(id) ?? Infinity)));
     expect(untrue, `sent again after it was reported as submitted, seed ${SEED}`).toEqual([]);
-    const summary = recorded(join(machine.folder, '.state'), path).run!.summary!;
+    const summary = (await recorded(join(machine.folder, '.state'), path)).run!.summary!;
     expect(summary).toMatchObject({
       status: 'completed',
       rows: { read: ROWS, submitted: ROWS, completed: ROWS },

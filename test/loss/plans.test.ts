@@ -441,9 +441,9 @@ describe('the built command', () => {
     expect(rest.code, rest.stderr).toBe(0);
     expect(rest.summary!.rows.submitted).toBe(40);
     expect([...service.ledger.timesAccepted.values()].every((times) => times === 1)).toBe(true);
-    const state = openState(stateOf(desk), Date.now);
-    expect(state.problems()).toEqual([]);
-    state.close();
+    const state = await openState(stateOf(desk), Date.now);
+    expect(await state.problems()).toEqual([]);
+    await state.close();
   });
 });
 

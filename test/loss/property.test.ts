@@ -108,11 +108,11 @@ class Machine {
   }
 
   async records(run: string): Promise<RequestRecord[]> {
-    const state = openState(join(this.folder, 'state'), () => this.clock.now());
+    const state = await openState(join(this.folder, 'state'), () => this.clock.now());
     try {
-      return state.requests(run);
+      return await state.requests(run);
     } finally {
-      state.close();
+      await state.close();
     }
   }
 
@@ -122,9 +122,9 @@ class Machine {
     { script, disk }: { script: Script; disk: number | null },
     run: string | null = null,
   ): Promise<ImportResult> {
-    const state = openState(join(this.folder, 'state'), () => this.clock.now());
+    const state = await openState(join(this.folder, 'state'), () => this.clock.now());
     try {
-      const earlier = run === null ? null : state.knownRuns().find((r) => r.run === run)!;
+      const earlier = run === null ? null : (await state.knownRuns()).find((r) => r.run === run)!;
       const events = runImport(
         options,
         this.#deps(disk === null ? state : failing(state, disk), script),
@@ -137,7 +137,7 @@ class Machine {
         seen.push(next.value);
       }
     } finally {
-      state.close();
+      await state.close();
     }
   }
 }

@@ -90,11 +90,16 @@ test('a dead run is not named as the one that is running', async () => {
   dead.child.kill('SIGKILL');
   await dead.child.ended;
   // Another import is planning: it holds the lock, and has no run yet.
-  const state = openState(join(machine.folder, '.state'), Date.now);
-  const release = takeLocks(state, state.knownRuns()[0]!.scope, ['companies'], 'run x (other.csv)');
+  const state = await openState(join(machine.folder, '.state'), Date.now);
+  const locks = await takeLocks(
+    state,
+    (await state.knownRuns())[0]!.scope,
+    ['companies'],
+    'run x (other.csv)',
+  );
   const second = await start([...SEND, '--json']).ended;
-  release();
-  state.close();
+  for (const lock of locks) await lock.release();
+  await state.close();
   expect(second.code).toBe(8);
   expect(second.stderr).toContain('run x (other.csv) is still planning');
   expect(second.stderr).not.toContain(dead.run);

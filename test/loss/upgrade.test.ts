@@ -126,9 +126,9 @@ describe('a run of this version', () => {
 
   test('records its column types and the version of its rules', async () => {
     await machine.run(SEND);
-    const state = openState(join(machine.folder, '.state'), Date.now);
-    const [run] = state.knownRuns();
-    state.close();
+    const state = await openState(join(machine.folder, '.state'), Date.now);
+    const [run] = await state.knownRuns();
+    await state.close();
     expect(run).toMatchObject({ item_format: 2, inputs: [{ types: ['string', 'integer'] }] });
   });
 

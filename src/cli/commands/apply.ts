@@ -39,7 +39,16 @@ function options([file = '']: readonly string[], flags: Flags, { cwd }: Context)
   const { canary, concurrency, maxChanged, outcomes } = SENDING;
   const { continueOnError, isolate, isolateJobs, rejects } = REJECTING;
   const { wait, ...timing } = WAITING;
-  const table = { ...timing, ...RETRYING, canary, concurrency, maxChanged, continueOnError, isolate, isolateJobs };
+  const table = {
+    ...timing,
+    ...RETRYING,
+    canary,
+    concurrency,
+    maxChanged,
+    continueOnError,
+    isolate,
+    isolateJobs,
+  };
   const values = given(table, flags) as Record<string, unknown>;
   const how = Object.entries(table).flatMap(([name, { sets }]) =>
     values[name] === undefined ? [] : [[sets, values[name]]],
@@ -69,7 +78,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     });
   }
   const state = await context.state();
-  const found = runOfPlan(plan, state, await context.scope());
+  const found = await runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
     throw new UsageError(`run ${found.run} of this plan was replaced by another import of the same file`, {
       hint: `make a new plan, or send this one again: ${sendAgain(context)}`,

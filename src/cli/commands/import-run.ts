@@ -1,6 +1,7 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 import { CanaryError, Exit, type ExitCode } from '../../engine/errors.js';
 import { type ImportDeps, runImport } from '../../engine/import.js';
+import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Apply } from '../../engine/run/planned.js';
 import { failedOf } from '../../engine/run/retry.js';
@@ -45,11 +46,12 @@ export async function runAndReport(
   const confirm = options.dryRun ? undefined : await importConfirmation(context, () => reporter.pause());
   const deps: ImportDeps = { ...base, stop, offer, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
-  const inWords = eventWords(context.commands, ({ run, status }) => ({
-    failed:
-      run !== null && (status === 'failed' || status === 'partial') ? failedOf(base.state.requests(run)) : [],
-    set: earlier ? setIn(options) : [],
-  }));
+  const inWords = eventWords(context.commands);
+  const knownOf = async ({ run, status }: Summary) => {
+    const hasFailed = run !== null && (status === 'failed' || status === 'partial');
+    const failed = hasFailed ? failedOf(await base.state.requests(run)) : [];
+    return { failed, set: earlier ? setIn(options) : [] };
+  };
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {
     await checkPlanFile(savePlan, context);
@@ -66,7 +68,8 @@ export async function runAndReport(
     for (;;) {
       const next = await events.next();
       if (!next.done) {
-        const event = inWords(next.value);
+        const { value } = next;
+        const event = inWords(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
         recorder?.hear(event);
         await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());

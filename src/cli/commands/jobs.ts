@@ -58,10 +58,10 @@ function options(_words: readonly string[], flags: Flags): Options {
 
 async function run({ refresh, listing }: Options, context: Context): Promise<ExitCode> {
   const state = await context.state();
-  if (refresh) await look(state.knownJobs(), context);
+  if (refresh) await look(await state.knownJobs(), context);
   await printListing(
     {
-      records: state.knownJobs().map(recordOf),
+      records: (await state.knownJobs()).map(recordOf),
       fields: FIELDS,
       tableFields: TABLE_FIELDS,
       id: 'job_id',

@@ -65,7 +65,7 @@ async function run(
   context: Context,
 ): Promise<ExitCode | Ending> {
   const state = await context.state();
-  const stored = failed ? chooseFailed(state, id) : choose(state, id);
+  const stored = await (failed ? chooseFailed(state, id) : choose(state, id));
   const there = await contextOf(
     {
       what: `run ${stored.run}`,
@@ -98,8 +98,8 @@ async function run(
 }
 
 /** @throws UsageError for a run that is unknown or finished */
-function choose(state: State, id: string | undefined): StoredRun {
-  const runs = state.knownRuns();
+async function choose(state: State, id: string | undefined): Promise<StoredRun> {
+  const runs = await state.knownRuns();
   if (id === undefined) {
     const newest = runs.find((run) => !run.finished);
     if (newest) return newest;
@@ -110,20 +110,22 @@ function choose(state: State, id: string | undefined): StoredRun {
   }
   const found = findRun(runs, id);
   if (!found.finished) return found;
+  const hasFailed = failedOf(await state.requests(id)).length > 0;
   throw hinted(
     new UsageError(`run ${id} is finished (${found.status}): there is nothing to resume`),
     ({ command }) =>
-      failedOf(state.requests(id)).length > 0
+      hasFailed
         ? `send its failed rows again: ${command('resume', id, '--failed')}`
         : `${command('runs', id)} shows what became of its rows`,
   );
 }
 
 /** A finished run with something to send again. @throws UsageError where there is none */
-function chooseFailed(state: State, id: string | undefined): StoredRun {
-  const hasFailed = (run: StoredRun): boolean =>
-    run.finished && run.status !== 'superseded' && failedOf(state.requests(run.run)).length > 0;
-  const found = id === undefined ? state.knownRuns().find(hasFailed) : findRun(state.knownRuns(), id);
+async function chooseFailed(state: State, id: string | undefined): Promise<StoredRun> {
+  const hasFailed = async (run: StoredRun): Promise<boolean> =>
+    run.finished && run.status !== 'superseded' && failedOf(await state.requests(run.run)).length > 0;
+  const runs = await state.knownRuns();
+  const found = id === undefined ? await firstOf(runs, hasFailed) : findRun(runs, id);
   if (!found) {
     throw hinted(
       new UsageError('no finished import has failed rows'),
@@ -136,7 +138,7 @@ function chooseFailed(state: State, id: string | undefined): StoredRun {
       ({ command }) => `finish it first: ${command('resume', found.run)}`,
     );
   }
-  if (hasFailed(found)) return found;
+  if (await hasFailed(found)) return found;
   const why =
     found.status === 'superseded'
       ? 'another run replaced it'
@@ -145,6 +147,15 @@ function chooseFailed(state: State, id: string | undefined): StoredRun {
     new UsageError(`run ${found.run} has nothing to send again: ${why}`),
     ({ command }) => `${command('runs', found.run)} shows its requests`,
   );
+}
+
+/** The first run of which that holds. */
+async function firstOf(
+  runs: readonly StoredRun[],
+  holds: (run: StoredRun) => Promise<boolean>,
+): Promise<StoredRun | undefined> {
+  for (const run of runs) if (await holds(run)) return run;
+  return undefined;
 }
 
 /** The same service; another token only where the first was refused (contract §4). @throws UsageError */

@@ -8,7 +8,7 @@ import { jobsOf } from '../../engine/run/summary.js';
 import { placeOf } from '../../engine/send/accounts.js';
 import type { RequestRecord } from '../../engine/state/requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
-import type { State } from '../../engine/state/state.js';
+import type { HeldLease, State } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
@@ -76,7 +76,7 @@ function options([run]: readonly string[], flags: Flags): Options {
 
 async function run(options: Options, context: Context): Promise<ExitCode> {
   const state = await context.state();
-  const runs = state.knownRuns().map((run) => asItIs(run, state));
+  const runs = await Promise.all((await state.knownRuns()).map((run) => asItIs(run, state)));
   if (options.do === 'list') {
     const list = {
       records: await recordsOf(runs, context),
@@ -101,24 +101,27 @@ async function run(options: Options, context: Context): Promise<ExitCode> {
 }
 
 async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: Context): Promise<void> {
-  const releases = run.kinds.map((kind) => {
-    const release = state.takeLock(run.scope, kind);
-    if (!release && run.status === 'running') {
-      throw new LockedError(`run ${run.run} is running`, { hint: 'wait for it to end, or interrupt it' });
+  const locks: HeldLease[] = [];
+  try {
+    for (const kind of run.kinds) {
+      const lock = await state.takeLock(run.scope, kind);
+      if (lock) locks.push(lock);
+      else if (run.status === 'running') {
+        throw new LockedError(`run ${run.run} is running`, { hint: 'wait for it to end, or interrupt it' });
+      }
     }
-    return release;
-  });
-  state.forgetRun(run.run);
-  for (const release of releases) release?.();
+    await state.forgetRun(run.run);
+  } finally {
+    for (const lock of locks) await lock.release();
+  }
   if (!flags.quiet) await writeOut(stderr, `forgot run ${run.run}\n`);
   if (flags.json) await writeJson(stdout, JSON.stringify({ run: run.run, forgotten: true }));
 }
 
 /** What a run that says it is running is: without its locks, its process has died. */
-function asItIs(run: StoredRun, state: State): StoredRun {
-  return run.status === 'running' && !state.isLocked(run.scope, run.kinds)
-    ? { ...run, status: 'crashed' }
-    : run;
+async function asItIs(run: StoredRun, state: State): Promise<StoredRun> {
+  const isDead = run.status === 'running' && !(await state.isLocked(run.scope, run.kinds));
+  return isDead ? { ...run, status: 'crashed' } : run;
 }
 
 async function showWithReport(
@@ -132,7 +135,7 @@ async function showWithReport(
   const file = await reportFile(name, cwd);
   await show(run, state, context);
   const commands = (await commandsFor(run, context)).shared;
-  const requests = state.requests(run.run);
+  const requests = await state.requests(run.run);
   const steps = stepsOf(run, requests, commands);
   const told = run.summary && toldOf(run, run.summary, requests, commands);
   await sayReport(await reportRun({ run, told, steps }, { file, values, state, clock }), context);
@@ -141,7 +144,7 @@ async function showWithReport(
 async function show(run: StoredRun, state: State, context: Context): Promise<void> {
   const { stdout, env, flags } = context;
   const commands = await commandsFor(run, context);
-  const requests = state.requests(run.run);
+  const requests = await state.requests(run.run);
   const next = stepsOf(run, requests, commands);
   const paths = run.inputs.map(({ path }) => path);
   if (flags.json) {

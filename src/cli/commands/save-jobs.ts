@@ -14,7 +14,7 @@ export async function saveJobs(
   try {
     const state = await context.state();
     const scope = recorded ?? (await context.scope());
-    for (const job of jobs) state.updateJob(scope, job);
+    for (const job of jobs) await state.updateJob(scope, job);
   } catch (error) {
     if (!(error instanceof StateError)) throw error;
     context.warn(error.message);

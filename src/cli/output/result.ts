@@ -38,15 +38,14 @@ function causeWords({ problem, ...cause }: RejectionCause, commands: Commands): 
 }
 
 /**
- * Events of one import as the command reports them: words in place of codes.
- * @param known what is known when the import has ended
+ * Events of one import as the command reports them: words in place of codes. With the summary comes what is known when
+ * the import has ended.
  */
 export function eventWords(
   commands: Commands,
-  known: (summary: Summary) => Omit<Known, 'commands'> = () => ({ failed: [] }),
-): (event: ImportEvent) => PrintedEvent {
+): (event: ImportEvent, known?: Omit<Known, 'commands'>) => PrintedEvent {
   const warnings: string[] = [];
-  return (event) => {
+  return (event, known = { failed: [] }) => {
     if (event.type === 'warning') {
       const message = warningText(event, commands);
       warnings.push(message);
@@ -56,7 +55,7 @@ export function eventWords(
     const { summary } = event;
     return {
       type: 'summary',
-      summary: { ...summaryWords(summary, { commands, ...known(summary) }), warnings },
+      summary: { ...summaryWords(summary, { commands, ...known }), warnings },
     };
   };
 }

@@ -101,7 +101,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
   const region = service?.region ?? 'default';
   let client: ServiceClient | undefined;
   const abortSignal = abort ?? new AbortController().signal;
-  const state = openState(resolve(cwd, request.stateDir), systemClock.now);
+  const state = await openState(resolve(cwd, request.stateDir), systemClock.now);
   try {
     return yield* start(options, {
       state,
@@ -128,6 +128,6 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
     });
   } finally {
     await client?.close();
-    state.close();
+    await state.close();
   }
 }

@@ -38,7 +38,7 @@ export interface ScanDeps {
   pool: Pool;
   signal: AbortSignal;
   /** What the service has of a kind; undefined when everything is sent. */
-  known(kind: Kind): Known | undefined;
+  known(kind: Kind): Promise<Known | undefined>;
   /** Takes a rejected row of the input with this index to its rejects file. */
   reject(input: number, row: RejectedRow): void;
 }
@@ -72,11 +72,12 @@ export async function* scanAll(
     const events = new Channel<ImportEvent>();
     /** Ends the reading when its events are no longer taken. */
     const left = new AbortController();
+    const known = await deps.known(input.kind);
     const scan = scanChanges(input, {
       hashKey: deps.hashKey,
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
       pool: deps.pool,
-      known: deps.known(input.kind),
+      known,
       room: room[input.kind],
       signal: AbortSignal.any([deps.signal, left.signal]),
       onRejected: async (row) => {

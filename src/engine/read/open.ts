@@ -35,7 +35,7 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
   let again: OpenedInput['again'];
   const found = asked.rejects && (await rejectsHead(head));
   if (found) {
-    const { again: rows, ...reading } = asked.rejects!(found);
+    const { again: rows, ...reading } = await asked.rejects!(found);
     again = rows;
     options = { ...asked, ...reading, delimiter: found.delimiter ?? undefined };
     // JSON has no byte order mark, and rejects files are UTF-8 whatever their input was.

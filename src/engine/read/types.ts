@@ -27,7 +27,7 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** Whether to look for types that text columns could be given: it takes a look at every cell. Default true. */
   suggests?: boolean | undefined;
   /** How an input is to be read that turns out to be a rejects file. Default: as any other. */
-  rejects?: ((found: RejectsHead) => AgainOptions) | undefined;
+  rejects?: ((found: RejectsHead) => Promise<AgainOptions>) | undefined;
 }
 
 /** What the run that a rejects file comes from says of it. */

@@ -7,39 +7,42 @@ import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
-import type { Scope, State } from '../state/state.js';
+import type { HeldLease, Scope, State } from '../state/state.js';
 import { identityOf, storeOptions } from './run.js';
 
 /**
  * One import per account and kind at a time on a machine (contract §4).
  * @param holder the run and its files, for those who come while it is still planning
- * @returns what releases the locks
  * @throws LockedError naming the run that holds one
  */
-export function takeLocks(state: State, scope: Scope, kinds: readonly Kind[], holder = ''): () => void {
-  const releases: (() => void)[] = [];
-  const release = (): void => {
-    for (const each of releases) each();
-  };
-  for (const kind of kinds) {
-    const taken = state.takeLock(scope, kind, holder);
-    if (!taken) {
-      release();
-      throw lockedBy(state, scope, kind);
+export async function takeLocks(
+  state: State,
+  scope: Scope,
+  kinds: readonly Kind[],
+  holder = '',
+): Promise<HeldLease[]> {
+  const locks: HeldLease[] = [];
+  try {
+    for (const kind of kinds) {
+      const taken = await state.takeLock(scope, kind, holder);
+      if (!taken) throw await lockedBy(state, scope, kind);
+      locks.push(taken);
+      await state.markCrashedRuns(scope, kind);
     }
-    releases.push(taken);
-    state.markCrashedRuns(scope, kind);
+    return locks;
+  } catch (error) {
+    for (const lock of locks) await lock.release();
+    throw error;
   }
-  return release;
 }
 
-function lockedBy(state: State, scope: Scope, kind: Kind): LockedError {
-  const running = state
-    .knownRuns()
-    .find((r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind));
+async function lockedBy(state: State, scope: Scope, kind: Kind): Promise<LockedError> {
+  const running = (await state.knownRuns()).find(
+    (r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind),
+  );
   const which = running
     ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
-    : `${state.lockHolder(scope, kind) ?? 'it'} is still planning`;
+    : `${(await state.lockHolder(scope, kind)) ?? 'it'} is still planning`;
   return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
     hint: 'wait for it to end; one import per account and kind runs at a time on a machine',
     problem: { code: 'import_running', run: running?.run ?? null },
@@ -64,17 +67,17 @@ export interface NewRun {
  * give way to it, since their requests would not fit its rows. One that sends nothing leaves all as it was.
  * @returns the runs that gave way
  */
-export function beginRun(
+export async function beginRun(
   { run, scope, account, options, scanned, rejects, planned }: NewRun,
   sends: boolean,
   state: State,
   clock: Clock,
-): string[] {
+): Promise<string[]> {
   // Before there is a run: one that is found unfinished must not leave it undone.
   if (sends && options.full) {
-    for (const kind of scanned.duplicates.keys()) state.clearFingerprints(scope, kind);
+    for (const kind of scanned.duplicates.keys()) await state.clearFingerprints(scope, kind);
   }
-  state.startRun(
+  await state.startRun(
     {
       run,
       scope,
@@ -107,12 +110,11 @@ export function beginRun(
   const addresses = new Set(
     scanned.inputs.map(({ opened }) => opened.path).filter((path) => /^https?:\/\//.test(path)),
   );
-  const old = state
-    .knownRuns()
+  const old = (await state.knownRuns())
     .filter((r) => r.run !== run && !r.finished && sameScope(r.scope, scope))
     .filter((r) => r.inputs.some((input) => locations.has(input.location) || addresses.has(input.path)));
   for (const { run } of old) {
-    state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
+    await state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
     state.removeSpool(run);
   }
   return old.map(({ run }) => run);

@@ -22,26 +22,23 @@ function mayContinue(run: StoredRun, here: Scope, account: string | null): boole
 const isPlanned = ({ options }: StoredRun): boolean => (options as Partial<ImportOptions>).plan !== undefined;
 
 /** The unfinished run of this content that may be continued from here, if there is one. */
-export function unfinished(
+export async function unfinished(
   identity: string,
   here: Scope,
   account: string | null,
   state: State,
-): StoredRun | undefined {
-  return state
-    .knownRuns()
-    .find(
-      (run) =>
-        !run.finished && run.identity === identity && !isPlanned(run) && mayContinue(run, here, account),
-    );
+): Promise<StoredRun | undefined> {
+  return (await state.knownRuns()).find(
+    (run) => !run.finished && run.identity === identity && !isPlanned(run) && mayContinue(run, here, account),
+  );
 }
 
 /**
  * The run as it is now: between the look at it and the lock, another process may have ended it.
  * @throws UsageError
  */
-export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
-  const now = state.knownRuns().find((known) => known.run === run);
+export async function stillUnfinished({ run }: StoredRun, state: State): Promise<StoredRun> {
+  const now = (await state.knownRuns()).find((known) => known.run === run);
   if (now && !now.finished) return now;
   throw new UsageError(
     `run ${run} ${now ? `has finished (${now.status})` : 'was forgotten'} in the meantime`,
@@ -50,8 +47,8 @@ export function stillUnfinished({ run }: StoredRun, state: State): StoredRun {
 }
 
 /** Likewise a finished one. @throws UsageError */
-export function stillFinished({ run }: StoredRun, state: State): StoredRun {
-  const now = state.knownRuns().find((known) => known.run === run);
+export async function stillFinished({ run }: StoredRun, state: State): Promise<StoredRun> {
+  const now = (await state.knownRuns()).find((known) => known.run === run);
   if (now?.finished) return now;
   throw new UsageError(`run ${run} ${now ? `is unfinished (${now.status})` : 'was forgotten'}`, {
     problem: { code: 'run_not_unfinished' },

@@ -19,24 +19,24 @@ export class KnownProfiles {
   ) {}
 
   /** Undefined when everything is sent. The same object as long as nothing was forgotten. */
-  of(kind: Kind): Known | undefined {
+  async of(kind: Kind): Promise<Known | undefined> {
     const scope = this.scope();
     if (scope === null) return undefined;
     const known = this.#kinds.get(kind) ?? {
-      newest: this.state.newestFingerprints(scope, kind),
-      index: this.state.fingerprints(scope, kind, this.since),
-      types: this.state.columnTypes(scope, kind),
+      newest: await this.state.newestFingerprints(scope, kind),
+      index: await this.state.fingerprints(scope, kind, this.since),
+      types: await this.state.columnTypes(scope, kind),
     };
     this.#kinds.set(kind, known);
     return known;
   }
 
   /** After hours of waiting for the companies, users are not held against what `identify` has changed since. */
-  renew(kind: Kind): void {
+  async renew(kind: Kind): Promise<void> {
     const scope = this.scope();
     const known = this.#kinds.get(kind);
-    if (scope && known && known.newest !== this.state.newestFingerprints(scope, kind))
-      this.#kinds.delete(kind);
+    if (!scope || !known) return;
+    if (known.newest !== (await this.state.newestFingerprints(scope, kind))) this.#kinds.delete(kind);
   }
 
   /** Another scope goes on: fingerprints of this one say nothing there. */

@@ -1,5 +1,5 @@
 /** The plan of a session: what was scanned, the requests that it comes to, and what the service is asked about it. */
-import type { Plan, PlanChanges } from '../model.js';
+import type { Kind, Plan, PlanChanges } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { planOf, type Scanned, scansOf } from '../plan/plan.js';
@@ -30,7 +30,11 @@ export async function makePlan(
   const totals = apply
     ? totalsOfPlan(apply.plan)
     : await countRequests(scanned, cut, options.dryRun || deps.confirm !== undefined, savePlan && keep);
-  const plan = planOf(scanned, totals, (kind) => (scope ? deps.state.throughput(scope, kind) : null));
+  const throughput = new Map<Kind, number | null>();
+  for (const kind of scope ? scanned.duplicates.keys() : []) {
+    throughput.set(kind, await deps.state.throughput(scope!, kind));
+  }
+  const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;
   if (savePlan) {
     const placed = await withOffsets(requests, scanned, deps.stop);

@@ -5,7 +5,7 @@ import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
-import type { Scope } from '../state/state.js';
+import type { HeldLease, Scope } from '../state/state.js';
 import { beginRun, type NewRun, takeLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { failedOf, newRejects, retriesOf } from './retry.js';
@@ -19,21 +19,23 @@ export class OpenRun {
   #records: RequestRecord[] = [];
   /** Spooled input of a run that was not recorded is of no use to anyone. */
   #unrecorded: string | null;
-  readonly #locks: (() => void)[] = [];
+  readonly #locks: HeldLease[] = [];
 
-  /**
-   * @param earlier the run that goes on, as it was found before its lock was taken
-   * @param wanted name of a new run, unless there is one of that name
-   */
+  /** @param earlier the run that goes on, as it was found before its lock was taken */
   constructor(
     earlier: StoredRun | null,
     private readonly deps: Deps,
-    wanted?: string,
   ) {
     this.#earlier = earlier;
-    const isFree = wanted !== undefined && !deps.state.knownRuns().some(({ run }) => run === wanted);
-    this.#id = earlier?.run ?? (isFree ? wanted : newRunId(deps.clock.now(), deps.random));
+    this.#id = earlier?.run ?? newRunId(deps.clock.now(), deps.random);
     this.#unrecorded = earlier ? null : this.#id;
+  }
+
+  /** A new run that carries out a plan goes by the name that the plan has for it, unless there is one of that name. */
+  async nameAfter(plan: { run: string }): Promise<void> {
+    if (this.#earlier || (await this.deps.state.knownRuns()).some(({ run }) => run === plan.run)) return;
+    this.#id = plan.run;
+    this.#unrecorded = plan.run;
   }
 
   get id(): string {
@@ -59,18 +61,18 @@ export class OpenRun {
   }
 
   /** Held until `close`. @throws LockedError */
-  lock(scope: Scope, inputs: readonly { path: string; kind: Kind }[]): void {
+  async lock(scope: Scope, inputs: readonly { path: string; kind: Kind }[]): Promise<void> {
     // As another import names it that finds the lock taken.
     const holder = `run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
     const kinds = new Set(inputs.map(({ kind }) => kind));
-    this.#locks.push(takeLocks(this.deps.state, scope, [...kinds], holder));
+    this.#locks.push(...(await takeLocks(this.deps.state, scope, [...kinds], holder)));
   }
 
   /** Goes on with an earlier run in place of a new one. */
-  continueWith(run: StoredRun): void {
+  async continueWith(run: StoredRun): Promise<void> {
     this.#earlier = run;
     this.#id = run.run;
-    this.#records = this.deps.state.requests(run.run);
+    this.#records = await this.deps.state.requests(run.run);
   }
 
   /**
@@ -78,75 +80,84 @@ export class OpenRun {
    * @param sends whether rows will be sent, so that older runs of the same files give way
    * @returns the runs that gave way
    */
-  begin(plan: Pick<NewRun, 'options' | 'scanned' | 'rejects' | 'planned'>, sends: boolean): string[] {
+  async begin(
+    plan: Pick<NewRun, 'options' | 'scanned' | 'rejects' | 'planned'>,
+    sends: boolean,
+  ): Promise<string[]> {
     const { state, service, clock } = this.deps;
     if (this.#earlier) {
-      if (plan.options.isolate) this.#reopenWith(plan.options, [], []);
-      else state.reopenRun(this.#id);
+      if (plan.options.isolate) await this.#reopenWith(plan.options, [], []);
+      else await state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
-        if (file !== this.#earlier.inputs[input]!.rejects_file) this.nameRejects(input, file);
+        if (file !== this.#earlier.inputs[input]!.rejects_file) await this.nameRejects(input, file);
       }
       return [];
     }
     const run = { ...plan, run: this.#id, scope: this.scope, account: service.account };
-    const gaveWay = beginRun(run, sends, state, clock);
+    const gaveWay = await beginRun(run, sends, state, clock);
     if (sends) this.#records.push(...(plan.planned?.requests ?? []));
     this.#unrecorded = null;
     return gaveWay;
   }
 
   /** The failed requests of a finished run are to be sent again, with these options: that is on disk from here on. */
-  retry(options: ImportOptions): void {
+  async retry(options: ImportOptions): Promise<void> {
     const requests = retriesOf(this.#records);
-    this.#reopenWith(options, requests, [...newRejects(this.#records)]);
+    await this.#reopenWith(options, requests, [...newRejects(this.#records)]);
     this.#records.push(...requests);
   }
 
   /** The canary did not complete: its rows are to be sent again, as the new one. */
-  retryCanary(options: ImportOptions): void {
+  async retryCanary(options: ImportOptions): Promise<void> {
     const requests = retriesOf(this.#records, failedCanaries(this.#records));
     if (requests.length === 0) return;
-    this.#reopenWith(options, requests, []);
+    await this.#reopenWith(options, requests, []);
     this.#records.push(...requests);
   }
 
-  #reopenWith(options: ImportOptions, requests: readonly RequestRecord[], rejects: readonly number[]): void {
+  async #reopenWith(
+    options: ImportOptions,
+    requests: readonly RequestRecord[],
+    rejects: readonly number[],
+  ): Promise<void> {
     const kept = storeOptions(this.deps.state, this.#id, { ...options, failed: false });
-    this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
+    await this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
   }
 
   /** On record before the rows in it are: whoever goes on after a crash adds to this file. */
-  nameRejects(input: number, file: string | null): void {
-    if (file !== null) this.deps.state.setRejectsFile(this.#id, input, file);
+  async nameRejects(input: number, file: string | null): Promise<void> {
+    if (file !== null) await this.deps.state.setRejectsFile(this.#id, input, file);
   }
 
   /**
    * Writes the end of the session. A state that fails now has failed before, and that is what is reported.
    * @param keep `distinct`: identifiers of a kind that the run has sent, at least
    */
-  end(
+  async end(
     summary: Summary,
     finished: boolean,
     failure: unknown,
     keep: { distinct: (kind: Kind) => number; historyKeepMs: number },
-  ): void {
+  ): Promise<void> {
     const { state } = this.deps;
     try {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
-      state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
+      await state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
       if (!finished) return;
       // What failed may be sent again, from the same bytes.
       if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
-      for (const kind of summary.kinds) state.compactFingerprints(this.scope, kind, keep.distinct(kind));
-      state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
+      for (const kind of summary.kinds) {
+        await state.compactFingerprints(this.scope, kind, keep.distinct(kind));
+      }
+      await state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
     } catch (error) {
       if (!(failure instanceof StateError)) throw error;
     }
   }
 
   /** Releases the locks. */
-  close(): void {
-    for (const unlock of this.#locks) unlock();
+  async close(): Promise<void> {
+    for (const lock of this.#locks) await lock.release();
     if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
   }
 }

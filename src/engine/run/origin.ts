@@ -58,15 +58,15 @@ export const rowKey = (secret: Buffer): string =>
  * @throws UsageError for a run that this state does not know, unless what the columns are was said; for a file that may
  * come from either of two inputs; for metadata that has to be said again
  */
-export function readAgain(
+export async function readAgain(
   found: RejectsHead,
   input: { path: string; cwd: string },
   options: ImportOptions,
   state: State,
-): AgainOptions {
+): Promise<AgainOptions> {
   const { path } = input;
   const { rules, byKind, maxCellBytes, excelText, stated } = options;
-  const all = found.run === null ? [] : state.rejects.ofRun(found.run);
+  const all = found.run === null ? [] : await state.rejects.ofRun(found.run);
   const record = chooseInput(all, found, resolve(input.cwd, path));
   if (record === null) {
     const { kind, id, userId, companyId } = options;

@@ -15,9 +15,9 @@ import {
   Pool,
   startOf,
 } from '../read/index.js';
-import { databaseFile } from '../state/database.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
+import { databaseFile } from '../state/sqlite/open.js';
 import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 import { checkOutcomesFile, OutcomesFile } from './outcome-file.js';
@@ -128,6 +128,7 @@ class InputOutcomes {
     const { path, kind } = this.input.opened;
     const rejected = [...batch.rejected].sort((a, b) => a.row - b.row);
     await this.#read(Math.max(batch.rows.at(-1) ?? -1, rejected.at(-1)?.row ?? -1));
+    if (batch.ends.length > 0) await this.outcomes.prepare(this.index, batch.rows[0]!, batch.rows.at(-1)!);
     const bytes = Buffer.from(batch.items.buffer, batch.items.byteOffset, batch.items.byteLength);
     let next = 0;
     const before = (row: number): void => {

@@ -56,9 +56,12 @@ export async function checkAccount(
 }
 
 /** Refuses a plan of what changed whose state has moved. @throws UsageError */
-export function checkState(plan: SavedPlan, { state, scope }: Pick<ImportDeps, 'state' | 'scope'>): void {
+export async function checkState(
+  plan: SavedPlan,
+  { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
+): Promise<void> {
   if (!plan.state) return;
-  const now = stateMark(state, scope!, kindsOf(plan.inputs));
+  const now = await stateMark(state, scope!, kindsOf(plan.inputs));
   if (now.id !== plan.state.id) {
     throw new UsageError('the plan holds what changed against the record of past imports in another state', {
       hint: 'apply it with the state that it was made with',
@@ -75,8 +78,12 @@ export function checkState(plan: SavedPlan, { state, scope }: Pick<ImportDeps, '
 }
 
 /** The run of a plan in this state: an unfinished one, else a finished one; undefined where it was not applied yet. */
-export function runOfPlan({ run, digest }: SavedPlan, state: State, scope: Scope): StoredRun | undefined {
-  const runs = state.knownRuns().filter((known) => {
+export async function runOfPlan(
+  { run, digest }: SavedPlan,
+  state: State,
+  scope: Scope,
+): Promise<StoredRun | undefined> {
+  const runs = (await state.knownRuns()).filter((known) => {
     const { plan } = known.options as Partial<ImportOptions>;
     const isOf = plan?.run === run && plan.digest === digest;
     return isOf && known.status !== 'rejected' && known.status !== 'held' && sameScope(known.scope, scope);

@@ -10,6 +10,7 @@ import type { State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { readingOf, rowKey } from './origin.js';
 import { createRejects, type Rejects } from './rejects.js';
+import type { FileMark } from './rejects-file.js';
 import { keepFirst } from './summary.js';
 
 type Paths = readonly (string | null)[];
@@ -33,24 +34,31 @@ export class Rejecting {
   /** The first 20. */
   readonly first: Rejection[] = [];
   readonly causes = new CauseTotals();
-  #files: Rejects[];
+  #files: Rejects[] = [];
   /** Rejects files of an earlier session, by input: what the plan refuses is in them already. */
-  #earlier: Paths;
+  #earlier: Paths = [];
   /** Rows that only their shape speaks against. */
   readonly #shapes: ShapeRejections[];
   #scanned: Scanned['inputs'] = [];
   /** Digests of the files as the state has them. */
+  /** Files of before that were written for the input that is flushed, by location. */
+  #replaceable: ReadonlyMap<string, FileMark> = new Map();
   readonly #recorded: (string | undefined)[] = [];
 
-  constructor(
+  private constructor(
     private readonly inputs: readonly OpenedInput[],
-    earlier: Paths,
     private readonly where: Where,
   ) {
-    this.#earlier = this.#stillThere(earlier);
-    this.#files = inputs.map((_, input) => this.#open(input));
     const key = rowKey(where.state.secret);
     this.#shapes = inputs.map((input) => new ShapeRejections(input, key));
+  }
+
+  /** @param earlier rejects files of an earlier session, by input */
+  static async open(inputs: readonly OpenedInput[], earlier: Paths, where: Where): Promise<Rejecting> {
+    const rejecting = new Rejecting(inputs, where);
+    rejecting.#earlier = rejecting.#stillThere(earlier);
+    for (const input of inputs.keys()) rejecting.#files.push(await rejecting.#open(input));
+    return rejecting;
   }
 
   /** Goes on with the files of an earlier session after all: what was written since is in them already. */
@@ -59,7 +67,7 @@ export class Rejecting {
     for (const [input, path] of this.#earlier.entries()) {
       if (path === null) continue;
       await this.#files[input]!.close();
-      this.#files[input] = this.#open(input);
+      this.#files[input] = await this.#open(input);
     }
   }
 
@@ -67,23 +75,17 @@ export class Rejecting {
     return paths.map((path) => (path !== null && existsSync(resolve(this.where.cwd, path)) ? path : null));
   }
 
-  #open(input: number): Rejects {
+  async #open(input: number): Promise<Rejects> {
     const { cwd, path, run, state } = this.where;
     const earlier = this.#earlier[input] ?? null;
+    const known = earlier === null ? null : await state.rejects.at(resolve(cwd, earlier));
     return createRejects(this.inputs[input]!, {
       cwd,
       path,
       run: run(),
-      continues: earlier === null ? null : { path: earlier, mark: this.#markOf(resolve(cwd, earlier)) },
-      mayReplace: (location) => {
-        const known = state.rejects.at(location);
-        return known?.digest === this.#scanned[input]?.scan.digest ? (known?.mark ?? null) : null;
-      },
+      continues: earlier === null ? null : { path: earlier, mark: known?.mark ?? null },
+      mayReplace: (location) => this.#replaceable.get(location) ?? null,
     });
-  }
-
-  #markOf(location: string) {
-    return this.where.state.rejects.at(location)?.mark ?? null;
   }
 
   /** Identifiers of rows that the plan refused, the first ones of each kind, for their history. */
@@ -155,18 +157,23 @@ export class Rejecting {
 
   async #flush(input: number): Promise<string | null> {
     const file = this.#files[input]!;
+    const scanned = this.#scanned[input];
+    if (scanned) this.#replaceable = await this.where.state.rejects.marksOf(scanned.scan.digest);
     const path = await file.flush();
     const written = file.written();
-    if (written) this.#record(input, written);
+    if (written) await this.#record(input, written);
     return path;
   }
 
   /** So that the file can be imported, and replaced. Rows that were written before the run was known name another. */
-  #record(input: number, { location, mark, run }: NonNullable<ReturnType<Rejects['written']>>): void {
+  async #record(
+    input: number,
+    { location, mark, run }: NonNullable<ReturnType<Rejects['written']>>,
+  ): Promise<void> {
     if (mark !== null && mark.sha256 === this.#recorded[input]) return;
     this.#recorded[input] = mark?.sha256;
     const { scan } = this.#scanned[input]!;
-    this.where.state.rejects.put({
+    await this.where.state.rejects.put({
       run,
       input,
       owner: this.where.run(),

@@ -36,11 +36,16 @@ export interface AcceptedRow {
 const isClosed = (r: RequestRecord): boolean =>
   wasAccepted(r) || r.state === 'rejected' || r.state === 'refused' || r.state === 'unsent';
 
+/** By line; or the hashes of those that were sent. */
+type RecordedRows = { sent: KnownRows[]; leftOut: KnownRows[] } | BigUint64Array;
+
 export class RowOutcomes {
   readonly #inputs = new Map<number, { stretches: Stretch[]; withdrawn: Stretch[]; at: number }>();
   readonly #bySeq: Map<number, RequestRecord>;
   /** By request; for those of the input that is walked through now. */
   readonly #walks = new Map<number, Walk>();
+  /** Of those that are walked through, where some of their rows were not sent. */
+  readonly #rows = new Map<number, RecordedRows>();
   #input = -1;
 
   /** @param unsent why rows that no request had were not sent */
@@ -61,6 +66,28 @@ export class RowOutcomes {
       }
     }
     for (const { stretches } of this.#inputs.values()) stretches.sort((a, b) => a.first_row - b.first_row);
+  }
+
+  /** To be called for rows of an input, from the first to the last of them, before `of` is. */
+  async prepare(input: number, first: number, last: number): Promise<void> {
+    const { stretches, at } = this.#inputs.get(input) ?? { stretches: [], at: 0 };
+    // Those before it are done with, once it is this input's turn.
+    for (let next = input === this.#input ? at : 0; next < stretches.length; next++) {
+      const { record, first_row, end_row } = stretches[next]!;
+      if (first_row > last) return;
+      if (end_row <= first || this.#rows.has(record.seq) || !isClosed(record)) continue;
+      if (record.unchanged + record.left_out > 0) this.#rows.set(record.seq, await this.#load(record));
+    }
+  }
+
+  async #load(record: RequestRecord): Promise<RecordedRows> {
+    // A part that was not sent itself has rows of the one that it is a part of.
+    for (let of: RequestRecord | undefined = record; of; of = this.#bySeq.get(of.parent ?? -1)) {
+      const rows = await this.state.rowsOf(this.run, of.seq);
+      if (rows) return rows;
+    }
+    // Of a run that began before rows were kept, or too long ago.
+    return this.state.idsOf(this.run, record.seq);
   }
 
   /** What became of a row. */
@@ -87,7 +114,7 @@ export class RowOutcomes {
       this.#input = input;
       // A request over several inputs may merge rows of one into another's.
       for (const [seq, walk] of this.#walks) {
-        if (rowsOf(this.#bySeq.get(seq)!).at(-1)!.input < input) this.#walks.delete(seq);
+        if (rowsOf(this.#bySeq.get(seq)!).at(-1)!.input < input) this.#forget(seq);
         else Object.assign(walk, this.#cursorsOf(this.#bySeq.get(seq)!, input));
       }
     }
@@ -97,10 +124,15 @@ export class RowOutcomes {
     while (known.at < stretches.length && row >= stretches[known.at]!.end_row) {
       const { record, end_row } = stretches[known.at++]!;
       const last = rowsOf(record).at(-1)!;
-      if (last.input === input && last.end_row === end_row) this.#walks.delete(record.seq);
+      if (last.input === input && last.end_row === end_row) this.#forget(record.seq);
     }
     const stretch = stretches[known.at];
     return stretch && row >= stretch.first_row ? stretch.record : null;
+  }
+
+  #forget(seq: number): void {
+    this.#walks.delete(seq);
+    this.#rows.delete(seq);
   }
 
   #why({ input, row }: AcceptedRow): string {
@@ -120,19 +152,10 @@ export class RowOutcomes {
   }
 
   #cursorsOf(record: RequestRecord, input: number): Pick<Walk, 'sent' | 'leftOut'> {
-    const all = { sent: EVERY, leftOut: NONE };
-    if (record.unchanged + record.left_out === 0) return all;
-    // A part that was not sent itself has rows of the one that it is a part of.
-    for (let of: RequestRecord | undefined = record; of; of = this.#bySeq.get(of.parent ?? -1)) {
-      const rows = this.state.rowsOf(this.run, of.seq);
-      if (rows)
-        return {
-          sent: new Lines(inputOf(rows.sent, input)),
-          leftOut: new Lines(inputOf(rows.leftOut, input)),
-        };
-    }
-    // Of a run that began before rows were kept, or too long ago.
-    return { sent: new Hashes(this.state.idsOf(this.run, record.seq)), leftOut: NONE };
+    if (record.unchanged + record.left_out === 0) return { sent: EVERY, leftOut: NONE };
+    const rows = this.#rows.get(record.seq)!;
+    if (rows instanceof BigUint64Array) return { sent: new Hashes(rows), leftOut: NONE };
+    return { sent: new Lines(inputOf(rows.sent, input)), leftOut: new Lines(inputOf(rows.leftOut, input)) };
   }
 }
 

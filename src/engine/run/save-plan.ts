@@ -76,7 +76,7 @@ export async function planToSave(
     ...(await accountOf(scope, inputs, deps)),
     region: scope.region,
     base_url: scope.base_url,
-    ...(options.changedOnly && { state: stateMark(deps.state, scope, kindsOf(inputs)) }),
+    ...(options.changedOnly && { state: await stateMark(deps.state, scope, kindsOf(inputs)) }),
     item_format: ITEM_FORMAT_VERSION,
     options: optionsToSave(options),
     inputs,
@@ -104,9 +104,15 @@ export async function accountOf(
 }
 
 /** Which state this is, and where it stands: another one, or a later one, tells other rows apart. */
-export function stateMark(state: State, scope: Scope, kinds: readonly Kind[]): Record<string, string> {
+export async function stateMark(
+  state: State,
+  scope: Scope,
+  kinds: readonly Kind[],
+): Promise<Record<string, string>> {
   const id = createHmac('sha256', state.secret).update('plan').digest('hex').slice(0, 16);
-  return { id, ...Object.fromEntries(kinds.map((kind) => [kind, state.fingerprintsMark(scope, kind)])) };
+  const mark: Record<string, string> = { id };
+  for (const kind of kinds) mark[kind] = await state.fingerprintsMark(scope, kind);
+  return mark;
 }
 
 /** A request as a plan names it. */

@@ -41,25 +41,22 @@ export function needsOf(
   };
 }
 
-/** By id, and for a request that is repeated: the run that sent it later, be it the same one, or null. */
-export function sentLater(
+/** For a request that is repeated, or none, by id: the run that sent it later, be it the same one, or null. */
+export async function sentLater(
   { id: run, scope, records }: { id: string; scope: Scope; records: readonly RequestRecord[] },
   kind: Kind,
   state: State,
   isSentAgain: (r: RequestRecord) => boolean,
-): NonNullable<ReturnType<CutDeps['sentLater']>> {
-  const later = state.sentLater(run, scope, kind);
-  const own = sentByRun(run, scope, records, kind, state, isSentAgain);
-  // Only for the ids that were in its last send does it matter what came after that send.
-  const repeated = { seq: 0, send: 0, ids: new Set<bigint>() };
-  return (id, repeats) => {
-    const seq = repeats?.seq ?? 0;
-    if (seq !== repeated.seq) {
-      const [send, ids] = seq ? [state.lastSend(run, seq), state.idsOf(run, seq)] : [0, []];
-      Object.assign(repeated, { seq, send, ids: new Set(ids) });
-    }
-    const after = repeated.ids.has(id) ? repeated.send : 0;
-    return later.by(id, after) ?? (seq > 0 ? (own?.by(id, seq) ?? null) : null);
+): Promise<NonNullable<Awaited<ReturnType<CutDeps['sentLater']>>>> {
+  const later = await state.sentLater(run, scope, kind);
+  const own = await sentByRun(run, scope, records, kind, state, isSentAgain);
+  return async (repeats) => {
+    if (!repeats) return (id) => later.by(id, 0);
+    const { seq } = repeats;
+    // Only for the ids that were in its last send does it matter what came after that send.
+    const send = await state.lastSend(run, seq);
+    const ids = new Set(await state.idsOf(run, seq));
+    return (id) => later.by(id, ids.has(id) ? send : 0) ?? own?.by(id, seq) ?? null;
   };
 }
 
@@ -67,14 +64,14 @@ export function sentLater(
  * Ids that the run itself has sent, by the last request of its rows that has them: parts that send rows again count as
  * the request that they are of. What goes out again goes out in order; only what stays as it is can be overtaken.
  */
-function sentByRun(
+async function sentByRun(
   run: string,
   scope: Scope,
   records: readonly RequestRecord[],
   kind: Kind,
   state: State,
   isSentAgain: (r: RequestRecord) => boolean,
-): LaterSends | null {
+): Promise<LaterSends | null> {
   const again = new Set<number>();
   const roots = new Map<number, number>();
   // A part comes after what it is a part of.

@@ -64,6 +64,9 @@ export interface LeftOut {
   by: string;
 }
 
+/** Who sent an id later, or null. */
+type SentLater = (id: bigint) => string | null;
+
 export interface CutRules {
   kind: Kind;
   /** Read for each row: a 413 lowers them on the way. */
@@ -74,8 +77,8 @@ export interface CutRules {
   repeats?: { isUnchanged(id: bigint): boolean } | null | undefined;
   /** Whether the service holds this row already; null when everything is sent. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
-  /** Who sent this id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
-  sentLater?: ((id: bigint, repeats: RequestRecord | null) => string | null) | null | undefined;
+  /** Who sent an id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
+  sentLater?: ((repeats: RequestRecord | null) => Promise<SentLater>) | null | undefined;
   /** Requests of earlier sessions for these inputs; withdrawn ones left out. */
   recorded: readonly RequestRecord[];
   /** Those whose rows are sent again. Default: those of which nobody knows what became of them. */
@@ -118,11 +121,11 @@ export async function* cutChunks(
         if (here && here !== last.range) last = { range: here, again: isSentAgain(here) };
         if (here && !last.again) continue;
 
-        draft ??= new Draft(rules, here);
-        if (!here && !draft.fits(bytesOf(batch, i))) {
+        if (draft && !here && !draft.fits(bytesOf(batch, i))) {
           yield draft.cut();
-          draft = new Draft(rules, here);
+          draft = null;
         }
+        draft ??= new Draft(rules, here, rules.sentLater ? await rules.sentLater(here) : null);
         draft.enter(input, row);
         if (batch.unchanged?.[i]) draft.skip(row, next);
         else draft.add(batch, i);
@@ -170,6 +173,7 @@ class Draft {
   constructor(
     private readonly rules: CutRules,
     readonly recorded: RequestRecord | null,
+    private readonly sentLater: SentLater | null,
   ) {
     this.#bytes = envelopeBytes(rules.kind);
   }
@@ -197,7 +201,7 @@ class Draft {
 
   /** Takes a row: to be sent, or as unchanged. Rows of one id share their fate. */
   add(batch: ItemBatch, at: number): void {
-    const { duplicates, repeats, isUnchanged, sentLater } = this.rules;
+    const { duplicates, repeats, isUnchanged } = this.rules;
     const id = batch.ids[at]!;
     const repeated = duplicates.count > 0 && duplicates.repeated.has(id);
     this.#part.end_row = batch.rows[at]! + 1;
@@ -205,7 +209,7 @@ class Draft {
       this.#unchanged++;
       return;
     }
-    const by = sentLater?.(id, this.recorded) ?? null;
+    const by = this.sentLater?.(id) ?? null;
     if (by !== null) {
       this.#leftOut.push({ input: this.#part.input, row: batch.rows[at]!, line: batch.lines[at]!, id, by });
       return;

@@ -25,7 +25,7 @@ export interface CutDeps {
   pool: Pool;
   signal: AbortSignal;
   /** What the service holds of a kind; undefined when everything is sent. */
-  known(kind: Kind): Known | undefined;
+  known(kind: Kind): Promise<Known | undefined>;
   /** Of these, what is known of ids that stand more than once; null where there are none. */
   repeats(kind: Kind, known: Known): Promise<CutRules['repeats']>;
   recorded(kind: Kind): CutRules['recorded'];
@@ -33,7 +33,7 @@ export interface CutDeps {
   /** With which row of an input to begin, by its index in the run; null: with the first. */
   startAt(input: number): Start | null;
   /** What others have sent later: of a run that goes on. */
-  sentLater(kind: Kind): CutRules['sentLater'];
+  sentLater(kind: Kind): Promise<CutRules['sentLater']>;
 }
 
 /**
@@ -42,14 +42,14 @@ export interface CutDeps {
  * @throws InputError when a file was written to since it was planned
  */
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): AsyncGenerator<Chunk> {
-  const known = deps.known(kind);
+  const known = await deps.known(kind);
   const chunks = cutChunks(batchesOf(inputs, kind, known, deps), {
     kind,
     limits: deps.limits,
     duplicates: duplicates.get(kind)!,
     repeats: known ? await deps.repeats(kind, known) : null,
     isUnchanged: known ? (rows, at) => known.index.matches(rows, at) : null,
-    sentLater: deps.sentLater(kind),
+    sentLater: await deps.sentLater(kind),
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });

@@ -33,7 +33,9 @@ type Serialized = ReturnType<typeof serialize>;
  */
 export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]> {
   const body = serialize(chunk);
-  const record = chunk.recorded ? repeated(chunk, body, chunk.recorded, deps) : newRecord(chunk, body, deps);
+  const record = chunk.recorded
+    ? await repeated(chunk, body, chunk.recorded, deps)
+    : newRecord(chunk, body, deps);
   const { isolate, continueOnError } = deps.options;
   // Planned before it was known that requests of this size are too large.
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.limits.items && record.rows > 1) {
@@ -175,15 +177,15 @@ function newRecord(chunk: Chunk, body: Serialized, { records }: DeliverDeps): Re
 }
 
 /** A request of before with what is sent of it now. @throws InputError when that differs from what may have arrived */
-export function repeated(
+export async function repeated(
   chunk: Chunk,
   body: Serialized,
   recorded: RequestRecord,
   deps: DeliverDeps,
-): RequestRecord {
+): Promise<RequestRecord> {
   if (recorded.state === 'acknowledged') return recorded;
   const now = content(chunk, body);
-  if (isUnanswered(recorded)) checkRepeats(chunk, recorded, now.digest, deps);
+  if (isUnanswered(recorded)) await checkRepeats(chunk, recorded, now.digest, deps);
   if (recorded.state === 'withdrawn') checkPlanned(chunk, recorded, now.digest, deps);
   const again = { ...foundAfterCrash(recorded), ...now };
   deps.records[deps.records.findIndex((r) => r.seq === again.seq)] = again;
@@ -195,9 +197,14 @@ export function repeated(
  * sent later by others, other rows of its range may be left to send by now; where they are the same ones, so is the body.
  * @throws InputError
  */
-function checkRepeats(chunk: Chunk, recorded: RequestRecord, digest: string, deps: DeliverDeps): void {
+async function checkRepeats(
+  chunk: Chunk,
+  recorded: RequestRecord,
+  digest: string,
+  deps: DeliverDeps,
+): Promise<void> {
   if (digest === recorded.digest) return;
-  const before = deps.state.idsOf(deps.run, recorded.seq);
+  const before = await deps.state.idsOf(deps.run, recorded.seq);
   const { ids } = chunk.prints;
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;

@@ -49,7 +49,7 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     record.job = seen;
     if (missing || isFinal(seen.status)) record.state = 'settled';
     if (missing) await deps.state.record(deps.run, deps.scope, kind, record, null);
-    else deps.state.updateJob(deps.scope, seen);
+    else await deps.state.updateJob(deps.scope, seen);
     reportJob(kind, record, deps);
   };
   if (isFinal(job.status)) return see(job, false);

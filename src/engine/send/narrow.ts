@@ -89,7 +89,7 @@ async function carryOut(
 /** Sends a part, or sees to the end of one that was sent. */
 async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
   const body = serialize(chunk);
-  const record = repeated(chunk, body, waiting, deps);
+  const record = await repeated(chunk, body, waiting, deps);
   const error = await sendOnce(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;

@@ -47,7 +47,7 @@ export class OtherJobs {
    */
   async ended(kind: Kind, ids: BigUint64Array): Promise<void> {
     const { run, scope, state, client, clock, options, deadlineMs, stop } = this.deps;
-    this.#open = state.openJobs(scope, kind, run, this.#open);
+    this.#open = await state.openJobs(scope, kind, run, this.#open);
     const jobs = new Map(this.#open.jobs.holding(ids).map((job) => [job.job_id, job]));
     const watching = watchJobs(client, [...jobs.keys()], {
       clock,
@@ -59,13 +59,13 @@ export class OtherJobs {
     for await (const seen of watching) {
       const job = jobs.get(seen.job_id)!;
       if (seen.missing) {
-        state.lostJob(scope, seen.job_id);
+        await state.lostJob(scope, seen.job_id);
         this.#open.jobs.end(seen.job_id);
         this.lost(job);
         continue;
       }
       // The id that was asked for is the one it is known by, whatever the record calls itself.
-      state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
+      await state.updateJob(scope, { ...seen.job, job_id: seen.job_id });
       if (isFinal(seen.job.status)) this.#open.jobs.end(seen.job_id);
       else if (!this.#announced.has(seen.job_id)) {
         this.#announced.add(seen.job_id);

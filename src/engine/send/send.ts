@@ -157,7 +157,7 @@ class Sender {
       if (record.state !== 'acknowledged' || !record.job) continue;
       // Should it fail, its rows are needed: it is followed when they are read.
       if (record.parent !== null || options.isolate) continue;
-      const shared = new Set(state.idsOf(run, record.seq));
+      const shared = new Set(await state.idsOf(run, record.seq));
       await this.#room(shared);
       if (this.#deps.stop.aborted) return;
       this.#launch(shared, follow(record, record.job, this.#deps));

@@ -1,5 +1,6 @@
 /** Whether a database is whole, and whether what it says in one place agrees with what it says in another. */
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { Reader } from './database.js';
+import type { RequestRange } from './requests.js';
 
 /** Something that cannot be so. `check` is stable: scripts match on it. */
 export interface StateProblem {
@@ -10,14 +11,14 @@ export interface StateProblem {
 /** As many of one check are named; then they are counted. */
 const MOST_NAMED = 10;
 
-/**
- * Each gives a line for everything that is wrong. What is recorded is written in one transaction with what it refers
- * to, so none of this can come of a crash: it comes of a damaged disk, or of files that were mixed up.
- */
 /** No other request has taken its rows. */
 const STANDS =
   'NOT EXISTS (SELECT 1 FROM requests AS part WHERE part.run = requests.run AND part.parent = requests.seq)';
 
+/**
+ * Each gives a line for everything that is wrong. What is recorded is written in one transaction with what it refers
+ * to, so none of this can come of a crash: it comes of a damaged disk, or of files that were mixed up.
+ */
 const RECORDS: readonly { check: string; sql: string }[] = [
   {
     check: 'history',
@@ -36,29 +37,9 @@ const RECORDS: readonly { check: string; sql: string }[] = [
           WHERE finished = 1 AND status <> 'superseded' AND state IN ('intent', 'unknown', 'waiting')`,
   },
   {
-    check: 'runs',
-    sql: `SELECT 'run ' || run || ' reported ' || reported || ' submitted rows, and its requests have ' || recorded AS message
-          FROM (SELECT run, json_extract(summary, '$.rows.submitted') AS reported,
-                  (SELECT coalesce(sum(rows), 0) FROM requests
-                   WHERE requests.run = runs.run AND state IN ('acknowledged', 'settled', 'failed') AND ${STANDS}) AS recorded
-                FROM runs WHERE finished = 1 AND status <> 'superseded' AND summary IS NOT NULL)
-          WHERE reported <> recorded`,
-  },
-  {
     check: 'requests',
     sql: `SELECT 'request ' || seq || ' of run ' || run || ' names an input that the run does not have' AS message
           FROM requests LEFT JOIN inputs USING (run, input) WHERE inputs.run IS NULL`,
-  },
-  {
-    check: 'requests',
-    sql: `SELECT 'request ' || seq || ' of run ' || run || ' holds rows that another one holds too' AS message
-          FROM (SELECT run, seq, first_row, max(end_row) OVER (PARTITION BY run, input ORDER BY first_row, seq
-                  ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS taken
-                FROM (SELECT run, seq, input, first_row, end_row FROM requests WHERE state <> 'withdrawn' AND ${STANDS}
-                      UNION ALL
-                      SELECT run, seq, value ->> 'input', value ->> 'first_row', value ->> 'end_row'
-                      FROM requests, json_each(more) WHERE state <> 'withdrawn' AND ${STANDS}))
-          WHERE first_row < taken`,
   },
   {
     check: 'requests',
@@ -71,7 +52,7 @@ const RECORDS: readonly { check: string; sql: string }[] = [
     check: 'jobs',
     sql: `SELECT 'job ' || jobs.job_id || ' names a request that is not its own' AS message
           FROM jobs LEFT JOIN requests ON requests.request = jobs.request
-          WHERE jobs.request IS NOT NULL AND requests.job_id IS NOT jobs.job_id`,
+          WHERE jobs.request IS NOT NULL AND requests.job_id IS DISTINCT FROM jobs.job_id`,
   },
   {
     check: 'fingerprints',
@@ -93,40 +74,72 @@ const RECORDS: readonly { check: string; sql: string }[] = [
   },
 ];
 
-/** All problems; none where all is well. A database that is damaged is not asked whether its records agree. */
-export function problemsOf(db: DatabaseSyncInstance): StateProblem[] {
-  const damages = damagesOf(db);
-  if (damages.length > 0) return damages.map((message) => ({ check: 'integrity', message }));
-  const dangling = strings(db, 'PRAGMA foreign_key_check').map((table) => ({
-    check: 'references',
-    message: `a row of ${table} refers to a row that is not there`,
-  }));
-  return [...firstOf('references', dangling), ...RECORDS.flatMap(({ check, sql }) => found(db, check, sql))];
-}
-
-function damagesOf(db: DatabaseSyncInstance): string[] {
-  try {
-    return strings(db, `PRAGMA integrity_check(${MOST_NAMED})`).filter((line) => line !== 'ok');
-  } catch (error) {
-    return [(error as Error).message]; // it can be so damaged that SQLite cannot even look
+/** Runs that have ended with another number of rows than their requests have. */
+async function* miscounted(on: Reader): AsyncGenerator<string> {
+  const runs = on.each<{ run: string; summary: string; recorded: number }>(
+    `SELECT run, summary, (SELECT CAST(coalesce(sum(rows), 0) AS BIGINT) FROM requests
+       WHERE requests.run = runs.run AND state IN ('acknowledged', 'settled', 'failed') AND ${STANDS}) AS recorded
+     FROM runs WHERE finished = 1 AND status <> 'superseded' AND summary IS NOT NULL`,
+  );
+  for await (const { run, summary, recorded } of runs) {
+    const reported = (JSON.parse(summary) as { rows?: { submitted?: number } }).rows?.submitted ?? recorded;
+    if (reported !== recorded)
+      yield `run ${run} reported ${reported} submitted rows, and its requests have ${recorded}`;
   }
 }
 
-const found = (db: DatabaseSyncInstance, check: string, sql: string): StateProblem[] =>
-  firstOf(
-    check,
-    strings(db, sql).map((message) => ({ check, message })),
-  );
+type Held = Pick<RequestRange, 'input' | 'first_row' | 'end_row'> & { run: string; seq: number };
 
-function firstOf(check: string, problems: readonly StateProblem[]): StateProblem[] {
-  const more = problems.length - MOST_NAMED;
-  const rest = more > 0 ? [{ check, message: `and ${more} more like this` }] : [];
-  return [...problems.slice(0, MOST_NAMED), ...rest];
+/** Requests of a run with rows that others have too. */
+async function* overlapping(on: Reader): AsyncGenerator<string> {
+  const requests = on.each<Held & { more: string | null }>(
+    `SELECT run, seq, input, first_row, end_row, more FROM requests WHERE state <> 'withdrawn' AND ${STANDS} ORDER BY run`,
+  );
+  let ranges: Held[] = [];
+  for await (const { more, ...first } of requests) {
+    if (ranges[0] && ranges[0].run !== first.run) {
+      yield* overlapsIn(ranges);
+      ranges = [];
+    }
+    const others = more === null ? [] : (JSON.parse(more) as RequestRange[]);
+    ranges.push(first, ...others.map((range) => ({ ...range, run: first.run, seq: first.seq })));
+  }
+  yield* overlapsIn(ranges);
 }
 
-/** The first column of each row. */
-const strings = (db: DatabaseSyncInstance, sql: string): string[] =>
-  db
-    .prepare(sql)
-    .all()
-    .map((row) => String(Object.values(row as Record<string, unknown>)[0]));
+function* overlapsIn(ranges: readonly Held[]): Generator<string> {
+  const ordered = [...ranges].sort((a, b) => a.input - b.input || a.first_row - b.first_row || a.seq - b.seq);
+  let taken = { input: -1, row: 0 };
+  for (const { run, seq, input, first_row, end_row } of ordered) {
+    if (input !== taken.input) taken = { input, row: 0 };
+    if (first_row < taken.row) yield `request ${seq} of run ${run} holds rows that another one holds too`;
+    taken.row = Math.max(taken.row, end_row);
+  }
+}
+
+/** What does not agree; none where all is well. */
+export async function problemsOf(on: Reader): Promise<StateProblem[]> {
+  const problems: StateProblem[] = [];
+  for (const { check, sql } of RECORDS) problems.push(...(await firstOf(check, messages(on, sql))));
+  problems.push(...(await firstOf('runs', miscounted(on))));
+  problems.push(...(await firstOf('requests', overlapping(on))));
+  return problems;
+}
+
+async function* messages(on: Reader, sql: string): AsyncGenerator<string> {
+  for await (const { message } of on.each<{ message: string }>(sql)) yield message;
+}
+
+/** Problems of one check, of which only the first are named. */
+export async function firstOf(
+  check: string,
+  messages: AsyncIterable<string> | Iterable<string>,
+): Promise<StateProblem[]> {
+  const named: StateProblem[] = [];
+  let more = 0;
+  for await (const message of messages) {
+    if (named.length < MOST_NAMED) named.push({ check, message });
+    else more++;
+  }
+  return more > 0 ? [...named, { check, message: `and ${more} more like this` }] : named;
+}

@@ -1,5 +1,7 @@
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import { stateError, transaction } from './database.js';
+import type { Database, Transaction } from './database.js';
+import { stateError } from './folder.js';
+
+type Change = (tx: Transaction) => Promise<void>;
 
 /**
  * Group commit: changes that are asked for in one turn of the event loop share one transaction, and so
@@ -7,12 +9,12 @@ import { stateError, transaction } from './database.js';
  * requests in flight have to record; each is still committed before anything depends on it.
  */
 export class Commits {
-  #waiting: { change: () => void; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  #waiting: { change: Change; resolve: () => void; reject: (error: unknown) => void }[] = [];
   #failure: unknown;
 
   constructor(
-    private readonly db: DatabaseSyncInstance,
-    private readonly folder: string,
+    private readonly db: Pick<Database, 'write'>,
+    private readonly where: string,
   ) {}
 
   /**
@@ -20,25 +22,26 @@ export class Commits {
    * too: what could not be recorded must stop the sending (contract §4).
    * @throws StateError
    */
-  commit(change: () => void): Promise<void> {
+  commit(change: Change): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
-      if (this.#waiting.length === 1) setImmediate(() => this.flush());
+      if (this.#waiting.length === 1) setImmediate(() => void this.flush());
     });
   }
 
-  /** Commits what waits, now. */
-  flush(): void {
+  /** Commits what waits, before anything that is asked of the database from here on. Whoever waits is told how that went. */
+  async flush(): Promise<void> {
     const group = this.#waiting;
     this.#waiting = [];
     if (group.length === 0) return;
     try {
-      if (this.#failure) throw this.#failure;
-      transaction(this.db, () => {
-        for (const { change } of group) change();
+      await this.db.write(async (tx) => {
+        // An earlier group may have failed while this one waited for its turn.
+        if (this.#failure) throw this.#failure;
+        for (const { change } of group) await change(tx);
       });
     } catch (error) {
-      this.#failure ??= stateError(error, 'record the import', this.folder);
+      this.#failure ??= stateError(error, 'record the import', this.where);
       for (const { reject } of group) reject(this.#failure);
       return;
     }

@@ -4,16 +4,17 @@
  * a send clears the fingerprints of all its ids, and one that completed sets them (`sends.ts`).
  *
  * So a request of 5,000 rows costs one insert, not 10,000 changes to a tree. Of each id the last row is kept, set or
- * not: it also says when the id was last sent, and by whom.
+ * not: it also says when the id was last sent, and by whom. What the same run sent of it before is kept with it.
  */
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
+import type { Cells } from './cells.js';
+import type { Reader, Transaction } from './database.js';
 import { IdTable } from './id-table.js';
 import { SEND, type StateAge } from './sends.js';
 
 interface StoredPrints {
-  send: number;
   ids: Uint8Array;
   contents: Uint8Array;
   records: Uint8Array | null;
@@ -27,46 +28,60 @@ export class Fingerprints {
   /** Ids that were found when they were read last. There are never fewer. */
   #loaded: { scope: number; kind: Kind; ids: number } | null = null;
 
-  constructor(private readonly db: DatabaseSyncInstance) {}
+  constructor(private readonly cells: Cells) {}
 
-  append(send: number, { ids, contents, records }: FingerprintColumns): void {
-    this.db
-      .prepare('INSERT INTO fingerprints (send, ids, contents, records) VALUES (?, ?, ?, ?)')
-      .run(send, bytes(ids), bytes(contents), someBytes(records));
+  async append(
+    tx: Transaction,
+    send: number,
+    { ids, contents, records, cells }: FingerprintColumns,
+  ): Promise<void> {
+    await tx.run(
+      'INSERT INTO fingerprints (send, ids, contents, records) VALUES (?, ?, ?, ?)',
+      send,
+      bytes(ids),
+      bytes(contents),
+      someBytes(records),
+    );
+    if (cells) await this.cells.put(tx, send, cells);
   }
 
   /** The rows of one send, in its order; none where they were compacted away. */
-  of(send: number): FingerprintColumns {
-    const row = this.db
-      .prepare('SELECT send, ids, contents, records FROM fingerprints WHERE send = ?')
-      .get(send);
-    return printsOf(
-      (row as StoredPrints | undefined) ?? {
-        send,
-        ids: new Uint8Array(),
-        contents: new Uint8Array(),
-        records: null,
-      },
+  async of(on: Reader, send: number): Promise<FingerprintColumns> {
+    const row = await on.get<StoredPrints>(
+      'SELECT ids, contents, records FROM fingerprints WHERE send = ?',
+      send,
     );
+    return printsOf(row ?? { ids: new Uint8Array(), contents: new Uint8Array(), records: null });
   }
 
-  countOf(sends: readonly number[]): number {
-    const statement = this.db.prepare('SELECT length(ids) / 8 AS rows FROM fingerprints WHERE send = ?');
-    let rows = 0;
-    for (const send of sends) rows += (statement.get(send) as { rows: number } | undefined)?.rows ?? 0;
-    return rows;
+  async countOf(on: Reader, sends: readonly number[]): Promise<number> {
+    let count = 0;
+    for (const send of sends) {
+      const row = await on.get<{ count: number }>(
+        'SELECT length(ids) / 8 AS count FROM fingerprints WHERE send = ?',
+        send,
+      );
+      count += row?.count ?? 0;
+    }
+    return count;
   }
 
-  /** @param since ISO 8601: what was completed earlier, or nobody knows when, is not in it */
-  load(scope: number, kind: Kind, since: string | null = null, now = '9999'): FingerprintIndex {
-    const { index } = this.#read(scope, kind, since, now);
+  /** @param since ISO 8601: what was completed earlier, or nobody knows when, is too old to count as known */
+  async load(
+    on: Reader,
+    scope: number,
+    kind: Kind,
+    since: string | null = null,
+    now = '9999',
+  ): Promise<FingerprintIndex> {
+    const { index } = await this.#read(on, scope, kind, since, now);
     this.#loaded = { scope, kind, ids: index.size };
     return index;
   }
 
   /** How many ids have a fingerprint, and when the first and the last of them were completed. */
-  extent(scope: number, kind: Kind): StateAge & { profiles: number } {
-    const { index, completed } = this.#read(scope, kind, null);
+  async extent(on: Reader, scope: number, kind: Kind): Promise<StateAge & { profiles: number }> {
+    const { index, completed } = await this.#read(on, scope, kind, null);
     const times: string[] = [];
     let from = 0;
     for (const { to, at } of completed) {
@@ -82,23 +97,27 @@ export class Fingerprints {
   }
 
   /** `completed`: up to which row of the index each completed send goes, and when that was. */
-  #read(
+  async #read(
+    on: Reader,
     scope: number,
     kind: Kind,
     since: string | null,
     now = '9999',
-  ): { index: FingerprintIndex; completed: { to: number; at: string | null }[] } {
-    const index = new FingerprintIndex(this.#stored(scope, kind));
+  ): Promise<{ index: FingerprintIndex; completed: { to: number; at: string | null }[] }> {
+    const index = new FingerprintIndex(await this.#stored(on, scope, kind));
     const completed: { to: number; at: string | null }[] = [];
-    const statement = this.db.prepare(
-      `SELECT state, completed_at AS at, ids, contents, records FROM sends JOIN fingerprints USING (send)
+    const sends = on.each<
+      StoredPrints & { send: number; run: string | null; state: number; at: string | null }
+    >(
+      `SELECT send, run, state, completed_at AS at, ids, contents, records FROM sends JOIN fingerprints USING (send)
        WHERE scope = ? AND kind = ? ORDER BY send`,
+      scope,
+      kind,
     );
-    for (const row of statement.iterate(scope, kind)) {
-      const send = row as unknown as StoredPrints & { state: number; at: string | null };
+    for await (const send of sends) {
       const isCompleted = send.state === SEND.completed;
       const isOld = since !== null && (send.at === null || send.at < since || send.at > now);
-      index.apply(printsOf(send), isCompleted && !isOld);
+      index.apply(printsOf(send), isCompleted, { send: send.send, run: send.run, old: isOld });
       if (isCompleted) completed.push({ to: index.rows, at: send.at });
     }
     return { index, completed };
@@ -109,61 +128,71 @@ export class Fingerprints {
    * @param ids how many there are, at least
    * @returns whether it did
    */
-  compact(scope: number, kind: Kind, ids: number): boolean {
-    const stored = this.#stored(scope, kind);
+  async compact(tx: Transaction, scope: number, kind: Kind, ids: number): Promise<boolean> {
+    const stored = await this.#stored(tx, scope, kind);
     const loaded = this.#loaded?.scope === scope && this.#loaded.kind === kind ? this.#loaded.ids : 0;
     // Often that tells enough without reading them all.
     if (stored < FEW_ROWS || stored <= 1.5 * Math.max(loaded, ids)) return false;
     let kept = 0;
-    for (const { last } of this.#newestFirst(scope, kind)) kept += last.length;
+    for await (const { last } of this.#newestFirst(tx, scope, kind)) kept += last.length;
     if (stored <= 1.5 * kept) return false;
-    const drop = this.db.prepare('DELETE FROM sends WHERE send = ?');
-    const shorten = this.db.prepare(
-      'UPDATE fingerprints SET ids = ?, contents = ?, records = ? WHERE send = ?',
-    );
-    for (const { send, prints, last } of this.#newestFirst(scope, kind)) {
+    for await (const { send, prints, last } of this.#newestFirst(tx, scope, kind)) {
       if (last.length === prints.ids.length) continue;
-      if (last.length === 0) drop.run(send);
+      if (last.length === 0) await tx.run('DELETE FROM sends WHERE send = ?', send);
       else {
         const of = (values: BigUint64Array): BigUint64Array => BigUint64Array.from(last, (at) => values[at]!);
-        shorten.run(bytes(of(prints.ids)), bytes(of(prints.contents)), someBytes(of(prints.records)), send);
+        await this.cells.keep(tx, send, last);
+        await tx.run(
+          'UPDATE fingerprints SET ids = ?, contents = ?, records = ? WHERE send = ?',
+          bytes(of(prints.ids)),
+          bytes(of(prints.contents)),
+          someBytes(of(prints.records)),
+          send,
+        );
       }
     }
     return true;
   }
 
-  /** `last`: places of the rows that stay, which are the last of their ids, or all of an open send. */
-  *#newestFirst(
+  /** `last`: places of the rows that stay, which are the last of their ids and run, or all of an open send. */
+  async *#newestFirst(
+    on: Reader,
     scope: number,
     kind: Kind,
-  ): Generator<{ send: number; prints: FingerprintColumns; last: readonly number[] }> {
-    const sends = this.db
-      .prepare(
-        `SELECT send, state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL AS open FROM sends
-         WHERE scope = ? AND kind = ? ORDER BY send DESC`,
-      )
-      .all(scope, kind) as unknown as { send: number; open: number }[];
+  ): AsyncGenerator<{ send: number; prints: FingerprintColumns; last: readonly number[] }> {
+    const sends = await on.all<{ send: number; run: string | null; open: number }>(
+      `SELECT send, run, CASE WHEN state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL THEN 1 ELSE 0 END AS open
+       FROM sends WHERE scope = ? AND kind = ? ORDER BY send DESC`,
+      scope,
+      kind,
+    );
+    /** By which run each id was sent last. Runs count from 1, as do profiles that went out by themselves. */
     const later = new IdTable();
-    for (const { send, open } of sends) {
-      const prints = this.of(send);
+    const runs = new Map<string | number, number>();
+    for (const { send, run, open } of sends) {
+      const own = runs.get(run ?? send) ?? runs.size + 1;
+      runs.set(run ?? send, own);
+      const prints = await this.of(on, send);
       const last: number[] = [];
       for (const [at, id] of prints.ids.entries()) {
-        if (open === 1 || later.get(id) === 0) last.push(at);
-        later.set(id, 1);
+        const newest = later.get(id);
+        // What one run sends of an id, one time after another, counts together.
+        if (open === 1 || newest === 0 || newest === own) last.push(at);
+        if (newest === 0) later.set(id, own);
       }
       yield { send, prints, last };
     }
   }
 
   /** Rows of all sends: no fewer than there are ids. */
-  #stored(scope: number, kind: Kind): number {
-    const row = this.db
-      .prepare(
-        `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored FROM sends JOIN fingerprints USING (send)
+  async #stored(on: Reader, scope: number, kind: Kind): Promise<number> {
+    const row = await on.get<{ stored: number }>(
+      `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored FROM sends JOIN fingerprints USING (send)
          WHERE scope = ? AND kind = ?`,
-      )
-      .get(scope, kind);
-    return (row as { stored: number }).stored;
+      scope,
+      kind,
+    );
+    return row!.stored;
   }
 }
 

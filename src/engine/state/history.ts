@@ -3,8 +3,9 @@
  * (contract §1 `history`). Identifiers are keyed hashes. Rows that were unchanged are not kept: there may be a million
  * of them each night.
  */
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+
 import type { Kind } from '../model.js';
+import type { Reader, Transaction } from './database.js';
 import { type InputLines, packIds, packLines, placesOf, unpackIds, unpackLines } from './row-lists.js';
 import type { Scope } from './types.js';
 
@@ -45,67 +46,103 @@ export interface HistoryEntry {
   note: string | null;
 }
 
-export class History {
-  constructor(private readonly db: DatabaseSyncInstance) {}
+type EntryRow = Omit<HistoryEntry, 'what'> & {
+  what: number;
+  account: string;
+  region: string;
+  ids: Uint8Array;
+  lines: Uint8Array | null;
+};
 
+export class History {
   /** A request goes out, maybe not for the first time. */
-  putRequest(
+  async putRequest(
+    tx: Transaction,
     of: { run: string; scope: number; kind: Kind; request: number; at: number },
     ids: BigUint64Array,
     { lines, leftOut }: RequestRows,
-  ): void {
-    this.db.prepare('DELETE FROM history WHERE request = ?').run(of.request);
-    if (ids.length > 0) this.#add('sent', of, ids, lines);
-    if (leftOut.ids.length > 0) this.#add('left_out', of, leftOut.ids, leftOut.lines);
+  ): Promise<void> {
+    await tx.run('DELETE FROM history WHERE request = ?', of.request);
+    if (ids.length > 0) await this.#add(tx, 'sent', of, ids, lines);
+    if (leftOut.ids.length > 0) await this.#add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
   }
 
   /** Rows that a run's plan rejected, in place of those it found before. */
-  putRejected(
+  async putRejected(
+    tx: Transaction,
     of: { run: string; scope: number; kind: Kind; at: number },
     ids: BigUint64Array,
     lines: readonly InputLines[],
-  ): void {
-    this.db
-      .prepare('DELETE FROM history WHERE run = ? AND kind = ? AND what = ?')
-      .run(of.run, of.kind, WHAT.rejected);
-    if (ids.length > 0) this.#add('rejected', { ...of, request: null }, ids, lines);
+  ): Promise<void> {
+    await tx.run(
+      'DELETE FROM history WHERE run = ? AND kind = ? AND what = ?',
+      of.run,
+      of.kind,
+      WHAT.rejected,
+    );
+    if (ids.length > 0) await this.#add(tx, 'rejected', { ...of, request: null }, ids, lines);
   }
 
-  #add(
+  async #add(
+    tx: Transaction,
     what: What,
     of: { run: string; scope: number; kind: Kind; request: number | null; at: number },
     ids: BigUint64Array,
     lines: readonly InputLines[],
-  ): void {
-    this.db
-      .prepare(
-        'INSERT INTO history (what, run, scope, kind, request, at, ids, lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-      )
-      .run(WHAT[what], of.run, of.scope, of.kind, of.request, of.at, packIds(ids), packLines(lines));
+  ): Promise<void> {
+    await tx.run(
+      'INSERT INTO history (what, run, scope, kind, request, at, ids, lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      WHAT[what],
+      of.run,
+      of.scope,
+      of.kind,
+      of.request,
+      of.at,
+      packIds(ids),
+      packLines(lines),
+    );
   }
 
   /** A profile goes out by itself. What becomes of it is not known until it is said. */
-  putProfile(send: number, scope: number, kind: Kind, ids: BigUint64Array, at: number): void {
-    this.db
-      .prepare('INSERT INTO history (what, scope, kind, send, at, ids) VALUES (?, ?, ?, ?, ?, ?)')
-      .run(WHAT.identify, scope, kind, send, at, packIds(ids));
+  async putProfile(
+    tx: Transaction,
+    send: number,
+    scope: number,
+    kind: Kind,
+    ids: BigUint64Array,
+    at: number,
+  ): Promise<void> {
+    await tx.run(
+      'INSERT INTO history (what, scope, kind, send, at, ids) VALUES (?, ?, ?, ?, ?, ?)',
+      WHAT.identify,
+      scope,
+      kind,
+      send,
+      at,
+      packIds(ids),
+    );
   }
 
   /** What became of it, or the job that tells. */
-  noteProfile(
+  async noteProfile(
+    tx: Transaction,
     send: number,
     { note = null, job = null }: { note?: string | null; job?: string | null },
-  ): void {
-    this.db.prepare('UPDATE history SET note = ?, job_id = ? WHERE send = ?').run(note, job, send);
+  ): Promise<void> {
+    await tx.run('UPDATE history SET note = ?, job_id = ? WHERE send = ?', note, job, send);
   }
 
   /** Rows that a request sent, and those it left out, by input; null where that is not known any more. */
-  ofRequest(run: string, seq: number): { sent: KnownRows[]; leftOut: KnownRows[] } | null {
-    const rows = this.db
-      .prepare(
-        'SELECT what, ids, lines FROM history JOIN requests USING (request) WHERE requests.run = ? AND seq = ?',
-      )
-      .all(run, seq) as unknown as { what: number; ids: Uint8Array; lines: Uint8Array }[];
+  async ofRequest(
+    on: Reader,
+    run: string,
+    seq: number,
+  ): Promise<{ sent: KnownRows[]; leftOut: KnownRows[] } | null> {
+    const rows = await on.all<{ what: number; ids: Uint8Array; lines: Uint8Array }>(
+      'SELECT what, ids, lines FROM history JOIN requests USING (request) WHERE requests.run = ? AND seq = ?',
+      run,
+      seq,
+    );
     if (rows.length === 0) return null;
     const of = (what: What): KnownRows[] =>
       rows.filter((row) => row.what === WHAT[what]).flatMap(({ ids, lines }) => knownRows(ids, lines));
@@ -113,22 +150,16 @@ export class History {
   }
 
   /** All that is known of an id, newest first. @param id `shortId` of its hash */
-  find(kind: Kind, id: number): HistoryEntry[] {
+  async find(on: Reader, kind: Kind, id: number): Promise<HistoryEntry[]> {
     const names = Object.keys(WHAT) as What[];
-    const statement = this.db.prepare(
+    const rows = on.each<EntryRow>(
       `SELECT what, at, history.run, seq, ids, lines, history.job_id, note, account, region
        FROM history JOIN scopes USING (scope) LEFT JOIN requests USING (request)
        WHERE kind = ? ORDER BY at DESC, entry DESC`,
+      kind,
     );
     const found: HistoryEntry[] = [];
-    for (const row of statement.iterate(kind)) {
-      const { what, ids, lines, account, region, ...rest } = row as unknown as Omit<HistoryEntry, 'what'> & {
-        what: number;
-        account: string;
-        region: string;
-        ids: Uint8Array;
-        lines: Uint8Array | null;
-      };
+    for await (const { what, ids, lines, account, region, ...rest } of rows) {
       const places = [...placesOf(ids, id)];
       if (places.length === 0) continue;
       const known = lines === null ? [] : knownRows(ids, lines);
@@ -148,8 +179,8 @@ export class History {
   }
 
   /** Lets go of what is older. @returns whether there was something */
-  prune(before: number): boolean {
-    return this.db.prepare('DELETE FROM history WHERE at < ?').run(before).changes > 0;
+  async prune(tx: Transaction, before: number): Promise<boolean> {
+    return (await tx.run('DELETE FROM history WHERE at < ?', before)) > 0;
   }
 }
 

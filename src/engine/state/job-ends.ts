@@ -1,6 +1,7 @@
 /** What the end of a job means for its request and for what is remembered of its rows. */
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
+import type { Transaction } from './database.js';
 import type { Jobs } from './jobs.js';
 import type { Requests } from './requests.js';
 import type { Sends } from './sends.js';
@@ -13,28 +14,24 @@ export class JobEnds {
   ) {}
 
   /** A job as it was seen at a time (ISO 8601), ended or not. */
-  saw(scope: number, job: Job, at: string): void {
-    // Until then it had not ended. Nobody knows how much later it did, so the age of what it completed counts from here.
-    const unfinishedAt = this.jobs.seenAt(scope, job.job_id);
-    const seen = this.jobs.saw(scope, job, at);
+  async saw(tx: Transaction, scope: number, job: Job, at: string): Promise<void> {
+    const seen = await this.jobs.saw(tx, scope, job, at);
     if (!isFinal(job.status)) return;
     const request = seen?.request ?? null;
     const whole = seen && job.status === 'completed' && !isShort(job, seen.rows);
-    if (!seen) this.sends.end(scope, job.job_id, request, { how: 'gone' });
-    else
-      this.sends.end(
-        scope,
-        job.job_id,
-        request,
-        whole ? { how: 'completed', at: unfinishedAt } : { how: 'dead' },
-      );
-    if (request) this.requests.settle(request);
+    // When it was seen before, it had not ended. Nobody knows how much later it did, so the age of what it completed
+    // counts from then.
+    const end = whole
+      ? ({ how: 'completed', at: seen.seen_at } as const)
+      : ({ how: seen ? 'dead' : 'gone' } as const);
+    await this.sends.end(tx, scope, job.job_id, request, end);
+    if (request) await this.requests.settle(tx, request);
   }
 
   /** A job that the service no longer knows: what became of its rows stays unknown. */
-  lost(scope: number, job_id: string, at: string): void {
-    const request = this.jobs.lost(scope, job_id, at);
-    this.sends.end(scope, job_id, request, { how: 'gone' });
-    if (request) this.requests.settle(request);
+  async lost(tx: Transaction, scope: number, job_id: string, at: string): Promise<void> {
+    const request = await this.jobs.lost(tx, scope, job_id, at);
+    await this.sends.end(tx, scope, job_id, request, { how: 'gone' });
+    if (request) await this.requests.settle(tx, request);
   }
 }

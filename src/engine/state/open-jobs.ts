@@ -1,4 +1,5 @@
 /** Unfinished jobs of other runs, and which of them hold an id (contract §4 "Across runs"). */
+import type { Reader } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
 import { IdTable } from './id-table.js';
 import type { OpenSend } from './sends.js';
@@ -19,21 +20,32 @@ export class OpenJobs {
   readonly #jobs: OpenJob[];
   readonly #ended = new Set<number>();
 
-  constructor(sends: readonly OpenSend[], fingerprints: Fingerprints) {
-    const rows = fingerprints.countOf(sends.map(({ send }) => send));
+  private constructor(sends: readonly OpenSend[], rows: number) {
     this.#jobs = sends.map(({ job, run }) => ({ job_id: job!, run }));
     this.#last = new IdTable(rows);
     this.#before = new Uint32Array(rows + 1);
     this.#jobOf = new Uint32Array(rows + 1);
+  }
+
+  static async read(on: Reader, sends: readonly OpenSend[], fingerprints: Fingerprints): Promise<OpenJobs> {
+    const rows = await fingerprints.countOf(
+      on,
+      sends.map(({ send }) => send),
+    );
+    const open = new OpenJobs(sends, rows);
     let row = 0;
     for (const [job, { send }] of sends.entries()) {
-      for (const id of fingerprints.of(send).ids) {
-        row++;
-        this.#before[row] = this.#last.get(id);
-        this.#jobOf[row] = job;
-        this.#last.set(id, row);
-      }
+      // No more than were counted: the rest was sent since.
+      const { ids } = await fingerprints.of(on, send);
+      for (const id of ids.subarray(0, rows - row)) open.#add(++row, id, job);
     }
+    return open;
+  }
+
+  #add(row: number, id: bigint, job: number): void {
+    this.#before[row] = this.#last.get(id);
+    this.#jobOf[row] = job;
+    this.#last.set(id, row);
   }
 
   /** Jobs that hold one of these ids, oldest first. */
@@ -55,18 +67,30 @@ export class OpenJobs {
   }
 }
 
+interface LaterSend {
+  send: number;
+  run: string;
+  /** Where it is in the order; by default the number of the send. */
+  place?: number;
+}
+
 /** What others have sent since a run read its data. */
 export class LaterSends {
   readonly #last = new IdTable();
 
-  constructor(
-    /** In order. `place` is where they are in it, by default the number of the send. */
-    private readonly sends: readonly { send: number; run: string; place?: number }[],
+  private constructor(private readonly sends: readonly LaterSend[]) {}
+
+  /** @param sends in order */
+  static async read(
+    on: Reader,
+    sends: readonly LaterSend[],
     fingerprints: Fingerprints,
-  ) {
+  ): Promise<LaterSends> {
+    const later = new LaterSends(sends);
     for (const [index, { send }] of sends.entries()) {
-      for (const id of fingerprints.of(send).ids) this.#last.set(id, index + 1);
+      for (const id of (await fingerprints.of(on, send)).ids) later.#last.set(id, index + 1);
     }
+    return later;
   }
 
   /** Who sent this id last, after that place; null where nobody did. */

@@ -5,6 +5,7 @@
 
 import type { FingerprintColumns } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
+import type { Transaction } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
 import { IdTable } from './id-table.js';
 import type { OpenSend, Sends } from './sends.js';
@@ -32,14 +33,16 @@ export class Overlaps {
   /** Sends up to here have been looked at, after so many ends; null before the first look. */
   #seen: { newest: number; ends: number } | null = null;
 
+  /** @param newest number of the last send before the session */
   constructor(
     readonly scope: number,
     readonly kind: Kind,
     readonly run: string,
+    newest: number,
     private readonly sends: Sends,
     private readonly fingerprints: Fingerprints,
   ) {
-    this.#first = sends.newest(scope, kind) + 1;
+    this.#first = newest + 1;
   }
 
   /**
@@ -47,13 +50,17 @@ export class Overlaps {
    * @param shared ids that stand more than once in the input
    * @returns the prints, without contents where none must be remembered
    */
-  remembered(prints: FingerprintColumns, shared: ReadonlySet<bigint>): FingerprintColumns {
-    this.#look();
+  async remembered(
+    tx: Transaction,
+    prints: FingerprintColumns,
+    shared: ReadonlySet<bigint>,
+  ): Promise<FingerprintColumns> {
+    await this.#look(tx);
     this.#held = new Set();
     const { places, contents } = this.#others;
     if (places.size === 0 && this.#own.size === 0) return prints;
-    this.#held = this.#heldOf(shared);
-    const kept = { ids: prints.ids, contents: prints.contents.slice(), records: prints.records.slice() };
+    this.#held = await this.#heldOf(tx, shared);
+    const kept = { ...prints, contents: prints.contents.slice(), records: prints.records.slice() };
     for (const [at, id] of prints.ids.entries()) {
       const place = places.get(id);
       if (!this.#held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
@@ -69,38 +76,43 @@ export class Overlaps {
   }
 
   /** Those that an earlier request of this session still holds. */
-  #heldOf(shared: ReadonlySet<bigint>): Set<bigint> {
+  async #heldOf(tx: Transaction, shared: ReadonlySet<bigint>): Promise<Set<bigint>> {
     const open = new Map([
       [0, false],
       [EVER, true],
     ]);
-    const isOpen = (send: number): boolean => {
-      if (!open.has(send)) open.set(send, this.sends.isOpen(send));
-      return open.get(send)!;
-    };
-    return new Set([...shared].filter((id) => isOpen(this.#own.get(id))));
+    const held = new Set<bigint>();
+    for (const id of shared) {
+      const send = this.#own.get(id);
+      if (!open.has(send)) open.set(send, await this.sends.isOpen(tx, send));
+      if (open.get(send)) held.add(id);
+    }
+    return held;
   }
 
-  #look(): void {
+  async #look(tx: Transaction): Promise<void> {
     const seen = this.#seen;
-    const newest = this.sends.newest(this.scope, this.kind);
+    const newest = await this.sends.newest(tx, this.scope, this.kind);
     const ends = this.sends.endsOfOthers(this.run);
     this.#seen = { newest, ends };
     // No send opens but a new one. One that another process has closed counts until the next look.
-    if (seen?.ends === ends && !this.sends.isOthersSince(seen.newest, this)) return;
+    if (seen?.ends === ends && !(await this.sends.isOthersSince(tx, seen.newest, this))) return;
     const others = [
-      ...this.sends.withJob(this.scope, this.kind),
-      ...this.sends.inDoubt(this.scope, this.kind),
+      ...(await this.sends.withJob(tx, this.scope, this.kind)),
+      ...(await this.sends.inDoubt(tx, this.scope, this.kind)),
     ].filter(({ send, run }) => run !== this.run || send < this.#first);
-    this.#others = this.#read(others);
+    this.#others = await this.#read(tx, others);
   }
 
-  #read(sends: readonly OpenSend[]): Others {
-    const rows = this.fingerprints.countOf(sends.map(({ send }) => send));
+  async #read(tx: Transaction, sends: readonly OpenSend[]): Promise<Others> {
+    const rows = await this.fingerprints.countOf(
+      tx,
+      sends.map(({ send }) => send),
+    );
     const places = new IdTable(rows);
     const contents = new BigUint64Array(rows);
     for (const { send, job } of sends) {
-      const prints = this.fingerprints.of(send);
+      const prints = await this.fingerprints.of(tx, send);
       for (const [at, id] of prints.ids.entries()) {
         const content = job === null ? prints.contents[at]! : 0n;
         const place = places.get(id);

@@ -1,6 +1,6 @@
 /** What a state holds and how old that is (contract §4): for whoever must tell a state from an older copy of it. */
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
+import type { Reader } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
 import type { Scope } from './types.js';
 
@@ -27,27 +27,23 @@ export interface StateOverview {
   known: KnownProfilesOverview[];
 }
 
-export function overviewOf(db: DatabaseSyncInstance, fingerprints: Fingerprints): StateOverview {
-  const totals = db
-    .prepare(
-      `SELECT (SELECT count(*) FROM runs) AS runs,
-         (SELECT count(*) FROM runs WHERE finished = 0) AS unfinished_runs,
-         (SELECT max(started_at) FROM runs) AS last_run_at,
-         (SELECT count(*) FROM jobs) AS jobs,
-         (SELECT count(*) FROM jobs WHERE status NOT IN ('completed', 'failed', 'unknown')) AS unfinished_jobs,
-         (SELECT max(seen_at) FROM jobs) AS last_job_seen_at`,
-    )
-    .get() as unknown as Omit<StateOverview, 'known'>;
-  const groups = db
-    .prepare(
-      `SELECT scope, account, region, base_url, kind FROM sends JOIN scopes USING (scope)
-       GROUP BY scope, kind ORDER BY account, region, base_url, kind`,
-    )
-    .all() as unknown as (Scope & { scope: number; kind: Kind })[];
-  const known = groups.map(({ scope, kind, ...service }) => ({
-    ...service,
-    kind,
-    ...fingerprints.extent(scope, kind),
-  }));
-  return { ...totals, known: known.filter(({ profiles }) => profiles > 0) };
+export async function overviewOf(on: Reader, fingerprints: Fingerprints): Promise<StateOverview> {
+  const totals = await on.get<Omit<StateOverview, 'known'>>(
+    `SELECT (SELECT count(*) FROM runs) AS runs,
+       (SELECT count(*) FROM runs WHERE finished = 0) AS unfinished_runs,
+       (SELECT max(started_at) FROM runs) AS last_run_at,
+       (SELECT count(*) FROM jobs) AS jobs,
+       (SELECT count(*) FROM jobs WHERE status NOT IN ('completed', 'failed', 'unknown')) AS unfinished_jobs,
+       (SELECT max(seen_at) FROM jobs) AS last_job_seen_at`,
+  );
+  const groups = await on.all<Scope & { scope: number; kind: Kind }>(
+    `SELECT DISTINCT scope, account, region, base_url, kind FROM sends JOIN scopes USING (scope)
+     ORDER BY account, region, base_url, kind`,
+  );
+  const known: KnownProfilesOverview[] = [];
+  for (const { scope, kind, ...service } of groups) {
+    const extent = await fingerprints.extent(on, scope, kind);
+    if (extent.profiles > 0) known.push({ ...service, kind, ...extent });
+  }
+  return { ...totals!, known };
 }

@@ -1,5 +1,5 @@
 /** Rejects files that runs wrote: how their rows were read, and by what each file is known again. */
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { Reader, Transaction } from './database.js';
 
 export interface RejectsRecord {
   /** As it stands in the rows (`_profiles_run`). */
@@ -21,11 +21,13 @@ export interface RejectsRecord {
 
 export interface RejectsStore {
   /** A rejects file as it was left. */
-  put(record: RejectsRecord): void;
+  put(record: RejectsRecord): Promise<void>;
   /** The file of that name as it was written last; null where none is known. @param location absolute */
-  at(location: string): RejectsRecord | null;
+  at(location: string): Promise<RejectsRecord | null>;
+  /** Files that were written last for an input of this digest, and by what they are known: by their locations. */
+  marksOf(digest: string): Promise<Map<string, NonNullable<RejectsRecord['mark']>>>;
   /** What is known of the files of a run, by what stands in their rows. None for a run that is not known. */
-  ofRun(run: string): RejectsRecord[];
+  ofRun(run: string): Promise<RejectsRecord[]>;
 }
 
 /** Plans that never became a run leave files too: what is known of those is kept as long. */
@@ -41,60 +43,66 @@ type Row = Omit<RejectsRecord, 'mark' | 'reading' | 'unedited'> & {
 export class RejectsFiles implements RejectsStore {
   /** @param write in one transaction, given the time (ISO 8601) */
   constructor(
-    private readonly db: DatabaseSyncInstance,
-    private readonly write: (work: (at: string) => void) => void,
+    private readonly on: Reader,
+    private readonly write: (work: (tx: Transaction, at: string) => Promise<void>) => Promise<void>,
   ) {}
 
-  put(record: RejectsRecord): void {
-    this.write((at) => this.#put(record, at));
+  put(record: RejectsRecord): Promise<void> {
+    return this.write((tx, at) => this.#put(tx, record, at));
   }
 
-  #put(record: RejectsRecord, at: string): void {
+  async #put(tx: Transaction, record: RejectsRecord, at: string): Promise<void> {
     const { run, input, owner, location, digest, mark, reading, unedited } = record;
     const oldest = new Date(Date.parse(at) - KEEP_DAYS * 86_400_000).toISOString();
-    this.db
-      .prepare('DELETE FROM rejects WHERE written_at < ? AND owner NOT IN (SELECT run FROM runs)')
-      .run(oldest);
+    await tx.run('DELETE FROM rejects WHERE written_at < ? AND owner NOT IN (SELECT run FROM runs)', oldest);
     // What was known of the file that is replaced says nothing of this one.
-    this.db.prepare('UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ?').run(location);
-    this.db
-      .prepare(
-        `INSERT OR REPLACE INTO rejects (run, input, owner, location, digest, inode, sha256, reading, unedited, written_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(
-        run,
-        input,
-        owner,
-        location,
-        digest,
-        mark?.inode ?? null,
-        mark?.sha256 ?? null,
-        JSON.stringify(reading),
-        new Uint8Array(unedited.buffer, unedited.byteOffset, unedited.byteLength),
-        at,
-      );
+    await tx.run('UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ?', location);
+    await tx.run(
+      `INSERT INTO rejects (run, input, owner, location, digest, inode, sha256, reading, unedited, written_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (run, input) DO UPDATE SET owner = excluded.owner, location = excluded.location,
+         digest = excluded.digest, inode = excluded.inode, sha256 = excluded.sha256, reading = excluded.reading,
+         unedited = excluded.unedited, written_at = excluded.written_at`,
+      run,
+      input,
+      owner,
+      location,
+      digest,
+      mark?.inode ?? null,
+      mark?.sha256 ?? null,
+      JSON.stringify(reading),
+      new Uint8Array(unedited.buffer, unedited.byteOffset, unedited.byteLength),
+      at,
+    );
   }
 
-  at(location: string): RejectsRecord | null {
-    const row = this.db
-      .prepare('SELECT * FROM rejects WHERE location = ? AND sha256 IS NOT NULL')
-      .get(location) as Row | undefined;
+  async at(location: string): Promise<RejectsRecord | null> {
+    const row = await this.on.get<Row>(
+      'SELECT * FROM rejects WHERE location = ? AND sha256 IS NOT NULL',
+      location,
+    );
     return row ? recordOf(row) : null;
   }
 
+  async marksOf(digest: string): Promise<Map<string, NonNullable<RejectsRecord['mark']>>> {
+    const rows = await this.on.all<{ location: string; inode: string; sha256: string }>(
+      'SELECT location, inode, sha256 FROM rejects WHERE digest = ? AND sha256 IS NOT NULL',
+      digest,
+    );
+    return new Map(rows.map(({ location, inode, sha256 }) => [location, { inode, sha256 }]));
+  }
+
   /** Those of all runs whose rows went into files with it, too. */
-  ofRun(run: string): RejectsRecord[] {
-    const rows = this.db
-      .prepare(
-        'SELECT * FROM rejects WHERE owner IN (SELECT owner FROM rejects WHERE run = ?) ORDER BY input, run',
-      )
-      .all(run) as unknown as Row[];
+  async ofRun(run: string): Promise<RejectsRecord[]> {
+    const rows = await this.on.all<Row>(
+      'SELECT * FROM rejects WHERE owner IN (SELECT owner FROM rejects WHERE run = ?) ORDER BY input, run',
+      run,
+    );
     return rows.map(recordOf);
   }
 
-  forget(run: string): void {
-    this.db.prepare('DELETE FROM rejects WHERE owner = ? OR run = ?').run(run, run);
+  async forget(tx: Transaction, run: string): Promise<void> {
+    await tx.run('DELETE FROM rejects WHERE owner = ? OR run = ?', run, run);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Requests as they are recorded: the truth that a report is made from and that a resume goes by. */
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+
 import type { Job } from '../service/contract.js';
+import type { Reader, Transaction } from './database.js';
 
 /**
  * - `intent`: committed before it is sent; found after a crash, nobody knows what became of it.
@@ -105,62 +106,63 @@ export function standing(records: readonly RequestRecord[]): readonly RequestRec
     : records.filter(({ seq }) => !parents.has(seq));
 }
 
-export class Requests {
-  constructor(private readonly db: DatabaseSyncInstance) {}
+type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
+  more: string | null;
+  twice: string | null;
+  request: number;
+  run: string;
+  record: string | null;
+};
 
+export class Requests {
   /** @returns the row id, which other tables refer to */
-  insert(run: string, r: RequestRecord): number {
-    const { lastInsertRowid } = this.db
-      .prepare(
-        `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
+  async insert(tx: Transaction, run: string, r: RequestRecord): Promise<number> {
+    const row = await tx.get<{ request: number }>(
+      `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
            left_out, left_out_by, bytes, digest, state, reason, failure, retries, twice, job_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(
-        run,
-        r.seq,
-        r.parent,
-        r.input,
-        r.first_row,
-        r.end_row,
-        r.first_line,
-        r.last_line,
-        r.more.length > 0 ? JSON.stringify(r.more) : null,
-        ...stateOf(r),
-      );
-    return Number(lastInsertRowid);
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING request`,
+      run,
+      r.seq,
+      r.parent,
+      r.input,
+      r.first_row,
+      r.end_row,
+      r.first_line,
+      r.last_line,
+      r.more.length > 0 ? JSON.stringify(r.more) : null,
+      ...stateOf(r),
+    );
+    return row!.request;
   }
 
   /** Its place stays; what was in it may differ when it is sent again, with fewer rows that have changed. */
-  update(run: string, r: RequestRecord): void {
-    this.db
-      .prepare(
-        `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, bytes = ?,
+  async update(tx: Transaction, run: string, r: RequestRecord): Promise<void> {
+    await tx.run(
+      `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, bytes = ?,
            digest = ?, state = ?, reason = ?, failure = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?`,
-      )
-      .run(...stateOf(r), run, r.seq);
+      ...stateOf(r),
+      run,
+      r.seq,
+    );
   }
 
-  idOf(run: string, seq: number): number | null {
-    const row = this.db.prepare('SELECT request FROM requests WHERE run = ? AND seq = ?').get(run, seq);
-    return row ? (row as { request: number }).request : null;
+  async idOf(on: Reader, run: string, seq: number): Promise<number | null> {
+    const row = await on.get<{ request: number }>(
+      'SELECT request FROM requests WHERE run = ? AND seq = ?',
+      run,
+      seq,
+    );
+    return row?.request ?? null;
   }
 
   /** All requests of a run in order, with their jobs as last seen. */
-  ofRun(run: string): RequestRecord[] {
-    const rows = this.db
-      .prepare(
-        `SELECT requests.*, jobs.record FROM requests JOIN runs USING (run)
-         LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
-         WHERE requests.run = ? ORDER BY seq`,
-      )
-      .all(run) as unknown as (Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
-      more: string | null;
-      twice: string | null;
-      request: number;
-      run: string;
-      record: string | null;
-    })[];
+  async ofRun(on: Reader, run: string): Promise<RequestRecord[]> {
+    const rows = await on.all<RequestRow>(
+      `SELECT requests.*, jobs.record FROM requests JOIN runs USING (run)
+       LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
+       WHERE requests.run = ? ORDER BY seq`,
+      run,
+    );
     return rows.map(({ record, more, twice, request: _id, run: _run, ...rest }) => ({
       ...rest,
       more: more === null ? [] : (JSON.parse(more) as RequestRecord['more']),
@@ -170,9 +172,10 @@ export class Requests {
   }
 
   /** Its job was seen to have ended, by whatever command. */
-  settle(request: number): void {
-    this.db
-      .prepare("UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'")
-      .run(request);
+  async settle(tx: Transaction, request: number): Promise<void> {
+    await tx.run(
+      "UPDATE requests SET state = 'settled' WHERE request = ? AND state = 'acknowledged'",
+      request,
+    );
   }
 }

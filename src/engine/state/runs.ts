@@ -1,6 +1,7 @@
 /** Imports known to this machine, with what a resume needs to go on with them. */
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+
 import type { CellType, Kind, Summary } from '../model.js';
+import type { Reader, Transaction } from './database.js';
 import type { KnownRun, Scope } from './types.js';
 
 /** An input of a run. `location` is where its bytes are: the file, or the spooled stdin. */
@@ -55,50 +56,58 @@ interface RunRow {
   ended_at: string | null;
 }
 
-export class Runs {
-  constructor(private readonly db: DatabaseSyncInstance) {}
+type InputRow = Omit<RunInput, 'types'> & { run: string; types: string | null };
 
-  insert(scope: number, run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>): void {
-    this.db
-      .prepare(
-        `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, options, started_at)
+export class Runs {
+  async insert(
+    tx: Transaction,
+    scope: number,
+    run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>,
+  ): Promise<void> {
+    await tx.run(
+      `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, options, started_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(
-        run.run,
-        scope,
-        run.named_account,
-        run.identity,
-        run.status,
-        run.finished ? 1 : 0,
-        run.item_format,
-        JSON.stringify(run.options),
-        run.started_at,
-      );
-    const add = this.db.prepare(
-      `INSERT INTO inputs (run, input, path, location, kind, digest, rejects_file, types)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      run.run,
+      scope,
+      run.named_account,
+      run.identity,
+      run.status,
+      run.finished ? 1 : 0,
+      run.item_format,
+      JSON.stringify(run.options),
+      run.started_at,
     );
-    run.inputs.forEach(({ path, location, kind, digest, rejects_file, types }, index) => {
-      add.run(run.run, index, path, location, kind, digest, rejects_file, types && JSON.stringify(types));
-    });
+    for (const [index, { path, location, kind, digest, rejects_file, types }] of run.inputs.entries()) {
+      await tx.run(
+        `INSERT INTO inputs (run, input, path, location, kind, digest, rejects_file, types)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        run.run,
+        index,
+        path,
+        location,
+        kind,
+        digest,
+        rejects_file,
+        types && JSON.stringify(types),
+      );
+    }
   }
 
-  reopen(run: string): void {
-    this.db
-      .prepare("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?")
-      .run(run);
+  async reopen(tx: Transaction, run: string): Promise<void> {
+    await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
   }
 
   /** It goes on, with these options; some inputs with another rejects file than before. */
-  retry(run: string, options: unknown, newRejects: readonly number[]): void {
-    this.reopen(run);
-    this.db.prepare('UPDATE runs SET options = ? WHERE run = ?').run(JSON.stringify(options), run);
-    const forget = this.db.prepare('UPDATE inputs SET rejects_file = NULL WHERE run = ? AND input = ?');
-    for (const input of newRejects) forget.run(run, input);
+  async retry(tx: Transaction, run: string, options: unknown, newRejects: readonly number[]): Promise<void> {
+    await this.reopen(tx, run);
+    await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(options), run);
+    for (const input of newRejects) {
+      await tx.run('UPDATE inputs SET rejects_file = NULL WHERE run = ? AND input = ?', run, input);
+    }
   }
 
-  end(
+  async end(
+    tx: Transaction,
     run: string,
     end: {
       status: KnownRun['status'];
@@ -107,77 +116,78 @@ export class Runs {
       summary: Summary | null;
       at: string;
     },
-  ): void {
-    this.db
-      .prepare(
-        // A token that was refused once stays so: whichever went on then must be able to go on again.
-        `UPDATE runs SET status = ?, finished = ?, summary = COALESCE(?, summary), ended_at = ?,
+  ): Promise<void> {
+    await tx.run(
+      // A token that was refused once stays so: whichever went on then must be able to go on again.
+      `UPDATE runs SET status = ?, finished = ?, summary = COALESCE(?, summary), ended_at = ?,
            ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
-      )
-      .run(
-        end.status,
-        end.finished ? 1 : 0,
-        end.summary === null ? null : JSON.stringify(withoutCells(end.summary)),
-        end.at,
-        end.endedBy,
-        run,
-      );
+      end.status,
+      end.finished ? 1 : 0,
+      end.summary === null ? null : JSON.stringify(withoutCells(end.summary)),
+      end.at,
+      end.endedBy,
+      run,
+    );
   }
 
   /** Runs of this account and kind that never came to an end. For the holder of their lock: they cannot be running. */
-  markCrashedRuns(scope: number, kind: string): void {
-    this.db
-      .prepare(
-        `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ?
+  async markCrashedRuns(tx: Transaction, scope: number, kind: string): Promise<void> {
+    await tx.run(
+      `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ?
            AND run IN (SELECT run FROM inputs WHERE kind = ?)`,
-      )
-      .run(scope, kind);
+      scope,
+      kind,
+    );
   }
 
-  setRejectsFile(run: string, input: number, file: string): void {
-    this.db.prepare('UPDATE inputs SET rejects_file = ? WHERE run = ? AND input = ?').run(file, run, input);
+  async setRejectsFile(tx: Transaction, run: string, input: number, file: string): Promise<void> {
+    await tx.run('UPDATE inputs SET rejects_file = ? WHERE run = ? AND input = ?', file, run, input);
   }
 
-  delete(run: string): void {
-    this.db.prepare('DELETE FROM runs WHERE run = ?').run(run);
+  async delete(tx: Transaction, run: string): Promise<void> {
+    await tx.run('DELETE FROM runs WHERE run = ?', run);
   }
 
   /** Newest first. */
-  all(): StoredRun[] {
-    const rows = this.db
-      .prepare(
-        'SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope) ORDER BY started_at DESC, runs.rowid DESC',
-      )
-      .all() as unknown as RunRow[];
-    return rows.map((row) => this.#load(row));
+  async all(on: Reader): Promise<StoredRun[]> {
+    const inputs = new Map<string, InputRow[]>();
+    for (const input of await on.all<InputRow>('SELECT * FROM inputs ORDER BY run, input')) {
+      const known = inputs.get(input.run);
+      if (known) known.push(input);
+      else inputs.set(input.run, [input]);
+    }
+    // Of those that began in one moment, the one with the higher number is newer.
+    const rows = await on.all<RunRow>(
+      'SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope) ORDER BY started_at DESC, began DESC',
+    );
+    return rows.map((row) => runOf(row, inputs.get(row.run) ?? []));
   }
+}
 
-  #load(row: RunRow): StoredRun {
-    const inputs = this.db
-      .prepare(
-        'SELECT path, location, kind, digest, rejects_file, types FROM inputs WHERE run = ? ORDER BY input',
-      )
-      .all(row.run) as unknown as (Omit<RunInput, 'types'> & { types: string | null })[];
-    return {
-      run: row.run,
-      scope: { account: row.account, region: row.region, base_url: row.base_url } satisfies Scope,
-      kinds: [...new Set(inputs.map((input) => input.kind))],
-      paths: inputs.map((input) => input.path),
-      status: row.status,
-      started_at: row.started_at,
-      ended_at: row.ended_at,
-      summary: row.summary === null ? null : (JSON.parse(row.summary) as Summary),
-      named_account: row.named_account,
-      identity: row.identity,
-      finished: row.finished === 1,
-      ended_by: row.ended_by,
-      // Version 0.1.0 recorded none: it had the first.
-      item_format: row.item_format ?? 1,
-      options: JSON.parse(row.options),
-      inputs: inputs.map(({ types, ...input }) => ({
-        ...input,
-        types: types === null ? null : (JSON.parse(types) as CellType[]),
-      })),
-    };
-  }
+function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
+  return {
+    run: row.run,
+    scope: { account: row.account, region: row.region, base_url: row.base_url } satisfies Scope,
+    kinds: [...new Set(inputs.map((input) => input.kind))],
+    paths: inputs.map((input) => input.path),
+    status: row.status,
+    started_at: row.started_at,
+    ended_at: row.ended_at,
+    summary: row.summary === null ? null : (JSON.parse(row.summary) as Summary),
+    named_account: row.named_account,
+    identity: row.identity,
+    finished: row.finished === 1,
+    ended_by: row.ended_by,
+    // Version 0.1.0 recorded none: it had the first.
+    item_format: row.item_format ?? 1,
+    options: JSON.parse(row.options),
+    inputs: inputs.map(({ path, location, kind, digest, rejects_file, types }) => ({
+      path,
+      location,
+      kind,
+      digest,
+      rejects_file,
+      types: types === null ? null : (JSON.parse(types) as CellType[]),
+    })),
+  };
 }

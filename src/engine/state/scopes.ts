@@ -1,15 +1,15 @@
 /** Whose state is whose: the scope of a service, and what is kept of each beside its runs, jobs and fingerprints. */
 import { createHmac, randomBytes } from 'node:crypto';
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Kind } from '../model.js';
+import type { Reader, Transaction } from './database.js';
 import type { Scope, ServiceInUse } from './types.js';
 
-/** The key of every hash that is stored; made when there is none. To be called in a transaction. */
-export function readSecret(db: DatabaseSyncInstance): Buffer {
-  const row = db.prepare('SELECT key FROM secret').get() as { key: Uint8Array } | undefined;
+/** The key of every hash that is stored; made when there is none. */
+export async function readSecret(tx: Transaction): Promise<Buffer> {
+  const row = await tx.get<{ key: Uint8Array }>('SELECT key FROM secret');
   if (row) return Buffer.from(row.key);
   const key = randomBytes(32);
-  db.prepare('INSERT INTO secret (key) VALUES (?)').run(key);
+  await tx.run('INSERT INTO secret (key) VALUES (?)', key);
   return key;
 }
 
@@ -28,40 +28,60 @@ export const sameScope = (a: Scope, b: Scope): boolean => sameService(a, b) && a
 
 /** The tables `scopes` and `column_types`. */
 export class Scopes {
-  constructor(private readonly db: DatabaseSyncInstance) {}
+  /** The row of a scope; 0, which is none's, where nothing is known of it. */
+  async find(on: Reader, { account, region, base_url }: Scope): Promise<number> {
+    const row = await on.get<{ scope: number }>(
+      'SELECT scope FROM scopes WHERE account = ? AND region = ? AND base_url = ?',
+      account,
+      region,
+      base_url,
+    );
+    return row?.scope ?? 0;
+  }
 
   /** The row of a scope, made when there is none. */
-  idOf({ account, region, base_url }: Scope): number {
-    const key = [account, region, base_url] as const;
-    const row = this.db
-      .prepare('SELECT scope FROM scopes WHERE account = ? AND region = ? AND base_url = ?')
-      .get(...key);
-    if (row) return (row as { scope: number }).scope;
-    const add = this.db.prepare('INSERT INTO scopes (account, region, base_url) VALUES (?, ?, ?)');
-    return Number(add.run(...key).lastInsertRowid);
+  async idOf(tx: Transaction, scope: Scope): Promise<number> {
+    const known = await this.find(tx, scope);
+    if (known !== 0) return known;
+    const { account, region, base_url } = scope;
+    const added = await tx.get<{ scope: number }>(
+      'INSERT INTO scopes (account, region, base_url) VALUES (?, ?, ?) RETURNING scope',
+      account,
+      region,
+      base_url,
+    );
+    return added!.scope;
   }
 
-  all(): Scope[] {
-    const rows = this.db
-      .prepare('SELECT account, region, base_url FROM scopes ORDER BY account, region, base_url')
-      .all();
-    return rows as unknown as Scope[];
+  all(on: Reader): Promise<Scope[]> {
+    return on.all('SELECT account, region, base_url FROM scopes ORDER BY account, region, base_url');
   }
 
-  columnTypes(scope: Scope, kind: Kind): Map<string, string> {
-    const row = this.db
-      .prepare('SELECT types FROM column_types WHERE scope = ? AND kind = ?')
-      .get(this.idOf(scope), kind);
-    return new Map(row ? (JSON.parse((row as { types: string }).types) as [string, string][]) : []);
+  async columnTypes(on: Reader, scope: Scope, kind: Kind): Promise<Map<string, string>> {
+    const row = await on.get<{ types: string }>(
+      'SELECT types FROM column_types WHERE scope = ? AND kind = ?',
+      await this.find(on, scope),
+      kind,
+    );
+    return new Map(row ? (JSON.parse(row.types) as [string, string][]) : []);
   }
 
-  forgetColumnTypes(scope: number): void {
-    this.db.prepare('DELETE FROM column_types WHERE scope = ?').run(scope);
+  async setColumnTypes(
+    tx: Transaction,
+    scope: Scope,
+    kind: Kind,
+    types: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    await tx.run(
+      `INSERT INTO column_types (scope, kind, types) VALUES (?, ?, ?)
+       ON CONFLICT (scope, kind) DO UPDATE SET types = excluded.types`,
+      await this.idOf(tx, scope),
+      kind,
+      JSON.stringify([...types]),
+    );
   }
 
-  setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): void {
-    this.db
-      .prepare('INSERT OR REPLACE INTO column_types (scope, kind, types) VALUES (?, ?, ?)')
-      .run(this.idOf(scope), kind, JSON.stringify([...types]));
+  async forgetColumnTypes(tx: Transaction, scope: number): Promise<void> {
+    await tx.run('DELETE FROM column_types WHERE scope = ?', scope);
   }
 }

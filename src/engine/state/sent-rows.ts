@@ -4,6 +4,7 @@
  */
 import type { FingerprintColumns } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
+import type { Reader, Transaction } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
 import type { State } from './interface.js';
 import { LaterSends, OpenJobs } from './open-jobs.js';
@@ -24,64 +25,75 @@ export class SentRows {
   }
 
   /** A request goes out, maybe not for the first time. What an earlier sending cleared stays cleared. */
-  add(
+  async add(
+    tx: Transaction,
     to: { run: string; scope: number; kind: Kind; request: number },
     rows: FingerprintColumns,
     shared: ReadonlySet<bigint>,
-  ): void {
-    this.sends.letGo('= ?', to.request);
+  ): Promise<void> {
+    await this.sends.letGo(tx, '= ?', to.request);
     if (rows.ids.length === 0) return;
-    const overlaps = this.#overlapsOf(to.run, to.scope, to.kind);
-    const remembered = overlaps.remembered(rows, shared);
-    const send = this.sends.add({ ...to, state: SEND.pending });
-    this.fingerprints.append(send, remembered);
+    const overlaps = await this.#overlapsOf(tx, to.run, to.scope, to.kind);
+    const remembered = await overlaps.remembered(tx, rows, shared);
+    const send = await this.sends.add(tx, { ...to, state: SEND.pending });
+    await this.fingerprints.append(tx, send, remembered);
     overlaps.sent(send, shared);
   }
 
-  #overlapsOf(run: string, scope: number, kind: Kind): Overlaps {
+  async #overlapsOf(tx: Transaction, run: string, scope: number, kind: Kind): Promise<Overlaps> {
     const now = this.#overlaps;
     if (now?.run === run && now.scope === scope && now.kind === kind) return now;
-    this.#overlaps = new Overlaps(scope, kind, run, this.sends, this.fingerprints);
+    const newest = await this.sends.newest(tx, scope, kind);
+    this.#overlaps = new Overlaps(scope, kind, run, newest, this.sends, this.fingerprints);
     return this.#overlaps;
   }
 
   /** A profile that goes out by itself. Its content is not remembered: it is made another way than an import's. */
-  addProfile(scope: number, kind: Kind, ids: BigUint64Array): number {
-    const send = this.sends.add({ scope, kind, run: IDENTIFY, request: null, state: SEND.dead });
-    this.fingerprints.append(send, {
+  async addProfile(tx: Transaction, scope: number, kind: Kind, ids: BigUint64Array): Promise<number> {
+    const send = await this.sends.add(tx, { scope, kind, run: IDENTIFY, request: null, state: SEND.dead });
+    await this.fingerprints.append(tx, send, {
       ids,
       contents: new BigUint64Array(ids.length),
       records: new BigUint64Array(ids.length),
     });
-    this.sends.standAlone(send, { doubt: true, job: null });
+    await this.sends.standAlone(tx, send, { doubt: true, job: null });
     return send;
   }
 
   /** Identifiers that others sent after this run began. */
-  laterThan(run: string, scope: number, kind: Kind): LaterSends {
-    return new LaterSends(this.sends.newerThan(run, scope, kind), this.fingerprints);
+  async laterThan(on: Reader, run: string, scope: number, kind: Kind): Promise<LaterSends> {
+    return LaterSends.read(on, await this.sends.newerThan(on, run, scope, kind), this.fingerprints);
   }
 
   /** Identifiers that a run sent itself. `placeOf` gives the order in which its requests count; 0: not at all. */
-  byRun(run: string, scope: number, kind: Kind, placeOf: (seq: number) => number): LaterSends {
-    const sends = this.sends
-      .ofRun(run, scope, kind)
+  async byRun(
+    on: Reader,
+    run: string,
+    scope: number,
+    kind: Kind,
+    placeOf: (seq: number) => number,
+  ): Promise<LaterSends> {
+    const sends = (await this.sends.ofRun(on, run, scope, kind))
       .map(({ send, seq }) => ({ send, run, place: placeOf(seq) }))
       .filter(({ place }) => place > 0)
       .sort((a, b) => a.place - b.place);
-    return new LaterSends(sends, this.fingerprints);
+    return LaterSends.read(on, sends, this.fingerprints);
   }
 
   /** Unfinished jobs of others. `last` is what was found before: it holds until somebody else has sent. */
-  openJobs(
+  async openJobs(
+    on: Reader,
     scope: number,
     kind: Kind,
     run: string | null,
-    last?: ReturnType<State['openJobs']>,
+    last?: Awaited<ReturnType<State['openJobs']>>,
   ): ReturnType<State['openJobs']> {
-    const newest = this.sends.newest(scope, kind);
-    if (last && !this.sends.isOthersSince(last.newest, { scope, kind, run })) return { ...last, newest };
-    const open = this.sends.withJob(scope, kind).filter((send) => run === null || send.run !== run);
-    return { newest, jobs: new OpenJobs(open, this.fingerprints) };
+    const newest = await this.sends.newest(on, scope, kind);
+    const isSame = last && !(await this.sends.isOthersSince(on, last.newest, { scope, kind, run }));
+    if (isSame) return { ...last, newest };
+    const open = (await this.sends.withJob(on, scope, kind)).filter(
+      (send) => run === null || send.run !== run,
+    );
+    return { newest, jobs: await OpenJobs.read(on, open, this.fingerprints) };
   }
 }

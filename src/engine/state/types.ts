@@ -50,6 +50,13 @@ export interface KnownRun {
   summary: Summary | null;
 }
 
+/** A lock on imports of one account and kind that this process holds. */
+export interface HeldLease {
+  /** Called in the tick in which a request is written. @throws StateError when it no longer surely holds */
+  check(): void;
+  release(): Promise<void>;
+}
+
 /** A lock on imports of one account and kind, held by another process. */
 export interface HeldLock extends Scope {
   kind: Kind;

@@ -21,8 +21,8 @@ async function offer(words: string[], cwd: string): Promise<Offer> {
 const NO_FILES = 4;
 const NEWEST_FIRST = 32 + NO_FILES;
 
-describe('what is offered', () => {
-  const cwd = knownMachine();
+describe('what is offered', async () => {
+  const cwd = await knownMachine();
   const rows: [words: string[], values: string[], directive: number][] = [
     [['conf'], ['config'], NO_FILES],
     [['jo'], ['job', 'jobs'], NO_FILES],

@@ -199,16 +199,16 @@ describe('job --watch', () => {
   test('what was seen is remembered', async ({ sandbox }) => {
     const id = await submitCompanies(sandbox);
     const cwd = scratch();
-    const state = openState(`${cwd}/.state`, Date.now);
+    const state = await openState(`${cwd}/.state`, Date.now);
     const scope = state.scope({
       account: null,
       token: sandbox.token,
       region: 'default',
       base_url: sandbox.url,
     });
-    state.addJob(scope, { job_id: id, status: 'queued', links: null }, { kind: 'companies', rows: 3 });
+    await state.addJob(scope, { job_id: id, status: 'queued', links: null }, { kind: 'companies', rows: 3 });
     expect((await job([id, '--watch', '--interval', '10ms'], sandbox, { cwd })).code).toBe(0);
-    expect(state.knownJobs()).toMatchObject([{ job_id: id, status: 'completed' }]);
-    state.close();
+    expect(await state.knownJobs()).toMatchObject([{ job_id: id, status: 'completed' }]);
+    await state.close();
   });
 });

@@ -10,21 +10,21 @@ const aJob = (job_id: string, status: string): Job => ({ job_id, status, links: 
 const elsewhere: Scope = { account: 'other', region: 'eu', base_url: 'https://eu.test' };
 
 /** A machine that knows these jobs. */
-function knowing(jobs: [scope: Scope, job: Job, rows: number][]): string {
+async function knowing(jobs: [scope: Scope, job: Job, rows: number][]): Promise<string> {
   const cwd = scratch();
   let now = Date.UTC(2026, 0, 1);
-  const state = openState(`${cwd}/.state`, () => now);
+  const state = await openState(`${cwd}/.state`, () => now);
   for (const [scope, job, rows] of jobs) {
-    state.addJob(scope, job, { kind: 'companies', rows });
+    await state.addJob(scope, job, { kind: 'companies', rows });
     now += 60_000;
   }
-  state.close();
+  await state.close();
   return cwd;
 }
 
 describe('jobs', () => {
   test('lists what this machine knows, newest first, and asks nobody', async () => {
-    const cwd = knowing([
+    const cwd = await knowing([
       [elsewhere, aJob('a1', 'completed'), 10],
       [elsewhere, aJob('b2', 'processing'), 20],
     ]);
@@ -39,7 +39,7 @@ describe('jobs', () => {
   });
 
   test('a terminal shows the columns that it has room for, and names the others', async () => {
-    const cwd = knowing([[elsewhere, aJob('urn:profiles:job:default/712b5eea-1', 'completed'), 10]]);
+    const cwd = await knowing([[elsewhere, aJob('urn:profiles:job:default/712b5eea-1', 'completed'), 10]]);
     const narrow = await cli(['jobs', '--no-color'], { cwd, columns: 60 });
     expect([narrow.stdout.split('\n')[0], narrow.stderr]).toEqual([
       'job_id                               status     kind',
@@ -52,7 +52,7 @@ describe('jobs', () => {
   });
 
   test('a terminal says how long ago beside each time; a pipe and --json do not', async () => {
-    const cwd = knowing([
+    const cwd = await knowing([
       [elsewhere, aJob('a1', 'completed'), 10],
       [elsewhere, aJob('b2', 'processing'), 20],
     ]);
@@ -66,7 +66,7 @@ describe('jobs', () => {
   });
 
   test('--json has every field; selection works', async () => {
-    const cwd = knowing([
+    const cwd = await knowing([
       [elsewhere, aJob('a1', 'completed'), 10],
       [elsewhere, aJob('b2', 'failed'), 20],
     ]);
@@ -87,7 +87,7 @@ describe('jobs', () => {
   });
 
   test('at a terminal the status has its color', async () => {
-    const cwd = knowing([[elsewhere, aJob('a1', 'failed'), 10]]);
+    const cwd = await knowing([[elsewhere, aJob('a1', 'failed'), 10]]);
     expect((await cli(['jobs'], { cwd, columns: 120 })).stdout).toContain('\u001b[31mfailed');
   });
 });
@@ -98,18 +98,18 @@ describe('jobs --refresh', () => {
   }) => {
     const id = await submitCompanies(sandbox);
     const cwd = scratch();
-    const state = openState(`${cwd}/.state`, Date.now);
+    const state = await openState(`${cwd}/.state`, Date.now);
     const here = state.scope({
       account: null,
       token: sandbox.token,
       region: 'default',
       base_url: sandbox.url,
     });
-    state.addJob(here, aJob(id, 'queued'), { kind: 'companies', rows: 3 });
-    state.addJob(here, aJob('gone', 'queued'), { kind: 'companies', rows: 3 });
-    state.addJob(here, aJob('old', 'completed'), { kind: 'companies', rows: 3 });
-    state.addJob(elsewhere, aJob('theirs', 'queued'), { kind: 'companies', rows: 3 });
-    state.close();
+    await state.addJob(here, aJob(id, 'queued'), { kind: 'companies', rows: 3 });
+    await state.addJob(here, aJob('gone', 'queued'), { kind: 'companies', rows: 3 });
+    await state.addJob(here, aJob('old', 'completed'), { kind: 'companies', rows: 3 });
+    await state.addJob(elsewhere, aJob('theirs', 'queued'), { kind: 'companies', rows: 3 });
+    await state.close();
     const env = environmentOf(sandbox);
     let stderr = '';
     const statuses = async (): Promise<Record<string, string>> => {

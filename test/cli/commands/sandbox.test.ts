@@ -286,9 +286,13 @@ describe('sandbox reset', () => {
     const send = ['import', 'c.csv', '--changed-only', '--region', 'sandbox', '--json'];
     const rows = async () => (JSON.parse((await cli(send, { cwd })).stdout) as Summary).rows;
     const other = { account: 'prod', region: 'eu', base_url: 'https://eu.test' };
-    const state = openState(join(cwd, '.state'), Date.now);
-    state.addJob(other, { job_id: 'theirs', status: 'queued', links: null }, { kind: 'users', rows: 1 });
-    state.close();
+    const state = await openState(join(cwd, '.state'), Date.now);
+    await state.addJob(
+      other,
+      { job_id: 'theirs', status: 'queued', links: null },
+      { kind: 'users', rows: 1 },
+    );
+    await state.close();
     expect((await rows()).submitted).toBe(2);
     expect((await rows()).unchanged).toBe(2);
     const { stdout } = await cli(['sandbox', 'reset'], { cwd });
@@ -302,16 +306,16 @@ describe('sandbox reset', () => {
 
   it('is refused while an import to the sandbox runs', async () => {
     const cwd = await rehearsed();
-    const state = openState(join(cwd, '.state'), Date.now);
-    const release = state.takeLock(EMBEDDED, 'users', 'run r-1 (u.csv)');
+    const state = await openState(join(cwd, '.state'), Date.now);
+    const lock = await state.takeLock(EMBEDDED, 'users', 'run r-1 (u.csv)');
     const { code, stderr } = await cli(['sandbox', 'reset'], { cwd });
     expect([code, stderr]).toEqual([
       8,
       expect.stringContaining('to the sandbox is running: run r-1 (u.csv)'),
     ]);
     expect((await cli(['sandbox', 'show', 'company', '00042'], { cwd })).code).toBe(0);
-    release!();
-    state.close();
+    await lock!.release();
+    await state.close();
   });
 
   it('erases, and says what', async () => {

@@ -97,7 +97,7 @@ describe('createDisplay', () => {
     const say = (text: string | null, ms: number): string => {
       clock.advance(ms);
       now.text = text;
-      display.changed();
+      void display.changed();
       return out.fresh();
     };
     expect(say(null, 0)).toBe('');
@@ -124,7 +124,7 @@ describe('createDisplay', () => {
       { ...view(), plain: () => 'sending' },
       { stream: out, mode: 'none', clock: new IdleClock() },
     );
-    display.changed();
+    void display.changed();
     display.finished('✓ job');
     display.notice('warning: a');
     expect(out.text()).toBe('warning: a\n');
@@ -142,9 +142,9 @@ describe('createDisplay', () => {
     expect(bare(out.fresh())).toBe('\r \r⠋ live\r');
     display.finished('✓ job');
     expect(bare(out.fresh())).toBe('\r \r✓ job\n\r \r⠋ live\r');
-    display.close();
-    display.close();
-    display.changed();
+    void display.close();
+    void display.close();
+    void display.changed();
     expect(out.fresh()).toBe(`${WIPE}${SHOW}`);
   });
 });
@@ -154,7 +154,7 @@ test('createDisplay: one that is closed while it opens draws nothing', async () 
   const view = { live: () => ['live'], plain: () => null };
   const display = createDisplay(view, { stream: out, mode: 'live', clock: new IdleClock() });
   const shown = display.changed();
-  display.close();
+  void display.close();
   await shown;
   expect(out.text()).toBe('');
 });

@@ -40,7 +40,7 @@ class Service {
       itemLimitBytes: 1_000_000,
       pool: HERE,
       signal: new AbortController().signal,
-      known: () => known,
+      known: async () => known,
       reject: () => {},
     });
     for (;;) {

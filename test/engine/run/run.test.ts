@@ -15,9 +15,9 @@ const test = base.extend<{ state: State }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
   state: async ({}, use) => {
     const folder = mkdtempSync(join(tmpdir(), 'profiles-run-'));
-    const state = openState(folder, Date.now);
+    const state = await openState(folder, Date.now);
     await use(state);
-    state.close();
+    await state.close();
     rmSync(folder, { recursive: true });
   },
 });
@@ -165,8 +165,8 @@ describe('options of a run', () => {
   });
 
   /** Stores options, as a run of this name, and gives it as the state has it. */
-  function stored(state: State, options: ImportOptions, run = 'run-1'): StoredRun {
-    state.startRun({
+  async function stored(state: State, options: ImportOptions, run = 'run-1'): Promise<StoredRun> {
+    await state.startRun({
       run,
       scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
       named_account: null,
@@ -178,28 +178,28 @@ describe('options of a run', () => {
       started_at: '2026-01-15T12:00:00.000Z',
       inputs: [],
     });
-    return state.knownRuns()[0]!;
+    return (await state.knownRuns())[0]!;
   }
 
-  test('come back as they were', ({ state }) => {
+  test('come back as they were', async ({ state }) => {
     const options = { ...OPTIONS, kind: 'users' as const, invalid: { percent: 2 }, intervalMs: 50 };
-    expect(restoreOptions(state, stored(state, options))).toEqual(options);
+    expect(restoreOptions(state, await stored(state, options))).toEqual(options);
     expect(existsSync(join(state.folder, 'spool'))).toBe(false);
   });
 
-  test('values of --set come back too, and are not in the database', ({ state }) => {
-    const run = stored(state, secret);
+  test('values of --set come back too, and are not in the database', async ({ state }) => {
+    const run = await stored(state, secret);
     expect(JSON.stringify(run.options)).not.toContain('confidential');
     expect(restoreOptions(state, run)).toEqual(secret);
   });
 
-  test.runIf(process.platform !== 'win32')('they lie in a private file', ({ state }) => {
-    stored(state, secret);
+  test.runIf(process.platform !== 'win32')('they lie in a private file', async ({ state }) => {
+    await stored(state, secret);
     expect(statSync(join(state.spoolFolder('run-1'), 'set.json')).mode & 0o777).toBe(0o600);
   });
 
-  test('without them the run cannot go on, and says so', ({ state }) => {
-    const run = stored(state, secret);
+  test('without them the run cannot go on, and says so', async ({ state }) => {
+    const run = await stored(state, secret);
     state.removeSpool('run-1');
     expect(() => restoreOptions(state, run)).toThrow(StateError);
     expect(() => restoreOptions(state, run)).toThrow(

@@ -24,7 +24,7 @@ async function chunkOf(inputs: readonly Row[][], unchanged: ReadonlySet<string>,
     limits: { items: 1_000, bytes: 1_000_000 },
     duplicates: { count, repeated },
     isUnchanged: null,
-    sentLater: (id) => (hashes.has(id) ? 'another run' : null),
+    sentLater: async () => (id) => (hashes.has(id) ? 'another run' : null),
     recorded: [],
   }))
     chunks.push(chunk);

@@ -5,6 +5,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { test as base, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import { Commits } from '../../../src/engine/state/commits.js';
+import { SqliteDatabase } from '../../../src/engine/state/sqlite/driver.js';
 
 interface Fixtures {
   /** Has one table, of words. */
@@ -25,7 +26,7 @@ const test = base.extend<Fixtures>({
     db.close();
     rmSync(folder, { recursive: true });
   },
-  commits: async ({ db }, use) => use(new Commits(db, '/state')),
+  commits: async ({ db }, use) => use(new Commits(new SqliteDatabase(db), '/state')),
   onDisk: async ({ db }, use) => {
     const second = new DatabaseSync(db.location()!, { readOnly: true });
     const words = second.prepare('SELECT word FROM words ORDER BY rowid');
@@ -34,7 +35,7 @@ const test = base.extend<Fixtures>({
   },
 });
 
-const add = (db: DatabaseSyncInstance, word: string) => (): void => {
+const add = (db: DatabaseSyncInstance, word: string) => async (): Promise<void> => {
   db.prepare('INSERT INTO words VALUES (?)').run(word);
 };
 
@@ -58,8 +59,8 @@ describe('Commits', () => {
     /** What was on disk when each change was made. */
     const found: string[][] = [];
     const words = ['a', 'b', 'c'].map((word) =>
-      commits.commit(() => {
-        add(db, word)();
+      commits.commit(async () => {
+        await add(db, word)();
         found.push(onDisk());
       }),
     );
@@ -71,7 +72,7 @@ describe('Commits', () => {
 
   test('a change of a later turn finds the earlier one on disk', async ({ db, commits, onDisk }) => {
     await commits.commit(add(db, 'a'));
-    await commits.commit(() => expect(onDisk()).toEqual(['a']));
+    await commits.commit(async () => expect(onDisk()).toEqual(['a']));
   });
 
   test('one that fails takes its whole turn with it, and none of it is on disk', async ({
@@ -93,10 +94,10 @@ describe('Commits', () => {
     commits,
     onDisk,
   }) => {
-    const [failure] = await outcomes([commits.commit(() => db.exec('no SQL'))]);
+    const [failure] = await outcomes([commits.commit(async () => db.exec('no SQL'))]);
     let tried = false;
     const [later] = await outcomes([
-      commits.commit(() => {
+      commits.commit(async () => {
         tried = true;
       }),
     ]);
@@ -126,7 +127,7 @@ describe('Commits', () => {
 
   test('flush commits what waits at once', async ({ db, commits, onDisk }) => {
     const waiting = commits.commit(add(db, 'a'));
-    commits.flush();
+    await commits.flush();
     expect(onDisk()).toEqual(['a']);
     await waiting;
   });

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
-import { MIGRATIONS } from '../../../src/engine/state/schema.js';
+import { MIGRATIONS } from '../../../src/engine/state/sqlite/migrations.js';
 import { openState } from '../../../src/engine/state/state.js';
 import { type Bundle, bundle } from './support/process.js';
 import {
@@ -31,9 +31,9 @@ import {
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 /** The error that opening fails with. */
-function refusal(open: () => unknown): StateError {
+async function refusal(open: () => Promise<unknown>): Promise<StateError> {
   try {
-    open();
+    await open();
   } catch (error) {
     if (error instanceof StateError) return error;
     throw error;
@@ -43,9 +43,9 @@ function refusal(open: () => unknown): StateError {
 
 describe.runIf(process.platform !== 'win32')('modes', () => {
   test('the folder is the owner’s alone, and so is every file in it', async ({ folder, state }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', aRequest(), null);
-    state.takeLock(SCOPE, 'companies');
+    await state.takeLock(SCOPE, 'companies');
     expect(modeOf(folder)).toBe('700');
     expect(readdirSync(folder).sort()).toEqual(['locks', 'state.db', 'state.db-shm', 'state.db-wal']);
     for (const file of ['state.db', 'state.db-shm', 'state.db-wal'])
@@ -58,27 +58,33 @@ describe.runIf(process.platform !== 'win32')('modes', () => {
     expect(modeOf(join(folder, 'spool'))).toBe('700');
   });
 
-  test('a database that others could read is made private when it is opened', ({ folder, reopen }) => {
-    reopen().close();
+  test('a database that others could read is made private when it is opened', async ({ folder, reopen }) => {
+    await (await reopen()).close();
     chmodSync(join(folder, 'state.db'), 0o644);
-    reopen();
+    await reopen();
     expect(modeOf(join(folder, 'state.db'))).toBe('600');
     expect(modeOf(join(folder, 'state.db-wal'))).toBe('600');
   });
 
-  test('a database that is a link elsewhere leaves the mode of its target alone', ({ folder, reopen }) => {
-    reopen().close();
+  test('a database that is a link elsewhere leaves the mode of its target alone', async ({
+    folder,
+    reopen,
+  }) => {
+    await (await reopen()).close();
     const target = `${folder}-shared.db`;
     renameSync(join(folder, 'state.db'), target);
     symlinkSync(target, join(folder, 'state.db'));
     chmodSync(target, 0o640);
-    reopen().startRun(aRun());
+    await (await reopen()).startRun(aRun());
     expect(modeOf(target)).toBe('640');
   });
 
-  test('a folder that was there already keeps its mode: it may hold other things', ({ folder, reopen }) => {
+  test('a folder that was there already keeps its mode: it may hold other things', async ({
+    folder,
+    reopen,
+  }) => {
     mkdirSync(folder, { mode: 0o755 });
-    reopen();
+    await reopen();
     expect(modeOf(folder)).toBe('755');
     expect(modeOf(join(folder, 'state.db'))).toBe('600');
   });
@@ -94,20 +100,20 @@ describe('opening', () => {
     expect(pragma('auto_vacuum')).toBe(2);
   });
 
-  test('reopened, everything is as it was, the secret included', ({ state, reopen }) => {
-    state.startRun(aRun());
-    state.close();
-    const again = reopen();
-    expect(again.knownRuns().map(({ run }) => run)).toEqual([RUN]);
+  test('reopened, everything is as it was, the secret included', async ({ state, reopen }) => {
+    await state.startRun(aRun());
+    await state.close();
+    const again = await reopen();
+    expect((await again.knownRuns()).map(({ run }) => run)).toEqual([RUN]);
     expect(again.secret).toEqual(state.secret);
     expect(again.secret).toHaveLength(32);
   });
 
   test('closed, its log is folded in, so nothing is left beside it that grows', async ({ folder, state }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     for (let seq = 1; seq <= 20; seq++) await state.record(RUN, SCOPE, 'companies', aRequest({ seq }), null);
     expect(statSync(join(folder, 'state.db-wal')).size).toBeGreaterThan(50_000);
-    state.close();
+    await state.close();
     const log = join(folder, 'state.db-wal');
     expect(existsSync(log) ? statSync(log).size : 0).toBe(0);
   });
@@ -116,7 +122,10 @@ describe('opening', () => {
     expect(elsewhere.secret).not.toEqual(state.secret);
   });
 
-  test('a database of the first version is brought up to date, with what it knows', ({ folder, reopen }) => {
+  test('a database of the first version is brought up to date, with what it knows', async ({
+    folder,
+    reopen,
+  }) => {
     mkdirSync(folder, { recursive: true });
     const db = new DatabaseSync(join(folder, 'state.db'));
     db.exec(MIGRATIONS[0]!);
@@ -132,7 +141,7 @@ describe('opening', () => {
     ).run('companies', new Uint8Array(prints.ids.buffer), new Uint8Array(prints.contents.buffer));
     db.exec('PRAGMA user_version = 1');
     db.close();
-    const index = reopen().fingerprints(SCOPE, 'companies');
+    const index = await (await reopen()).fingerprints(SCOPE, 'companies');
     expect(index.matches(prints, 0)).toBe(true);
     expect(heldBy(index)).toEqual(prints); // of what it was made was not known then
   });
@@ -161,27 +170,31 @@ describe('opening', () => {
     db.exec(`INSERT INTO jobs VALUES (1, 'j-1', 1, 'monday', 'companies', 1, 'queued', '{"job_id":"j-1"}', '', '', NULL);
       PRAGMA user_version = 5`);
     db.close();
-    const state = openState(folder, Date.now);
-    const open = state.openJobs(SCOPE, 'companies', 'new');
+    const state = await openState(folder, Date.now);
+    const open = await state.openJobs(SCOPE, 'companies', 'new');
     expect(open.jobs.holding(BigUint64Array.of(1n, 2n))).toEqual([{ job_id: 'j-1', run: 'monday' }]);
-    const later = state.sentLater('monday', SCOPE, 'companies');
+    const later = await state.sentLater('monday', SCOPE, 'companies');
     expect([later.by(1n, 0), later.by(2n, 0)]).toEqual([null, 'tuesday']);
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('j-2')), printsOf([1, 1], [2, 1], [3, 1]));
-    state.updateJob(SCOPE, aJob('j-2', { status: 'completed' }));
-    expect(contentsOf(state.fingerprints(SCOPE, 'companies'), [1, 2, 3], [1])).toEqual(new Map([[3, 1]]));
-    expect(state.problems().filter(({ check }) => check !== 'runs' && check !== 'requests')).toEqual([]);
-    state.close();
-    reopen();
+    await state.updateJob(SCOPE, aJob('j-2', { status: 'completed' }));
+    expect(contentsOf(await state.fingerprints(SCOPE, 'companies'), [1, 2, 3], [1])).toEqual(
+      new Map([[3, 1]]),
+    );
+    expect((await state.problems()).filter(({ check }) => check !== 'runs' && check !== 'requests')).toEqual(
+      [],
+    );
+    await state.close();
+    await reopen();
   });
 
-  test('a database of a newer version is refused and left alone', ({ folder, reopen }) => {
-    reopen().close();
+  test('a database of a newer version is refused and left alone', async ({ folder, reopen }) => {
+    await (await reopen()).close();
     const file = join(folder, 'state.db');
     const db = new DatabaseSync(file);
     db.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
     db.close();
-    const error = refusal(reopen);
+    const error = await refusal(reopen);
     expect(error.message).toBe(`${file} was written by a newer version of profiles`);
     expect(error.hint).toBe('upgrade profiles, or use another folder');
     const after = new DatabaseSync(file);
@@ -189,20 +202,20 @@ describe('opening', () => {
     after.close();
   });
 
-  test('a file that is no database is named, and left alone', ({ folder, reopen }) => {
+  test('a file that is no database is named, and left alone', async ({ folder, reopen }) => {
     mkdirSync(folder);
     const file = join(folder, 'state.db');
     const text = 'not a database, though it is as long as the header of one would be'.repeat(20);
     writeFileSync(file, text);
-    const error = refusal(reopen);
+    const error = await refusal(reopen);
     expect(error.message).toContain(`cannot open the state database in ${file}: file is not a database`);
     expect(error.problem).toEqual({ code: 'state_folder' });
     expect(statSync(file).size).toBe(text.length);
   });
 
-  test('a folder that cannot be made is named', ({ folder, reopen }) => {
+  test('a folder that cannot be made is named', async ({ folder, reopen }) => {
     writeFileSync(folder, '');
-    const error = refusal(reopen);
+    const error = await refusal(reopen);
     expect(error.message).toContain(`cannot keep state in ${folder}`);
   });
 });
@@ -255,7 +268,7 @@ describe('two runs over one identifier before the upgrade', () => {
     ).run(n, state, word(1n), word(BigInt(n + 8)));
   }
 
-  test('both unfinished: neither is remembered, whichever ends last', ({ folder, reopen }) => {
+  test('both unfinished: neither is remembered, whichever ends last', async ({ folder, reopen }) => {
     const db = olderState(folder);
     for (const [n, run] of [
       [1, 'monday'],
@@ -268,19 +281,22 @@ describe('two runs over one identifier before the upgrade', () => {
       );
     }
     db.close();
-    const state = reopen();
-    for (const job of ['j-2', 'j-1']) state.updateJob(SCOPE, aJob(job, { status: 'completed' }));
-    const known = state.fingerprints(SCOPE, 'companies');
+    const state = await reopen();
+    for (const job of ['j-2', 'j-1']) await state.updateJob(SCOPE, aJob(job, { status: 'completed' }));
+    const known = await state.fingerprints(SCOPE, 'companies');
     for (const content of [9n, 10n])
       expect(known.matches({ ids: BigUint64Array.of(1n), contents: BigUint64Array.of(content) }, 0)).toBe(
         false,
       );
   });
 
-  test('the later one counts as later, though nothing of the earlier one is left', ({ folder, reopen }) => {
+  test('the later one counts as later, though nothing of the earlier one is left', async ({
+    folder,
+    reopen,
+  }) => {
     const db = olderState(folder);
     request(db, 2, 'tuesday', 1);
     db.close();
-    expect(reopen().sentLater('monday', SCOPE, 'companies').by(1n, 0)).toBe('tuesday');
+    expect((await (await reopen()).sentLater('monday', SCOPE, 'companies')).by(1n, 0)).toBe('tuesday');
   });
 });

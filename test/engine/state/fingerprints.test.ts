@@ -126,19 +126,19 @@ class Account {
 
   async take(step: Step): Promise<void> {
     const { state } = this;
-    if (step.do === 'full') state.clearFingerprints(this.#scope, 'users');
+    if (step.do === 'full') await state.clearFingerprints(this.#scope, 'users');
     if (step.do === 'a day passes') this.clock.pass(24 * 3_600_000);
     if (step.do === 'compact') await this.#compact();
     if (step.do === 'identify') {
       const ids = printsOf(...step.pairs).ids;
-      state.endProfile(state.startProfile(this.#scope, 'users', ids), false);
+      await state.endProfile(await state.startProfile(this.#scope, 'users', ids), false);
     }
     if (!('request' in step)) return;
     const { request } = step;
-    const job = aJob(`${this.name}-${this.#run(request)}`);
+    const job = aJob(`${this.name}-${await this.#run(request)}`);
     switch (step.do) {
       case 'send':
-        state.reopenRun(this.#run(request));
+        await state.reopenRun(await this.#run(request));
         return this.#record(request, aRequest(), printsOf(...step.pairs));
       case 'acknowledge':
         return this.#record(request, acknowledged(job));
@@ -149,42 +149,45 @@ class Account {
       case 'revive':
         return this.#record(request, aRequest({ retries: 1 }));
       case 'gone':
-        return state.lostJob(this.#scope, job.job_id);
+        return await state.lostJob(this.#scope, job.job_id);
       case 'complete':
       case 'fail':
-        return state.updateJob(this.#scope, { ...job, status: step.do === 'fail' ? 'failed' : 'completed' });
+        return await state.updateJob(this.#scope, {
+          ...job,
+          status: step.do === 'fail' ? 'failed' : 'completed',
+        });
       case 'forget':
-        state.forgetRun(this.#run(request));
+        await state.forgetRun(await this.#run(request));
         this.#names.delete(request);
     }
   }
 
-  held(): Map<number, number> {
-    return contentsOf(this.state.fingerprints(this.#scope, 'users'), IDS, CONTENTS);
+  async held(): Promise<Map<number, number>> {
+    return contentsOf(await this.state.fingerprints(this.#scope, 'users'), IDS, CONTENTS);
   }
 
-  #run(request: number): string {
+  async #run(request: number): Promise<string> {
     const known = this.#names.get(request);
     if (known) return known;
     const run = `${this.name} ${request} ${this.#filled++}`;
-    this.state.startRun(aRun({ run, scope: this.#scope }));
+    await this.state.startRun(aRun({ run, scope: this.#scope }));
     this.#names.set(request, run);
     return run;
   }
 
-  #record(request: number, record: RequestRecord, prints: ReturnType<typeof printsOf> | null = null) {
-    return this.state.record(this.#run(request), this.#scope, 'users', record, prints);
+  async #record(request: number, record: RequestRecord, prints: ReturnType<typeof printsOf> | null = null) {
+    return await this.state.record(await this.#run(request), this.#scope, 'users', record, prints);
   }
 
   /** Enough that says nothing any more for compaction to be worth its while. */
   async #compact(): Promise<void> {
     for (let i = 0; i < 3; i++) {
       const run = `${this.name} filler ${this.#filled++}`;
-      this.state.startRun(aRun({ run, scope: this.#scope }));
+      await this.state.startRun(aRun({ run, scope: this.#scope }));
       await this.state.record(run, this.#scope, 'users', acknowledged(aJob(run)), FILLER);
-      this.state.updateJob(this.#scope, aJob(run, { status: 'completed' }));
+      await this.state.updateJob(this.#scope, aJob(run, { status: 'completed' }));
     }
-    this.state.compactFingerprints(this.#scope, 'users');
+    await this.state.compactFingerprints(this.#scope, 'users');
   }
 }
 
@@ -229,25 +232,25 @@ describe('fingerprints', () => {
     let runs = 0;
     const complete = async (prints: typeof all): Promise<void> => {
       const run = `run ${++runs}`;
-      state.startRun(aRun({ run, scope }));
+      await state.startRun(aRun({ run, scope }));
       await state.record(run, scope, 'users', acknowledged(aJob(run)), prints);
-      state.updateJob(scope, aJob(run, { status: 'completed' }));
+      await state.updateJob(scope, aJob(run, { status: 'completed' }));
     };
-    const stored = (): unknown => {
-      state.compactFingerprints(scope, 'users');
+    const stored = async (): Promise<unknown> => {
+      await state.compactFingerprints(scope, 'users');
       return disk.prepare('SELECT sum(length(ids)) / 8 AS rows FROM fingerprints').get();
     };
     await complete(all);
-    state.fingerprints(scope, 'users');
+    await state.fingerprints(scope, 'users');
     await complete(again);
-    expect(stored()).toEqual({ rows: 1_250 }); // for 1,000 ids
+    expect(await stored()).toEqual({ rows: 1_250 }); // for 1,000 ids
     await complete(again);
-    expect(stored()).toEqual({ rows: 1_500 });
+    expect(await stored()).toEqual({ rows: 1_500 });
     await complete(again);
-    expect(stored()).toEqual({ rows: 1_000 }); // they were 1,750
-    reopen().compactFingerprints(scope, 'users');
-    expect(stored()).toEqual({ rows: 1_000 });
-    expect(contentsOf(state.fingerprints(scope, 'users'), [1, 250, 251], [1, 2])).toEqual(
+    expect(await stored()).toEqual({ rows: 1_000 }); // they were 1,750
+    await (await reopen()).compactFingerprints(scope, 'users');
+    expect(await stored()).toEqual({ rows: 1_000 });
+    expect(contentsOf(await state.fingerprints(scope, 'users'), [1, 250, 251], [1, 2])).toEqual(
       new Map([
         [1, 2],
         [250, 2],
@@ -262,10 +265,10 @@ describe('fingerprints', () => {
   async function complete(state: State, clock: Calendar, pairs: Pairs, at: string): Promise<void> {
     const run = `run of ${at}`;
     clock.time = Date.parse(at);
-    state.startRun(aRun({ run, scope: SCOPE }));
+    await state.startRun(aRun({ run, scope: SCOPE }));
     await state.record(run, SCOPE, 'users', acknowledged(aJob(run)), printsOf(...pairs));
     clock.pass(5 * 3_600_000);
-    state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
+    await state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
   }
 
   /** One that was recorded before its age was. */
@@ -285,15 +288,15 @@ describe('fingerprints', () => {
     await complete(state, clock, [[2, 1]], second!);
     await complete(state, clock, [[3, 1]], third!);
     undate(folder, first!);
-    const known = (since: string | null) => [
-      ...contentsOf(state.fingerprints(SCOPE, 'users', since), IDS, [1]).keys(),
+    const known = async (since: string | null) => [
+      ...contentsOf(await state.fingerprints(SCOPE, 'users', since), IDS, [1]).keys(),
     ];
-    expect(known(null)).toEqual([1, 2, 3]);
-    expect(known(second!)).toEqual([2, 3]);
-    expect(known('2026-01-15T12:00:00.001Z')).toEqual([3]);
+    expect(await known(null)).toEqual([1, 2, 3]);
+    expect(await known(second!)).toEqual([2, 3]);
+    expect(await known('2026-01-15T12:00:00.001Z')).toEqual([3]);
     // Sent again and not completed since: what was completed earlier does not come back.
-    state.startProfile(SCOPE, 'users', BigUint64Array.of(3n));
-    expect(known('2026-01-15T12:00:00.001Z')).toEqual([]);
+    await state.startProfile(SCOPE, 'users', BigUint64Array.of(3n));
+    expect(await known('2026-01-15T12:00:00.001Z')).toEqual([]);
   });
 
   test('keep their age when they are compacted', async ({ state, clock, folder, disk }) => {
@@ -305,14 +308,21 @@ describe('fingerprints', () => {
     await complete(state, clock, pairs(1, 301, 4), '2026-01-17T08:00:00.000Z');
     await complete(state, clock, pairs(1, 301, 5), '2026-01-17T09:00:00.000Z');
     undate(folder, '2026-01-17T08:00:00.000Z');
-    const counts = (): number[] =>
-      [null, '2026-01-15T12:10:00.000Z', '2026-01-15T12:10:00.001Z', '2026-01-16T09:00:00.001Z'].map(
-        (since) => state.fingerprints(SCOPE, 'users', since).size,
-      );
-    expect(counts()).toEqual([1_000, 1_000, 500, 300]);
-    state.compactFingerprints(SCOPE, 'users');
-    expect(counts()).toEqual([1_000, 1_000, 500, 300]);
-    expect(state.overview().known).toMatchObject([
+    const counts = async (): Promise<number[]> => {
+      const sizes: number[] = [];
+      for (const since of [
+        null,
+        '2026-01-15T12:10:00.000Z',
+        '2026-01-15T12:10:00.001Z',
+        '2026-01-16T09:00:00.001Z',
+      ])
+        sizes.push((await state.fingerprints(SCOPE, 'users', since)).size);
+      return sizes;
+    };
+    expect(await counts()).toEqual([1_000, 1_000, 500, 300]);
+    await state.compactFingerprints(SCOPE, 'users');
+    expect(await counts()).toEqual([1_000, 1_000, 500, 300]);
+    expect((await state.overview()).known).toMatchObject([
       {
         profiles: 1_000,
         oldest_completed_at: '2026-01-15T12:10:00.000Z',
@@ -340,7 +350,7 @@ describe('fingerprints', () => {
       if (!model.allows(step)) continue;
       await account.take(step);
       model.take(step);
-      expect(account.held(), `after step ${at}, ${step.do}`).toEqual(model.contents);
+      expect(await account.held(), `after step ${at}, ${step.do}`).toEqual(model.contents);
     }
   };
 

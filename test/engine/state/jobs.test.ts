@@ -18,14 +18,14 @@ const PRINTS = printsOf([1, 10], [2, 20], [3, 30]);
 
 /** A request of three rows that the service has acknowledged with `job-1`. */
 async function sent(state: State): Promise<void> {
-  state.startRun(aRun());
+  await state.startRun(aRun());
   await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
   await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
 }
 
 /** For each of the three rows, whether it would be skipped as unchanged. */
-const unchanged = (state: State): boolean[] => {
-  const index = state.fingerprints(SCOPE, 'companies');
+const unchanged = async (state: State): Promise<boolean[]> => {
+  const index = await state.fingerprints(SCOPE, 'companies');
   return [0, 1, 2].map((at) => index.matches(PRINTS, at));
 };
 
@@ -33,7 +33,7 @@ describe('known jobs', () => {
   test('are known from their acknowledgement on, with what was said of them', async ({ state, clock }) => {
     await sent(state);
     const submitted_at = clock.text();
-    expect(state.knownJobs()).toEqual([
+    expect(await state.knownJobs()).toEqual([
       {
         job_id: 'job-1',
         kind: 'companies',
@@ -47,8 +47,8 @@ describe('known jobs', () => {
       },
     ]);
     clock.pass(1_000);
-    state.updateJob(SCOPE, aJob('job-1', { status: 'thinking', mood: 'well' }));
-    expect(state.knownJobs()).toMatchObject([
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'thinking', mood: 'well' }));
+    expect(await state.knownJobs()).toMatchObject([
       {
         status: 'thinking',
         submitted_at,
@@ -58,31 +58,31 @@ describe('known jobs', () => {
     ]);
   });
 
-  test('of single users are known too, newest first', ({ state, clock }) => {
-    state.addJob(SCOPE, aJob('old'), { kind: 'users', rows: 1 });
+  test('of single users are known too, newest first', async ({ state, clock }) => {
+    await state.addJob(SCOPE, aJob('old'), { kind: 'users', rows: 1 });
     clock.pass(1);
-    state.addJob(SCOPE, aJob('new'), { kind: 'users', rows: 1 });
-    expect(state.knownJobs().map(({ job_id, run }) => [job_id, run])).toEqual([
+    await state.addJob(SCOPE, aJob('new'), { kind: 'users', rows: 1 });
+    expect((await state.knownJobs()).map(({ job_id, run }) => [job_id, run])).toEqual([
       ['new', null],
       ['old', null],
     ]);
   });
 
-  test('one that this machine did not submit is not taken up', ({ state }) => {
-    state.updateJob(SCOPE, aJob('stranger', { status: 'completed' }));
-    expect(state.knownJobs()).toEqual([]);
+  test('one that this machine did not submit is not taken up', async ({ state }) => {
+    await state.updateJob(SCOPE, aJob('stranger', { status: 'completed' }));
+    expect(await state.knownJobs()).toEqual([]);
   });
 
   test('a name that a service gives again is the job of its newest request', async ({ state }) => {
     await sent(state);
-    state.startRun(aRun({ run: 'later' }));
+    await state.startRun(aRun({ run: 'later' }));
     const again = acknowledged(aJob('job-1'), { rows: 1 });
     await state.record('later', SCOPE, 'companies', again, printsOf([9, 90]));
-    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    expect(state.knownJobs()).toMatchObject([{ job_id: 'job-1', run: 'later', rows: 1 }]);
-    expect(state.requests('later')[0]!.state).toBe('settled');
-    expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([9, 90]), 0)).toBe(true);
-    expect(unchanged(state)).toEqual([false, false, false]);
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(await state.knownJobs()).toMatchObject([{ job_id: 'job-1', run: 'later', rows: 1 }]);
+    expect((await state.requests('later'))[0]!.state).toBe('settled');
+    expect((await state.fingerprints(SCOPE, 'companies')).matches(printsOf([9, 90]), 0)).toBe(true);
+    expect(await unchanged(state)).toEqual([false, false, false]);
   });
 });
 
@@ -103,43 +103,45 @@ describe('a job’s end', () => {
     ['failed after all rows', { status: 'failed', completed_rows: 3 }, 'settled', NONE],
   ])('%s', async ([, seen, requestState, rows], { state }) => {
     await sent(state);
-    expect(unchanged(state)).toEqual(NONE);
-    state.updateJob(SCOPE, aJob('job-1', seen));
-    expect(state.requests(RUN)[0]!.state).toBe(requestState);
-    expect(unchanged(state)).toEqual(rows);
+    expect(await unchanged(state)).toEqual(NONE);
+    await state.updateJob(SCOPE, aJob('job-1', seen));
+    expect((await state.requests(RUN))[0]!.state).toBe(requestState);
+    expect(await unchanged(state)).toEqual(rows);
   });
 
   test('is final: what is seen later of it sets nothing', async ({ state }) => {
     await sent(state);
-    state.updateJob(SCOPE, aJob('job-1', { status: 'failed' }));
-    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    expect(unchanged(state)).toEqual(NONE);
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'failed' }));
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(await unchanged(state)).toEqual(NONE);
   });
 
   test('sets nothing for an id that was sent again since', async ({ state }) => {
     await sent(state);
-    state.startProfile(SCOPE, 'companies', BigUint64Array.of(2n));
-    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    expect(unchanged(state)).toEqual([true, false, true]);
+    await state.startProfile(SCOPE, 'companies', BigUint64Array.of(2n));
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(await unchanged(state)).toEqual([true, false, true]);
   });
 
   test('sets only fingerprints of its own account and kind', async ({ state }) => {
     await sent(state);
-    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    expect(state.fingerprints(SCOPE, 'users').matches(PRINTS, 0)).toBe(false);
-    expect(state.fingerprints({ ...SCOPE, account: 'staging' }, 'companies').matches(PRINTS, 0)).toBe(false);
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect((await state.fingerprints(SCOPE, 'users')).matches(PRINTS, 0)).toBe(false);
+    expect((await state.fingerprints({ ...SCOPE, account: 'staging' }, 'companies')).matches(PRINTS, 0)).toBe(
+      false,
+    );
   });
 
   test('a request that waited, known not to have arrived, and went out after all, counts in full', async ({
     state,
   }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
     await state.record(RUN, SCOPE, 'companies', aRequest({ state: 'withdrawn', reason: '429' }), null);
     await state.record(RUN, SCOPE, 'companies', aRequest({ retries: 1 }), null);
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
-    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    expect(unchanged(state)).toEqual(ALL);
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(await unchanged(state)).toEqual(ALL);
   });
 
   test.for([
@@ -149,10 +151,10 @@ describe('a job’s end', () => {
   ] as const)(
     'a request that was %s sets nothing, and leaves nothing that waits',
     async ([, end], { state, disk }) => {
-      state.startRun(aRun());
+      await state.startRun(aRun());
       await state.record(RUN, SCOPE, 'companies', aRequest(), PRINTS);
       await state.record(RUN, SCOPE, 'companies', end, null);
-      expect(unchanged(state)).toEqual(NONE);
+      expect(await unchanged(state)).toEqual(NONE);
       expect(disk.prepare('SELECT count(*) AS n FROM sends WHERE state = 0').get()).toEqual({
         n: 0,
       });
@@ -163,20 +165,20 @@ describe('a job’s end', () => {
 describe('clearing fingerprints', () => {
   test('of some ids, or of the whole kind', async ({ state }) => {
     await sent(state);
-    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    state.clearFingerprints(SCOPE, 'users');
-    state.clearFingerprints({ ...SCOPE, account: 'staging' }, 'companies');
-    expect(unchanged(state)).toEqual([true, true, true]);
-    state.startProfile(SCOPE, 'companies', BigUint64Array.of(1n, 99n));
-    expect(unchanged(state)).toEqual([false, true, true]);
-    state.clearFingerprints(SCOPE, 'companies');
-    expect(unchanged(state)).toEqual([false, false, false]);
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.clearFingerprints(SCOPE, 'users');
+    await state.clearFingerprints({ ...SCOPE, account: 'staging' }, 'companies');
+    expect(await unchanged(state)).toEqual([true, true, true]);
+    await state.startProfile(SCOPE, 'companies', BigUint64Array.of(1n, 99n));
+    expect(await unchanged(state)).toEqual([false, true, true]);
+    await state.clearFingerprints(SCOPE, 'companies');
+    expect(await unchanged(state)).toEqual([false, false, false]);
   });
 
   test('of the whole kind leaves an unfinished request its ids', async ({ state }) => {
     await sent(state);
-    state.clearFingerprints(SCOPE, 'companies');
-    expect([...state.idsOf(RUN, 1)]).toEqual([1n, 2n, 3n]);
+    await state.clearFingerprints(SCOPE, 'companies');
+    expect([...(await state.idsOf(RUN, 1))]).toEqual([1n, 2n, 3n]);
   });
 });
 
@@ -184,7 +186,7 @@ describe('throughput', () => {
   /** Jobs of an import, each `[rows, submitted at second, seen completed at second]`, in order of what happens. */
   async function history(state: State, clock: Calendar, jobs: [number, number, number][]): Promise<void> {
     const start = clock.time;
-    state.startRun(aRun());
+    await state.startRun(aRun());
     const events = jobs.flatMap(([rows, from, to], i) => [
       { at: from, rows, name: `job-${i}`, ends: false },
       { at: to, rows, name: `job-${i}`, ends: true },
@@ -192,7 +194,7 @@ describe('throughput', () => {
     for (const { at, rows, name, ends } of events.sort((a, b) => a.at - b.at)) {
       clock.time = start + at * 1_000;
       const seq = Number(name.slice(4)) + 1;
-      if (ends) state.updateJob(SCOPE, aJob(name, { status: 'completed' }));
+      if (ends) await state.updateJob(SCOPE, aJob(name, { status: 'completed' }));
       else await state.record(RUN, SCOPE, 'companies', acknowledged(aJob(name), { seq, rows }), null);
     }
   }
@@ -250,14 +252,14 @@ describe('throughput', () => {
     ],
   ])('%s', async ([, jobs, throughput], { state, clock }) => {
     await history(state, clock, jobs);
-    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(throughput, 3);
+    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(throughput, 3);
   });
 
   test('the newest fifty count', async ({ state, clock }) => {
     const slow = Array.from({ length: 20 }, (_, i): [number, number, number] => [1, 50 * i, 50 * i + 50]);
     const fast = Array.from({ length: 50 }, (_, i): [number, number, number] => [100, 2_000 + i, 2_001 + i]);
     await history(state, clock, [...slow, ...fast]);
-    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(100, 3);
+    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(100, 3);
   });
 
   test('nothing is known of another kind, another account, unfinished or failed jobs', async ({
@@ -265,21 +267,21 @@ describe('throughput', () => {
     clock,
   }) => {
     await history(state, clock, [[100, 0, 10]]);
-    expect(state.throughput(SCOPE, 'users')).toBeNull();
-    expect(state.throughput({ ...SCOPE, base_url: 'https://other.test' }, 'companies')).toBeNull();
-    state.startRun(aRun({ run: 'users' }));
+    expect(await state.throughput(SCOPE, 'users')).toBeNull();
+    expect(await state.throughput({ ...SCOPE, base_url: 'https://other.test' }, 'companies')).toBeNull();
+    await state.startRun(aRun({ run: 'users' }));
     await state.record('users', SCOPE, 'users', acknowledged(aJob('u-1')), null);
     clock.pass(1_000);
-    expect(state.throughput(SCOPE, 'users')).toBeNull();
-    state.updateJob(SCOPE, aJob('u-1', { status: 'failed' }));
-    expect(state.throughput(SCOPE, 'users')).toBeNull();
+    expect(await state.throughput(SCOPE, 'users')).toBeNull();
+    await state.updateJob(SCOPE, aJob('u-1', { status: 'failed' }));
+    expect(await state.throughput(SCOPE, 'users')).toBeNull();
   });
 
   test('a job that is seen completed again later has not become slower', async ({ state, clock }) => {
     await history(state, clock, [[100, 0, 10]]);
     clock.pass(1_000_000);
-    state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
-    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    await state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 
   test('a job that nobody watched says nothing: it did not take until someone looked', async ({
@@ -287,32 +289,32 @@ describe('throughput', () => {
     clock,
   }) => {
     await history(state, clock, [[100, 0, 86_400]]);
-    expect(state.throughput(SCOPE, 'companies')).toBeNull();
+    expect(await state.throughput(SCOPE, 'companies')).toBeNull();
     clock.pass(1_000);
-    state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
-    expect(state.throughput(SCOPE, 'companies')).toBeNull();
+    await state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(await state.throughput(SCOPE, 'companies')).toBeNull();
   });
 
   test('a long job that was seen on its way says how long it took', async ({ state, clock }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-0'), { rows: 36_000 }), null);
     clock.pass(2_000_000);
-    state.updateJob(SCOPE, aJob('job-0', { status: 'pending_refresh' }));
+    await state.updateJob(SCOPE, aJob('job-0', { status: 'pending_refresh' }));
     clock.pass(1_600_000);
-    state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
-    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    await state.updateJob(SCOPE, aJob('job-0', { status: 'completed' }));
+    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 
-  test('jobs of single users say nothing about an import', ({ state, clock }) => {
-    state.addJob(SCOPE, aJob('u-1'), { kind: 'users', rows: 1 });
+  test('jobs of single users say nothing about an import', async ({ state, clock }) => {
+    await state.addJob(SCOPE, aJob('u-1'), { kind: 'users', rows: 1 });
     clock.pass(300);
-    state.updateJob(SCOPE, aJob('u-1', { status: 'completed' }));
-    expect(state.throughput(SCOPE, 'users')).toBeNull();
+    await state.updateJob(SCOPE, aJob('u-1', { status: 'completed' }));
+    expect(await state.throughput(SCOPE, 'users')).toBeNull();
   });
 
   test('jobs of a forgotten run still count', async ({ state, clock }) => {
     await history(state, clock, [[100, 0, 10]]);
-    state.forgetRun(RUN);
-    expect(state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
+    await state.forgetRun(RUN);
+    expect(await state.throughput(SCOPE, 'companies')).toBeCloseTo(10, 3);
   });
 });

@@ -2,18 +2,18 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
-import { takeLock } from '../../../src/engine/state/lock.js';
+import { takeLock } from '../../../src/engine/state/sqlite/lock.js';
 import { type Bundle, bundle } from './support/process.js';
 import { SCOPE, test } from './support/state.js';
 
 describe('takeLock', () => {
-  test('a second taker gets null until the first releases it', ({ state, reopen }) => {
-    const release = state.takeLock(SCOPE, 'companies');
-    expect(release).not.toBeNull();
-    expect(reopen().takeLock(SCOPE, 'companies')).toBeNull();
-    expect(state.takeLock(SCOPE, 'companies')).toBeNull();
-    release!();
-    expect(reopen().takeLock(SCOPE, 'companies')).not.toBeNull();
+  test('a second taker gets null until the first releases it', async ({ state, reopen }) => {
+    const lock = await state.takeLock(SCOPE, 'companies');
+    expect(lock).not.toBeNull();
+    expect(await (await reopen()).takeLock(SCOPE, 'companies')).toBeNull();
+    expect(await state.takeLock(SCOPE, 'companies')).toBeNull();
+    await lock!.release();
+    expect(await (await reopen()).takeLock(SCOPE, 'companies')).not.toBeNull();
   });
 
   test.for([
@@ -21,19 +21,19 @@ describe('takeLock', () => {
     ['another account', { ...SCOPE, account: 'staging' }, 'companies'],
     ['another region', { ...SCOPE, region: 'default' }, 'companies'],
     ['another host', { ...SCOPE, base_url: 'https://other.test' }, 'companies'],
-  ] as const)('%s is another lock', ([, scope, kind], { state }) => {
-    state.takeLock(SCOPE, 'companies');
-    expect(state.takeLock(scope, kind)).not.toBeNull();
+  ] as const)('%s is another lock', async ([, scope, kind], { state }) => {
+    await state.takeLock(SCOPE, 'companies');
+    expect(await state.takeLock(scope, kind)).not.toBeNull();
   });
 
-  test('a scope is what it says, however it was put together', ({ state }) => {
-    state.takeLock(SCOPE, 'companies');
+  test('a scope is what it says, however it was put together', async ({ state }) => {
+    await state.takeLock(SCOPE, 'companies');
     const { account, region, base_url } = SCOPE;
-    expect(state.takeLock({ base_url, region, account }, 'companies')).toBeNull();
+    expect(await state.takeLock({ base_url, region, account }, 'companies')).toBeNull();
   });
 
-  test('its files are private', ({ folder, state }) => {
-    state.takeLock(SCOPE, 'companies');
+  test('its files are private', async ({ folder, state }) => {
+    await state.takeLock(SCOPE, 'companies');
     const place = join(folder, 'locks');
     const mode = (name: string): number => statSync(join(place, name)).mode & 0o777;
     const names = readdirSync(place);
@@ -66,21 +66,21 @@ describe('a process that holds it', () => {
   }) => {
     const holder = program.start('lock', folder);
     expect(await holder.says()).toBe('taken');
-    expect(state.takeLock(SCOPE, 'companies')).toBeNull();
+    expect(await state.takeLock(SCOPE, 'companies')).toBeNull();
     const second = program.start('lock', folder);
     expect(await second.says()).toBe('refused');
     await second.end();
     await holder.kill('SIGKILL');
-    expect(state.takeLock(SCOPE, 'companies')).not.toBeNull();
+    expect(await state.takeLock(SCOPE, 'companies')).not.toBeNull();
   });
 
   test('keeps it while other processes ask and go', async ({ folder, state }) => {
-    state.takeLock(SCOPE, 'companies');
+    await state.takeLock(SCOPE, 'companies');
     for (let i = 0; i < 2; i++) {
       const other = program.start('lock', folder);
       expect(await other.says()).toBe('refused');
       expect(await other.end()).toBe(0);
     }
-    expect(state.takeLock(SCOPE, 'companies')).toBeNull();
+    expect(await state.takeLock(SCOPE, 'companies')).toBeNull();
   });
 });

@@ -15,14 +15,14 @@ describe('scope', () => {
     expect(state.scope({ ...SERVICE, account: 'production', token: 'another' })).toEqual(SCOPE);
   });
 
-  test('any other by a hash of its token: the same in every process, and one for each token', ({
+  test('any other by a hash of its token: the same in every process, and one for each token', async ({
     state,
     reopen,
   }) => {
     const scope = state.scope(SERVICE);
     expect(scope).toMatchObject({ region: 'eu', base_url: 'https://api.test' });
     expect(scope.account).toMatch(/^token:[0-9a-f]{16}$/);
-    expect(reopen().scope(SERVICE)).toEqual(scope);
+    expect((await reopen()).scope(SERVICE)).toEqual(scope);
     expect(state.scope({ ...SERVICE, token: `${TOKEN}x` }).account).not.toBe(scope.account);
   });
 
@@ -47,25 +47,25 @@ async function leaveTraces(state: State, id: string): Promise<void> {
     contents: idHashes(state.secret, [`{"company_id":"${id}","metadata":{"note":"confidential"}}`]),
     records: idHashes(state.secret, [`${id},confidential`]),
   };
-  state.startRun(aRun({ scope }));
+  await state.startRun(aRun({ scope }));
   const rows = {
     lines: [{ input: 0, lines: [2] }],
     leftOut: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
   };
   await state.record(RUN, scope, 'companies', aRequest({ rows: 1 }), prints, new Set(), rows);
-  state.setRejected(RUN, scope, 'companies', { ids: prints.ids, lines: [{ input: 0, lines: [3] }] });
-  state.startProfile(scope, 'companies', prints.ids);
+  await state.setRejected(RUN, scope, 'companies', { ids: prints.ids, lines: [{ input: 0, lines: [3] }] });
+  await state.startProfile(scope, 'companies', prints.ids);
   await state.record(RUN, scope, 'companies', acknowledged(aJob('job-1'), { rows: 1 }), null);
-  state.updateJob(scope, aJob('job-1', { status: 'completed' }));
-  state.setColumnTypes(scope, 'companies', new Map([['note', 'string']]));
-  state.takeLock(scope, 'companies');
+  await state.updateJob(scope, aJob('job-1', { status: 'completed' }));
+  await state.setColumnTypes(scope, 'companies', new Map([['note', 'string']]));
+  await state.takeLock(scope, 'companies');
 }
 
 describe('on disk', () => {
   test('there is no token, no identifier and no metadata; open or closed', async ({ state, folder }) => {
     await leaveTraces(state, 'acme-4711');
     for (const when of ['open', 'closed']) {
-      if (when === 'closed') state.close();
+      if (when === 'closed') await state.close();
       const bytes = bytesIn(folder);
       expect(bytes.includes('https://api.test')).toBe(true); // it is the right folder
       for (const secret of [TOKEN, 'acme-4711', 'confidential']) {
@@ -78,10 +78,10 @@ describe('on disk', () => {
 });
 
 describe('column types', () => {
-  test('are those of the last import of an account’s kind', ({ state, reopen }) => {
-    expect(state.columnTypes(SCOPE, 'users')).toEqual(new Map());
-    state.setColumnTypes(SCOPE, 'users', new Map([['plan', 'string']]));
-    state.setColumnTypes(
+  test('are those of the last import of an account’s kind', async ({ state, reopen }) => {
+    expect(await state.columnTypes(SCOPE, 'users')).toEqual(new Map());
+    await state.setColumnTypes(SCOPE, 'users', new Map([['plan', 'string']]));
+    await state.setColumnTypes(
       SCOPE,
       'users',
       new Map([
@@ -89,13 +89,13 @@ describe('column types', () => {
         ['__proto__', 'number'],
       ]),
     );
-    expect(reopen().columnTypes(SCOPE, 'users')).toEqual(
+    expect(await (await reopen()).columnTypes(SCOPE, 'users')).toEqual(
       new Map([
         ['seats', 'integer'],
         ['__proto__', 'number'],
       ]),
     );
-    expect(state.columnTypes(SCOPE, 'companies')).toEqual(new Map());
-    expect(state.columnTypes({ ...SCOPE, account: 'staging' }, 'users')).toEqual(new Map());
+    expect(await state.columnTypes(SCOPE, 'companies')).toEqual(new Map());
+    expect(await state.columnTypes({ ...SCOPE, account: 'staging' }, 'users')).toEqual(new Map());
   });
 });

@@ -6,7 +6,7 @@ import { aSummary } from '../../support/runs.js';
 import { acknowledged, aJob, aRequest, aRun, printsOf, RUN, SCOPE, test } from './support/state.js';
 
 describe('runs', () => {
-  test('come back as they were stored, after the state was closed', ({ state, reopen }) => {
+  test('come back as they were stored, after the state was closed', async ({ state, reopen }) => {
     const run = aRun({
       options: { rules: { map: [['__proto__', 'plan']] }, limits: null },
       inputs: [
@@ -29,9 +29,9 @@ describe('runs', () => {
         { path: 'u.csv', location: '/data/u.csv', kind: 'users', digest: 'c', rejects_file: null, types: [] },
       ],
     });
-    state.startRun(run);
-    state.close();
-    expect(reopen().knownRuns()).toEqual([
+    await state.startRun(run);
+    await state.close();
+    expect(await (await reopen()).knownRuns()).toEqual([
       {
         ...run,
         kinds: ['companies', 'users'],
@@ -43,67 +43,69 @@ describe('runs', () => {
     ]);
   });
 
-  test('are listed newest first; of one moment, the last stored', ({ state }) => {
-    state.startRun(aRun({ run: 'b', started_at: '2026-01-15T12:00:00.000Z' }));
-    state.startRun(aRun({ run: 'c', started_at: '2026-01-15T11:00:00.000Z' }));
-    state.startRun(aRun({ run: 'a', started_at: '2026-01-15T12:00:00.000Z' }));
-    expect(state.knownRuns().map(({ run }) => run)).toEqual(['a', 'b', 'c']);
+  test('are listed newest first; of one moment, the last stored', async ({ state }) => {
+    await state.startRun(aRun({ run: 'b', started_at: '2026-01-15T12:00:00.000Z' }));
+    await state.startRun(aRun({ run: 'c', started_at: '2026-01-15T11:00:00.000Z' }));
+    await state.startRun(aRun({ run: 'a', started_at: '2026-01-15T12:00:00.000Z' }));
+    expect((await state.knownRuns()).map(({ run }) => run)).toEqual(['a', 'b', 'c']);
   });
 
-  test('an end is kept with its summary; going on takes the end back, not the summary', ({
+  test('an end is kept with its summary; going on takes the end back, not the summary', async ({
     state,
     clock,
   }) => {
     const summary = aSummary({ status: 'interrupted' });
-    state.startRun(aRun());
+    await state.startRun(aRun());
     clock.pass(5_000);
-    state.endRun(RUN, { status: 'interrupted', finished: false, endedBy: 'interrupted', summary });
-    expect(state.knownRuns()[0]).toMatchObject({
+    await state.endRun(RUN, { status: 'interrupted', finished: false, endedBy: 'interrupted', summary });
+    expect((await state.knownRuns())[0]).toMatchObject({
       status: 'interrupted',
       finished: false,
       ended_by: 'interrupted',
       ended_at: clock.text(),
       summary,
     });
-    state.reopenRun(RUN);
-    expect(state.knownRuns()[0]).toMatchObject({ status: 'running', ended_at: null, summary });
+    await state.reopenRun(RUN);
+    expect((await state.knownRuns())[0]).toMatchObject({ status: 'running', ended_at: null, summary });
   });
 
-  test('a summary is kept without the words that quote its rows', ({ state }) => {
+  test('a summary is kept without the words that quote its rows', async ({ state }) => {
     const summary = aSummary({
       rejected: [{ file: 'c.csv', line: 2, reason: 'seats: "confidential" is not of type integer' }],
       warnings: ['price: trailing zeros are dropped: line 3: "1.10" becomes 1.1'],
     });
-    state.startRun(aRun());
-    state.endRun(RUN, { status: 'partial', finished: true, endedBy: null, summary });
-    expect(state.knownRuns()[0]!.summary).toEqual({ ...summary, rejected: [], warnings: [] });
+    await state.startRun(aRun());
+    await state.endRun(RUN, { status: 'partial', finished: true, endedBy: null, summary });
+    expect((await state.knownRuns())[0]!.summary).toEqual({ ...summary, rejected: [], warnings: [] });
   });
 
-  test('an end without a summary keeps the one before', ({ state }) => {
+  test('an end without a summary keeps the one before', async ({ state }) => {
     const summary = aSummary({ status: 'stopped' });
-    state.startRun(aRun());
-    state.endRun(RUN, { status: 'stopped', finished: false, endedBy: 'network', summary });
-    state.endRun(RUN, { status: 'superseded', finished: true, endedBy: null, summary: null });
-    expect(state.knownRuns()[0]).toMatchObject({ status: 'superseded', finished: true, summary });
+    await state.startRun(aRun());
+    await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: 'network', summary });
+    await state.endRun(RUN, { status: 'superseded', finished: true, endedBy: null, summary: null });
+    expect((await state.knownRuns())[0]).toMatchObject({ status: 'superseded', finished: true, summary });
   });
 
-  test('one that a refused token ended may go on with another token, however often it stops', ({ state }) => {
-    const endedBy = (code: string): string | null => {
-      state.reopenRun(RUN);
-      state.endRun(RUN, { status: 'stopped', finished: false, endedBy: code, summary: null });
-      return state.knownRuns()[0]!.ended_by;
+  test('one that a refused token ended may go on with another token, however often it stops', async ({
+    state,
+  }) => {
+    const endedBy = async (code: string): Promise<string | null> => {
+      await state.reopenRun(RUN);
+      await state.endRun(RUN, { status: 'stopped', finished: false, endedBy: code, summary: null });
+      return (await state.knownRuns())[0]!.ended_by;
     };
-    state.startRun(aRun());
-    expect(endedBy('network')).toBe('network');
-    expect(endedBy('unauthorised')).toBe('unauthorised');
-    expect(endedBy('network')).toBe('unauthorised');
+    await state.startRun(aRun());
+    expect(await endedBy('network')).toBe('network');
+    expect(await endedBy('unauthorised')).toBe('unauthorised');
+    expect(await endedBy('network')).toBe('unauthorised');
   });
 
-  test('a rejects file is kept with its input', ({ state }) => {
+  test('a rejects file is kept with its input', async ({ state }) => {
     const [input] = aRun().inputs;
-    state.startRun(aRun({ inputs: [input!, { ...input!, path: 'b.csv' }] }));
-    state.setRejectsFile(RUN, 1, 'b.rejects.csv');
-    expect(state.knownRuns()[0]!.inputs.map(({ rejects_file }) => rejects_file)).toEqual([
+    await state.startRun(aRun({ inputs: [input!, { ...input!, path: 'b.csv' }] }));
+    await state.setRejectsFile(RUN, 1, 'b.rejects.csv');
+    expect((await state.knownRuns())[0]!.inputs.map(({ rejects_file }) => rejects_file)).toEqual([
       null,
       'b.rejects.csv',
     ]);
@@ -137,16 +139,16 @@ describe('requests', () => {
   };
 
   test('come back as they were recorded, in their order', async ({ state, reopen }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', aRequest({ seq: 2 }), null);
     await state.record(RUN, SCOPE, 'companies', full, null);
-    state.close();
-    expect(reopen().requests(RUN)).toEqual([full, aRequest({ seq: 2 })]);
-    expect(reopen().requests('another run')).toEqual([]);
+    await state.close();
+    expect(await (await reopen()).requests(RUN)).toEqual([full, aRequest({ seq: 2 })]);
+    expect(await (await reopen()).requests('another run')).toEqual([]);
   });
 
   test('recorded again, they come back as they are now, whatever changed', async ({ state }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', full, null);
     const now: RequestRecord = {
       ...full,
@@ -163,14 +165,14 @@ describe('requests', () => {
       job: aJob('job-1', { total_rows: 5, region_of_birth: 'a field the spec does not name' }),
     };
     await state.record(RUN, SCOPE, 'companies', now, null);
-    expect(state.requests(RUN)).toEqual([now]);
+    expect(await state.requests(RUN)).toEqual([now]);
   });
 
   test('have their job as it was last seen, by whatever command', async ({ state, reopen }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
-    reopen().updateJob(SCOPE, aJob('job-1', { status: 'processing', completed_rows: 1 }));
-    expect(state.requests(RUN)[0]).toMatchObject({
+    await (await reopen()).updateJob(SCOPE, aJob('job-1', { status: 'processing', completed_rows: 1 }));
+    expect((await state.requests(RUN))[0]).toMatchObject({
       state: 'acknowledged',
       job: { job_id: 'job-1', status: 'processing', completed_rows: 1 },
     });
@@ -178,13 +180,16 @@ describe('requests', () => {
 
   test('a job of the same name at another service is another job', async ({ state }) => {
     const other = { ...SCOPE, region: 'default' };
-    state.startRun(aRun());
-    state.startRun(aRun({ run: 'other', scope: other }));
+    await state.startRun(aRun());
+    await state.startRun(aRun({ run: 'other', scope: other }));
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), null);
     await state.record('other', other, 'companies', acknowledged(aJob('job-1')), null);
-    state.updateJob(other, aJob('job-1', { status: 'failed' }));
-    expect(state.requests(RUN)[0]).toMatchObject({ state: 'acknowledged', job: { status: 'queued' } });
-    expect(state.requests('other')[0]).toMatchObject({ state: 'settled', job: { status: 'failed' } });
+    await state.updateJob(other, aJob('job-1', { status: 'failed' }));
+    expect((await state.requests(RUN))[0]).toMatchObject({
+      state: 'acknowledged',
+      job: { status: 'queued' },
+    });
+    expect((await state.requests('other'))[0]).toMatchObject({ state: 'settled', job: { status: 'failed' } });
   });
 
   test('of a run that is not there are refused', async ({ state }) => {
@@ -194,7 +199,7 @@ describe('requests', () => {
   });
 
   test('are on disk when their recording resolves, and not before', async ({ state, disk }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     const onDisk = (): unknown[] => disk.prepare('SELECT seq, state FROM requests ORDER BY seq').all();
     const recorded = state.record(RUN, SCOPE, 'companies', aRequest(), printsOf([1, 10]));
     expect(onDisk()).toEqual([]);
@@ -206,88 +211,88 @@ describe('requests', () => {
   });
 
   test('that wait when the state is closed are recorded', async ({ state, reopen }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     const recorded = state.record(RUN, SCOPE, 'companies', aRequest(), null);
-    state.close();
+    await state.close();
     await recorded;
-    expect(reopen().requests(RUN)).toHaveLength(1);
+    expect(await (await reopen()).requests(RUN)).toHaveLength(1);
   });
 
   test('their ids come back in their order, to hold what must not overtake them', async ({ state }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', aRequest(), printsOf([3, 1], [1, 1], [2, 1]));
-    expect([...state.idsOf(RUN, 1)]).toEqual([3n, 1n, 2n]);
-    expect([...state.idsOf(RUN, 2)]).toEqual([]);
+    expect([...(await state.idsOf(RUN, 1))]).toEqual([3n, 1n, 2n]);
+    expect([...(await state.idsOf(RUN, 2))]).toEqual([]);
   });
 });
 
 describe('a run that is forgotten', () => {
   test('is gone with its requests and its spooled input; its jobs stay known', async ({ state, folder }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     writeFileSync(join(state.spoolFolder(RUN), 'input'), 'company_id\n1\n');
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    state.forgetRun(RUN);
-    expect(state.knownRuns()).toEqual([]);
-    expect(state.requests(RUN)).toEqual([]);
+    await state.forgetRun(RUN);
+    expect(await state.knownRuns()).toEqual([]);
+    expect(await state.requests(RUN)).toEqual([]);
     expect(existsSync(join(folder, 'spool', RUN))).toBe(false);
-    expect(state.knownJobs()).toMatchObject([{ job_id: 'job-1', run: RUN, rows: 3, status: 'queued' }]);
+    expect(await state.knownJobs()).toMatchObject([{ job_id: 'job-1', run: RUN, rows: 3, status: 'queued' }]);
   });
 
   test('leaves other runs alone', async ({ state, folder }) => {
-    state.startRun(aRun());
-    state.startRun(aRun({ run: 'other' }));
+    await state.startRun(aRun());
+    await state.startRun(aRun({ run: 'other' }));
     state.spoolFolder('other');
     await state.record('other', SCOPE, 'companies', aRequest(), null);
-    state.forgetRun(RUN);
-    expect(state.knownRuns().map(({ run }) => run)).toEqual(['other']);
-    expect(state.requests('other')).toHaveLength(1);
+    await state.forgetRun(RUN);
+    expect((await state.knownRuns()).map(({ run }) => run)).toEqual(['other']);
+    expect(await state.requests('other')).toHaveLength(1);
     expect(existsSync(join(folder, 'spool', 'other'))).toBe(true);
   });
 
   test('set the fingerprints of what it completed, and those stay', async ({ state }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    state.forgetRun(RUN);
-    expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([1, 10]), 0)).toBe(true);
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.forgetRun(RUN);
+    expect((await state.fingerprints(SCOPE, 'companies')).matches(printsOf([1, 10]), 0)).toBe(true);
   });
 
   test('cleared the fingerprints of what it sent, and those stay cleared', async ({ state }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    state.startRun(aRun({ run: 'later' }));
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    await state.startRun(aRun({ run: 'later' }));
     await state.record('later', SCOPE, 'companies', aRequest(), printsOf([1, 11]));
-    state.forgetRun('later');
-    expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([1, 10]), 0)).toBe(false);
+    await state.forgetRun('later');
+    expect((await state.fingerprints(SCOPE, 'companies')).matches(printsOf([1, 10]), 0)).toBe(false);
   });
 
   test('has nothing to do with the next one, to which its row ids are given', async ({ state }) => {
-    state.startRun(aRun());
+    await state.startRun(aRun());
     await state.record(RUN, SCOPE, 'companies', acknowledged(aJob('job-1')), printsOf([1, 10]));
-    state.forgetRun(RUN);
-    state.startRun(aRun({ run: 'next' }));
+    await state.forgetRun(RUN);
+    await state.startRun(aRun({ run: 'next' }));
     const unknown = aRequest({ state: 'unknown', reason: 'reset' });
     await state.record('next', SCOPE, 'companies', unknown, printsOf([2, 20]));
-    state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
-    expect(state.requests('next')).toEqual([unknown]);
-    expect(state.fingerprints(SCOPE, 'companies').matches(printsOf([2, 20]), 0)).toBe(false);
+    await state.updateJob(SCOPE, aJob('job-1', { status: 'completed' }));
+    expect(await state.requests('next')).toEqual([unknown]);
+    expect((await state.fingerprints(SCOPE, 'companies')).matches(printsOf([2, 20]), 0)).toBe(false);
   });
 
   test('does not take back what it completed when its row ids are given to the next one', async ({
     state,
   }) => {
     const send = async (run: string, content: number): Promise<void> => {
-      state.startRun(aRun({ run }));
+      await state.startRun(aRun({ run }));
       await state.record(run, SCOPE, 'companies', acknowledged(aJob(run)), printsOf([1, content]));
-      state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
+      await state.updateJob(SCOPE, aJob(run, { status: 'completed' }));
     };
     await send('first', 10);
     await send('second', 20);
-    state.forgetRun('second');
-    state.startRun(aRun({ run: 'third' }));
+    await state.forgetRun('second');
+    await state.startRun(aRun({ run: 'third' }));
     await state.record('third', SCOPE, 'companies', aRequest(), printsOf([2, 1]));
-    const index = state.fingerprints(SCOPE, 'companies');
+    const index = await state.fingerprints(SCOPE, 'companies');
     expect(index.matches(printsOf([1, 20]), 0)).toBe(true);
     expect(index.matches(printsOf([1, 10]), 0)).toBe(false);
   });

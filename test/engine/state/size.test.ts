@@ -18,7 +18,7 @@ test('fingerprints of 100,000 profiles, each imported twice, take at most 40 byt
 }) => {
   const scope = { account: 'a', region: 'r', base_url: 'https://api.test' };
   for (const run of ['first', 'second']) {
-    state.startRun(aRun({ run, scope }));
+    await state.startRun(aRun({ run, scope }));
     for (let seq = 1; seq <= PROFILES / CHUNK; seq++) {
       const from = (seq - 1) * CHUNK;
       const salt = run === 'first' ? 1n << 40n : 1n << 41n;
@@ -31,16 +31,16 @@ test('fingerprints of 100,000 profiles, each imported twice, take at most 40 byt
       await state.record(run, scope, 'users', aRequest({ seq, rows: CHUNK }), prints);
       await state.record(run, scope, 'users', acknowledged(job, { seq, rows: CHUNK }), null);
       clock.pass(1_000);
-      state.updateJob(scope, { ...job, status: 'completed' });
+      await state.updateJob(scope, { ...job, status: 'completed' });
     }
-    state.compactFingerprints(scope, 'users');
+    await state.compactFingerprints(scope, 'users');
   }
-  state.close();
+  await state.close();
   const bytes = readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
   // Half of it is room for what has not been compacted; what compaction frees is given back.
   expect(bytes / PROFILES).toBeLessThan(30);
 
-  const index = reopen().fingerprints(scope, 'users');
+  const index = await (await reopen()).fingerprints(scope, 'users');
   const last = { ids: hashes(PROFILES - CHUNK, 0n), contents: hashes(PROFILES - CHUNK, 1n << 41n) };
   expect(index.matches(last, CHUNK - 1)).toBe(true);
   expect(index.matches({ ...last, contents: last.ids }, CHUNK - 1)).toBe(false);
@@ -55,8 +55,8 @@ test('rows that are kept for their history take at most 8 bytes each on disk, an
   const scope = { account: 'a', region: 'r', base_url: 'https://api.test' };
   const sizeOf = (): number => statSync(join(folder, 'state.db')).size;
   const run = async (name: string, keeps: boolean): Promise<number> => {
-    const open = reopen();
-    open.startRun(aRun({ run: name, scope }));
+    const open = await reopen();
+    await open.startRun(aRun({ run: name, scope }));
     for (let seq = 1; seq <= PROFILES / CHUNK; seq++) {
       const from = (seq - 1) * CHUNK;
       const ids = hashes(from, 0n);
@@ -73,17 +73,17 @@ test('rows that are kept for their history take at most 8 bytes each on disk, an
         keeps ? rows : null,
       );
     }
-    open.close();
+    await open.close();
     return sizeOf();
   };
-  state.close();
+  await state.close();
   const [empty, without, both] = [sizeOf(), await run('without', false), await run('with', true)];
   const kept = both - without - (without - empty);
   expect(kept / PROFILES).toBeGreaterThan(6);
   expect(kept / PROFILES).toBeLessThan(8);
-  const last = reopen();
+  const last = await reopen();
   clock.pass(1);
-  last.pruneHistory(clock.now());
-  last.close();
+  await last.pruneHistory(clock.now());
+  await last.close();
   expect(sizeOf()).toBeLessThan(both - 0.9 * kept);
 });

@@ -30,8 +30,8 @@ export function machineSources(context: Context, topics: () => Promise<Suggestio
       ),
     ),
     runs: quietly(async (which) => {
-      const runs = await state(context, (opened) =>
-        opened.knownRuns().filter(({ finished }) => which === 'all' || !finished),
+      const runs = await state(context, async (opened) =>
+        (await opened.knownRuns()).filter(({ finished }) => which === 'all' || !finished),
       );
       return runs.map(({ run, kinds, status, started_at }) => ({
         value: run,
@@ -90,7 +90,7 @@ async function config(context: Context): Promise<ConfigFile> {
 }
 
 /** Reads the state without creating one. */
-async function state<T>(context: Context, look: (opened: State) => T[]): Promise<T[]> {
+async function state<T>(context: Context, look: (opened: State) => Promise<T[]>): Promise<T[]> {
   if (!existsSync(stateLocation(context, context.flags).value)) return [];
-  return look(await context.state()).slice(0, MOST);
+  return (await look(await context.state())).slice(0, MOST);
 }

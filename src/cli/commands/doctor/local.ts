@@ -79,8 +79,8 @@ export async function checkState(context: Context, settings: Settings): Promise<
   let age: StateAge;
   try {
     const state = await context.state();
-    state.knownRuns();
-    age = state.age();
+    await state.knownRuns();
+    age = await state.age();
   } catch (error) {
     return fail('state', error, context.commands);
   }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { Exit, type ExitCode, LockedError } from '../../../engine/errors.js';
 import { KINDS } from '../../../engine/model.js';
 import { count } from '../../../engine/numbers.js';
-import { databaseFile, openState, type State } from '../../../engine/state/state.js';
+import { databaseFile, type HeldLease, openState, type State } from '../../../engine/state/state.js';
 import { openSandboxData } from '../../../sandbox/index.js';
 import { type Context, EMBEDDED } from '../../context.js';
 import { writeJson, writeOut } from '../../output/write.js';
@@ -15,14 +15,14 @@ export async function reset(data: string, context: Context): Promise<ExitCode> {
   // Another folder than the state's is not what `--region sandbox` sends to. The config file is not read.
   const stateDir = stateLocation(context, flags).value;
   const isEmbedded = data === stateDir && existsSync(databaseFile(stateDir));
-  const state = isEmbedded ? openState(stateDir, clock.now) : null;
-  let release = (): void => {};
+  const state = isEmbedded ? await openState(stateDir, clock.now) : null;
+  const locks: HeldLease[] = [];
   try {
-    if (state) release = lock(state);
+    if (state) await lock(state, locks);
     const held = openSandboxData(data, clock);
     const erased = held?.reset() ?? { companies: 0, users: 0, jobs: 0 };
     held?.close();
-    const forgotten = state?.forgetScope(EMBEDDED) ?? { runs: 0, jobs: 0 };
+    const forgotten = (await state?.forgetScope(EMBEDDED)) ?? { runs: 0, jobs: 0 };
     if (flags.json) await writeJson(stdout, JSON.stringify({ erased, forgotten, data }, null, 2));
     else {
       const companies = count(erased.companies, 'company', 'companies');
@@ -32,26 +32,20 @@ export async function reset(data: string, context: Context): Promise<ExitCode> {
     }
     return Exit.done;
   } finally {
-    release();
-    state?.close();
+    for (const lock of locks) await lock.release();
+    await state?.close();
   }
 }
 
-function lock(state: State): () => void {
-  const releases: (() => void)[] = [];
-  const release = (): void => {
-    for (const each of releases) each();
-  };
+async function lock(state: State, locks: HeldLease[]): Promise<void> {
   for (const kind of KINDS) {
-    const taken = state.takeLock(EMBEDDED, kind, 'sandbox reset');
+    const taken = await state.takeLock(EMBEDDED, kind, 'sandbox reset');
     if (!taken) {
-      release();
-      const holder = state.lockHolder(EMBEDDED, kind) ?? 'it';
+      const holder = (await state.lockHolder(EMBEDDED, kind)) ?? 'it';
       throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder}`, {
         hint: 'wait for it to end, or interrupt it',
       });
     }
-    releases.push(taken);
+    locks.push(taken);
   }
-  return release;
 }

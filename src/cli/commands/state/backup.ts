@@ -11,7 +11,7 @@ export async function backup(file: string, context: Context): Promise<ExitCode> 
   const { stdout, flags } = context;
   const place = await statePlace(context);
   requireState(place);
-  const bytes = (await context.state()).backup(file);
+  const bytes = await (await context.state()).backup(file);
   if (flags.json) await writeJson(stdout, JSON.stringify({ state: place.folder, backup: file, bytes }));
   else
     await writeOut(

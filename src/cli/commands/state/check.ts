@@ -11,7 +11,7 @@ export async function check(context: Context): Promise<ExitCode> {
   const { stdout, flags } = context;
   const place = await statePlace(context);
   requireState(place);
-  const problems = (await context.state()).problems();
+  const problems = await (await context.state()).problems();
   const state = place.folder;
   if (flags.json)
     await writeJson(stdout, JSON.stringify({ state, ok: problems.length === 0, problems }, null, 2));

@@ -21,7 +21,11 @@ export async function info(context: Context): Promise<ExitCode> {
     return Exit.done;
   }
   const state = await context.state();
-  const held = { bytes: statSync(database).size, ...state.overview(), locks: state.locks() };
+  const held = {
+    bytes: statSync(database).size,
+    ...(await state.overview()),
+    locks: await state.locks(),
+  };
   if (flags.json) {
     await writeJson(stdout, JSON.stringify({ ...place, ...held }, null, 2));
     return Exit.done;

@@ -1,7 +1,7 @@
 /** Where the state is, without making one. */
 import { existsSync } from 'node:fs';
 import { UsageError } from '../../../engine/errors.js';
-import { databaseFile } from '../../../engine/state/database.js';
+import { databaseFile } from '../../../engine/state/sqlite/open.js';
 import type { Context } from '../../context.js';
 
 export interface StatePlace {

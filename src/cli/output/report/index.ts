@@ -69,8 +69,8 @@ export class ReportRecorder {
       status: summary?.status ?? 'stopped',
       summary,
       plan: summary?.plan ?? this.#plan,
-      requests: run === null ? [] : state.requests(run),
-      seen: run === null ? new Map() : seenOf(state, run),
+      requests: run === null ? [] : await state.requests(run),
+      seen: run === null ? new Map() : await seenOf(state, run),
       waits: this.#waits.map((wait) => ({ ...wait, until: Math.min(wait.until, now) })),
       failure: error,
       stored: false,
@@ -103,8 +103,8 @@ export async function reportRun(
     status,
     summary: told,
     plan: null,
-    requests: state.requests(run),
-    seen: seenOf(state, run),
+    requests: await state.requests(run),
+    seen: await seenOf(state, run),
     waits: [],
     failure: null,
     stored: true,
@@ -116,8 +116,8 @@ export async function reportRun(
   return file.name;
 }
 
-const seenOf = (state: State, run: string): Map<string, Seen> =>
-  new Map(state.knownJobs().flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
+const seenOf = async (state: State, run: string): Promise<Map<string, Seen>> =>
+  new Map((await state.knownJobs()).flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
 
 /** Others read it. */
 const nextOf = (steps: readonly Step[]): Facts['next'] =>

@@ -13,7 +13,7 @@ export const OPEN_RUN = 'run-open';
 export const EVIL_JOB = 'job-$(touch pwned)';
 
 /** Its folder; state in `.state`, config in `.config`. */
-export function knownMachine(): string {
+export async function knownMachine(): Promise<string> {
   const cwd = scratch();
   mkdirSync(join(cwd, '.config', 'profiles'), { recursive: true });
   const config = {
@@ -24,10 +24,13 @@ export function knownMachine(): string {
   writeFileSync(join(cwd, '.config', 'profiles', 'config.json'), JSON.stringify(config), { mode: 0o600 });
   writeFileSync(join(cwd, 'companies.csv'), 'company_id,plan_tier,seat count\n1,gold,7\n');
   writeFileSync(join(cwd, 'odd name.csv'), 'company_id,color\n');
-  const state = openState(join(cwd, '.state'), () => Date.UTC(2026, 0, 15));
+  const state = await openState(join(cwd, '.state'), () => Date.UTC(2026, 0, 15));
   const scope = { account: 'production', region: 'eu', base_url: 'https://eu.example.com' };
   for (const job_id of [JOB, URI_JOB, EVIL_JOB]) {
-    state.addJob(scope, { job_id, status: 'completed', links: null } as Job, { kind: 'companies', rows: 1 });
+    await state.addJob(scope, { job_id, status: 'completed', links: null } as Job, {
+      kind: 'companies',
+      rows: 1,
+    });
   }
   const run = {
     scope,
@@ -38,8 +41,8 @@ export function knownMachine(): string {
     inputs: [],
     started_at: '2026-01-15T00:00:00.000Z',
   };
-  state.startRun({ ...run, run: DONE_RUN, status: 'completed', finished: true });
-  state.startRun({ ...run, run: OPEN_RUN, status: 'stopped', finished: false });
-  state.close();
+  await state.startRun({ ...run, run: DONE_RUN, status: 'completed', finished: true });
+  await state.startRun({ ...run, run: OPEN_RUN, status: 'stopped', finished: false });
+  await state.close();
   return cwd;
 }

@@ -26,7 +26,7 @@ const LINES: [what: string, typed: string, completed: string][] = [
 let cwd = '';
 let env: NodeJS.ProcessEnv = {};
 beforeAll(async () => {
-  cwd = knownMachine();
+  cwd = await knownMachine();
   const bin = join(cwd, 'bin');
   mkdirSync(bin);
   const program = resolve(import.meta.dirname, '../../../../bin/profiles.js');

@@ -3,11 +3,11 @@
 import { openState } from '../../../../src/engine/state/state.js';
 
 const [, , what, folder] = process.argv;
-const state = openState(folder!, Date.now);
+const state = await openState(folder!, Date.now);
 if (what === 'open') console.log(state.secret.toString('hex'));
 if (what === 'lock') {
   const scope = { account: 'production', region: 'eu', base_url: 'https://api.test' };
-  console.log(state.takeLock(scope, 'companies') ? 'taken' : 'refused');
+  console.log((await state.takeLock(scope, 'companies')) ? 'taken' : 'refused');
 }
 for await (const _ of process.stdin);
-state.close();
+await state.close();

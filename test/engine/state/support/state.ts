@@ -26,7 +26,7 @@ export interface StateFixtures {
   clock: Calendar;
   state: State;
   /** Opens the folder's state again, as another process would; closed after the test. */
-  reopen: () => State;
+  reopen: () => Promise<State>;
   /** The state of another machine. */
   elsewhere: State;
   /** A second connection to the database: what it reads is on disk. */
@@ -44,18 +44,18 @@ export const test = base.extend<StateFixtures>({
   clock: async ({}, use) => use(new Calendar()),
   reopen: async ({ folder, clock }, use) => {
     const opened: State[] = [];
-    await use(() => {
-      const state = openState(folder, clock.now);
+    await use(async () => {
+      const state = await openState(folder, clock.now);
       opened.push(state);
       return state;
     });
-    for (const state of opened) closeAgain(state);
+    for (const state of opened) await closeAgain(state);
   },
-  state: async ({ reopen }, use) => use(reopen()),
+  state: async ({ reopen }, use) => use(await reopen()),
   elsewhere: async ({ folder, clock }, use) => {
-    const state = openState(`${folder}-elsewhere`, clock.now);
+    const state = await openState(`${folder}-elsewhere`, clock.now);
     await use(state);
-    state.close();
+    await state.close();
   },
   disk: async ({ state }, use) => {
     const db = new DatabaseSync(join(state.folder, 'state.db'), { readOnly: true });
@@ -65,9 +65,9 @@ export const test = base.extend<StateFixtures>({
 });
 
 /** A test may have closed it. */
-function closeAgain(state: State): void {
+async function closeAgain(state: State): Promise<void> {
   try {
-    state.close();
+    await state.close();
   } catch (error) {
     if (!/not open/.test(String(error))) throw error;
   }

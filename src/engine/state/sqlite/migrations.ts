@@ -212,4 +212,19 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
   `,
+  // Numbers come from a counter of their own, as in other databases: those that SQLite has given out are not given again.
+  // And since when a job is missing at the service, ISO 8601: whoever asks next counts from there.
+  `
+  CREATE TABLE counters (name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
+  INSERT INTO counters (name, last) SELECT 'sends', coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'sends';
+  ALTER TABLE jobs ADD COLUMN missing_since TEXT;
+  `,
+  // Short hashes of the cells of a send, where changes are counted by key; its keys as JSON.
+  `
+  CREATE TABLE cells (
+    send INTEGER PRIMARY KEY REFERENCES sends ON DELETE CASCADE,
+    keys TEXT NOT NULL,
+    cells BLOB NOT NULL
+  );
+  `,
 ];

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import { KINDS, type Kind } from '../model.js';
-import { makePrivate, privateFolder, stateError } from './database.js';
+import type { Kind } from '../../model.js';
+import { privateFolder, stateError } from '../folder.js';
+import type { HeldLease, Scope } from '../types.js';
 import type { FilesInUse } from './in-use.js';
-import type { HeldLock, Scope } from './types.js';
+import { makePrivate } from './open.js';
 
 /** What a connection is told when another one holds the file. */
 const SQLITE_BUSY = 5;
@@ -24,13 +25,16 @@ export class Locks {
   ) {}
 
   /** As `takeLock`. While it is held, every intent checks that its file is still there. */
-  take(scope: Scope, kind: Kind, holder: string): (() => void) | null {
+  take(scope: Scope, kind: Kind, holder: string): HeldLease | null {
     const release = takeLock(this.folder, scope, kind, holder);
     if (!release) return null;
     const forget = this.inUse.hold(lockFile(this.folder, scope, kind));
-    return () => {
-      forget();
-      release();
+    return {
+      check: () => this.inUse.check(),
+      release: async () => {
+        forget();
+        release();
+      },
     };
   }
 
@@ -42,14 +46,6 @@ export class Locks {
   /** Whether another process holds it now. */
   isHeld(scope: Scope, kind: Kind): boolean {
     return isLocked(this.folder, scope, kind);
-  }
-
-  /** Those that other processes hold now. */
-  held(scopes: readonly Scope[]): HeldLock[] {
-    return scopes
-      .flatMap((scope) => KINDS.map((kind) => ({ scope, kind })))
-      .filter(({ scope, kind }) => isLocked(this.folder, scope, kind))
-      .map(({ scope, kind }) => ({ ...scope, kind, holder: this.holder(scope, kind) }));
   }
 }
 

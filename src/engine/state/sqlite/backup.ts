@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, copyFileSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import { StateError, UsageError } from '../errors.js';
+import { StateError, UsageError } from '../../errors.js';
 
 /**
  * Writes the copy beside its name and gives it the name once it is whole and on disk. Mode 0600.

@@ -1,6 +1,6 @@
 /** Whether the files that a run goes by are still on disk (contract §4): what is written to a removed file is lost. */
 import { type BigIntStats, statSync } from 'node:fs';
-import { StateError, StateLostError } from '../errors.js';
+import { StateError, StateLostError } from '../../errors.js';
 
 /** What an open file is known by, whatever its name. */
 type Identity = Pick<BigIntStats, 'dev' | 'ino'>;

@@ -1,0 +1,20 @@
+/** What a kind of database gives to the state beside its tables. */
+import type { Kind } from '../model.js';
+import type { Database } from './database.js';
+import type { HeldLease, Scope } from './types.js';
+
+export interface Backend {
+  /** Its tables are those of this version. */
+  readonly db: Database;
+  takeLock(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null>;
+  isLocked(scope: Scope, kind: Kind): Promise<boolean>;
+  lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
+  /** Called before each intent is recorded. @throws StateError when what is recorded would be lost, or a lock is */
+  check(): void;
+  /** What is wrong with the database itself, and rows that refer to none. */
+  damages(): Promise<{ integrity: string[]; references: string[] }>;
+  /** Gives back room, after much was deleted. */
+  shrink(): Promise<void>;
+  /** @returns bytes. @throws UsageError where there is a file of that name; StateError where it cannot be written */
+  backup(file: string): Promise<number>;
+}

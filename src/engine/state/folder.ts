@@ -1,0 +1,45 @@
+/** The state directory of a machine: private, and what is told when something in it fails. */
+import { mkdirSync, statSync } from 'node:fs';
+import { platform } from 'node:os';
+import { ConfigError, StateError } from '../errors.js';
+
+/** Any failure of the state becomes this: nothing more may be sent when it cannot be recorded. */
+export function stateError(error: unknown, doing: string, where: string): StateError {
+  if (error instanceof StateError) return error;
+  const detail = error instanceof Error ? error.message : String(error);
+  return new StateError(`cannot ${doing} in ${where}: ${detail}`, {
+    ...(/full|ENOSPC/i.test(detail)
+      ? { hint: 'free some disk space, then resume' }
+      : { hint: 'check the folder and its permissions', problem: { code: 'state_folder' } }),
+    cause: error,
+  });
+}
+
+/** The state directory, made private if it is not there yet. @throws StateError */
+export function privateFolder(folder: string): string {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  } catch (error) {
+    throw stateError(error, 'keep state', folder);
+  }
+}
+
+/**
+ * Who can write to the directory can put another database in place of this one, and so decide what is sent again and
+ * what is skipped. Where the sticky bit is set, as in /tmp or at the root of a tmpfs, others can add files there and
+ * replace none of ours. Windows has no such modes.
+ * @throws ConfigError
+ */
+export function refuseShared(folder: string): void {
+  if (platform() === 'win32') return;
+  const mode = statSync(folder).mode & 0o7777;
+  if ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) return;
+  throw new ConfigError(
+    `other users can write to the state directory ${folder} (mode ${mode.toString(8).padStart(4, '0')}), so they could replace the records of past imports`,
+    {
+      hint: 'remove write access for other users',
+      problem: { code: 'state_folder_shared', folder },
+    },
+  );
+}

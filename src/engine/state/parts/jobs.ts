@@ -1,0 +1,36 @@
+/** Jobs as they were seen, and profiles that go out by themselves. */
+import type { State } from '../interface.js';
+import type { Tables } from '../tables.js';
+
+type OfJobs = 'knownJobs' | 'startProfile' | 'endProfile' | 'addJob' | 'updateJob' | 'lostJob' | 'throughput';
+
+export function ofJobs(tables: Tables): Pick<State, OfJobs> {
+  const { db, backend, jobs, jobEnds, sends, sent, history } = tables;
+  return {
+    knownJobs: () => jobs.all(db),
+    startProfile: async (scope, kind, ids) => {
+      backend.check();
+      return tables.writeIn(scope, async (tx, id) => {
+        const send = await sent.addProfile(tx, id, kind, ids);
+        await history.putProfile(tx, send, id, kind, ids, tables.now());
+        return send;
+      });
+    },
+    endProfile: (send, doubt, note) =>
+      tables.write(async (tx) => {
+        await sends.standAlone(tx, send, { doubt, job: null });
+        await history.noteProfile(tx, send, { note: note ?? null });
+      }),
+    addJob: (scope, job, { send, doubt = false, ...from }) =>
+      tables.writeIn(scope, async (tx, id) => {
+        await jobs.add(tx, id, job, { ...from, request: null, run: null }, tables.time());
+        if (send === undefined) return;
+        await sends.standAlone(tx, send, { doubt, job: job.job_id });
+        await history.noteProfile(tx, send, { job: job.job_id });
+      }),
+    updateJob: (scope, job) => tables.writeIn(scope, (tx, id) => jobEnds.saw(tx, id, job, tables.time())),
+    lostJob: (scope, job_id) =>
+      tables.writeIn(scope, (tx, id) => jobEnds.lost(tx, id, job_id, tables.time())),
+    throughput: async (scope, kind) => jobs.throughput(db, await tables.find(scope), kind),
+  };
+}

@@ -1,0 +1,44 @@
+/** What is known of profiles: their fingerprints, their history, and the types that their columns had. */
+import type { State } from '../interface.js';
+import { shortId } from '../row-lists.js';
+import type { Tables } from '../tables.js';
+
+type OfKnown =
+  | 'fingerprints'
+  | 'cells'
+  | 'newestFingerprints'
+  | 'fingerprintsMark'
+  | 'clearFingerprints'
+  | 'compactFingerprints'
+  | 'history'
+  | 'pruneHistory'
+  | 'columnTypes'
+  | 'setColumnTypes';
+
+export function ofKnown(tables: Tables): Pick<State, OfKnown> {
+  const { db, backend, cells, fingerprints, sends, history, scopes } = tables;
+  return {
+    fingerprints: async (scope, kind, since = null) =>
+      fingerprints.load(db, await tables.find(scope), kind, since, tables.time()),
+    cells: (send) => cells.of(db, send),
+    newestFingerprints: async (scope, kind) => sends.newest(db, await tables.find(scope), kind),
+    fingerprintsMark: async (scope, kind) => {
+      const id = await tables.find(scope);
+      const newest = await sends.newest(db, id, kind);
+      return `${newest} ${(await sends.lastCompleted(db, id, kind)) ?? 'never'}`;
+    },
+    clearFingerprints: (scope, kind) => tables.writeIn(scope, (tx, id) => sends.clear(tx, id, kind)),
+    compactFingerprints: async (scope, kind, ids = 0) => {
+      if (await tables.writeIn(scope, (tx, id) => fingerprints.compact(tx, id, kind, ids))) {
+        await backend.shrink();
+      }
+    },
+    history: (kind, id) => tables.read(() => history.find(db, kind, shortId(id))),
+    pruneHistory: async (before) => {
+      if (await tables.write((tx) => history.prune(tx, before))) await backend.shrink();
+    },
+    columnTypes: (scope, kind) => scopes.columnTypes(db, scope, kind),
+    setColumnTypes: (scope, kind, types) =>
+      tables.write((tx) => scopes.setColumnTypes(tx, scope, kind, types)),
+  };
+}

@@ -1,0 +1,78 @@
+/** Runs, from their begin to their end, and the files that are kept for them. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { privateFolder } from '../folder.js';
+import type { State } from '../interface.js';
+import { sameScope } from '../scopes.js';
+import type { Tables } from '../tables.js';
+
+type OfRuns =
+  | 'knownRuns'
+  | 'startRun'
+  | 'reopenRun'
+  | 'retryRun'
+  | 'endRun'
+  | 'markCrashedRuns'
+  | 'setRejectsFile'
+  | 'setRejected'
+  | 'forgetRun'
+  | 'forgetScope'
+  | 'spoolFolder'
+  | 'removeSpool';
+
+export function ofRuns(tables: Tables): Pick<State, OfRuns> {
+  const { db, runs, requests, scopes, sends, sent, jobs, rejects, history } = tables;
+  const spoolOf = (run: string): string => join(tables.folder, 'spool', run);
+  const removeSpool = (run: string): void => rmSync(spoolOf(run), { recursive: true, force: true });
+  return {
+    knownRuns: () => runs.all(db),
+    startRun: (run, plan) =>
+      tables.writeIn(run.scope, async (tx, scope) => {
+        await runs.insert(tx, scope, run);
+        await sends.begin(tx, run.run, plan?.at ?? null);
+        for (const request of plan?.requests ?? []) await requests.insert(tx, run.run, request);
+      }),
+    reopenRun: (run) => {
+      sent.forgetSession();
+      return tables.write((tx) => runs.reopen(tx, run));
+    },
+    retryRun: (run, retry) =>
+      tables.write(async (tx) => {
+        await runs.retry(tx, run, retry.options, retry.newRejects);
+        for (const request of retry.requests) await requests.insert(tx, run, request);
+      }),
+    endRun: (run, end) => tables.write((tx) => runs.end(tx, run, { ...end, at: tables.time() })),
+    markCrashedRuns: (scope, kind) => tables.writeIn(scope, (tx, id) => runs.markCrashedRuns(tx, id, kind)),
+    setRejectsFile: (run, input, file) => tables.write((tx) => runs.setRejectsFile(tx, run, input, file)),
+    setRejected: (run, scope, kind, { ids, lines }) =>
+      tables.writeIn(scope, (tx, id) =>
+        history.putRejected(tx, { run, scope: id, kind, at: tables.now() }, ids, lines),
+      ),
+    forgetRun: async (run) => {
+      await tables.write(async (tx) => {
+        // Numbers of requests may be given out again, so nothing may go on naming those that are gone.
+        await sends.letGo(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
+        await jobs.forget(tx, run);
+        await rejects.forget(tx, run);
+        await runs.delete(tx, run);
+      });
+      removeSpool(run);
+    },
+    forgetScope: async (scope) => {
+      const forgotten = await tables.writeIn(scope, async (tx, id) => {
+        const mine = (await runs.all(tx)).filter((run) => sameScope(run.scope, scope));
+        for (const { run } of mine) {
+          await rejects.forget(tx, run);
+          await runs.delete(tx, run);
+        }
+        await sends.delete(tx, id);
+        await scopes.forgetColumnTypes(tx, id);
+        return { runs: mine, jobs: await jobs.delete(tx, id) };
+      });
+      for (const { run } of forgotten.runs) removeSpool(run);
+      return { runs: forgotten.runs.length, jobs: forgotten.jobs };
+    },
+    spoolFolder: (run) => privateFolder(spoolOf(run)),
+    removeSpool,
+  };
+}

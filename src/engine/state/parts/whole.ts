@@ -1,0 +1,57 @@
+/** The state as a whole: who has a lock, what it holds, whether it is damaged, a copy of it. */
+import { KINDS } from '../../model.js';
+import { firstOf, problemsOf } from '../check.js';
+import type { State } from '../interface.js';
+import { overviewOf } from '../overview.js';
+import type { Tables } from '../tables.js';
+import type { HeldLock } from '../types.js';
+
+type OfWhole =
+  | 'takeLock'
+  | 'isLocked'
+  | 'lockHolder'
+  | 'locks'
+  | 'overview'
+  | 'age'
+  | 'problems'
+  | 'backup'
+  | 'close';
+
+export function ofWhole(tables: Tables): Pick<State, OfWhole> {
+  const { db, backend, commits, scopes, sends, fingerprints } = tables;
+  return {
+    takeLock: (scope, kind, holder = '') => backend.takeLock(scope, kind, holder),
+    isLocked: async (scope, kinds) => {
+      for (const kind of kinds) if (await backend.isLocked(scope, kind)) return true;
+      return false;
+    },
+    lockHolder: (scope, kind) => backend.lockHolder(scope, kind),
+    locks: async () => {
+      const held: HeldLock[] = [];
+      for (const scope of await scopes.all(db)) {
+        for (const kind of KINDS) {
+          if (!(await backend.isLocked(scope, kind))) continue;
+          held.push({ ...scope, kind, holder: await backend.lockHolder(scope, kind) });
+        }
+      }
+      return held;
+    },
+    overview: () => tables.read(() => overviewOf(db, fingerprints)),
+    age: () => tables.read(() => sends.age(db)),
+    problems: () =>
+      tables.read(async () => {
+        const { integrity, references } = await backend.damages();
+        // What is damaged is not asked whether its records agree.
+        if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
+        return [...(await firstOf('references', references)), ...(await problemsOf(db))];
+      }),
+    backup: async (file) => {
+      await commits.flush();
+      return backend.backup(file);
+    },
+    close: async () => {
+      await commits.flush();
+      await db.close();
+    },
+  };
+}

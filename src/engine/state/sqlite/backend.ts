@@ -1,0 +1,43 @@
+/** The state in a directory of this machine: one SQLite database, and a small file for each lock. */
+import type { Backend } from '../backend.js';
+import { backupTo } from './backup.js';
+import type { SqliteDatabase } from './driver.js';
+import { FilesInUse } from './in-use.js';
+import { Locks } from './lock.js';
+import { databaseFile, openDatabase } from './open.js';
+
+/** As many damages are named. */
+const MOST_NAMED = 10;
+
+/** @throws StateError also for a database of a newer version than this program's */
+export function openSqlite(folder: string): Backend {
+  const db = openDatabase(folder);
+  const inUse = new FilesInUse(databaseFile(folder));
+  const locks = new Locks(folder, inUse);
+  return {
+    db,
+    takeLock: async (...of) => locks.take(...of),
+    isLocked: async (...of) => locks.isHeld(...of),
+    lockHolder: async (...of) => locks.holder(...of),
+    check: () => inUse.check(),
+    damages: () => damagesOf(db),
+    shrink: () => db.alone((connection) => connection.exec('PRAGMA incremental_vacuum')),
+    backup: (file) => db.alone((connection) => backupTo(connection, file)),
+  };
+}
+
+async function damagesOf(db: SqliteDatabase): ReturnType<Backend['damages']> {
+  try {
+    const lines = await db.all<{ integrity_check: string }>(`PRAGMA integrity_check(${MOST_NAMED})`);
+    const integrity = lines.map((line) => line.integrity_check).filter((line) => line !== 'ok');
+    if (integrity.length > 0) return { integrity, references: [] };
+  } catch (error) {
+    // It can be so damaged that SQLite cannot even look.
+    return { integrity: [(error as Error).message], references: [] };
+  }
+  const dangling = await db.all<{ table: string }>('PRAGMA foreign_key_check');
+  return {
+    integrity: [],
+    references: dangling.map(({ table }) => `a row of ${table} refers to a row that is not there`),
+  };
+}

@@ -1,0 +1,82 @@
+/** The tables of the state, and the two ways to them: a look, and a transaction. */
+import type { Backend } from './backend.js';
+import { Cells } from './cells.js';
+import { Commits } from './commits.js';
+import type { Database, Transaction } from './database.js';
+import { Fingerprints } from './fingerprints.js';
+import { stateError } from './folder.js';
+import { History } from './history.js';
+import { JobEnds } from './job-ends.js';
+import { Jobs } from './jobs.js';
+import { RejectsFiles } from './rejects.js';
+import { Requests } from './requests.js';
+import { Runs } from './runs.js';
+import { Scopes } from './scopes.js';
+import { Sends } from './sends.js';
+import { SentRows } from './sent-rows.js';
+import type { Scope } from './types.js';
+
+export class Tables {
+  readonly db: Database;
+  readonly commits: Commits;
+  readonly scopes = new Scopes();
+  readonly runs = new Runs();
+  readonly requests = new Requests();
+  readonly jobs = new Jobs();
+  readonly cells = new Cells();
+  readonly fingerprints = new Fingerprints(this.cells);
+  readonly history = new History();
+  readonly rejects: RejectsFiles;
+  readonly sends: Sends;
+  readonly jobEnds: JobEnds;
+  readonly sent: SentRows;
+
+  /** @param folder as messages name it */
+  constructor(
+    readonly folder: string,
+    readonly backend: Backend,
+    readonly now: () => number,
+  ) {
+    this.db = backend.db;
+    this.commits = new Commits(this.db, folder);
+    this.rejects = new RejectsFiles(this.db, (put) => this.write((tx) => put(tx, this.time())));
+    this.sends = new Sends(now);
+    this.jobEnds = new JobEnds(this.jobs, this.sends, this.requests);
+    this.sent = new SentRows(this.sends, this.fingerprints);
+  }
+
+  /** ISO 8601. */
+  time(): string {
+    return new Date(this.now()).toISOString();
+  }
+
+  /** A look at all that was recorded. @throws StateError */
+  async read<T>(look: () => Promise<T>): Promise<T> {
+    await this.commits.flush();
+    try {
+      return await look();
+    } catch (error) {
+      throw stateError(error, 'read the state', this.folder);
+    }
+  }
+
+  /** One transaction. What was recorded before comes before it. @throws StateError */
+  async write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    void this.commits.flush();
+    try {
+      return await this.db.write(work);
+    } catch (error) {
+      throw stateError(error, 'record', this.folder);
+    }
+  }
+
+  /** One transaction on what belongs to a scope. @param work is given the number of the scope */
+  writeIn<T>(scope: Scope, work: (tx: Transaction, id: number) => Promise<T>): Promise<T> {
+    return this.write(async (tx) => work(tx, await this.scopes.idOf(tx, scope)));
+  }
+
+  /** The number of a scope; 0, which is none's, where nothing is known of it. */
+  find(scope: Scope): Promise<number> {
+    return this.scopes.find(this.db, scope);
+  }
+}
