@@ -55,6 +55,8 @@ export class FingerprintIndex {
   /** Contents that are too old to count as known, in place of those in the tables; null where there are none. */
   #aged: Uint32Array | null = null;
   readonly #sources = new RowSources();
+  /** By id: what a run had sent of it before a send that did not complete, and what that was. */
+  readonly #lapsed = new Map<bigint, { content: bigint; old: boolean; next: bigint; run: string | null }>();
   /** The arrays that were asked for last, as words. */
   #last: { prints: object; ids: Uint32Array; contents: Uint32Array } | null = null;
 
@@ -155,12 +157,13 @@ export class FingerprintIndex {
       const before = byId[place]!;
       const row = set ? first + at : 0;
       let old = from.old === true;
-      if (before !== 0 && this.#isKnown(before)) {
-        if (set && this.#sources.isOf(before, from)) {
-          old ||= this.#isAged(before);
-          this.#fold(before, row);
+      if (before !== 0) {
+        const earlier = this.#earlier(before, prints, at, set, from);
+        if (earlier && set) {
+          old ||= earlier.old;
+          this.#fold(before, row, earlier.content);
         }
-        this.#forget(before);
+        if (this.#isKnown(before)) this.#forget(before);
       }
       if (!set) continue;
       byId[place] = row;
@@ -192,12 +195,35 @@ export class FingerprintIndex {
     if (this.#aged) clear(this.#aged, row);
   }
 
+  /**
+   * What the same run has sent of an id before. A send of it that did not complete in between may have been carried out: then
+   * only the same content, sent once more, goes on from there.
+   */
+  #earlier(
+    before: number,
+    { ids, contents }: FingerprintColumns,
+    at: number,
+    set: boolean,
+    from: PrintSource,
+  ): Pick<Remembered, 'content' | 'old'> | undefined {
+    if (this.#isKnown(before)) {
+      if (!this.#sources.isOf(before, from)) return undefined;
+      const earlier = this.remembered(before);
+      if (!set) this.#lapsed.set(ids[at]!, { ...earlier, next: contents[at]!, run: from.run });
+      return earlier;
+    }
+    const lapsed = this.#lapsed.size > 0 ? this.#lapsed.get(ids[at]!) : undefined;
+    if (!lapsed) return undefined;
+    const same = lapsed.run === from.run && lapsed.next === contents[at]!;
+    if (set || !same) this.#lapsed.delete(ids[at]!);
+    return same ? lapsed : undefined;
+  }
+
   /** The row of an id follows another one of the same run. */
-  #fold(before: number, row: number): void {
+  #fold(before: number, row: number, earlier: bigint): void {
     const { contents, records } = this.#tables;
     if (!isSet(contents, row)) return;
     this.#sources.follow(row, before);
-    const earlier = this.remembered(before).content;
     setHash(contents, row, foldContents(earlier, hashAt(contents, row)));
     // What they come to was noted on condition that the rows before count, and without that it means nothing.
     if (isSet(records, row)) setHash(records, row, hashAt(records, row) ^ earlier);
