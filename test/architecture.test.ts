@@ -47,7 +47,6 @@ const imports: Import[] = files.flatMap((file) => {
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
 const BASE = [
-  'abort',
   'channel',
   'clock',
   'duration',
@@ -59,6 +58,7 @@ const BASE = [
   'options',
   'print-tables',
   'problems',
+  'replace-file',
   'row-sources',
   'size',
   'sqlite',
@@ -106,11 +106,11 @@ const ALLOWED: Record<string, string[]> = {
     'cli/again',
     'cli/hint',
     'cli/options',
-    'cli/replace-file',
+    'cli/file-trouble',
     'cli/shell',
   ],
   'cli/output': [...BASE, 'contract', 'cli/again', 'cli/messages', 'cli/next-steps', 'cli/shell'],
-  'cli/replace-file': [],
+  'cli/file-trouble': [],
   // Made of what was recorded, for which the rest of the output has the summary.
   'cli/report': [
     ...BASE,
@@ -121,7 +121,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/next-steps',
     'cli/output',
-    'cli/replace-file',
+    'cli/file-trouble',
   ],
   'cli/context': [
     'cli/again',
@@ -157,7 +157,7 @@ const ALLOWED: Record<string, string[]> = {
     'cli/messages',
     'cli/options',
     'cli/output',
-    'cli/replace-file',
+    'cli/file-trouble',
     'cli/report',
     'cli/settings',
     'cli/shell',

@@ -7,8 +7,7 @@ import { existsSync } from 'node:fs';
 import { isLoopback } from '../engine/service/address.js';
 import { GLOBAL, optionOf, spelled } from './options/index.js';
 import { configLocation, stateLocation } from './settings/location.js';
-import type { Settings } from './settings/types.js';
-import type { SettingsFlags, SettingsWorld } from './settings/world.js';
+import type { Settings, SettingsFlags, SettingsWorld } from './settings/types.js';
 import { shellOf } from './shell.js';
 
 export interface Changes {

@@ -1,4 +1,4 @@
-/** The clock that everything is handed: tests pass one that jumps. */
+/** The clock that everything is handed, of which tests pass one that jumps; and waiting that a signal ends. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Clock {
@@ -26,3 +26,19 @@ export const systemClock: Clock = {
     }
   },
 };
+
+/** The value, unless the signal is aborted before it comes. @throws the signal's reason */
+export async function orAborted<T>(value: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return value;
+  signal.throwIfAborted();
+  let leave = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason);
+  });
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([value, aborted]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}

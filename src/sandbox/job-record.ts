@@ -1,7 +1,7 @@
 /** The job record, every field of it (spec: Job). */
-import { formatJobId } from './job-id.js';
 import type { Submission } from './store.js';
 import { jobAt } from './timeline.js';
+import type { Region } from './types.js';
 
 export interface JobRecord {
   job_id: string;
@@ -56,4 +56,14 @@ export function jobRecord(
     end_time: state.endedAt === null ? null : new Date(state.endedAt).toISOString(),
     links: at.baseUrl + jobPath(job_id),
   };
+}
+
+export function formatJobId(region: Region, instance: string, n: number): string {
+  return `urn:profiles:job:${region}/${instance}-${n}`;
+}
+
+/** The number of the job, or undefined when the id is not one of this instance and region. */
+export function parseJobId(id: string, region: Region, instance: string): number | undefined {
+  const n = Number(id.slice(id.lastIndexOf('-') + 1));
+  return Number.isSafeInteger(n) && formatJobId(region, instance, n) === id ? n : undefined;
 }

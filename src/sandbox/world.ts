@@ -4,8 +4,7 @@
  */
 import type { LookupList } from '../engine/service/names.js';
 import type { Bulk, Item } from './body.js';
-import { formatJobId, parseJobId } from './job-id.js';
-import { type JobRecord, jobRecord } from './job-record.js';
+import { formatJobId, type JobRecord, jobRecord, parseJobId } from './job-record.js';
 import type { Lookups } from './lookups.js';
 import { mergePieces } from './profile.js';
 import type { ProfilePage, ProfileQuery } from './profile-index.js';

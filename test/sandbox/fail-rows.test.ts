@@ -1,6 +1,6 @@
 /** Rows at fault: which items a rule names, and what a request that holds one of them comes to. */
 import { describe, expect } from 'vitest';
-import { sortOut } from '../../src/sandbox/fail-rows.js';
+import { sortOut } from '../../src/sandbox/limits.js';
 import { ManualClock, test } from '../support/sandbox.js';
 import { COMPANIES, post } from './http.js';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { chance } from '../../src/sandbox/chance.js';
 import type { When } from '../../src/sandbox/fault-spec.js';
-import { createFaultPlan, strikes } from '../../src/sandbox/faults.js';
+import { chance, createFaultPlan, strikes } from '../../src/sandbox/faults.js';
 import type { SimulatedOutcome } from '../../src/sandbox/timeline.js';
 
 const firstTwelve = Array.from({ length: 12 }, (_, i) => i + 1);

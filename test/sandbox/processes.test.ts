@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { chance } from '../../src/sandbox/chance.js';
+import { chance } from '../../src/sandbox/faults.js';
 import { openSandboxData, type SandboxData } from '../../src/sandbox/index.js';
 import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.js';
 import { send, USERS } from './http.js';

@@ -1,6 +1,6 @@
 /** What a command file is made of: options, run, print; its flags are in the table (`cli/options`). */
 import type { Command } from 'commander';
-import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import { Exit, type ExitCode, InterruptedError, ProfilesError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { Context } from '../context.js';
 import type { Flags } from '../options/index.js';
@@ -69,4 +69,18 @@ export function requireSubcommand(command: Command, wire: Wire): Command {
     .helpCommand(false)
     .allowExcessArguments()
     .action(wire(reject, async () => Exit.usage));
+}
+
+/** Does the work under the stop signal. @throws InterruptedError with the hint, when a signal ended it */
+export async function stopOnSignal<T>(
+  { stop }: Pick<Context, 'stop'>,
+  work: (signal: AbortSignal) => Promise<T>,
+  hint?: string,
+): Promise<T> {
+  try {
+    return await work(stop);
+  } catch (error) {
+    if (!stop.aborted || error instanceof ProfilesError) throw error;
+    throw InterruptedError.of(stop, { hint });
+  }
 }

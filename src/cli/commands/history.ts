@@ -5,11 +5,10 @@ import type { Kind } from '../../engine/model.js';
 import { count } from '../../engine/numbers.js';
 import type { Context } from '../context.js';
 import { ago } from '../output/ago.js';
-import type { ListRecord } from '../output/cell.js';
+import type { ListRecord } from '../output/records.js';
 import { whileWaiting } from '../output/waiting.js';
-import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
+import { examples, type Flags, requireSubcommand, stopOnSignal, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
-import { stopOnSignal } from './stop-on-signal.js';
 
 const FIELDS = [
   'at',

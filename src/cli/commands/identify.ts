@@ -12,9 +12,8 @@ import { safeLine } from '../output/safe.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
+import { examples, type Flags, requireSubcommand, stopOnSignal, type Wire } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
-import { stopOnSignal } from './stop-on-signal.js';
 
 interface Options {
   profile: Profile;

@@ -41,9 +41,8 @@ import { terminalWidth } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { shellWord } from '../shell.js';
-import { examples, type Flags, type Wire } from './command.js';
+import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { readingOptions } from './import-options.js';
-import { stopOnSignal } from './stop-on-signal.js';
 
 /** Rejected rows that are shown at a terminal (contract §3 "Result"). */
 const SHOWN = 10;

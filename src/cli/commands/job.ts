@@ -17,10 +17,9 @@ import { stylesFor, usesColor } from '../output/style.js';
 import { progressMode } from '../output/terminal.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
-import { examples, type Flags, type Wire } from './command.js';
+import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { contextOf, namedAccount } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
-import { stopOnSignal } from './stop-on-signal.js';
 
 /** A job as it is named on the command line; `host` where that was a URL. */
 interface JobName {

@@ -14,13 +14,12 @@ import { isFinal } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { KnownJob, Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
-import type { ListRecord } from '../output/cell.js';
+import type { ListRecord } from '../output/records.js';
 import { whileWaiting } from '../output/waiting.js';
-import { examples, type Flags, type Wire } from './command.js';
+import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 import { contextOf, namedAccount } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
-import { stopOnSignal } from './stop-on-signal.js';
 
 const FIELDS = [
   'job_id',

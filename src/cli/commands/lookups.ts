@@ -5,9 +5,8 @@ import { nearest } from '../../engine/nearest.js';
 import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
 import type { Context } from '../context.js';
 import { whileWaiting } from '../output/waiting.js';
-import { examples, type Flags, type Wire } from './command.js';
+import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
-import { stopOnSignal } from './stop-on-signal.js';
 
 /** Fields of each list's records, in the spec's order. */
 const FIELDS = {

@@ -4,9 +4,10 @@ import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
+import { replaceFile } from '../../engine/replace-file.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
-import { fileTrouble, replaceFile } from '../replace-file.js';
+import { fileTrouble } from '../file-trouble.js';
 
 /** How each plan begins. */
 const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;

@@ -5,11 +5,10 @@ import { count, grouped } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';
 import { isFinal } from '../../engine/service/names.js';
 import type { DisplayView } from './display.js';
-import { layout, type Part } from './layout.js';
 import type { RegionSize } from './live.js';
 import { safeLine } from './safe.js';
 import type { Style, Styles } from './style.js';
-import { cutTo, pad } from './width.js';
+import { cutTo, layout, type Part, pad } from './width.js';
 
 /** As much of a job's record as a line shows. */
 export type JobSnapshot = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'completed_rows'>;

@@ -4,9 +4,9 @@ import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
 import type { DisplayView } from './display.js';
 import { JobBoard } from './job-board.js';
-import { layout } from './layout.js';
 import type { RegionSize } from './live.js';
 import type { Styles } from './style.js';
+import { layout } from './width.js';
 
 type Measure = Extract<ImportEvent, { type: 'progress' }>;
 type Counted = 'downloading' | 'planning' | 'submitted' | 'completed';

@@ -2,8 +2,8 @@
 
 import { grouped } from '../../engine/numbers.js';
 import type { Job } from '../../engine/service/contract.js';
-import { cellText } from './cell.js';
 import { statusStyle } from './job-board.js';
+import { cellText } from './records.js';
 import { safeLine } from './safe.js';
 import type { Styles } from './style.js';
 import { pad } from './width.js';

@@ -1,7 +1,7 @@
 /** Choosing among records: `--filter`, `--search`, `--sort`, `--limit`, `--columns`, in that order (contract §5). Pure. */
 import { UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
-import { cellText, fieldsOf, type ListRecord } from './cell.js';
+import { cellText, fieldsOf, type ListRecord } from './records.js';
 
 export interface Selection {
   /** Fields to show, in this order. */

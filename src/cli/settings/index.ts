@@ -9,5 +9,4 @@ export { hasToken, hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken
 export { readTokenFile, resolveSettings } from './resolve.js';
 export { readToken, Secret } from './secret.js';
 export { camelCase } from './sources.js';
-export type { Settings } from './types.js';
-export type { SettingsFlags, SettingsWorld } from './world.js';
+export type { Settings, SettingsFlags, SettingsWorld } from './types.js';

@@ -3,7 +3,7 @@ import { posix, win32 } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
 import { GLOBAL, spelled } from '../options/index.js';
 import { readPath } from '../options/types.js';
-import type { SettingsFlags, SettingsWorld } from './world.js';
+import type { SettingsFlags, SettingsWorld } from './types.js';
 
 /** A value and where it came from, as `config list` shows it. */
 export interface Found<T> {

@@ -2,14 +2,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../engine/errors.js';
+import { fileTrouble } from '../file-trouble.js';
 import { readPath } from '../options/types.js';
-import { fileTrouble } from '../replace-file.js';
 import { decideSettings } from './decide.js';
 import { readConfig, refuseExposed } from './file.js';
 import { configLocation } from './location.js';
 import { readToken, type Secret } from './secret.js';
-import type { Settings } from './types.js';
-import type { SettingsFlags, SettingsWorld } from './world.js';
+import type { Settings, SettingsFlags, SettingsWorld } from './types.js';
 
 /**
  * Settings of this command, each value with its origin (contract §2).

@@ -3,7 +3,7 @@ import type { ReadConfig } from './file.js';
 import type { Found } from './location.js';
 import type { ConfigSection } from './schema.js';
 import type { Secret } from './secret.js';
-import type { SettingsFlags, SettingsWorld } from './world.js';
+import type { SettingsFlags, SettingsWorld } from './types.js';
 
 export interface Sources {
   world: SettingsWorld;

@@ -1,4 +1,6 @@
-/** Settings (contract §2): flag, then environment, then file, then default, each value with its origin. */
+/** Settings (contract §2): flag, then environment, then file, then default, each value with its origin; and what they are read from. */
+
+import type { GLOBAL, RawFlags } from '../options/index.js';
 import type { Secret } from './secret.js';
 
 /** A program whose first line of output is the token. It is run when a token is needed (`token-command.ts`). */
@@ -37,3 +39,16 @@ export interface Settings {
   /** Shown once, such as an ignored environment variable. */
   warnings: string[];
 }
+
+/** The part of the world that settings are read from; `World` and `Context` satisfy it. */
+export interface SettingsWorld {
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  cwd: string;
+}
+
+/** The flags that choose settings, as commander names them. */
+export type SettingsFlags = Pick<
+  RawFlags<typeof GLOBAL>,
+  'config' | 'account' | 'region' | 'baseUrl' | 'lookupBaseUrl' | 'tokenFile' | 'stateDir' | 'timeout'
+>;

@@ -1,4 +1,5 @@
-/** How cells, values and names are shown in messages. */
+/** Why a row cannot be sent, and how cells, values and names are shown in messages. */
+import type { Cause, Rejection } from '../model.js';
 
 /** A cell that rules a type out, and where it is. */
 export interface Evidence {
@@ -29,3 +30,9 @@ export function list(names: readonly string[]): string {
   const some = names.slice(0, 20).join(', ');
   return names.length > 20 ? `${some} and ${names.length - 20} more` : some;
 }
+
+/** A sentence, and what is wrong in which column, where one is at fault. */
+export type Refusal = string | { reason: string; cause: Cause };
+
+export const whyOf = (refusal: Refusal): Pick<Rejection, 'reason' | 'cause'> =>
+  typeof refusal === 'string' ? { reason: refusal } : refusal;

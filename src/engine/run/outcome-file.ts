@@ -1,9 +1,8 @@
 /** The file that takes what became of each row (contract §3 "Result"): made beside its name, and given the name once it is whole. */
-import { randomBytes } from 'node:crypto';
-import { accessSync, constants, realpathSync, rmSync, type Stats, statSync } from 'node:fs';
-import { type FileHandle, open, rename } from 'node:fs/promises';
+import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { InputError, OutputError } from '../errors.js';
+import { Replacement } from '../replace-file.js';
 import type { RowOutcome } from './outcome.js';
 
 export interface OutcomeRow extends RowOutcome {
@@ -79,10 +78,8 @@ function realpath(path: string): string {
 
 const BUFFERED = 1024 * 1024;
 
-/** Mode 0600: identifiers are personal data. A device or a pipe is written to as it is. */
 export class OutcomesFile {
-  #handle: FileHandle | null = null;
-  #temporary: string | null = null;
+  #file: Replacement | null = null;
   #pending: string[] = [];
   #size = 0;
   readonly #form: OutcomeForm;
@@ -107,33 +104,24 @@ export class OutcomesFile {
   async finish(): Promise<void> {
     await this.#attempt(async () => {
       await this.#write();
-      if (this.#temporary) await this.#handle!.sync();
-      await this.#handle!.close();
-      this.#handle = null;
-      if (this.#temporary) await rename(this.#temporary, realpath(this.path));
-      this.#temporary = null;
+      await this.#file!.commit();
+      this.#file = null;
     });
   }
 
   /** Leaves nothing behind of a file that is not whole. */
   async discard(): Promise<void> {
-    await this.#handle?.close().catch(() => {});
-    this.#handle = null;
-    if (this.#temporary) rmSync(this.#temporary, { force: true });
-    this.#temporary = null;
+    await this.#file?.discard();
+    this.#file = null;
   }
 
   async #write(): Promise<void> {
     const text = this.#pending.join('');
     this.#pending = [];
     this.#size = 0;
-    if (this.#handle) return this.#handle.writeFile(text);
-    const found = statSync(this.path, { throwIfNoEntry: false });
-    if (!found || found.isFile()) {
-      this.#temporary = `${realpath(this.path)}.${randomBytes(4).toString('hex')}.tmp`;
-      this.#handle = await open(this.#temporary, 'wx', 0o600);
-    } else this.#handle = await open(this.path, 'w');
-    await this.#handle.writeFile(this.#form.head + text);
+    if (this.#file) return this.#file.write(text);
+    this.#file = await Replacement.begin(this.path);
+    await this.#file.write(this.#form.head + text);
   }
 
   async #attempt(work: () => Promise<void>): Promise<void> {

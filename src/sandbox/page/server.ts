@@ -9,8 +9,7 @@ import type { Api } from '../api.js';
 import { readBody } from '../control.js';
 import type { Events } from '../events.js';
 import { answersTo } from '../host.js';
-import { ICON, readAsset } from './assets.js';
-import { shell, stranger } from './shell.js';
+import { ICON, readAsset, shell, stranger } from './shell.js';
 
 /** Nothing from elsewhere, no script in the text, no way for data to become script, no frame around it. */
 const HEADERS: Readonly<Record<string, string>> = {

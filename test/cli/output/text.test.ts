@@ -1,8 +1,7 @@
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { layout } from '../../../src/cli/output/layout.js';
 import { safeJson, safeLine, safeMessage } from '../../../src/cli/output/safe.js';
-import { cutTo, pad, widthOf } from '../../../src/cli/output/width.js';
+import { cutTo, layout, pad, widthOf } from '../../../src/cli/output/width.js';
 import { count, grouped } from '../../../src/engine/numbers.js';
 
 describe('safe text', () => {

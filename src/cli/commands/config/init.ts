@@ -1,16 +1,16 @@
 /** `config init`: the config file from flags, from questions at a terminal, or from both. */
-
 import { AuthError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
 import { writeJson } from '../../output/write.js';
-import { hostLines, type ReadConfig } from '../../settings/index.js';
+import { decideSettings, hasToken, hostLines, type ReadConfig, requireToken } from '../../settings/index.js';
 import { parseKey, type Scalar } from '../../settings/keys.js';
 import { parseValue } from '../../settings/schema.js';
 import type { Ending } from '../command.js';
+import { type Finding, worst } from '../doctor/finding.js';
+import { checkService } from '../doctor/remote.js';
 import { Dialogue } from './dialogue.js';
 import { openPrompt, type Prompter } from './prompt.js';
 import { canAsk, change, changed, hostValue, openConfig, say, shown } from './store.js';
-import { tryOut } from './trial.js';
 
 /** Existing values are kept, unless a flag or an answer replaces them. Hosts and token are tried before they are written. */
 export async function init({ check }: { check: boolean }, context: Context): Promise<ExitCode | Ending> {
@@ -111,4 +111,39 @@ async function report(path: string, region: string, written: Dialogue, context: 
   }
   say(context, `check it with: ${context.commands.command('doctor')}`);
   if (context.flags.json) await writeJson(context.stdout, JSON.stringify(result));
+}
+
+/** Only what will be in the file counts: the environment of this moment is not that of the next command. */
+const OVERRIDES = [
+  'PROFILES_TOKEN',
+  'PROFILES_REGION',
+  'PROFILES_BASE_URL',
+  'PROFILES_LOOKUP_BASE_URL',
+  'PROFILES_ACCOUNT',
+];
+
+/**
+ * Asks the hosts, if there is a host and a token to try, and says what they answered.
+ * @returns the exit code that a command with these settings would end with
+ * @throws AuthError when `token_command` fails
+ */
+async function tryOut(config: ReadConfig, context: Context): Promise<ExitCode> {
+  const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => !OVERRIDES.includes(name)));
+  const { account, config: file, timeout } = context.flags;
+  const flags = Object.fromEntries(
+    Object.entries({ account, config: file, timeout }).filter(([, value]) => value !== undefined),
+  );
+  const settings = decideSettings({ world: { ...context, env }, flags, config, tokenFile: null });
+  if (settings.embedded || settings.baseUrl === null || !hasToken(settings)) return Exit.done;
+  say(context, `trying ${settings.baseUrl}…`);
+  const token = await requireToken(settings, context);
+  const findings: Finding[] = [];
+  for await (const finding of checkService(context, settings, token)) {
+    findings.push(finding);
+    const { check, status, message, hint } = finding;
+    if (status !== 'ok') say(context, `  ${check}: ${message}${hint === null ? '' : ` | hint: ${hint}`}`);
+  }
+  const exit = worst(findings);
+  if (exit === Exit.done) say(context, '  it answers, and accepts the token');
+  return exit;
 }

@@ -2,7 +2,7 @@
 import { addAbortSignal } from 'node:stream';
 import { UsageError } from '../../../engine/errors.js';
 import type { Context } from '../../context.js';
-import { stopOnSignal } from '../stop-on-signal.js';
+import { stopOnSignal } from '../command.js';
 
 /** A CI system may leave stdin open and never write to it. A password manager may ask its owner first. */
 const PATIENCE_S = 30;

@@ -1,5 +1,7 @@
 /** Checks that ask the service: does it answer, does it take the token, does its clock agree. */
 
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Clock } from '../../../engine/clock.js';
 import { formatDuration } from '../../../engine/duration.js';
 import { AuthError, ServiceError } from '../../../engine/errors.js';
 import type { ServiceClient } from '../../../engine/service/client.js';
@@ -7,7 +9,6 @@ import type { Commands } from '../../again.js';
 import type { Context } from '../../context.js';
 import type { Secret, Settings } from '../../settings/index.js';
 import { type Finding, fail, ok, warn } from './finding.js';
-import { serverDates } from './server-dates.js';
 
 /** Long enough for a slow TLS handshake, short enough to wait for. */
 const PATIENCE_MS = 10_000;
@@ -96,4 +97,26 @@ export function checkClock(skewMs: number): Finding {
   if (Math.abs(skewMs) <= SKEW_MS) return ok('clock', 'agrees with the service');
   const side = skewMs > 0 ? 'ahead of' : 'behind';
   return warn('clock', `${size} ${side} the service`, "set this machine's clock (NTP)");
+}
+
+const CHANNEL = 'undici:request:headers';
+
+export interface ServerDates {
+  /** Milliseconds by which this machine is ahead, by the newest reply; null before one with a date. */
+  skew(): number | null;
+  close(): void;
+}
+
+/** Listens from now on. A `Date` counts whole seconds: less than one is no skew. */
+function serverDates(clock: Pick<Clock, 'now'>): ServerDates {
+  let skew: number | null = null;
+  const onHeaders = (message: unknown): void => {
+    const { headers } = (message as { response: { headers: readonly Buffer[] } }).response;
+    const words = headers.map((part) => part.toString('latin1'));
+    const at = words.findIndex((word, i) => i % 2 === 0 && word.toLowerCase() === 'date');
+    const date = at < 0 ? Number.NaN : Date.parse(words[at + 1]!);
+    if (!Number.isNaN(date)) skew = clock.now() - date;
+  };
+  subscribe(CHANNEL, onHeaders);
+  return { skew: () => skew, close: () => void unsubscribe(CHANNEL, onHeaders) };
 }

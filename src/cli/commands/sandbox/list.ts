@@ -5,7 +5,7 @@ import { count } from '../../../engine/numbers.js';
 import { type Kind, openSandboxData, type ProfilePage, type Region } from '../../../sandbox/index.js';
 import type { Context } from '../../context.js';
 import { given, SANDBOX_LIST } from '../../options/index.js';
-import type { ListRecord } from '../../output/cell.js';
+import type { ListRecord } from '../../output/records.js';
 import { writeOut } from '../../output/write.js';
 import type { Flags } from '../command.js';
 import { type Listing, printListing, readListing } from '../listing.js';

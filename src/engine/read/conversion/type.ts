@@ -2,7 +2,7 @@
 import { UsageError } from '../../errors.js';
 import { type CellType, COLUMN_TYPES } from '../../model.js';
 import { nearest } from '../../nearest.js';
-import type { Refusal } from '../refusal.js';
+import type { Refusal } from '../wording.js';
 import { quoted } from '../wording.js';
 import { type Converter, partsOf } from './converter.js';
 import { styleOf } from './numerals.js';

@@ -5,10 +5,10 @@ import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { headOf } from '../item-writer.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
-import { keyStyle } from '../mapping/key-style.js';
+import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
-import type { Refusal } from '../refusal.js';
 import type { OpenedInput } from '../types.js';
+import type { Refusal } from '../wording.js';
 import { quoted } from '../wording.js';
 
 /** A column whose cells become metadata. */

@@ -2,9 +2,9 @@
 import { parse } from 'csv-parse/sync';
 import { dsvFormat } from 'd3-dsv';
 import type { RejectedRow } from '../../model.js';
-import { type Refusal, whyOf } from '../refusal.js';
 import { rowOf } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
+import { type Refusal, whyOf } from '../wording.js';
 import { type Dialect, isPlain } from './dialect.js';
 
 /**

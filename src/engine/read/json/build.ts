@@ -1,8 +1,8 @@
 /** Items of a batch of JSON, as the service wants them. */
 import type { ItemBatch } from '../batch.js';
 import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
-import type { Refusal } from '../refusal.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
+import type { Refusal } from '../wording.js';
 import { isLaidOut, jsonLayout } from './layout.js';
 import { jsonRecord, rejectedItem } from './parse.js';
 import { PlainItem } from './plain-item.js';

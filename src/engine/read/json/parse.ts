@@ -1,8 +1,8 @@
 /** Items of a batch of JSON: parsed, or refused with a reason. */
 import { InputError } from '../../errors.js';
-import { type Refusal, whyOf } from '../refusal.js';
 import { rowOf } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
+import { type Refusal, whyOf } from '../wording.js';
 
 export interface JsonRecord {
   /** Position in the batch. */

@@ -7,8 +7,8 @@ import { type Again, OWN_PREFIX } from '../again.js';
 import { converterOf } from '../conversion/converter.js';
 import { jsonString } from '../json/text.js';
 import { list } from '../wording.js';
-import { keyStyle } from './key-style.js';
 import type { MappingRules } from './rules.js';
+import { keyStyle } from './rules.js';
 import { addCell, decide, emptyStats } from './stats.js';
 
 /**

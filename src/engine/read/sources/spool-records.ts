@@ -1,7 +1,7 @@
 /** The records of a program, written down as JSON Lines: an input is read twice, and a program gives its records once. */
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { orAborted } from '../../abort.js';
+import { orAborted } from '../../clock.js';
 import { UsageError } from '../../errors.js';
 import { notSpooled } from './spool.js';
 

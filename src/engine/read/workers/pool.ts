@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { orAborted } from '../../abort.js';
+import { orAborted } from '../../clock.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import {
   createTask,

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { toCsv, toNdjson } from '../../../src/cli/output/csv.js';
+import { toCsv, toNdjson } from '../../../src/cli/output/records.js';
 
 describe('toCsv', () => {
   test.each([
