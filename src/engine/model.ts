@@ -57,7 +57,7 @@ export interface Rejection {
   /** Line on which the row begins, from 1. In a JSON array, the number of the item; in a workbook or Parquet, of the row. */
   line: number;
   reason: string;
-  /** If a column is at fault: the same, but for `characters`, in all rows that are rejected for the same cause. */
+  /** If a column is at fault: the same, except for `characters`, in all rows that are rejected for the same cause. */
   cause?: Cause | undefined;
 }
 

@@ -3,7 +3,7 @@
 /** Key of a bulk body (spec: Endpoints 1 and 3). */
 export type Kind = 'companies' | 'users';
 
-/** Data residency: each region has a base listener and profiles of its own. */
+/** Data residency: each region has its own base listener and profiles. */
 export type Region = 'default' | 'eu';
 
 /** The identifier's field for each kind (spec: Company, User). */

@@ -92,7 +92,7 @@ describe('a request waits for an unfinished job that shares an id', () => {
     const { code, stderr } = await run('identify', 'user', 'u1', '--set', 'name=new');
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(/^warning: waiting for job \S+: .* holds u1$/m),
+      expect.stringMatching(/^warning: waiting for job \S+: .* contains u1$/m),
     ]);
     await settle();
     expect(held('u1')).toBe('new');

@@ -37,10 +37,7 @@ function causeWords({ problem, ...cause }: RejectionCause, commands: Commands): 
   return problem ? { ...cause, hint: wordsOf(problem, commands).hint ?? cause.hint } : cause;
 }
 
-/**
- * Events of one import as the command reports them: words in place of codes. With the summary comes what is known when
- * the import has ended.
- */
+/** Events of one import as the command reports them: words in place of codes. With the summary comes what is known at the end. */
 export function eventWords(
   commands: Commands,
 ): (event: ImportEvent, known?: Omit<Known, 'commands'>) => PrintedEvent {
