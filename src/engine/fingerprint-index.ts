@@ -1,4 +1,5 @@
 /** Fingerprints in memory: what each id had when the service last completed it. */
+import type { RowClass } from './model.js';
 import {
   clear,
   emptyTables,
@@ -35,9 +36,6 @@ export interface Remembered {
   merged: bigint;
   old: boolean;
 }
-
-/** Whether what is known of a row's id makes it necessary to send it. */
-export type RowClass = 'new' | 'changed' | 'refreshed' | 'unchanged';
 
 const ONE_ID = new BigUint64Array(1);
 const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);

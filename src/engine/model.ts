@@ -167,6 +167,10 @@ export interface PropertyCheck {
   types: { key: string; here: string; service: string }[];
 }
 
+/** How a row stands to what the service has. */
+export const ROW_CLASSES = ['new', 'changed', 'refreshed', 'unchanged'] as const;
+export type RowClass = (typeof ROW_CLASSES)[number];
+
 /** In how many changed rows a key differs from what was sent last. */
 export interface KeyChange {
   key: string;

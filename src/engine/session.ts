@@ -4,15 +4,13 @@
  */
 import { tap } from './channel.js';
 import { InterruptedError, StateLostError, UsageError, WaitTimeoutError } from './errors.js';
-import type { ImportEvent, Kind, Plan, PlanChanges, RowCounts } from './model.js';
-import { count } from './numbers.js';
+import type { ImportEvent, Kind, Plan, PlanChanges } from './model.js';
 import { type ImportOptions, NUMBERS } from './options.js';
-import type { Comparison } from './plan/compare.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
 import { checkScanned, idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
-import { ComparedRows, isHeld, sumOf } from './run/compared.js';
+import { ComparedRows, isHeld } from './run/compared.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
   checkItemFormat,
@@ -38,7 +36,7 @@ import {
   startOfRest,
 } from './run/planned.js';
 import { Rejecting } from './run/rejecting.js';
-import { failedOf, newRejects } from './run/retry.js';
+import { newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
 import { needsOf, sentLater } from './run/sent-later.js';
 import {
@@ -51,6 +49,7 @@ import {
   isFinished,
   isWithinBound,
   leftOutWarnings,
+  leftToSend,
   summarize,
 } from './run/summary.js';
 import { submittedRows } from './send/accounts.js';
@@ -138,7 +137,13 @@ export class Session {
       const rows = countPlanned(planned, totals);
       return yield* this.#conclude(scanned, { ...base, mode: held ? 'held' : 'planned', rows }, plan);
     }
-    if (isValid && !held) await this.#confirm(plan, countPlanned(planned, totals), scanned);
+    if (isValid && !held) {
+      const { earlier, records, id } = this.#run;
+      const rows = earlier
+        ? leftToSend(planned, records, options.failed)
+        : countPlanned(planned, totals).unsent;
+      if (rows) await deps.confirm?.({ plan, rows, continues: earlier ? id : null });
+    }
     yield* this.#begin(scanned, isValid && !held);
     if (held) {
       const rows = countPlanned(planned, { merged: 0, unchanged: plan.changes!.unchanged });
@@ -226,30 +231,10 @@ export class Session {
 
   /** How the rows stand to what the service has; of a plan that is applied, as it was when it was made. */
   async *#changes(compared: ComparedRows): AsyncGenerator<ImportEvent, PlanChanges | undefined> {
-    if (this.apply) return this.apply.plan.changes;
-    if (this.#run.earlier) return undefined;
-    const all: Comparison[] = [];
-    for (const kind of this.#kinds()) {
-      const known = await this.#known.of(kind);
-      if (known) all.push(await compared.of(kind, known));
-    }
-    if (all.length === 0) return undefined;
-    const { changes, untracked } = sumOf(all);
-    if (untracked > 0) {
-      yield this.#warn({
-        message: `${count(untracked, 'changed row')} ${untracked === 1 ? 'is' : 'are'} not counted by key: the cells that were sent last are not remembered`,
-      });
-    }
-    return changes;
-  }
-
-  /** Asks before anything is sent, where somebody wants to be asked. @throws ProfilesError */
-  async #confirm(plan: Plan, planned: RowCounts, scanned: Scanned): Promise<void> {
-    const { earlier, records, id } = this.#run;
-    const left = countRows(plannedRows(scanned), records).unsent ?? 0;
-    const failed = this.options.failed ? failedOf(records).reduce((sum, { rows }) => sum + rows, 0) : 0;
-    const rows = earlier ? left + failed : (planned.unsent ?? 0);
-    if (rows > 0) await this.deps.confirm?.({ plan, rows, continues: earlier ? id : null });
+    if (this.apply || this.#run.earlier) return this.apply?.plan.changes;
+    const found = await compared.all(this.#kinds(), (kind) => this.#known.of(kind));
+    for (const warning of found?.warnings ?? []) yield this.#warn(warning);
+    return found?.changes;
   }
 
   #cutDeps(compared: ComparedRows): CutDeps {

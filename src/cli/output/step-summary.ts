@@ -1,5 +1,5 @@
 /** The result of an import as Markdown, for `$GITHUB_STEP_SUMMARY`. */
-import { rangesIn, type Summary } from '../../engine/model.js';
+import { ROW_CLASSES, rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { type Public, publicCauseText } from './cause-text.js';
 import type { PrintedSummary } from './result.js';
@@ -23,11 +23,12 @@ export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: Ste
     [counts.map((name) => grouped(rows[name] ?? 0))],
   );
   const changes = summary.plan?.changes;
-  const classes = (['new', 'changed', 'refreshed', 'unchanged'] as const).map((name) =>
-    changes ? grouped(changes[name]) : '',
-  );
   const compared = changes
-    ? table(['new', 'changed', 'refreshed', 'unchanged'], [true, true, true, true], [classes])
+    ? table(
+        ROW_CLASSES,
+        ROW_CLASSES.map(() => true),
+        [ROW_CLASSES.map((name) => grouped(changes[name]))],
+      )
     : [];
   const next = nextText(summary);
   // What is cut are the tables that may be long: the totals and the next command are what a reader needs.

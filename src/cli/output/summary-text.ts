@@ -1,6 +1,13 @@
 /** The result of an import in words. */
 import { formatDuration } from '../../engine/duration.js';
-import { type Place, type PlanChanges, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
+import {
+  type Place,
+  type PlanChanges,
+  ROW_CLASSES,
+  type RunStatus,
+  rangesIn,
+  type Summary,
+} from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { isFinal } from '../../engine/service/names.js';
 import { causeText } from './cause-text.js';
@@ -101,8 +108,7 @@ function changesLines({ rows, plan }: Summary, styles: Styles): string[] {
 
 /** `2 new + 1,000 changed`; classes without a row are left out. */
 const changesLine = (changes: PlanChanges): string =>
-  (['new', 'changed', 'refreshed', 'unchanged'] as const)
-    .filter((name) => changes[name] > 0)
+  ROW_CLASSES.filter((name) => changes[name] > 0)
     .map((name) => `${grouped(changes[name])} ${name}`)
     .join(' + ');
 

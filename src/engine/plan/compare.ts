@@ -1,8 +1,8 @@
 /** What of the inputs the service has (contract §3 "Only what changed"): counted, and decided for what stands more than once. */
-import type { Kind, PlanChanges } from '../model.js';
+import { type KeyChange, type Kind, ROW_CLASSES } from '../model.js';
 import { buildItems, bytesOf, type ItemBatch, type Pool, startOf } from '../read/index.js';
 import type { CellColumns } from '../stored-cells.js';
-import type { Known } from './changes.js';
+import type { Classes, Known } from './changes.js';
 import { KeyChanges } from './key-changes.js';
 import { acceptedOf, type PlannedInput, type Scanned } from './plan.js';
 import { Repeats } from './repeats.js';
@@ -19,7 +19,9 @@ export interface CompareDeps {
 export interface Comparison {
   /** To what they were compared. */
   known: Known;
-  changes: PlanChanges;
+  changes: Classes;
+  /** In how many changed rows each key differs. */
+  keys: KeyChange[];
   /** Null where no identifier stands more than once, or nothing is known. */
   repeats: Repeats | null;
   /** Changed rows that are not counted by key: their cells were not kept when they were sent. */
@@ -39,11 +41,12 @@ export async function compareRows(
 ): Promise<Comparison> {
   const inputs = scanned.inputs.filter(({ opened }) => opened.kind === kind);
   const { index } = known;
-  const changes: PlanChanges = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+  const changes: Classes = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
   const keys = deps.cells && new KeyChanges(kind, deps.hashKey, deps.cells);
   const done = (repeats: Repeats | null): Comparison => ({
     known,
-    changes: keys ? { ...changes, keys: keys.list() } : changes,
+    changes,
+    keys: keys?.list() ?? [],
     repeats,
     untracked: keys?.untracked ?? 0,
   });
@@ -54,8 +57,7 @@ export async function compareRows(
   const { count, repeated } = scanned.duplicates.get(kind)!;
   if (count === 0 && inputs.every((input) => isTold(input, known, keys))) {
     for (const { classes, kept } of inputs) {
-      for (const name of ['new', 'changed', 'refreshed', 'unchanged'] as const)
-        changes[name] += classes![name];
+      for (const name of ROW_CLASSES) changes[name] += classes![name];
       if (keys === null || classes!.changed === 0) continue;
       for (const batch of kept!.changed()) {
         for (let at = 0; at < batch.ends.length; at++) {

@@ -62,12 +62,9 @@ export class KeyChanges {
     }
   }
 
-  /** Those that differ, most rows first. */
+  /** Those that differ. */
   list(): KeyChange[] {
-    const found = this.#rows.flatMap((rows, key) =>
-      rows > 0 ? [{ key: this.#hasher.keys[key]!, rows }] : [],
-    );
-    return found.sort((a, b) => b.rows - a.rows || (a.key < b.key ? -1 : 1));
+    return this.#rows.flatMap((rows, key) => (rows > 0 ? [{ key: this.#hasher.keys[key]!, rows }] : []));
   }
 
   async #load(send: number): Promise<Sent | null> {

@@ -3,8 +3,8 @@
  * (contract §3 "Only what changed"). The sequence of their contents tells so at eight bytes for each row that is remembered.
  * Where it differs, so may what the rows come to; that is compared as long as there is room for them.
  */
-import type { FingerprintIndex, Remembered, RowClass } from '../fingerprint-index.js';
-import type { Kind } from '../model.js';
+import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
+import type { Kind, RowClass } from '../model.js';
 import {
   Hashes,
   type Item,

@@ -1,9 +1,11 @@
 /** How the rows of a session stand to what the service has (contract §3 "Review before sending"). */
-import type { Kind, PlanChanges, RowCounts } from '../model.js';
+import { type KeyChange, type Kind, type PlanChanges, ROW_CLASSES, type RowCounts } from '../model.js';
+import { count } from '../numbers.js';
 import { type Bound, type ImportOptions, isWithin } from '../options.js';
 import type { Known } from '../plan/changes.js';
 import { type CompareDeps, type Comparison, compareRows } from '../plan/compare.js';
 import type { Scanned } from '../plan/plan.js';
+import type { Warning } from '../problems.js';
 
 /** Compares the rows of each kind once, as long as what is known of it stays as it is. */
 export class ComparedRows {
@@ -23,26 +25,33 @@ export class ComparedRows {
     this.#kinds.set(kind, compared);
     return compared;
   }
+
+  /** What the comparisons of these kinds come to; undefined where everything is sent. */
+  async all(
+    kinds: readonly Kind[],
+    knownOf: (kind: Kind) => Promise<Known | undefined>,
+  ): Promise<{ changes: PlanChanges; warnings: Warning[] } | undefined> {
+    const changes: PlanChanges = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+    const keys = new Map<string, number>();
+    let untracked = 0;
+    for (const kind of kinds) {
+      const known = await knownOf(kind);
+      if (!known) return undefined;
+      const one = await this.of(kind, known);
+      for (const name of ROW_CLASSES) changes[name] += one.changes[name];
+      for (const { key, rows } of one.keys) keys.set(key, (keys.get(key) ?? 0) + rows);
+      untracked += one.untracked;
+    }
+    if (this.deps.cells) changes.keys = [...keys].map(([key, rows]) => ({ key, rows })).sort(mostRowsFirst);
+    return { changes, warnings: untracked > 0 ? [untrackedWarning(untracked)] : [] };
+  }
 }
 
-/** What the comparisons of all kinds come to. */
-export function sumOf(all: readonly Comparison[]): { changes: PlanChanges; untracked: number } {
-  const changes: PlanChanges = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
-  const keys = new Map<string, number>();
-  let untracked = 0;
-  for (const one of all) {
-    for (const name of ['new', 'changed', 'refreshed', 'unchanged'] as const)
-      changes[name] += one.changes[name];
-    for (const { key, rows } of one.changes.keys ?? []) keys.set(key, (keys.get(key) ?? 0) + rows);
-    untracked += one.untracked;
-  }
-  if (all.some((one) => one.changes.keys)) {
-    changes.keys = [...keys]
-      .map(([key, rows]) => ({ key, rows }))
-      .sort((a, b) => b.rows - a.rows || (a.key < b.key ? -1 : 1));
-  }
-  return { changes, untracked };
-}
+const mostRowsFirst = (a: KeyChange, b: KeyChange): number => b.rows - a.rows || (a.key < b.key ? -1 : 1);
+
+const untrackedWarning = (rows: number): Warning => ({
+  message: `${count(rows, 'changed row')} ${rows === 1 ? 'is' : 'are'} not counted by key: the cells that were sent last are not remembered`,
+});
 
 /** Whether more rows are new or changed than the import allows. */
 export function isHeld(

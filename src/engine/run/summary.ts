@@ -28,6 +28,7 @@ import { isOpen } from '../send/isolate.js';
 import { isShort } from '../service/names.js';
 import { type RequestRecord, type RequestState, rangesOf, standing } from '../state/requests.js';
 import type { CauseTotals } from './causes.js';
+import { failedOf } from './retry.js';
 
 /** Whether a resume has nothing left to do for what is in its rows. */
 const isClosed = (r: RequestRecord): boolean => wasAccepted(r) || r.state === 'rejected' || isRefused(r);
@@ -116,6 +117,12 @@ export function countPlanned(planned: FileRows, tallied: { merged: number; uncha
   const { merged, unchanged } = tallied;
   const unsent = planned.read - planned.filtered - planned.rejected - merged - unchanged;
   return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
+}
+
+/** Rows that a run which goes on sends, those included that it sends again. */
+export function leftToSend(planned: FileRows, records: readonly RequestRecord[], again: boolean): number {
+  const failed = again ? sum(failedOf(records), ({ rows }) => rows) : 0;
+  return (countRows(planned, records).unsent ?? 0) + failed;
 }
 
 /** Rows of one input that the service refused for good, so that they are in its rejects file. */

@@ -84,14 +84,16 @@ class Service {
     for (const [key, type] of typesOf(scansOf(scanned, 'companies'))) this.types.set(key, type);
   }
 
-  async compare(...paths: string[]): Promise<Comparison> {
+  async compare(...paths: string[]): Promise<Comparison & { changes: PlanChanges }> {
     const known = this.known();
-    return compareRows(await this.scan(paths, known), 'companies', known, {
+    const compared = await compareRows(await this.scan(paths, known), 'companies', known, {
       hashKey: KEY,
       pool: HERE,
       signal: new AbortController().signal,
       cells: async (send) => this.cells.get(send) ?? null,
     });
+    const keys = compared.keys.sort((a, b) => b.rows - a.rows || (a.key < b.key ? -1 : 1));
+    return { ...compared, changes: { ...compared.changes, keys } };
   }
 }
 
