@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
-import { restoreOptions } from '../../engine/run/run.js';
+import { restoreOptions, setsOf } from '../../engine/run/private.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Context } from '../context.js';
-import { APPLY, given, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
+import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
@@ -35,7 +35,8 @@ export function define(command: Command, wire: Wire): void {
 }
 
 function options([file = '']: readonly string[], flags: Flags, { cwd }: Context): Options {
-  const { inputs = [], expect, again = false } = given(APPLY, flags);
+  const { expect, again = false } = given(APPLY, flags);
+  const { inputs = [] } = given(MOVED, flags);
   const { canary, concurrency, maxChanged, outcomes } = SENDING;
   const { continueOnError, isolate, isolateJobs, rejects } = REJECTING;
   const { wait, ...timing } = WAITING;
@@ -86,7 +87,10 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   }
   if (found?.finished && !again) return alreadyApplied(found, report, context);
   const earlier = found && !found.finished ? found : null;
-  const kept = { ...(earlier ? restoreOptions(state, earlier) : optionsOfPlan(plan)), ...how };
+  const planned = optionsOfPlan(plan);
+  // The plan has the values that another machine would have to be given again.
+  const values = { sets: setsOf(planned), where: planned.where };
+  const kept = { ...(earlier ? restoreOptions(state, earlier, values) : planned), ...how };
   const outcomes = how.outcomes ?? (earlier?.options as Partial<ImportOptions> | undefined)?.outcomes ?? null;
   const options = {
     ...kept,

@@ -29,11 +29,14 @@ export async function runAndReport(
   context: Context,
   {
     scope = null,
+    inputs,
     apply = null,
     savePlan,
   }: {
     /** Of a resumed run: its own, even if another token is used now. */
     scope?: Scope | null;
+    /** Of a resumed run: inputs that lie elsewhere now. */
+    inputs?: readonly string[];
     apply?: Apply | null;
     /** Where the plan of a dry run is saved. */
     savePlan?: string | undefined;
@@ -44,7 +47,7 @@ export async function runAndReport(
   const base = await importDeps(options, context, scope);
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
   const confirm = options.dryRun ? undefined : await importConfirmation(context, () => reporter.pause());
-  const deps: ImportDeps = { ...base, stop, offer, confirm };
+  const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands);
   const knownOf = async ({ run, status }: Summary) => {

@@ -8,7 +8,8 @@ import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Scope, State } from '../state/state.js';
-import { identityOf, storeOptions } from './run.js';
+import { storeOptions } from './private.js';
+import { identityOf } from './run.js';
 
 /**
  * One import per account and kind at a time on a machine (contract §4).

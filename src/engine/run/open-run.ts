@@ -8,8 +8,10 @@ import type { StoredRun } from '../state/runs.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { beginRun, type NewRun, takeLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
+import { keepValues, storeOptions } from './private.js';
+import { keepPlaces } from './relocate.js';
 import { failedOf, newRejects, retriesOf } from './retry.js';
-import { newRunId, storeOptions } from './run.js';
+import { newRunId } from './run.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
 
@@ -86,6 +88,9 @@ export class OpenRun {
   ): Promise<string[]> {
     const { state, service, clock } = this.deps;
     if (this.#earlier) {
+      keepValues(state, this.#id, plan.options);
+      const locations = plan.scanned.inputs.map(({ opened }) => opened.location);
+      keepPlaces(this.#earlier, locations, state);
       if (plan.options.isolate) await this.#reopenWith(plan.options, [], []);
       else await state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
