@@ -4,7 +4,7 @@ import { commandsOf } from '../../src/cli/again.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/messages.js';
 import { eventWords, summaryWords } from '../../src/cli/output/result.js';
 import { InputError, UsageError } from '../../src/engine/errors.js';
-import type { ImportEvent } from '../../src/engine/model.js';
+import type { ImportEvent } from '../../src/engine/events.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
 import { aSummary } from '../support/runs.js';
 

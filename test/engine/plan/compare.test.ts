@@ -9,7 +9,7 @@ import { type Scanned, scanAll, scansOf } from '../../../src/engine/plan/plan.js
 import { typesOf } from '../../../src/engine/plan/type-changes.js';
 import { buildItems } from '../../../src/engine/read/index.js';
 import { itemsOf } from '../../../src/engine/send/body.js';
-import { cutChunks } from '../../../src/engine/send/chunk.js';
+import { cutChunks } from '../../../src/engine/send/chunker.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import type { CellColumns } from '../../../src/engine/stored-cells.js';
 import { file, HERE, KEY, open } from '../read/reading.js';
