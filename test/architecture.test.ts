@@ -47,6 +47,7 @@ const imports: Import[] = files.flatMap((file) => {
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
 const BASE = [
+  'bounds',
   'channel',
   'clock',
   'dialect-options',
@@ -58,6 +59,7 @@ const BASE = [
   'nearest',
   'numbers',
   'options',
+  'plan-changes',
   'print-tables',
   'problems',
   'replace-file',

@@ -1,5 +1,5 @@
 /** Fingerprints in memory: what each id had when the service last completed it. */
-import type { RowClass } from './model.js';
+import type { RowClass } from './plan-changes.js';
 import {
   clear,
   emptyTables,

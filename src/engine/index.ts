@@ -22,6 +22,8 @@
  *
  * @packageDocumentation
  */
+
+export type { Bound } from './bounds.js';
 export {
   AuthError,
   CanaryError,
@@ -57,12 +59,10 @@ export type {
   FileRange,
   FileRows,
   Format,
-  KeyChange,
   Kind,
   MaybeSentTwice,
   Place,
   Plan,
-  PlanChanges,
   PropertyCheck,
   Rejection,
   RejectionCause,
@@ -71,7 +71,8 @@ export type {
   RunStatus,
   Summary,
 } from './model.js';
-export type { Bound, Condition, InvalidBound } from './options.js';
+export type { Condition, InvalidBound } from './options.js';
+export type { KeyChange, PlanChanges } from './plan-changes.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';
 export type { Answer, LogEntry, ProxyEnv, ServiceClient } from './service/client.js';

@@ -2,6 +2,8 @@
  * The options of an import, validated and in units: bytes, milliseconds, rows. Their names, units, bounds, and defaults
  * are here and nowhere else; the command line's table refers to them.
  */
+
+import type { Bound } from './bounds.js';
 import type { DialectOptions } from './dialect-options.js';
 import { UsageError } from './errors.js';
 import {
@@ -207,16 +209,6 @@ export interface Stated {
   rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
   /** Whether it says what the columns are, so that a rejects file of an unknown run can be read. */
   columns: boolean;
-}
-
-/** So many rows, or a share of the rows read (`percent`, 0 to 100). */
-export type Bound = { rows: number } | { percent: number };
-
-/** Whether so many of these rows keep within a bound. */
-export function isWithin(rows: number, of: number, bound: Bound): boolean {
-  if ('rows' in bound) return rows <= bound.rows;
-  // 0.57 % has no exact double; the hair that it is short of must not cost a row.
-  return rows <= (of * bound.percent * (1 + 1e-12)) / 100;
 }
 
 /**

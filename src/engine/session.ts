@@ -5,14 +5,17 @@
 import { tap } from './channel.js';
 import { InterruptedError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent } from './events.js';
-import type { CellType, Kind, Plan, PlanChanges } from './model.js';
+import type { CellType, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scansOf } from './plan/plan.js';
 import { typesOf } from './plan/type-changes.js';
+import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
 import { idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
-import { ComparedRows, isHeld } from './run/compared.js';
+import { afterPlan } from './run/after-plan.js';
+import { ComparedRows } from './run/compared.js';
 import { conclude } from './run/conclude.js';
+import { cutDepsOf } from './run/cut-deps.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
   checkContinuable,
@@ -28,13 +31,12 @@ import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOutcomes } from './run/outcomes.js';
-import { type Apply, checkState, runPlanned, startOfRest } from './run/planned.js';
+import { type Apply, checkState, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
 import { rejectingFor, scanInputs } from './run/scan.js';
-import { needsOf, sentLater } from './run/sent-later.js';
 import type { DigestedInput } from './run/sources.js';
-import { countPlanned, countRows, type Ending, isDone, isWithinBound, leftToSend } from './run/summary.js';
+import { countRows, type Ending, isDone } from './run/summary.js';
 import { isCanaryDue } from './send/canary.js';
 import type { Chunks } from './send/chunker.js';
 import { type CutDeps, chunksOfKind } from './send/cutting.js';
@@ -111,31 +113,15 @@ export class Session {
 
     const planned = plannedRows(scanned);
     const base = { records: this.#run.records, wait: options.wait, failure: null };
-    const isValid = isWithinBound(planned, options.invalid);
-    // A run that goes on was not held back when it began.
-    const held = isValid && !this.#run.earlier && isHeld(planned, plan.changes, options);
-    if (options.dryRun) {
-      const rows = countPlanned(planned, totals);
-      return yield* this.#conclude(scanned, { ...base, mode: held ? 'held' : 'planned', rows }, plan);
+    const next = afterPlan(planned, { totals, changes: plan.changes, run: this.#run, options });
+    if (options.dryRun) return yield* this.#conclude(scanned, { ...base, ...next }, plan);
+    if (next.mode === 'sent' && next.left > 0) {
+      const { earlier, id } = this.#run;
+      await deps.confirm?.({ plan, rows: next.left, continues: earlier ? id : null });
     }
-    if (isValid && !held) {
-      const { earlier, records, id } = this.#run;
-      const rows = earlier
-        ? leftToSend(planned, records, options.failed)
-        : countPlanned(planned, totals).unsent;
-      if (rows) await deps.confirm?.({ plan, rows, continues: earlier ? id : null });
-    }
-    yield* this.#begin(scanned, isValid && !held);
-    if (held) {
-      const rows = countPlanned(planned, { merged: 0, unchanged: plan.changes!.unchanged });
-      return yield* this.#conclude(scanned, { ...base, mode: 'held', rows }, plan);
-    }
-    if (!isValid) {
-      return yield* this.#conclude(scanned, {
-        ...base,
-        mode: 'refused',
-        rows: countRows(planned, this.#run.records),
-      });
+    yield* this.#begin(scanned, next.mode === 'sent');
+    if (next.mode !== 'sent') {
+      return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
     const failure = yield* this.#send(scanned, cut);
     const rows = countRows(planned, this.#run.records);
@@ -198,22 +184,8 @@ export class Session {
 
   #cutDeps(compared: ComparedRows): CutDeps {
     const { deps, options } = this;
-    const needs = needsOf(this.#run, options);
-    const isLater = this.#run.earlier !== null || (this.apply !== null && !this.apply.again);
-    return {
-      options,
-      limits: { items: options.chunkSize, bytes: options.chunkBytes },
-      hashKey: deps.state.secret,
-      pool: this.#pool,
-      signal: deps.stop,
-      known: (kind) => this.#known.of(kind),
-      repeats: async (kind, known) => (await compared.of(kind, known)).repeats,
-      // A retry leaves out what others have sent since.
-      sentLater: async (kind) => (isLater ? sentLater(this.#run, kind, deps.state, needs.isSentAgain) : null),
-      recorded: (kind) => needs.recorded((input) => this.#opened[input]!.kind === kind),
-      isSentAgain: needs.isSentAgain,
-      startAt: (input) => (this.apply ? startOfRest(this.apply.plan, input, needs.isDone) : null),
-    };
+    const how = { opened: this.#opened, apply: this.apply, compared, pool: this.#pool, known: this.#known };
+    return cutDepsOf(this.#run, options, deps, how);
   }
 
   /** Also of a run that began with one and goes on without. */

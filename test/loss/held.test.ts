@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { PlanChanges } from '../../src/engine/model.js';
 import type { SavedPlan } from '../../src/engine/plan/plan-schema.js';
+import type { PlanChanges } from '../../src/engine/plan-changes.js';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
 import { status } from './faults.js';

@@ -1,6 +1,7 @@
 /** The result of an import as Markdown, for `$GITHUB_STEP_SUMMARY`. */
-import { ROW_CLASSES, rangesIn, type Summary } from '../../engine/model.js';
+import { rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
+import { ROW_CLASSES } from '../../engine/plan-changes.js';
 import { type Public, publicCauseText } from './cause-text.js';
 import type { PrintedSummary } from './result.js';
 import { safeLine } from './safe.js';

@@ -1,14 +1,8 @@
 /** The result of an import in words. */
 import { formatDuration } from '../../engine/duration.js';
-import {
-  type Place,
-  type PlanChanges,
-  ROW_CLASSES,
-  type RunStatus,
-  rangesIn,
-  type Summary,
-} from '../../engine/model.js';
+import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
+import { type PlanChanges, ROW_CLASSES } from '../../engine/plan-changes.js';
 import { isFinal } from '../../engine/service/names.js';
 import { causeText } from './cause-text.js';
 import { statusStyle } from './job-board.js';

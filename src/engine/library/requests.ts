@@ -1,10 +1,10 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { resolve } from 'node:path';
+import type { Bound } from '../bounds.js';
 import { dialectOptions } from '../dialect-options.js';
 import { UsageError } from '../errors.js';
 import { wholeNumber } from '../numbers.js';
 import {
-  type Bound,
   type ImportOptions,
   importNumbers,
   type MappingRules,

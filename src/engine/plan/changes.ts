@@ -1,6 +1,7 @@
 /** Which rows of an input are left to send, kept from the scan of it (contract §3 "Only what changed"). */
 import type { FingerprintIndex } from '../fingerprint-index.js';
-import { type CellType, COLUMN_TYPES, type RowClass } from '../model.js';
+import { type CellType, COLUMN_TYPES } from '../model.js';
+import type { RowClass } from '../plan-changes.js';
 import type { ItemBatch } from '../read/batch.js';
 import { type ChangedPart, type KnownItems, withUnchanged } from '../read/change-detector.js';
 import { metadataTypes } from '../read/mapping/targets.js';

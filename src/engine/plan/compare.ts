@@ -1,5 +1,6 @@
 /** What of the inputs the service has (contract §3 "Only what changed"): counted, and decided for what stands more than once. */
-import { type KeyChange, type Kind, ROW_CLASSES } from '../model.js';
+import type { Kind } from '../model.js';
+import { type KeyChange, ROW_CLASSES } from '../plan-changes.js';
 import { buildItems, bytesOf, type ItemBatch, type Pool, startOf } from '../read/index.js';
 import type { CellColumns } from '../stored-cells.js';
 import type { Classes, Known } from './changes.js';

@@ -1,6 +1,7 @@
 /** In how many changed rows each key differs from what was sent last, by the hashes of cells that are remembered. */
 
-import type { KeyChange, Kind } from '../model.js';
+import type { Kind } from '../model.js';
+import type { KeyChange } from '../plan-changes.js';
 import { CellHasher, MOST_KEYS } from '../read/index.js';
 import type { PlaceOfRow } from '../row-sources.js';
 import { type CellColumns, StoredCells } from '../stored-cells.js';

@@ -4,7 +4,8 @@
  * Where it differs, so may what the rows come to; that is compared as long as there is room for them.
  */
 import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
-import type { Kind, RowClass } from '../model.js';
+import type { Kind } from '../model.js';
+import type { RowClass } from '../plan-changes.js';
 import {
   Hashes,
   type Item,

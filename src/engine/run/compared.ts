@@ -1,10 +1,13 @@
 /** How the rows of a session stand to what the service has (contract §3 "Review before sending"). */
-import { type KeyChange, type Kind, type PlanChanges, ROW_CLASSES, type RowCounts } from '../model.js';
+
+import { type Bound, isWithin } from '../bounds.js';
+import type { Kind, RowCounts } from '../model.js';
 import { count } from '../numbers.js';
-import { type Bound, type ImportOptions, isWithin } from '../options.js';
+import type { ImportOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
 import { type CompareDeps, type Comparison, compareRows } from '../plan/compare.js';
 import type { Scanned } from '../plan/plan.js';
+import { type KeyChange, type PlanChanges, ROW_CLASSES } from '../plan-changes.js';
 import type { Warning } from '../problems.js';
 
 /** Compares the rows of each kind once, as long as what is known of it stays as it is. */

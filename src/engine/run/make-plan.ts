@@ -1,10 +1,11 @@
 /** The plan of a session: what was scanned, the requests that it comes to, and what the service is asked about it. */
-import type { Kind, Plan, PlanChanges } from '../model.js';
+import type { Kind, Plan } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { planOf, type Scanned, scansOf } from '../plan/plan.js';
 import { checkProperties } from '../plan/properties.js';
 import type { SavedRequest } from '../plan/saved-plan.js';
+import type { PlanChanges } from '../plan-changes.js';
 import { type CutDeps, countRequests } from '../send/cutting.js';
 import type { ImportDeps } from './deps.js';
 import { type Apply, totalsOfPlan } from './planned.js';

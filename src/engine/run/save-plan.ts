@@ -1,7 +1,7 @@
 /** The plan of a dry run, made ready to be saved (contract §3 "Review before sending"). */
 import { createHmac } from 'node:crypto';
 import { UsageError } from '../errors.js';
-import type { Kind, PlanChanges } from '../model.js';
+import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { acceptedOf, plannedRows, type Scanned } from '../plan/plan.js';
@@ -12,6 +12,7 @@ import {
   type SavedRequest,
   sealed,
 } from '../plan/saved-plan.js';
+import type { PlanChanges } from '../plan-changes.js';
 import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
 import type { serialize } from '../send/body.js';
 import { type Chunk, rangesOf } from '../send/chunk.js';

@@ -1,4 +1,6 @@
 /** The result of an import, worked out from what was planned and what was recorded. Pure. */
+
+import { isWithin } from '../bounds.js';
 import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
 import type {
   FileRows,
@@ -12,7 +14,7 @@ import type {
   Summary,
 } from '../model.js';
 import { count } from '../numbers.js';
-import { type InvalidBound, isWithin } from '../options.js';
+import type { InvalidBound } from '../options.js';
 import type { OpenedInput, Scan } from '../read/index.js';
 import {
   completedRows,

@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FingerprintIndex } from '../../../src/engine/fingerprint-index.js';
-import type { PlanChanges } from '../../../src/engine/model.js';
 import type { Known } from '../../../src/engine/plan/changes.js';
 import { type Comparison, compareRows } from '../../../src/engine/plan/compare.js';
 import { type Scanned, scanAll, scansOf } from '../../../src/engine/plan/plan.js';
 import { typesOf } from '../../../src/engine/plan/type-changes.js';
+import type { PlanChanges } from '../../../src/engine/plan-changes.js';
 import { buildItems } from '../../../src/engine/read/index.js';
 import { itemsOf } from '../../../src/engine/send/body.js';
 import { cutChunks } from '../../../src/engine/send/chunker.js';
