@@ -99,7 +99,7 @@ const ALLOWED: Record<string, string[]> = {
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
   // What is said about the engine's problems.
-  'cli/again': ['engine/service', 'cli/options', 'cli/settings', 'cli/shell'],
+  'cli/again': ['engine/service', 'engine/state', 'cli/options', 'cli/settings', 'cli/shell'],
   'cli/hint': ['engine/errors', 'cli/again'],
   'cli/next-steps': [...BASE, 'contract', 'engine/state', 'cli/again', 'cli/shell'],
   'cli/messages': [...BASE, 'cli/again', 'cli/hint', 'cli/shell'],
@@ -107,6 +107,7 @@ const ALLOWED: Record<string, string[]> = {
     ...BASE,
     'contract',
     'engine/service',
+    'engine/state',
     'cli/again',
     'cli/hint',
     'cli/options',

@@ -34,6 +34,7 @@ export {
   InputError,
   InterruptedError,
   LockedError,
+  LockLostError,
   NetworkError,
   ProfilesError,
   ServiceError,

@@ -87,7 +87,7 @@ export class Session {
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
-    if (!options.dryRun) await this.#run.lock(this.#run.scope, this.#opened);
+    yield* this.#run.lock(options, this.#opened, this.#deadline.signal);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
@@ -166,7 +166,7 @@ export class Session {
       if (!isContinuable(found, typesIn(scanned)) || !(await this.deps.offer!(found))) return;
     } else checkContinuable(found, typesIn(scanned));
     if (!sameScope(found.scope, here)) {
-      if (!this.options.dryRun) await this.#run.lock(found.scope, this.#opened);
+      yield* this.#run.lock(this.options, this.#opened, this.#deadline.signal, found.scope);
       this.#known.forget();
     }
     await this.#run.continueWith(found);

@@ -70,6 +70,8 @@ export interface PlanRequest
   service?: ServiceOptions;
   /** Folder of the state of earlier imports. Default: a temporary one, which is removed. */
   stateDir?: string;
+  /** As in an import. */
+  state?: string;
 }
 
 /** What to import, and where. */
@@ -84,6 +86,11 @@ export interface ImportRequest
    * imports: without it, nothing can be continued. You may name the folder that the command uses.
    */
   stateDir: string;
+  /**
+   * Where the state is, if it is not in that folder: another folder, or `postgres://user:password@host/database?schema=profiles`,
+   * for imports from several machines. The folder then holds spooled inputs only.
+   */
+  state?: string;
   /** Ends requests in flight, too. Their outcome is then unknown: the import that continues sends them again, and names them. */
   abort?: AbortSignal;
 }

@@ -53,14 +53,15 @@ export async function* conclude(
     plan,
     elapsedMs: deps.clock.monotonic() - started,
   });
+  let { failure } = ending;
   if (recorded) {
     const distinct = (kind: Kind): number =>
       submittedRows(ending.records.filter((r) => inputs[r.input]!.opened.kind === kind)) -
       duplicates.get(kind)!.count;
     const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
     const { plan: _, ...kept } = summary; // it has cells
-    await run.end(kept, finished, ending.failure, { distinct, historyKeepMs });
+    failure = await run.end(kept, finished, ending.failure, { distinct, historyKeepMs });
   }
   yield { type: 'summary', summary };
-  return { summary, exit: exitOf(ending), failure: ending.failure };
+  return { summary, exit: exitOf(ending), failure };
 }
