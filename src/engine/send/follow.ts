@@ -11,7 +11,7 @@ import type { RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { completedRows, placeOf, placeText, runJob, submittedRows } from './accounts.js';
 import type { Chunk } from './chunk.js';
-import { MISSING_GRACE_MS } from './other-jobs.js';
+import { forgiving } from './other-jobs.js';
 import { watchJobs } from './watch.js';
 
 export interface DeliverDeps {
@@ -60,7 +60,7 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     clock: deps.clock,
     signal: deps.stop,
     intervalMs: deps.options.intervalMs,
-    missingGraceMs: MISSING_GRACE_MS,
+    ...forgiving(deps.state, deps.scope),
   })) {
     if (!seen.missing) {
       // The id that was asked for is the one it is known by, whatever the record calls itself.
