@@ -247,9 +247,9 @@ export class Session {
         inputs: this.#opened,
         totalRows: acceptedOf(rows),
         stop,
-        reject: async (chunk, reason, emit) => {
+        reject: async (chunk, reason, emit, of) => {
           const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
-          const files = await rejecting.refused(chunk, reason, emit, { marks, signal: deps.abort });
+          const files = await rejecting.refused(chunk, reason, emit, { marks, signal: deps.abort, of });
           for (const [input, file] of files) await this.#run.nameRejects(input, file);
         },
       });

@@ -43,7 +43,7 @@ export {
 export { jsonOfCell } from './mapping/targets.js';
 export { type Item, MergedHashes, mergeUpserts, parseItem } from './merged.js';
 export { columnsOf, openInput } from './open.js';
-export { buildItems, filteredRows, type OriginalRow, readRows } from './records.js';
+export { buildItems, filteredRows, KeptRecords, type OriginalRow, readRows } from './records.js';
 export { idOfItem, idOfOriginal } from './row-id.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';

@@ -41,8 +41,11 @@ export interface DeliverDeps {
   stop: AbortSignal;
   /** Requests in flight end here. */
   abort: AbortSignal;
-  /** Takes the rows of a request that the service refused for good to the rejects file. */
-  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void): Promise<void>;
+  /**
+   * Takes the rows of a request that the service refused for good to the rejects file.
+   * @param of the chunk that they are part of, while it is narrowed down: more of its rows may follow
+   */
+  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
 }
 
 /** Follows the job of an acknowledged request to its end, or until waiting is ended. */
