@@ -68,7 +68,7 @@ async function withHistory(): Promise<void> {
   const named = { PROFILES_ACCOUNT: 'production' };
   machine.write('config.json', JSON.stringify({ accounts: { production: {} } }), 0o600);
   const all = [
-    await run(['import', 'companies.csv', '--skip-invalid', '--chunk-size', '5']),
+    await run(['import', 'companies.csv', '--skip-invalid', '--chunk-size', '5', '--track-keys']),
     await run(['import', 'users.csv', '--config', 'config.json'], named),
     await run(['identify', 'user', 'u-3', '--set', 'name=C', '--no-wait']),
   ];

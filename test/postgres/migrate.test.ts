@@ -47,7 +47,7 @@ async function withHistory(): Promise<void> {
   machine.write('companies.csv', `company_id,name\n${rows.join('')},nobody\n`);
   machine.write('users.csv', 'user_id,company_id,name\nu-1,c-1,A\nu-2,c-2,B\n');
   machine.write('config.json', JSON.stringify({ accounts: { production: {} } }), 0o600);
-  await machine.run(['import', 'companies.csv', '--skip-invalid', '--chunk-size', '5']);
+  await machine.run(['import', 'companies.csv', '--skip-invalid', '--chunk-size', '5', '--track-keys']);
   await machine.run([
     'import',
     'users.csv',
@@ -96,7 +96,10 @@ describe.runIf(hasPostgres).each(ways)('%s', (way) => {
     expect(changed.summary!.rows, changed.stderr).toMatchObject({ read: 13, unchanged: 12, submitted: 0 });
     // What was unfinished continues, with the values that this machine has. One of its jobs has failed.
     const resumed = await machine.run(['resume', '--state', url]);
-    expect([resumed.code, resumed.summary!.rows], resumed.stderr).toMatchObject([7, { submitted: 2, completed: 1 }]);
+    expect([resumed.code, resumed.summary!.rows], resumed.stderr).toMatchObject([
+      7,
+      { submitted: 2, completed: 1 },
+    ]);
     expect((await machine.run(['import', 'users.csv', '--state', url])).code).toBe(0);
 
     const now = await contentOf(await openPostgres(locationOf(db.url())));

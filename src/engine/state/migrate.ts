@@ -21,6 +21,7 @@ export const COPIED = [
   ['jobs', ['scope', 'job_id']],
   ['sends', ['send']],
   ['fingerprints', ['send']],
+  ['cells', ['send']],
   ['column_types', ['scope', 'kind']],
   ['rejects', ['run', 'input']],
   ['history', ['entry']],
