@@ -133,6 +133,20 @@ export class LockedError extends ProfilesError {
   readonly exit = Exit.busy;
 }
 
+/** This import's lock ran out, or another one took it over: nothing more is sent. */
+export class LockLostError extends ProfilesError {
+  readonly code = 'lock_lost';
+  readonly exit = Exit.busy;
+  constructor(
+    message: string,
+    /** Who took it over, where that is known. */
+    readonly by: string | null = null,
+    details: ErrorDetails = {},
+  ) {
+    super(message, details);
+  }
+}
+
 /** The state cannot be read or written; nothing more was sent. */
 export class StateError extends ProfilesError {
   readonly code = 'state';

@@ -3,19 +3,21 @@
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
 import { tap } from './channel.js';
-import { InterruptedError, StateLostError, UsageError, WaitTimeoutError } from './errors.js';
-import type { ImportEvent, Kind, Plan } from './model.js';
-import { type ImportOptions, NUMBERS } from './options.js';
-import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
-import { typeChanges, typesOf } from './plan/type-changes.js';
+import { InterruptedError, WaitTimeoutError } from './errors.js';
+import type { ImportEvent } from './events.js';
+import type { CellType, Kind, Plan } from './model.js';
+import type { ImportOptions } from './options.js';
+import { acceptedOf, contentOf, plannedRows, type Scanned, scansOf } from './plan/plan.js';
+import { typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
-import { checkScanned, idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { conclude } from './run/conclude.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
+  checkContinuable,
   checkItemFormat,
-  checkSameFormat,
-  checkTypes,
   checkUnchanged,
+  isContinuable,
   stillFinished,
   stillUnfinished,
   unfinished,
@@ -24,27 +26,16 @@ import { KnownProfiles, oldestKnown } from './run/known.js';
 import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
-import { checkOutcomes, tellOutcomes } from './run/outcomes.js';
-import { type Apply, checkScan, checkState, runPlanned, scannedByPlan, startOfRest } from './run/planned.js';
-import { Rejecting } from './run/rejecting.js';
-import { newRejects } from './run/retry.js';
+import { checkOutcomes } from './run/outcomes.js';
+import { type Apply, checkState, runPlanned, startOfRest } from './run/planned.js';
+import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
+import { rejectingFor, scanInputs } from './run/scan.js';
 import { needsOf, sentLater } from './run/sent-later.js';
 import type { DigestedInput } from './run/sources.js';
-import {
-  countPlanned,
-  countRows,
-  type Ending,
-  exitOf,
-  givenUpWarnings,
-  isDone,
-  isFinished,
-  isWithinBound,
-  leftOutWarnings,
-  summarize,
-} from './run/summary.js';
-import { submittedRows } from './send/accounts.js';
+import { countPlanned, countRows, type Ending, isDone, isWithinBound } from './run/summary.js';
 import { isCanaryDue } from './send/canary.js';
+import type { Chunks } from './send/chunker.js';
 import { type CutDeps, chunksOfKind } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
@@ -57,7 +48,6 @@ export class Session {
   readonly #started: number;
   readonly #deadline: Deadline;
   readonly #warnings: string[] = [];
-  readonly #limits: CutDeps['limits'];
   readonly #pool: Pool;
   readonly #run: OpenRun;
   readonly #known: KnownProfiles;
@@ -72,7 +62,6 @@ export class Session {
   ) {
     this.#started = deps.clock.monotonic();
     this.#run = new OpenRun(earlier, deps);
-    this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
     this.#known = new KnownProfiles(
@@ -94,7 +83,7 @@ export class Session {
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
-    if (!options.dryRun) await this.#run.lock(this.#run.scope, this.#opened);
+    yield* this.#run.lock(options, this.#opened, this.#deadline.signal);
     if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
@@ -147,39 +136,17 @@ export class Session {
 
   async *#scan(located: DigestedInput[] | null): AsyncGenerator<ImportEvent, Scanned> {
     const { deps, options, apply } = this;
-    const renewed = options.failed ? newRejects(this.#run.records) : new Set<number>();
-    const written = this.#opened.map((_, index) =>
-      renewed.has(index) ? null : (this.#run.earlier?.inputs[index]?.rejects_file ?? null),
-    );
-    const rejecting = await Rejecting.open(this.#opened, written, {
-      cwd: deps.cwd,
-      path: options.rejects,
-      state: deps.state,
-      run: () => this.#run.id,
-    });
-    this.#rejecting = rejecting;
-    const planned = apply && located && scannedByPlan(apply.plan, this.#opened, located, options.chunkBytes);
-    if (planned) {
-      rejecting.scanned(planned);
-      return planned;
-    }
-    const scanned = yield* scanAll(this.#opened, {
-      hashKey: deps.state.secret,
-      itemLimitBytes: options.chunkBytes,
+    this.#rejecting = await rejectingFor(this.#run, this.#opened, options, deps);
+    const scanning = scanInputs(this.#opened, {
+      deps,
+      options,
+      apply,
+      located,
       pool: this.#pool,
-      signal: deps.stop,
-      known: (kind) => this.#known.of(kind),
-      reject: (input, row) => rejecting.planned(input, row),
+      known: this.#known,
+      rejecting: this.#rejecting,
     });
-    rejecting.scanned(scanned);
-    checkScanned(scanned.inputs, options);
-    if (apply) checkScan(apply.plan, scanned);
-    for (const warning of scanned.warnings) yield this.#warn(warning);
-    for (const kind of deps.scope ? this.#kinds() : []) {
-      const last = await deps.state.columnTypes(deps.scope!, kind);
-      for (const warning of typeChanges(last, scansOf(scanned, kind))) yield this.#warn(warning);
-    }
-    return scanned;
+    return yield* this.#heard(scanning);
   }
 
   /** Continues the unfinished run of the same content, if there is one. */
@@ -190,10 +157,10 @@ export class Session {
     if (!found) return;
     if (!this.options.resume) {
       // One that cannot go on is replaced, as it is where nobody is asked.
-      if (!isContinuable(found, scanned) || !(await this.deps.offer!(found))) return;
-    } else checkContinuable(found, scanned);
+      if (!isContinuable(found, typesIn(scanned)) || !(await this.deps.offer!(found))) return;
+    } else checkContinuable(found, typesIn(scanned));
     if (!sameScope(found.scope, here)) {
-      if (!this.options.dryRun) await this.#run.lock(found.scope, this.#opened);
+      yield* this.#run.lock(this.options, this.#opened, this.#deadline.signal, found.scope);
       this.#known.forget();
     }
     await this.#run.continueWith(found);
@@ -207,7 +174,7 @@ export class Session {
     const isLater = this.#run.earlier !== null || (this.apply !== null && !this.apply.again);
     return {
       options,
-      limits: this.#limits,
+      limits: { items: options.chunkSize, bytes: options.chunkBytes },
       hashKey: deps.state.secret,
       pool: this.#pool,
       signal: deps.stop,
@@ -261,16 +228,19 @@ export class Session {
     const stop = this.#deadline.signal;
     const rejecting = this.#rejecting!;
     const rows = plannedRows(scanned);
+    let items = options.chunkSize;
     for (const kind of this.#kinds()) {
       await this.#known.renew(kind);
       await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
-      const sending = send(chunksOfKind(scanned, kind, { ...cut, signal: stop }), {
+      const open = (most: number): Chunks =>
+        chunksOfKind(scanned, kind, { ...cut, limits: { ...cut.limits, items: most }, signal: stop });
+      const sending = send(open, {
         ...deps,
         run: id,
         scope,
         client,
         options,
-        limits: this.#limits,
+        items,
         records,
         inputs: this.#opened,
         totalRows: acceptedOf(rows),
@@ -281,8 +251,9 @@ export class Session {
           for (const [input, file] of files) await this.#run.nameRejects(input, file);
         },
       });
-      const failure = yield* this.#heard(sending);
-      if (failure) return failure;
+      const ended = yield* this.#heard(sending);
+      if (ended.failure) return ended.failure;
+      items = ended.items;
       if (stop.aborted && !isDone(rows, records, { ...options, wait: options.wait || this.#isCanaryDue() })) {
         return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
       }
@@ -290,44 +261,19 @@ export class Session {
     return null;
   }
 
-  async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
-    const { deps } = this;
-    const files = await this.#rejecting!.flush();
-    const { outcomes } = this.options;
-    const ending =
-      outcomes == null || end.mode === 'planned'
-        ? end
-        : yield* this.#heard(tellOutcomes(outcomes, this.#run.id, scanned, end, deps));
-    const recorded = ending.mode !== 'planned';
-    const finished = isFinished(ending);
-    const paths = this.#opened.map(({ path }) => path);
-    for (const message of [
-      ...leftOutWarnings(ending.records, paths),
-      ...(finished ? givenUpWarnings(ending.records, paths) : []),
-    ]) {
-      yield this.#warn({ message });
-    }
-    const summary = summarize(ending, {
-      run: recorded ? this.#run.id : null,
+  /** The end of every course. */
+  #conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
+    const ended = conclude(scanned, end, {
+      run: this.#run,
+      rejecting: this.#rejecting!,
+      options: this.options,
+      deps: this.deps,
       kinds: this.#kinds(),
-      service: deps.service,
-      inputs: scanned.inputs.map((input, i) => ({ ...input, rejects_file: files[i] ?? null })),
-      rejected: this.#rejecting!.first,
-      causes: this.#rejecting!.causes,
       warnings: this.#warnings,
-      resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? this.#run.id : null,
       plan,
-      elapsedMs: deps.clock.monotonic() - this.#started,
+      started: this.#started,
     });
-    if (recorded) {
-      const distinct = (kind: Kind): number =>
-        submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
-        scanned.duplicates.get(kind)!.count;
-      const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
-      await this.#run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
-    }
-    yield { type: 'summary', summary };
-    return { summary, exit: exitOf(ending), failure: ending.failure };
+    return this.#heard(ended);
   }
 
   /** Passes events on, and keeps their warnings for the summary. */
@@ -347,22 +293,6 @@ export class Session {
   }
 }
 
-/** @throws UsageError */
-function checkContinuable(run: StoredRun, scanned: Scanned): void {
-  checkItemFormat(run);
-  checkSameFormat(run);
-  checkTypes(
-    run,
-    scanned.inputs.map(({ scan }) => scan.schema.types),
-  );
-}
-
-function isContinuable(run: StoredRun, scanned: Scanned): boolean {
-  try {
-    checkContinuable(run, scanned);
-    return true;
-  } catch (error) {
-    if (error instanceof UsageError) return false;
-    throw error;
-  }
-}
+/** The types that the columns of each input have. */
+const typesIn = ({ inputs }: Scanned): readonly (readonly CellType[])[] =>
+  inputs.map(({ scan }) => scan.schema.types);

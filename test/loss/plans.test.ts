@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { SavedPlan } from '../../src/engine/plan/plan-schema.js';
 import { sealed } from '../../src/engine/plan/saved-plan.js';
-import { openState } from '../../src/engine/state/state.js';
 import { built, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
+import { openState } from '../support/state.js';
 import { status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
 

@@ -16,22 +16,17 @@ import {
   StateError,
   WaitTimeoutError,
 } from '../../src/engine/errors.js';
+import type { ImportEvent } from '../../src/engine/events.js';
 import { type ImportDeps, type ImportResult, runImport } from '../../src/engine/import.js';
-import {
-  ID_FIELD,
-  type ImportEvent,
-  type Kind,
-  type RowCounts,
-  rangesIn,
-  type Summary,
-} from '../../src/engine/model.js';
+import { ID_FIELD, type Kind, type RowCounts, rangesIn, type Summary } from '../../src/engine/model.js';
 import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
 import { NO_RULES } from '../../src/engine/read/index.js';
 import { OUTCOMES, type Outcome } from '../../src/engine/run/outcome.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
-import { openState, type State } from '../../src/engine/state/state.js';
+import type { State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
+import { openState } from '../support/state.js';
 import { type Arrival, type Fate, type Move, type Script, ScriptedService } from './scripted.js';
 import { seeded } from './support.js';
 

@@ -41,6 +41,13 @@ export const GLOBAL = {
     accountConfig: 'lookup_base_url',
   },
   tokenFile: { type: path('path'), summary: 'read the API key from a file' },
+  state: {
+    type: URL_TYPE,
+    summary: 'keep runs and jobs in another folder, or in a database: postgres://user@host/database',
+    otherwise: 'the folder of --state-dir',
+    env: 'PROFILES_STATE',
+    config: 'state',
+  },
   stateDir: {
     type: path('folder'),
     summary: 'keep runs, jobs, and sandbox data here; in CI, cache this folder',

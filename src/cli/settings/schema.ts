@@ -95,6 +95,7 @@ export interface ConfigSection {
   token?: string;
   token_command?: string[];
   region?: string;
+  state?: string;
   regions?: Record<string, { base_url?: string; lookup_base_url?: string }>;
   import?: Record<string, Scalar>;
   history?: { keep?: string };
