@@ -80,6 +80,7 @@ describe('a database', () => {
     for await (const { word } of db.each<{ word: string }>('SELECT word FROM words ORDER BY word')) {
       read.push(word);
       added ??= add(db, 'aa');
+      await new Promise(setImmediate); // time enough to be written
       if (word === 'b') break;
     }
     await added;
