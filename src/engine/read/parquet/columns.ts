@@ -4,8 +4,16 @@ import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 import { jsonString } from '../json/text.js';
 import { Output } from '../text/output.js';
-import { type ColumnChunkPlace, type Page, Pages } from './pages.js';
-import { converterOf, isJson, isPlainInt32, isText, type JsonValue, textOf } from './values.js';
+import { type ColumnChunkPlace, type Dictionary, type Page, Pages } from './pages.js';
+import {
+  BadValueError,
+  converterOf,
+  isJson,
+  isPlainNumber,
+  isText,
+  type JsonValue,
+  textOf,
+} from './values.js';
 
 /** How a column goes into items. */
 export interface Member {
@@ -53,10 +61,10 @@ export class FlatColumn implements Column {
   readonly #key: Buffer;
   readonly #element: SchemaElement;
   readonly #convert: ReturnType<typeof converterOf>;
-  /** Its values are copied, are ASCII whatever they are, or are integers of 32 bits with a sign. */
+  /** Its values are copied, are ASCII whatever they are, or are numbers that are what they are. */
   readonly #copies: boolean;
   readonly #ascii: boolean;
-  readonly #small: boolean;
+  readonly #number: boolean;
   #page: Page | null = null;
   #row = 0;
   /** Of the page: values so far. */
@@ -64,10 +72,12 @@ export class FlatColumn implements Column {
   /** Of a page of texts: its bytes, and where the next one begins. */
   #bytes: Uint8Array = new Uint8Array(0);
   #offset = 0;
-  /** The members of the dictionary as they were first written; undefined before that, null for missing values. */
-  #written: (Buffer | null | undefined)[] = [];
-  #dictionary: ArrayLike<unknown> | null = null;
-  readonly #entry = new Output(256);
+  #dictionary: Dictionary | null = null;
+  /** The members that its values make, one after another; and where each begins. */
+  readonly #entries = new Output(256);
+  #starts = new Uint32Array(1);
+  /** Of values that are none: what is thrown in the row that has one. */
+  #bad = new Map<number, unknown>();
 
   constructor(place: ColumnChunkPlace, member: Member) {
     this.#pages = new Pages(place);
@@ -77,7 +87,7 @@ export class FlatColumn implements Column {
     this.#convert = converterOf(this.#element, member.wide);
     this.#copies = isText(this.#element) && !member.spread;
     this.#ascii = this.#element.type !== 'BYTE_ARRAY';
-    this.#small = isPlainInt32(this.#element) && member.asText === 'none';
+    this.#number = isPlainNumber(this.#element) && member.asText === 'none' && !member.wide;
   }
 
   ready(): number | Promise<number> {
@@ -95,9 +105,9 @@ export class FlatColumn implements Column {
       this.#bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
       this.#offset = offset;
     }
-    if (this.#dictionary !== this.#pages.dictionary) {
+    if (page?.values.from === 'dictionary' && this.#dictionary !== this.#pages.dictionary) {
       this.#dictionary = this.#pages.dictionary;
-      this.#written = [];
+      this.#writeEntries(this.#dictionary);
     }
     return page?.count ?? 0;
   }
@@ -136,25 +146,42 @@ export class FlatColumn implements Column {
     this.#writeValue(out, bytes.subarray(start, end));
   }
 
-  #writeEntry(out: Output, index: number): void {
-    let written = this.#written[index];
-    if (written === undefined) {
-      const dictionary = this.#dictionary!;
-      if (index >= dictionary.length) throw new Error('a value is not in its dictionary');
-      const entry = this.#entry;
-      entry.length = 0;
-      this.#writeValue(entry, dictionary[index]);
-      written = entry.length === 0 ? null : Buffer.from(entry.bytes.subarray(0, entry.length));
-      this.#written[index] = written;
+  /** Most values of a dictionary are met, and many of them often: each is written once. */
+  #writeEntries({ view, count }: Dictionary): void {
+    const entries = this.#entries;
+    const starts = new Uint32Array(count + 1);
+    const list = this.#copies ? null : this.#pages.dictionaryList;
+    this.#bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    this.#offset = 0;
+    this.#bad = new Map();
+    entries.length = 0;
+    for (let index = 0; index < count; index++) {
+      try {
+        if (list === null) this.#writeText(entries, view);
+        else this.#writeValue(entries, list[index]);
+      } catch (error) {
+        if (!(error instanceof BadValueError)) throw error;
+        entries.length = starts[index]!;
+        this.#bad.set(index, error);
+      }
+      starts[index + 1] = entries.length;
     }
-    if (written) out.copy(written);
+    this.#starts = starts;
+  }
+
+  #writeEntry(out: Output, index: number): void {
+    const starts = this.#starts;
+    if (index >= starts.length - 1) throw new Error('a value is not in its dictionary');
+    if (this.#bad.size > 0 && this.#bad.has(index)) throw this.#bad.get(index);
+    out.copy(this.#entries.bytes, starts[index]!, starts[index + 1]!);
   }
 
   #writeValue(out: Output, raw: unknown): void {
-    if (this.#small && typeof raw === 'number') {
+    if (this.#number && typeof raw === 'number') {
+      const before = out.length;
       out.copy(this.#key);
-      out.writeSmall(raw);
-      return;
+      if (out.writeNumber(raw)) return;
+      out.length = before;
     }
     const json = this.#json(raw);
     if (json === null) {
@@ -268,7 +295,7 @@ class NestedLeaf {
   }
 
   #add({ definition, repetition, values, count }: Page): void {
-    const found = valuesOf(values, this.#pages.dictionary, count).map((raw) => this.#convert(raw));
+    const found = valuesOf(values, this.#pages, count).map((raw) => this.#convert(raw));
     const levels = definition ? Array.from(definition) : undefined;
     const lists = repetition ? Array.from(repetition) : [];
     const rows = assembleLists(this.#rows, levels, lists, found, this.#schemaPath) as unknown[];
@@ -278,9 +305,12 @@ class NestedLeaf {
 }
 
 /** The values of a page, decoded. */
-function valuesOf(values: Page['values'], dictionary: ArrayLike<unknown>, most: number): unknown[] {
+function valuesOf(values: Page['values'], pages: Pages, most: number): unknown[] {
   if (values.from === 'list') return Array.from(values.list);
-  if (values.from === 'dictionary') return Array.from(values.indices, (index) => dictionary[index]);
+  if (values.from === 'dictionary') {
+    const { dictionaryList } = pages;
+    return Array.from(values.indices, (index) => dictionaryList[index]);
+  }
   const { view } = values;
   const found: unknown[] = [];
   for (let at = values.offset; at + 4 <= view.byteLength && found.length < most; ) {
