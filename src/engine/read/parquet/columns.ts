@@ -2,6 +2,7 @@
 import type { SchemaElement, SchemaTree } from 'hyparquet';
 import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
+import { Is, written } from '../json/bytes.js';
 import { jsonString } from '../json/text.js';
 import { Output } from '../text/output.js';
 import { type ColumnChunkPlace, type Dictionary, type Page, Pages } from './pages.js';
@@ -32,8 +33,8 @@ export interface Member {
 export interface Column {
   /** Has rows at hand, and tells how many; 0 after the last. */
   ready(): number | Promise<number>;
-  /** Writes `,"key":value` of the next row, or nothing. */
-  write(out: Output): void;
+  /** Writes `,"key":value` of the next row, or nothing. @returns the `written` value */
+  write(out: Output): number;
 }
 
 const keyOf = ({ name }: Member): Buffer => Buffer.from(`,${jsonString(name)}:`);
@@ -73,9 +74,10 @@ export class FlatColumn implements Column {
   #bytes: Uint8Array = new Uint8Array(0);
   #offset = 0;
   #dictionary: Dictionary | null = null;
-  /** The members that its values make, one after another; and where each begins. */
+  /** The members that its values make, one after another; where each begins, and what its value is. */
   readonly #entries = new Output(256);
   #starts = new Uint32Array(1);
+  #kinds = new Uint8Array(0);
   /** Of values that are none: what is thrown in the row that has one. */
   #bad = new Map<number, unknown>();
 
@@ -112,26 +114,24 @@ export class FlatColumn implements Column {
     return page?.count ?? 0;
   }
 
-  write(out: Output): void {
+  write(out: Output): number {
     const { definition, values } = this.#page!;
-    if (definition && definition[this.#row++] === 0) {
-      this.#missing(out);
-      return;
-    }
+    if (definition && definition[this.#row++] === 0) return this.#missing(out);
     if (!definition) this.#row++;
-    if (values.from === 'texts') this.#writeText(out, values.view);
-    else if (values.from === 'list') this.#writeValue(out, values.list[this.#value++]);
-    else this.#writeEntry(out, values.indices[this.#value++]!);
+    if (values.from === 'texts') return this.#writeText(out, values.view);
+    if (values.from === 'list') return this.#writeValue(out, values.list[this.#value++]);
+    return this.#writeEntry(out, values.indices[this.#value++]!);
   }
 
-  #missing(out: Output): void {
+  #missing(out: Output): number {
     const { missing } = this.#member;
-    if (missing === null) return;
+    if (missing === null) return 0;
     out.copy(this.#key);
     out.write(missing);
+    return written(missing.length, Is.other);
   }
 
-  #writeText(out: Output, view: DataView): void {
+  #writeText(out: Output, view: DataView): number {
     const start = this.#offset + 4;
     const end = start + view.getUint32(this.#offset, true);
     if (end > view.byteLength) throw new Error('a text is cut off');
@@ -140,16 +140,17 @@ export class FlatColumn implements Column {
     if (this.#copies) {
       const before = out.length;
       out.copy(this.#key);
-      if (out.copyText(bytes, start, end)) return;
+      if (out.copyText(bytes, start, end)) return written(end - start + 2, Is.text);
       out.length = before;
     }
-    this.#writeValue(out, bytes.subarray(start, end));
+    return this.#writeValue(out, bytes.subarray(start, end));
   }
 
   /** Most values of a dictionary are met, and many of them often: each is written once. */
   #writeEntries({ view, count }: Dictionary): void {
     const entries = this.#entries;
     const starts = new Uint32Array(count + 1);
+    const kinds = new Uint8Array(count);
     const list = this.#copies ? null : this.#pages.dictionaryList;
     this.#bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
     this.#offset = 0;
@@ -157,8 +158,8 @@ export class FlatColumn implements Column {
     entries.length = 0;
     for (let index = 0; index < count; index++) {
       try {
-        if (list === null) this.#writeText(entries, view);
-        else this.#writeValue(entries, list[index]);
+        kinds[index] =
+          (list === null ? this.#writeText(entries, view) : this.#writeValue(entries, list[index])) & 7;
       } catch (error) {
         if (!(error instanceof BadValueError)) throw error;
         entries.length = starts[index]!;
@@ -167,30 +168,36 @@ export class FlatColumn implements Column {
       starts[index + 1] = entries.length;
     }
     this.#starts = starts;
+    this.#kinds = kinds;
   }
 
-  #writeEntry(out: Output, index: number): void {
+  #writeEntry(out: Output, index: number): number {
     const starts = this.#starts;
     if (index >= starts.length - 1) throw new Error('a value is not in its dictionary');
     if (this.#bad.size > 0 && this.#bad.has(index)) throw this.#bad.get(index);
-    out.copy(this.#entries.bytes, starts[index]!, starts[index + 1]!);
+    const [start, end] = [starts[index]!, starts[index + 1]!];
+    if (start === end) return 0;
+    out.copy(this.#entries.bytes, start, end);
+    return written(end - start - this.#key.length, this.#kinds[index]!);
   }
 
-  #writeValue(out: Output, raw: unknown): void {
+  #writeValue(out: Output, raw: unknown): number {
     if (this.#number && typeof raw === 'number') {
       const before = out.length;
       out.copy(this.#key);
-      if (out.writeNumber(raw)) return;
+      const start = out.length;
+      if (out.writeNumber(raw)) {
+        return written(out.length - start, Number.isInteger(raw) ? Is.integer : Is.decimal);
+      }
       out.length = before;
     }
     const json = this.#json(raw);
-    if (json === null) {
-      this.#missing(out);
-      return;
-    }
+    if (json === null) return this.#missing(out);
     out.copy(this.#key);
+    const start = out.length;
     if (this.#ascii) out.writeAscii(json);
     else out.write(json);
+    return written(out.length - start, Is.other);
   }
 
   /** JSON stays as it is in the file: read and written again, a number could lose digits. */
@@ -240,13 +247,15 @@ export class NestedColumn implements Column {
     return this.#rows.length;
   }
 
-  write(out: Output): void {
+  write(out: Output): number {
     const value = this.#rows[this.#at++];
     const json =
       value === null || value === undefined ? this.#member.missing : JSON.stringify(value, withBigInts);
-    if (json === null) return;
+    if (json === null) return 0;
     out.copy(this.#key);
+    const start = out.length;
     out.write(json);
+    return written(out.length - start, Is.other);
   }
 }
 
