@@ -1,4 +1,5 @@
 /** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
+import type { PlanChanges } from './plan-changes.js';
 import type { Problem } from './problems.js';
 import type { Job } from './service/contract.js';
 
@@ -179,6 +180,7 @@ export interface Plan {
   bytes: number;
   /** How long the jobs may take, in seconds, judging by this account's earlier jobs; null if there are none. */
   estimated_seconds: number | null;
+  changes?: PlanChanges;
   properties?: PropertyCheck;
   /** Digest of the saved plan. */
   digest?: string;
@@ -213,6 +215,8 @@ export type RunStatus =
   | 'planned'
   /** More invalid rows than `invalid` allows: nothing was sent. */
   | 'rejected'
+  /** With `changedOnly`: more rows are new or changed than `maxChanged` allows; nothing was sent. */
+  | 'held'
   /** Some rows were rejected, a job completed fewer rows than it was sent, or an answer named no job. */
   | 'partial'
   /** A job failed. */
@@ -253,17 +257,23 @@ export type MaybeSentTwice = Place & {
 export interface Summary {
   /** Id of the run; null if none was recorded. */
   run: string | null;
+  /** How it ended. */
   status: RunStatus;
+  /** Kinds of the inputs, in the order in which they are sent. */
   kinds: Kind[];
   /** Name of the account, if it has one. */
   account: string | null;
+  /** Name of the region. */
   region: string;
+  /** Host of imports and jobs. */
   base_url: string;
+  /** What became of the rows of all inputs. */
   rows: RowCounts;
   /** Bulk requests of the whole run; one that was halved counts as its halves. */
   requests: number;
   /** Retries of all of them. */
   retries: number;
+  /** The inputs: their rows, and the rejects file of each, if it has one. */
   files: {
     path: string;
     kind: Kind;
@@ -274,13 +284,15 @@ export interface Summary {
   rejected: Rejection[];
   /** All rejected rows by cause, most rows first. Of more than 200 causes, the last entry counts the others. */
   causes: RejectionCause[];
+  /** The jobs of the run, those of earlier attempts included. */
   jobs: RunJob[];
   /** Requests that were sent again because their answer was lost. */
   maybe_sent_twice: MaybeSentTwice[];
+  /** What was odd, and did not stop the import. */
   warnings: string[];
   /** The run to continue, or null if there is nothing to continue. The command prints a command line here. */
   resume: string | null;
-  /** Of a plan, and of the status `planned`. */
+  /** What an import would do, if the status is `planned`. */
   plan?: Plan;
   /** Seconds. */
   elapsed_seconds: number;
