@@ -78,6 +78,12 @@ export const FLAGLESS = {
     config: 'token_command',
     flag: false,
   },
+  confirm: {
+    type: FLAG,
+    summary: 'show what would be sent, and ask before sending; without a terminal, --yes is required',
+    config: 'confirm',
+    flag: false,
+  },
   progress: {
     type: word('how', ['auto', 'plain', 'none']),
     summary: 'how progress is shown: auto, plain (a line per change, no control sequences), or none',
