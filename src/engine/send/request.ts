@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
-import { NetworkError, type ProfilesError, ServiceError } from '../errors.js';
+import { NetworkError, ProfilesError, ServiceError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { SendOptions } from '../options.js';
 import type { Expected } from '../service/answer.js';
@@ -28,6 +28,12 @@ export const UNSENT = {
   job_id: null,
   job: null,
 } as const satisfies Partial<RequestRecord>;
+
+/** Where a request stands, which its attempts change. */
+export type Attempted = Pick<
+  RequestRecord,
+  'seq' | 'state' | 'reason' | 'retries' | 'possibleDuplicate' | 'job_id' | 'job'
+>;
 
 /** What a request needs of the world. */
 export interface RequestDeps {
@@ -64,7 +70,7 @@ const FOUND = 'the import ended before the answer was read';
  * every step. @throws StateError when that fails; nothing is sent after it
  */
 export async function sendRequest(
-  record: RequestRecord,
+  record: Attempted,
   options: RetryOptions,
   deps: RequestDeps,
 ): Promise<Outcome> {
@@ -97,7 +103,11 @@ export async function sendRequest(
     try {
       answer = await deps.submit(deps.abort);
     } catch (error) {
-      if (!deps.abort.aborted) throw error;
+      if (!deps.abort.aborted) {
+        // Something kept it from being written. Whether that can still be recorded is not what matters now.
+        if (error instanceof ProfilesError) await leave('stopped before it was sent').catch(() => {});
+        throw error;
+      }
       unknown ??= 'interrupted while it was sent';
       await leave(unknown);
       return { type: 'stopped' };

@@ -13,7 +13,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import { MIGRATIONS } from '../../../src/engine/state/sqlite/migrations.js';
-import { openState } from '../../../src/engine/state/state.js';
+import { openState } from '../../support/state.js';
 import { type Bundle, bundle } from './support/process.js';
 import {
   acknowledged,
