@@ -4,9 +4,16 @@ import { PROCESSES } from './vitest.processes.config.js';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Other commands: `npm run test:processes` takes its time; `npm run test:contract`, `npm run test:proxy` and
+    // Other commands: `npm run test:processes` takes its time; `npm run test:contract`, `npm run test:postgres`, `npm run test:proxy` and
     // `npm run test:page` need more than Node and npm.
-    exclude: [...configDefaults.exclude, ...PROCESSES, 'test/contract/**', 'test/proxy/**', 'test/page/**'],
+    exclude: [
+      ...configDefaults.exclude,
+      ...PROCESSES,
+      'test/contract/**',
+      'test/postgres/**',
+      'test/proxy/**',
+      'test/page/**',
+    ],
     globalSetup: 'test/support/temporary.ts',
     // Two cores: more workers only make socket and process tests wait for each other.
     maxWorkers: 2,

@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 /**
  * Parts of packages that are never used here, and cost every start that loads them some milliseconds: commander's
  * subcommands that are programs of their own; undici's HTTP/2, which it speaks only when it is told to, and what it
- * takes from fetch for bodies other than bytes.
+ * takes from fetch for bodies other than bytes; pg's own look for a password file, which `state/postgres/connect.ts` reads.
  * @type {import('esbuild').Plugin}
  */
 const withoutUnused = {
@@ -16,6 +16,7 @@ const withoutUnused = {
     const unused = [
       { filter: /^node:child_process$/, of: /[\\/]commander[\\/]/ },
       { filter: /^\.\/client-h2\.js$/, of: /[\\/]undici[\\/]/ },
+      { filter: /^pgpass$/, of: /[\\/]pg[\\/]/ },
       { filter: /^\.\.\/web\/fetch\/body\.js$/, of: /[\\/]undici[\\/].*client-h1\.js$/ },
     ];
     for (const { filter, of } of unused) {
@@ -149,6 +150,7 @@ export async function bundle() {
       index: 'src/engine/index.ts',
       sandbox: 'src/sandbox/index.ts',
       worker: WORKER,
+      'heart-worker': 'src/engine/state/postgres/heart-worker.ts',
     },
     outdir: 'dist',
     bundle: true,

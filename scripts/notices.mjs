@@ -8,7 +8,7 @@ import { bundle } from './bundle.mjs';
 const FILE = 'THIRD-PARTY-NOTICES';
 
 /** Packages that name the MIT license in package.json and carry no text of it. Any other without a text is an error. */
-const MIT_BY_NAME = new Set(['@bomb.sh/tab']);
+const MIT_BY_NAME = new Set(['@bomb.sh/tab', 'pg-types']);
 
 const { metafile } = await bundle();
 const folders = new Set();

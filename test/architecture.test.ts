@@ -47,6 +47,7 @@ const imports: Import[] = files.flatMap((file) => {
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
 const BASE = [
+  'bounds',
   'channel',
   'clock',
   'dialect-options',
@@ -58,10 +59,14 @@ const BASE = [
   'nearest',
   'numbers',
   'options',
+  'plan-changes',
+  'print-tables',
   'problems',
   'replace-file',
+  'row-sources',
   'size',
   'sqlite',
+  'stored-cells',
 ].map((name) => `engine/${name}`);
 const ENGINE = ['engine/read', 'engine/service', 'engine/state', 'engine/plan', 'engine/send', 'engine/run'];
 const ALLOWED: Record<string, string[]> = {
@@ -94,7 +99,7 @@ const ALLOWED: Record<string, string[]> = {
   'cli/options': [...BASE, 'sandbox'],
   'cli/shell': [],
   // What is said about the engine's problems.
-  'cli/again': ['engine/service', 'cli/options', 'cli/settings', 'cli/shell'],
+  'cli/again': ['engine/service', 'engine/state', 'cli/options', 'cli/settings', 'cli/shell'],
   'cli/hint': ['engine/errors', 'cli/again'],
   'cli/next-steps': [...BASE, 'contract', 'engine/state', 'cli/again', 'cli/shell'],
   'cli/messages': [...BASE, 'cli/again', 'cli/hint', 'cli/shell'],
@@ -102,6 +107,7 @@ const ALLOWED: Record<string, string[]> = {
     ...BASE,
     'contract',
     'engine/service',
+    'engine/state',
     'cli/again',
     'cli/hint',
     'cli/options',

@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { isLoopback } from '../engine/service/address.js';
+import { hasPassword } from '../engine/state/location.js';
 import { GLOBAL, optionOf, spelled } from './options/index.js';
 import { configLocation, stateLocation } from './settings/location.js';
 import type { Settings, SettingsFlags, SettingsWorld } from './settings/types.js';
@@ -60,6 +61,7 @@ const CHOOSING = [
   'baseUrl',
   'lookupBaseUrl',
   'tokenFile',
+  'state',
   'stateDir',
 ] as const satisfies readonly (keyof SettingsFlags)[];
 type Choosing = (typeof CHOOSING)[number];
@@ -72,6 +74,7 @@ const ORIGIN: Partial<Record<Choosing, string>> = {
   region: 'region',
   baseUrl: 'base_url',
   lookupBaseUrl: 'lookup_base_url',
+  state: 'state',
   stateDir: 'state_dir',
 };
 
@@ -164,6 +167,8 @@ function elsewhere(name: Choosing, running: Running, typed: Typed): string | und
   const variable = GLOBAL[name].env;
   const value = world.env[variable] || undefined;
   if (name === 'config' || name === 'stateDir') return value ?? moved(name, running);
+  // A password stays where it is: the reader's environment has it too.
+  if (name === 'state') return value === undefined || hasPassword(value) ? undefined : value;
   if (value === undefined || isIgnored(name, running, typed)) return undefined;
   return value;
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
-import type { Scope, State } from '../engine/state/state.js';
+import type { Elsewhere, Scope, State } from '../engine/state/state.js';
 import { commandsOf } from './again.js';
 import { type Context, EMBEDDED, type GlobalFlags, type ReadRetries, type World } from './context.js';
 import { safeLine, safeLines } from './output/safe.js';
@@ -44,8 +44,9 @@ export function createContext(
   const token = once(async () => requireToken(await settings(), world));
 
   const state = once(async (): Promise<State> => {
+    const found = await settings();
     const { openState } = await import('../engine/state/state.js');
-    const opened = await openState((await settings()).stateDir, world.clock.now);
+    const opened = await openState(found.stateDir, world.clock.now, elsewhere(found, world));
     closers.push(() => opened.close());
     return opened;
   });
@@ -121,6 +122,13 @@ async function deferParserOptimization(nodeVersion: string): Promise<void> {
   if (!nodeVersion.startsWith('20.')) return;
   const { setFlagsFromString } = await import('node:v8');
   setFlagsFromString('--wasm-tiering-budget=100000000'); // default: 1,800,000
+}
+
+/** Where the state is, unless it is in the state directory. */
+function elsewhere({ state, stateDir, origins }: Settings, { env, abort }: World): Elsewhere | undefined {
+  if (state.kind === 'sqlite' && state.folder === stateDir) return undefined;
+  const at = state.kind === 'sqlite' ? state : { kind: state.kind, url: state.url.reveal() };
+  return { at, env, origin: origins.state!, signal: abort };
 }
 
 interface Service {

@@ -16,9 +16,10 @@ import { NO_RULES } from '../../src/engine/read/index.js';
 import type { Answer, ServiceClient } from '../../src/engine/service/client.js';
 import type { Job } from '../../src/engine/service/contract.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
-import { openState, type State } from '../../src/engine/state/state.js';
+import type { State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
+import { openState } from '../support/state.js';
 import { seeded } from './support.js';
 
 type How = 'failed' | '422' | 'short';
@@ -121,6 +122,8 @@ class Machine {
       rejects: null,
       outcomes: null,
       changedOnly: false,
+      maxChanged: null,
+      trackKeys: false,
       continueOnError: false,
       isolate: true,
       dryRun: false,

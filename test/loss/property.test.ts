@@ -23,9 +23,10 @@ import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
 import { NO_RULES } from '../../src/engine/read/index.js';
 import { OUTCOMES, type Outcome } from '../../src/engine/run/outcome.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
-import { openState, type State } from '../../src/engine/state/state.js';
+import type { State } from '../../src/engine/state/state.js';
 import { scratch } from '../support/cli.js';
 import { IdleClock } from '../support/clock.js';
+import { openState } from '../support/state.js';
 import { type Arrival, type Fate, type Move, type Script, ScriptedService } from './scripted.js';
 import { seeded } from './support.js';
 
@@ -237,6 +238,8 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
     continueOnError,
     changedOnly,
     refreshAfterMs: null,
+    maxChanged: null,
+    trackKeys: false,
     wait,
     waitTimeoutMs: null,
     intervalMs: null,

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { expireLeases, onPostgres, stateEnv } from './state.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** The command as npm links it. */
@@ -38,6 +39,15 @@ export interface ChildOptions {
   uid?: number;
 }
 
+/** What was chosen on a command line, or else in an environment. */
+export function stateDirOf(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): string | undefined {
+  const at = argv.indexOf('--state-dir');
+  return (at >= 0 ? argv[at + 1] : undefined) ?? env.PROFILES_STATE_DIR;
+}
+
 /** Starts the built command. State and config are kept below `cwd` unless `env` says otherwise. */
 export function profiles(argv: readonly string[], options: ChildOptions): Child {
   return node([BIN, ...argv], options);
@@ -50,9 +60,16 @@ export function node(argv: readonly string[], { cwd, env, stdin, uid, fileKib }:
   const first = uid === undefined ? [] : ['--import', `data:text/javascript,${become}`];
   const command = [process.execPath, ...first, ...argv];
   if (fileKib !== undefined) command.unshift('bash', '-c', `ulimit -f ${fileKib}; exec "$0" "$@"`);
+  const stateDir = resolve(cwd, stateDirOf(argv, env) ?? '.state');
   const child = spawn(command[0]!, command.slice(1), {
     cwd,
-    env: { PATH: process.env.PATH, HOME: cwd, PROFILES_STATE_DIR: join(cwd, '.state'), ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: cwd,
+      PROFILES_STATE_DIR: join(cwd, '.state'),
+      ...stateEnv(stateDir),
+      ...env,
+    },
   });
   const texts = { stdout: '', stderr: '' };
   child.stdin.on('error', () => {});
@@ -64,7 +81,11 @@ export function node(argv: readonly string[], { cwd, env, stdin, uid, fileKib }:
   }
   const ended = new Promise<Ended>((settle, reject) => {
     child.on('error', reject);
-    child.on('close', (code, signal) => settle({ code, signal, ...texts }));
+    child.on('close', (code, signal) => {
+      // Of a state on this machine the operating system releases the lock; a lease takes a while to run out.
+      if (onPostgres && signal === 'SIGKILL') expireLeases(stateDir);
+      settle({ code, signal, ...texts });
+    });
   });
   return {
     process: child,

@@ -1,13 +1,15 @@
 /** Runs a command line in process, in a world of the test's own, and gives stdout, stderr and exit code together. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import type { Input, World } from '../../src/cli/context.js';
 import { runCommand } from '../../src/cli/main.js';
 import type { TextStream } from '../../src/cli/output/terminal.js';
 import { shellWord } from '../../src/cli/shell.js';
 import { systemClock } from '../../src/engine/clock.js';
+import { stateDirOf } from './child.js';
+import { stateEnv } from './state.js';
 
 export interface CliResult {
   code: number;
@@ -55,6 +57,7 @@ export async function cli(argv: string[], options: CliOptions = {}): Promise<Cli
     env: {
       HOME: cwd,
       PROFILES_STATE_DIR: join(cwd, '.state'),
+      ...stateEnv(resolve(cwd, stateDirOf(argv, options.env) ?? '.state')),
       ...options.env,
     },
     platform: process.platform,

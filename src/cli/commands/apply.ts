@@ -37,10 +37,19 @@ export function define(command: Command, wire: Wire): void {
 function options([file = '']: readonly string[], flags: Flags, { cwd }: Context): Options {
   const { expect, again = false } = given(APPLY, flags);
   const { inputs = [] } = given(MOVED, flags);
-  const { concurrency, outcomes } = SENDING;
+  const { canary, concurrency, maxChanged, outcomes } = SENDING;
   const { continueOnError, isolate, isolateJobs, rejects } = REJECTING;
   const { wait, ...timing } = WAITING;
-  const table = { ...timing, ...RETRYING, concurrency, continueOnError, isolate, isolateJobs };
+  const table = {
+    ...timing,
+    ...RETRYING,
+    canary,
+    concurrency,
+    maxChanged,
+    continueOnError,
+    isolate,
+    isolateJobs,
+  };
   const values = given(table, flags) as Record<string, unknown>;
   const how = Object.entries(table).flatMap(([name, { sets }]) =>
     values[name] === undefined ? [] : [[sets, values[name]]],
@@ -64,6 +73,11 @@ function options([file = '']: readonly string[], flags: Flags, { cwd }: Context)
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
   const { report, inputs, again, how } = asked;
   const plan = await loadPlan(asked.file, asked.expect, context);
+  if (how.maxChanged && !plan.changes) {
+    throw new UsageError('--max-changed has no effect on this plan: it was made without --changed-only', {
+      hint: 'leave it out',
+    });
+  }
   const state = await context.state();
   const found = await runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
@@ -86,6 +100,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     outcomes,
     // A run whose time to wait was over must be able to continue.
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
+    waitForLockMs: how.waitForLockMs ?? null,
   };
   if (how.isolate && !options.wait) {
     throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {

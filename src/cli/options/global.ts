@@ -41,6 +41,13 @@ export const GLOBAL = {
     accountConfig: 'lookup_base_url',
   },
   tokenFile: { type: path('path'), summary: 'read the API key from a file' },
+  state: {
+    type: URL_TYPE,
+    summary: 'keep runs and jobs in another folder, or in a database: postgres://user@host/database',
+    otherwise: 'the folder of --state-dir',
+    env: 'PROFILES_STATE',
+    config: 'state',
+  },
   stateDir: {
     type: path('folder'),
     summary: 'keep runs, jobs, and sandbox data here; in CI, cache this folder',
@@ -53,6 +60,7 @@ export const GLOBAL = {
   debug: { type: FLAG, summary: 'log requests to stderr, without token or body' },
   color: { type: FLAG, negated: true, summary: 'print without color' },
   input: { type: FLAG, negated: true, summary: 'never prompt' },
+  yes: { type: FLAG, summary: 'send without asking, where the config says to ask (confirm)' },
 } as const satisfies Table;
 
 /** Built into commander, which gets their names and texts from here. */
@@ -68,6 +76,12 @@ export const FLAGLESS = {
     type: COMMAND_TYPE,
     summary: 'program whose first line of output is the API key, and its arguments; run without a shell',
     config: 'token_command',
+    flag: false,
+  },
+  confirm: {
+    type: FLAG,
+    summary: 'show what would be sent, and ask before sending; without a terminal, --yes is required',
+    config: 'confirm',
     flag: false,
   },
   progress: {

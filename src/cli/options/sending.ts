@@ -29,6 +29,22 @@ export const SENDING = {
     summary: 'with --changed-only: also send rows completed longer ago than this',
     config: 'import.refresh_after',
   },
+  maxChanged: {
+    type: BOUND_TYPE,
+    default: null,
+    summary: 'with --changed-only: send nothing if more rows than this are new or changed',
+    config: 'import.max_changed',
+    commands: ['import', 'apply'],
+    sets: 'maxChanged',
+  },
+  trackKeys: {
+    type: FLAG,
+    default: false,
+    summary:
+      'remember a short hash of each cell, so that plans with --changed-only count changed rows by key',
+    config: 'import.track_keys',
+    sets: 'trackKeys',
+  },
   full: {
     type: FLAG,
     default: false,
@@ -60,6 +76,7 @@ export const SENDING = {
     ...engineNumber('canary', 'items'),
     summary: 'send a first request of at most this many items, and nothing else before its job has completed',
     config: 'import.canary',
+    commands: ['import', 'apply'],
   },
   concurrency: {
     ...engineNumber('concurrency'),
@@ -84,6 +101,12 @@ export const WAITING = {
     summary: 'stop waiting for jobs after this time; they continue',
     config: 'import.wait_timeout',
     commands: ['import', 'apply', 'resume', 'job', 'identify user'],
+  },
+  waitForLock: {
+    ...engineNumber('waitForLockMs'),
+    summary: 'wait this long for another import of the same account and kind to end',
+    config: 'import.wait_for_lock',
+    commands: ['import', 'apply', 'resume'],
   },
   interval: {
     ...engineNumber('intervalMs'),

@@ -10,6 +10,7 @@ import { type Found, stateLocation, variable } from './location.js';
 import type { AccountSection } from './schema.js';
 import { readToken, type Secret } from './secret.js';
 import { camelCase, type Place, places, property, type Sources } from './sources.js';
+import { stateSetting } from './state.js';
 import type { Settings, TokenCommand } from './types.js';
 
 /** The settings of a command. @throws UsageError for a flag, ConfigError for the environment or the file */
@@ -33,10 +34,12 @@ export function decideSettings(sources: Sources): Settings {
   const base = findHost(sources, choice, 'baseUrl');
   const lookup = findHost(sources, choice, 'lookupBaseUrl');
   const token = findToken(sources, choice);
-  const state = stateLocation(world, flags);
+  const stateDir = stateLocation(world, flags);
+  const state = stateSetting(sources, sections);
   const imports = importSettings(config.path, sections);
   const kept = sections.find(({ section }) => section.history?.keep !== undefined);
   const keep = kept?.section.history?.keep;
+  const confirms = sections.find(({ section }) => section.confirm !== undefined);
   return {
     account: choice.account,
     region: region.value,
@@ -45,8 +48,10 @@ export function decideSettings(sources: Sources): Settings {
     lookupBaseUrl: lookup.value,
     token: token.value,
     tokenCommand: token.command ?? null,
-    stateDir: state.value,
+    state: state.value,
+    stateDir: stateDir.value,
     timeoutMs: valuesOf({ timeout: GLOBAL.timeout }, flags).timeout,
+    confirm: confirms?.section.confirm ?? false,
     historyKeepMs:
       keep === undefined
         ? NUMBERS.historyKeepMs.default
@@ -59,8 +64,10 @@ export function decideSettings(sources: Sources): Settings {
       base_url: base.origin,
       lookup_base_url: lookup.origin,
       token: token.origin,
-      state_dir: state.origin,
+      state: state.origin,
+      state_dir: stateDir.origin,
       timeout: flags.timeout === undefined ? 'default' : `flag ${spelled('timeout')}`,
+      ...(confirms && { confirm: `${config.path} (${confirms.prefix}confirm)` }),
       ...(kept && { 'history.keep': `${config.path} (${kept.prefix}history.keep)` }),
       ...imports.origins,
     },

@@ -3,11 +3,12 @@ import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
 import { replaceFile } from '../../engine/replace-file.js';
+import { hasPassword } from '../../engine/state/location.js';
 import { fileTrouble } from '../file-trouble.js';
 import { hinted } from '../hint.js';
 import { shellWord } from '../shell.js';
 import { jsonFault } from './json.js';
-import type { ConfigFile } from './schema.js';
+import type { ConfigFile, ConfigSection } from './schema.js';
 
 /** A file as it was found. `mode` is null where there is no file, or no modes (Windows). */
 export interface ReadConfig {
@@ -47,6 +48,9 @@ export async function readConfig(
   const content = await parseConfig(path, text);
   const mode = platform === 'win32' ? null : (await stat(path)).mode & 0o777;
   if (mode !== null && holds(content, 'token')) refuseExposed(path, mode);
+  if (mode !== null && sectionsOf(content).some(({ state }) => hasPassword(state ?? ''))) {
+    refuseExposed(path, mode, { secret: 'a password' });
+  }
   if (mode !== null && (mode & 0o022) !== 0 && holds(content, 'token_command')) {
     throw new ConfigError(
       `${path} names a program to run (token_command), but other users can change it (mode ${octal(mode)})`,
@@ -66,10 +70,14 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** @throws ConfigError when a file with a token can be opened by others */
-export function refuseExposed(path: string, mode: number, otherwise = ''): void {
+/** @throws ConfigError when a file with a secret can be opened by others */
+export function refuseExposed(
+  path: string,
+  mode: number,
+  { secret = 'a token', otherwise = '' }: { secret?: string; otherwise?: string } = {},
+): void {
   if ((mode & 0o077) === 0) return;
-  throw new ConfigError(`${path} contains a token, but other users can read it (mode ${octal(mode)})`, {
+  throw new ConfigError(`${path} contains ${secret}, but other users can read it (mode ${octal(mode)})`, {
     hint: `chmod 600 ${shellWord(path)}${otherwise}`,
   });
 }
@@ -77,7 +85,9 @@ export function refuseExposed(path: string, mode: number, otherwise = ''): void 
 const octal = (mode: number): string => mode.toString(8).padStart(4, '0');
 
 const holds = (file: ConfigFile, key: 'token' | 'token_command'): boolean =>
-  [file, ...Object.values(file.accounts ?? {})].some((section) => section[key] !== undefined);
+  sectionsOf(file).some((section) => section[key] !== undefined);
+
+const sectionsOf = (file: ConfigFile): ConfigSection[] => [file, ...Object.values(file.accounts ?? {})];
 
 /**
  * Writes the file, mode 0600; a folder that has to be made is 0700.

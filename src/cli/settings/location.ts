@@ -20,7 +20,7 @@ export function variable(world: SettingsWorld, name: string): string | undefined
 export function flagOrVariable(
   world: SettingsWorld,
   flags: SettingsFlags,
-  name: 'config' | 'account' | 'region' | 'stateDir',
+  name: 'config' | 'account' | 'region' | 'state' | 'stateDir',
 ): Found<string> | null {
   const flag = flags[name];
   if (flag !== undefined) return { value: flag, origin: `flag ${spelled(name)}` };
@@ -30,7 +30,7 @@ export function flagOrVariable(
 }
 
 /** What to name in an error: `--config`, `PROFILES_CONFIG`. */
-const setting = ({ origin }: Found<string>): string => origin.replace(/^(flag|environment) /, '');
+export const setting = ({ origin }: Found<string>): string => origin.replace(/^(flag|environment) /, '');
 
 /** `--config`, else `$PROFILES_CONFIG`, else the platform's place. Relative paths count from the working directory. */
 export function configLocation(world: SettingsWorld, flags: SettingsFlags): Found<string> {

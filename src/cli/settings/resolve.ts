@@ -34,7 +34,9 @@ export async function readTokenFile(world: SettingsWorld, name: string): Promise
     const found = await stat(path);
     // A pipe, as `<(…)` makes, has no mode that matters.
     if (world.platform !== 'win32' && found.isFile()) {
-      refuseExposed(path, found.mode & 0o777, '; if that is not possible, set PROFILES_TOKEN instead');
+      refuseExposed(path, found.mode & 0o777, {
+        otherwise: '; if that is not possible, set PROFILES_TOKEN instead',
+      });
     }
     text = await readFile(path, 'utf8');
   } catch (error) {

@@ -95,8 +95,10 @@ export interface ConfigSection {
   token?: string;
   token_command?: string[];
   region?: string;
+  state?: string;
   regions?: Record<string, { base_url?: string; lookup_base_url?: string }>;
   import?: Record<string, Scalar>;
+  confirm?: boolean;
   history?: { keep?: string };
 }
 export interface ConfigFile extends ConfigSection {

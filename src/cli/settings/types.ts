@@ -23,9 +23,14 @@ export interface Settings {
   token: Secret | null;
   /** Where the token comes from a program instead; then `token` is null. */
   tokenCommand: TokenCommand | null;
+  /** Where runs, jobs and fingerprints are: a folder, or a URL, which may hold a password. */
+  state: { kind: 'sqlite'; folder: string } | { kind: 'postgres'; url: Secret };
+  /** The machine's own files: spooled inputs and the sandbox's data. */
   stateDir: string;
   /** Deadline of one HTTP request, milliseconds. Default 120 s. */
   timeoutMs: number;
+  /** Ask before anything is sent. */
+  confirm: boolean;
   /** How long rows are kept for `history`, milliseconds. */
   historyKeepMs: number;
   /** `import.*` of the file: defaults for import flags, by their camelCase flag name, values as the file has them. */
@@ -48,5 +53,13 @@ export interface SettingsWorld {
 /** The flags that choose settings, as commander names them. */
 export type SettingsFlags = Pick<
   RawFlags<typeof GLOBAL>,
-  'config' | 'account' | 'region' | 'baseUrl' | 'lookupBaseUrl' | 'tokenFile' | 'stateDir' | 'timeout'
+  | 'config'
+  | 'account'
+  | 'region'
+  | 'baseUrl'
+  | 'lookupBaseUrl'
+  | 'tokenFile'
+  | 'state'
+  | 'stateDir'
+  | 'timeout'
 >;

@@ -1,6 +1,8 @@
 /** What stands between a plan and the first request: the locks, and the run on disk. */
 import type { Clock } from '../clock.js';
-import { LockedError } from '../errors.js';
+import { formatDuration } from '../duration.js';
+import { InterruptedError, LockedError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
@@ -37,6 +39,31 @@ export async function takeLocks(
   }
 }
 
+/** How often it is tried again. */
+const AGAIN_MS = 1_000;
+
+/** @throws LockedError when it is still held after the wait; the signal's reason, or InterruptedError */
+export async function* waitForLocks(
+  take: () => Promise<HeldLease[]>,
+  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+  clock: Clock,
+): AsyncGenerator<ImportEvent, HeldLease[]> {
+  const until = clock.monotonic() + waitMs;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await take();
+    } catch (error) {
+      const left = until - clock.monotonic();
+      if (!(error instanceof LockedError) || left <= 0) throw error;
+      if (isFirst)
+        yield { type: 'notice', message: `waiting up to ${formatDuration(waitMs)}: ${error.message}` };
+      await clock.sleep(Math.min(AGAIN_MS, left), signal).catch(() => {
+        throw InterruptedError.of(signal);
+      });
+    }
+  }
+}
+
 async function lockedBy(state: State, scope: Scope, kind: Kind): Promise<LockedError> {
   const running = (await state.knownRuns()).find(
     (r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind),
@@ -45,7 +72,7 @@ async function lockedBy(state: State, scope: Scope, kind: Kind): Promise<LockedE
     ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
     : `${(await state.lockHolder(scope, kind)) ?? 'it'} is still planning`;
   return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
-    hint: 'wait for it to end; one import per account and kind runs at a time on a machine',
+    hint: 'wait for it to end; one import per account and kind runs at a time',
     problem: { code: 'import_running', run: running?.run ?? null },
   });
 }

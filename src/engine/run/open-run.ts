@@ -1,12 +1,13 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
-import { AuthError, ProfilesError, StateError } from '../errors.js';
+import { AuthError, LockLostError, ProfilesError, StateError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
 import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { HeldLease, Scope } from '../state/state.js';
-import { beginRun, type NewRun, takeLocks } from './begin.js';
+import { beginRun, type NewRun, takeLocks, waitForLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { keepValues, storeOptions } from './private.js';
 import { keepPlaces } from './relocate.js';
@@ -62,12 +63,24 @@ export class OpenRun {
     return this.deps.scope;
   }
 
-  /** Held until `close`. @throws LockedError */
-  async lock(scope: Scope, inputs: readonly { path: string; kind: Kind }[]): Promise<void> {
+  /** Held until `close`; not needed for a dry run. @throws LockedError while others have it for longer than it may wait */
+  async *lock(
+    { dryRun, waitForLockMs }: ImportOptions,
+    inputs: readonly { path: string; kind: Kind }[],
+    signal: AbortSignal,
+    scope?: Scope,
+  ): AsyncGenerator<ImportEvent> {
+    if (dryRun) return;
     // As another import names it that finds the lock taken.
     const holder = `run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
     const kinds = new Set(inputs.map(({ kind }) => kind));
-    this.#locks.push(...(await takeLocks(this.deps.state, scope, [...kinds], holder)));
+    const { state, clock } = this.deps;
+    const locks = yield* waitForLocks(
+      () => takeLocks(state, scope ?? this.scope, [...kinds], holder),
+      { waitMs: waitForLockMs ?? 0, signal },
+      clock,
+    );
+    this.#locks.push(...locks);
   }
 
   /** Goes on with an earlier run in place of a new one. */
@@ -135,7 +148,9 @@ export class OpenRun {
   }
 
   /**
-   * Writes the end of the session. A state that fails now has failed before, and that is what is reported.
+   * Writes the end of the session. A state that fails now has failed before, and that is what is reported. A run whose
+   * lock another import has is no longer this session's to end.
+   * @returns what ended it: who took over its lock is known only now
    * @param keep `distinct`: identifiers of a kind that the run has sent, at least
    */
   async end(
@@ -143,12 +158,12 @@ export class OpenRun {
     finished: boolean,
     failure: unknown,
     keep: { distinct: (kind: Kind) => number; historyKeepMs: number },
-  ): Promise<void> {
+  ): Promise<unknown> {
     const { state } = this.deps;
     try {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       await state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
-      if (!finished) return;
+      if (!finished) return failure;
       // What failed may be sent again, from the same bytes.
       if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
       for (const kind of summary.kinds) {
@@ -156,8 +171,11 @@ export class OpenRun {
       }
       await state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
     } catch (error) {
+      if (failure instanceof LockLostError)
+        return error instanceof LockLostError && error.by ? error : failure;
       if (!(failure instanceof StateError)) throw error;
     }
+    return failure;
   }
 
   /** Releases the locks. */

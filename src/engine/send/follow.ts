@@ -12,6 +12,7 @@ import type { Scope, State } from '../state/state.js';
 import { completedRows, placeOf, placeText, runJob, submittedRows } from './accounts.js';
 import type { Chunk } from './chunk.js';
 import { forgiving } from './other-jobs.js';
+import type { Remembering } from './remembering.js';
 import { watchJobs } from './watch.js';
 
 export interface DeliverDeps {
@@ -31,6 +32,8 @@ export interface DeliverDeps {
   /** All requests of the run, those of earlier sessions first. New ones are added here. */
   records: RequestRecord[];
   inputs: readonly { path: string; kind: Kind }[];
+  /** Of this session and kind. */
+  remembering: Remembering;
   /** Rows of all inputs that are to be sent, for progress. */
   totalRows: number;
   emit(event: ImportEvent): void;

@@ -9,7 +9,7 @@ export interface Backend {
   takeLock(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null>;
   isLocked(scope: Scope, kind: Kind): Promise<boolean>;
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
-  /** Called before each intent is recorded. @throws StateError when what is recorded would be lost, or a lock is */
+  /** Called before each intent is recorded, and in the tick in which a request is written. @throws StateError when what is recorded would be lost, or a lock is */
   check(): void;
   /** What is wrong with the database itself, and rows that refer to none. */
   damages(): Promise<{ integrity: string[]; references: string[] }>;

@@ -1,11 +1,11 @@
 /** The state directory of a machine: private, and what is told when something in it fails. */
 import { mkdirSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
-import { ConfigError, StateError } from '../errors.js';
+import { ConfigError, ProfilesError, StateError } from '../errors.js';
 
 /** Any failure of the state becomes this: nothing more may be sent when it cannot be recorded. */
-export function stateError(error: unknown, doing: string, where: string): StateError {
-  if (error instanceof StateError) return error;
+export function stateError(error: unknown, doing: string, where: string): ProfilesError {
+  if (error instanceof ProfilesError) return error;
   const detail = error instanceof Error ? error.message : String(error);
   return new StateError(`cannot ${doing} in ${where}: ${detail}`, {
     ...(/full|ENOSPC/i.test(detail)

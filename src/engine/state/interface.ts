@@ -2,6 +2,7 @@
 import type { FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import type { Kind, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
+import type { CellColumns } from '../stored-cells.js';
 import type { StateProblem } from './check.js';
 import type { History, HistoryEntry, RequestRows } from './history.js';
 import type { LaterSends, OpenJobs } from './open-jobs.js';
@@ -27,6 +28,12 @@ export interface State {
   isLocked(scope: Scope, kinds: readonly Kind[]): Promise<boolean>;
   /** What the holder of that lock says of itself. */
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
+
+  /**
+   * Called in the tick in which a request is written.
+   * @throws StateError when what is recorded would be lost; LockLostError when a lock that is held here no longer surely is
+   */
+  check(): void;
 
   /** Newest first. */
   knownRuns(): Promise<StoredRun[]>;
@@ -151,6 +158,8 @@ export interface State {
    * @param since ISO 8601: what was completed earlier, or nobody knows when, counts as unknown
    */
   fingerprints(scope: Scope, kind: Kind, since?: string | null): Promise<FingerprintIndex>;
+  /** The cells of a send, in the order of its rows; null where they are not remembered. */
+  cells(send: number): Promise<CellColumns | null>;
   /** A number that is another one once ids of the kind were sent since. */
   newestFingerprints(scope: Scope, kind: Kind): Promise<number>;
   /** A text that is another one once something has been sent, or seen completed, since. */

@@ -2,8 +2,11 @@
  * What is remembered (contract §4): runs, requests, jobs and fingerprints, in one database. No tokens and no metadata are
  * in it. Each table's SQL is in a file of its own; what one transaction does to several of them is said in `parts/`.
  */
+import { userInfo } from 'node:os';
+import type { Backend } from './backend.js';
 import { privateFolder, refuseShared } from './folder.js';
 import type { State } from './interface.js';
+import type { StateLocation } from './location.js';
 import { ofJobs } from './parts/jobs.js';
 import { ofKnown } from './parts/known.js';
 import { ofRequests } from './parts/requests.js';
@@ -18,14 +21,26 @@ export type { StateAge } from './sends.js';
 export { databaseFile } from './sqlite/open.js';
 export type { HeldLease, HeldLock, KnownJob, Scope } from './types.js';
 
+/** Where a state is that is not in the state directory, and what is needed to get there. */
+export interface Elsewhere {
+  at: StateLocation;
+  /** The variables of libpq are read. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** What to name in errors about a URL. */
+  origin: string;
+  /** Ends waiting for a database that cannot be reached. */
+  signal?: AbortSignal;
+}
+
 /**
- * Opens the state of this machine, making it if needed.
+ * Opens the state, making it if needed.
+ * @param folder the state directory: the machine's own files, and the database, unless it is elsewhere
  * @param now wall clock, milliseconds since the epoch
- * @throws StateError; ConfigError for a directory that others can write to
+ * @throws StateError; ConfigError for a directory that others can write to, and for a URL that cannot be read
  */
-export async function openState(folder: string, now: () => number): Promise<State> {
+export async function openState(folder: string, now: () => number, elsewhere?: Elsewhere): Promise<State> {
   refuseShared(privateFolder(folder));
-  const tables = new Tables(folder, openSqlite(folder), now);
+  const tables = new Tables(folder, await openBackend(folder, elsewhere), () => Math.floor(now()));
   const secret = await tables.write(readSecret).catch(async (error: unknown) => {
     await tables.db.close();
     throw error;
@@ -41,4 +56,16 @@ export async function openState(folder: string, now: () => number): Promise<Stat
     ...ofKnown(tables),
     ...ofWhole(tables),
   };
+}
+
+/** The driver of PostgreSQL is loaded only where it is used. */
+async function openBackend(folder: string, elsewhere: Elsewhere | undefined): Promise<Backend> {
+  if (!elsewhere) return openSqlite(folder);
+  const { at, env, origin, signal } = elsewhere;
+  if (at.kind === 'sqlite') {
+    refuseShared(privateFolder(at.folder));
+    return openSqlite(at.folder);
+  }
+  const { openPostgres, readPostgresUrl } = await import('./postgres/index.js');
+  return openPostgres(readPostgresUrl(at.url, origin, { env, user: userInfo().username }), signal);
 }

@@ -617,6 +617,7 @@ describe('list', () => {
       `base_url | https://eu.example.com | ${FILE} (regions.eu.base_url)`,
       `lookup_base_url | https://eu-lookups.example.com | ${FILE} (regions.eu.lookup_base_url)`,
       `token | …abcd | ${FILE} (token)`,
+      'state | ~/.state | environment PROFILES_STATE_DIR',
       'state_dir | ~/.state | environment PROFILES_STATE_DIR',
       'timeout | 2m | default',
       `import.chunk_size | 100 | ${FILE} (import.chunk_size)`,

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, test as plainTest } from 'vitest';
 import { readJobName } from '../../../src/cli/commands/job.js';
 import { UsageError } from '../../../src/engine/errors.js';
-import { openState } from '../../../src/engine/state/state.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { type CliOptions, cli, scratch } from '../../support/cli.js';
 import { environmentOf, ManualClock, test } from '../../support/sandbox.js';
 import { bare } from '../../support/sink.js';
+import { openState } from '../../support/state.js';
 import { submitCompanies } from '../../support/submit.js';
 
 const job = (words: string[], sandbox: Sandbox, options: CliOptions = {}) =>

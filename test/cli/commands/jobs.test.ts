@@ -1,9 +1,10 @@
 import { describe, expect } from 'vitest';
 import { systemClock } from '../../../src/engine/clock.js';
 import type { Job } from '../../../src/engine/service/contract.js';
-import { openState, type Scope } from '../../../src/engine/state/state.js';
+import type { Scope } from '../../../src/engine/state/state.js';
 import { cli, scratch } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
+import { openState } from '../../support/state.js';
 import { submitCompanies } from '../../support/submit.js';
 
 const aJob = (job_id: string, status: string): Job => ({ job_id, status, links: null });

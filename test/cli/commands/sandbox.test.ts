@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EMBEDDED } from '../../../src/cli/context.js';
 import type { Summary } from '../../../src/engine/model.js';
-import { openState } from '../../../src/engine/state/state.js';
 import { startSandbox } from '../../../src/sandbox/index.js';
 import { COMPANY, post, send, USERS } from '../../sandbox/http.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
 import { ManualClock } from '../../support/sandbox.js';
+import { openState } from '../../support/state.js';
 
 const FREE = ['--port', '0', '--lookup-port', '0', '--eu-port', '0'];
 

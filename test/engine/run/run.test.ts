@@ -10,7 +10,8 @@ import { NO_RULES } from '../../../src/engine/read/index.js';
 import { restoreOptions, storeOptions } from '../../../src/engine/run/private.js';
 import { identityOf, newRunId } from '../../../src/engine/run/run.js';
 import type { StoredRun } from '../../../src/engine/state/runs.js';
-import { openState, type State } from '../../../src/engine/state/state.js';
+import type { State } from '../../../src/engine/state/state.js';
+import { openState } from '../../support/state.js';
 
 const test = base.extend<{ state: State }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
@@ -36,6 +37,8 @@ const OPTIONS: ImportOptions = {
   outcomes: null,
   changedOnly: false,
   refreshAfterMs: null,
+  maxChanged: null,
+  trackKeys: false,
   continueOnError: false,
   dryRun: false,
   checkProperties: false,

@@ -2,6 +2,7 @@
 
 import { writeDuration } from '../../../engine/duration.js';
 import { Exit, type ExitCode } from '../../../engine/errors.js';
+import { withoutPassword } from '../../../engine/state/location.js';
 import type { Context } from '../../context.js';
 import { camelCase, type Settings } from '../../settings/index.js';
 import { leaves, type Scalar } from '../../settings/keys.js';
@@ -34,6 +35,8 @@ function inEffect(settings: Settings): Row[] {
     lookup_base_url: settings.lookupBaseUrl,
     // A token that a program prints is not asked for: where it comes from says enough.
     token: settings.token === null ? null : String(settings.token),
+    state:
+      settings.state.kind === 'sqlite' ? settings.state.folder : withoutPassword(settings.state.url.reveal()),
     state_dir: settings.stateDir,
     timeout: writeDuration(settings.timeoutMs),
     'history.keep': writeDuration(settings.historyKeepMs),

@@ -1,6 +1,7 @@
 /** What the config subcommands share: the file that is meant, the key that is meant, and its change. */
 
 import { ConfigError, UsageError } from '../../../engine/errors.js';
+import { withoutPassword } from '../../../engine/state/location.js';
 import type { Context, GlobalFlags } from '../../context.js';
 import { safeLine } from '../../output/safe.js';
 import {
@@ -50,9 +51,10 @@ export async function change(config: ReadConfig, values: Values): Promise<Config
   return content;
 }
 
-/** A value as it may be printed: of a token its last four characters. */
+/** A value as it may be printed: of a token its last four characters, of a URL what is no password. */
 export function shown(key: string, value: Scalar): Scalar {
-  return /(^|\.)token$/.test(key) ? String(new Secret(String(value))) : value;
+  if (/(^|\.)token$/.test(key)) return String(new Secret(String(value)));
+  return /(^|\.)state$/.test(key) ? withoutPassword(String(value)) : value;
 }
 
 /** A host as it is stored. @throws ConfigError naming the key */

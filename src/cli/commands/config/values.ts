@@ -2,8 +2,10 @@
 
 import { ConfigError, Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { nearest } from '../../../engine/nearest.js';
+import { hasPassword } from '../../../engine/state/location.js';
 import type { Context } from '../../context.js';
 import { hinted } from '../../hint.js';
+import { GLOBAL } from '../../options/index.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { BUILT_IN_REGIONS, hostLines, readToken } from '../../settings/index.js';
 import { type Key, type Scalar, valueAt, withValue } from '../../settings/keys.js';
@@ -49,6 +51,11 @@ export function setOptions([name, text]: readonly string[], context: Context): S
     });
   }
   if (text === undefined) throw new UsageError(`${key.name} needs a value`, { hint: `${line} <value>` });
+  if (hasPassword(text) && key.option.name === 'state') {
+    throw new UsageError('a password on the command line would be visible in ps and in your shell history', {
+      hint: `leave it out and use PGPASSWORD or a password file, or set ${GLOBAL.state.env}`,
+    });
+  }
   if (key.name.endsWith('base_url')) return { key, value: hostValue(text, key.name, context) };
   return { key, value: parseValue(key, text) };
 }

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Job } from '../../../../src/engine/service/contract.js';
-import { openState } from '../../../../src/engine/state/state.js';
 import { scratch } from '../../../support/cli.js';
+import { openState } from '../../../support/state.js';
 
 export const JOB = 'job-0a1b2c';
 export const URI_JOB = 'urn:job:77';

@@ -2,12 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { test as base, expect } from 'vitest';
 import type { FingerprintColumns, FingerprintIndex } from '../../../../src/engine/fingerprint-index.js';
 import type { Job } from '../../../../src/engine/service/contract.js';
 import type { RequestRecord } from '../../../../src/engine/state/requests.js';
-import { openState, type Scope, type State } from '../../../../src/engine/state/state.js';
+import type { Scope, State } from '../../../../src/engine/state/state.js';
+import { onPostgres, openState, stateSql } from '../../../support/state.js';
 
 /** The wall clock, set by hand. */
 export class Calendar {
@@ -30,7 +31,7 @@ export interface StateFixtures {
   /** The state of another machine. */
   elsewhere: State;
   /** A second connection to the database: what it reads is on disk. */
-  disk: DatabaseSyncInstance;
+  disk: Disk;
 }
 
 export const test = base.extend<StateFixtures>({
@@ -58,9 +59,26 @@ export const test = base.extend<StateFixtures>({
     await state.close();
   },
   disk: async ({ state }, use) => {
+    if (onPostgres) {
+      await use(diskOf(state.folder));
+      return;
+    }
     const db = new DatabaseSync(join(state.folder, 'state.db'), { readOnly: true });
     await use(db);
     db.close();
+  },
+});
+
+/** Statements without parameters, on a connection of their own. */
+interface Disk {
+  prepare(sql: string): { all(): unknown[]; get(): unknown };
+}
+
+const diskOf = (folder: string): Disk => ({
+  prepare(sql) {
+    const all = (): unknown[] =>
+      JSON.parse(stateSql(folder, `SELECT coalesce(json_agg(t), '[]') FROM (${sql}) AS t`)) as unknown[];
+    return { all, get: () => all()[0] };
   },
 });
 

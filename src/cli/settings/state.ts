@@ -1,0 +1,44 @@
+/** Where the state is (contract §10): a folder, or a PostgreSQL database. */
+import { ConfigError, UsageError } from '../../engine/errors.js';
+import { hasPassword, stateLocationOf } from '../../engine/state/location.js';
+import { GLOBAL } from '../options/index.js';
+import { type Found, flagOrVariable, setting, stateLocation } from './location.js';
+import { Secret } from './secret.js';
+import type { Place, Sources } from './sources.js';
+import type { Settings } from './types.js';
+
+/**
+ * `--state`, else `$PROFILES_STATE`, else the key `state` of the account or of the file, else the state folder.
+ * @throws UsageError for a flag that holds a password
+ */
+export function stateSetting(
+  { world, flags, config }: Sources,
+  sections: readonly Place[],
+): Found<Settings['state']> {
+  const { value: folder, origin: folderOrigin } = stateLocation(world, flags);
+  const inFile = sections.find(({ section }) => section.state !== undefined);
+  const found =
+    flagOrVariable(world, flags, 'state') ??
+    (inFile && { value: inFile.section.state!, origin: `${config.path} (${inFile.prefix}state)` });
+  if (!found) return { value: { kind: 'sqlite', folder }, origin: folderOrigin };
+  const { value: text, origin } = found;
+  const isFlag = origin.startsWith('flag ');
+  if (isFlag && hasPassword(text)) {
+    throw new UsageError(
+      `${setting(found)}: a password on the command line would be visible in ps and in your shell history`,
+      {
+        hint: `set ${GLOBAL.state.env} to the URL, or leave the password to PGPASSWORD or a password file`,
+      },
+    );
+  }
+  try {
+    const location = stateLocationOf(text, setting(found), world);
+    return {
+      value: location.kind === 'sqlite' ? location : { kind: 'postgres', url: new Secret(location.url) },
+      origin,
+    };
+  } catch (error) {
+    if (isFlag && error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
+    throw error;
+  }
+}

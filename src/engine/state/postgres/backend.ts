@@ -1,0 +1,57 @@
+/** The state in a PostgreSQL database, which many machines can reach. */
+import type { Backend } from '../backend.js';
+import { Scopes } from '../scopes.js';
+import { backupTo } from './backup.js';
+import { PATIENCE, type Patience, PostgresDatabase } from './database.js';
+import { Leases } from './lease.js';
+import type { PostgresLocation } from './location.js';
+import { prepareSchema } from './schema.js';
+
+/** @throws StateError also for a schema of a newer version than this program's */
+export async function openPostgres(
+  location: PostgresLocation,
+  signal?: AbortSignal,
+  patience: Patience = PATIENCE,
+): Promise<Backend> {
+  const db = new PostgresDatabase(location, signal, patience);
+  try {
+    await prepareSchema(db);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+  const scopes = new Scopes();
+  const leases = new Leases(db, (tx, scope) => scopes.idOf(tx, scope));
+  const find = async (scope: Parameters<Backend['isLocked']>[0], kind: string) =>
+    (await leases.known()).find(
+      (lease) =>
+        lease.account === scope.account &&
+        lease.region === scope.region &&
+        lease.base_url === scope.base_url &&
+        lease.kind === kind,
+    );
+  return {
+    db: {
+      all: (...of) => db.all(...of),
+      get: (...of) => db.get(...of),
+      each: (...of) => db.each(...of),
+      write: (work) => db.write(work),
+      async close() {
+        await leases.close();
+        await db.close();
+      },
+    },
+    takeLock: (scope, kind, holder) => leases.take(scope, kind, holder),
+    isLocked: async (scope, kind) => (await find(scope, kind))?.is_free === 0,
+    lockHolder: async (scope, kind) => {
+      const lease = await find(scope, kind);
+      return lease ? `${lease.holder} on ${lease.machine}` : null;
+    },
+    check: () => leases.checkHeld(),
+    // The database keeps its own integrity, and refuses rows that refer to none.
+    damages: async () => ({ integrity: [], references: [] }),
+    // Its autovacuum does.
+    shrink: async () => {},
+    backup: (file) => backupTo(db, file),
+  };
+}

@@ -1,0 +1,175 @@
+/** Opens one connection to a PostgreSQL database, as libpq would: its TLS modes, its password file, one host after the other. */
+import { readFileSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { platform } from 'node:os';
+import { join } from 'node:path';
+import type { ConnectionOptions } from 'node:tls';
+import pg, { type Client, type ClientConfig } from 'pg';
+import { ConfigError } from '../../errors.js';
+import type { PostgresHost, PostgresLocation } from './location.js';
+
+/** Of `pg_type`. */
+const OID = { bool: 16, int8: 20, numeric: 1700 } as const;
+
+/** Numbers as numbers, and 0 and 1 for what is false and true, as SQLite gives them. */
+const TYPES: NonNullable<ClientConfig['types']> = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === OID.int8 || oid === OID.numeric) return Number;
+    if (oid === OID.bool) return (value: string) => (value === 't' ? 1 : 0);
+    return pg.types.getTypeParser(oid, format as 'text');
+  }) as typeof pg.types.getTypeParser,
+};
+
+/** The database answers, and can only be read: a standby that is not promoted yet. */
+export class StandbyError extends Error {}
+
+/**
+ * Connects to the first host that can be written to.
+ * @throws what the last host said: an error of the server has its SQLSTATE as `code`, one of the network its name
+ */
+export async function connect(location: PostgresLocation): Promise<Client> {
+  let failure: unknown;
+  for (const host of location.hosts) {
+    try {
+      return await connectTo(host, location);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+async function connectTo(host: PostgresHost, location: PostgresLocation): Promise<Client> {
+  let failure: unknown;
+  for (const ssl of sslAttempts(host, location)) {
+    try {
+      return await open(host, ssl, location);
+    } catch (error) {
+      failure = error;
+      if (!isAboutTls(error)) break;
+    }
+  }
+  throw failure;
+}
+
+async function open(
+  host: PostgresHost,
+  ssl: ClientConfig['ssl'],
+  location: PostgresLocation,
+): Promise<Client> {
+  const client = new pg.Client({
+    host: host.host,
+    port: host.port,
+    user: location.user,
+    database: location.database,
+    // A function, so that the package looks for no password by itself.
+    password: async () => location.password ?? (await passwordFromFile(host, location)) ?? '',
+    ssl,
+    enableChannelBinding: Boolean(ssl),
+    connectionTimeoutMillis: location.connectTimeoutMs,
+    keepAlive: true,
+    application_name: location.applicationName,
+    ...(location.options !== null && { options: location.options }),
+    types: TYPES,
+  } as ClientConfig);
+  // An error between two queries shows again at the next one.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    if (location.requireChannelBinding && !ssl) throw new Error('channel_binding=require needs TLS');
+    const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby');
+    if ((rows[0] as { standby: number }).standby === 1) {
+      throw new StandbyError('the server is a standby, which can only be read');
+    }
+    return client;
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw error;
+  }
+}
+
+/** How TLS is tried, one after the other; `false` is without. A Unix socket needs none. */
+function sslAttempts({ host }: PostgresHost, location: PostgresLocation): ClientConfig['ssl'][] {
+  if (host.startsWith('/')) return [false];
+  switch (location.sslmode) {
+    case 'disable':
+      return [false];
+    case 'allow':
+      return [false, tlsOptions(location)];
+    case 'prefer':
+      return [tlsOptions(location), false];
+    default:
+      return [tlsOptions(location)];
+  }
+}
+
+/** As libpq: below `verify-ca` a certificate is checked only where there is a root certificate to check it by. */
+function tlsOptions(location: PostgresLocation): ConnectionOptions {
+  const { sslmode, sslcert, sslkey } = location;
+  const file = (path: string, what: string): Buffer => {
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      throw new ConfigError(`${what} ${path} cannot be read: ${(error as Error).message}`, { cause: error });
+    }
+  };
+  const root = rootCertificate(location);
+  const client = {
+    ...(sslcert !== null && { cert: file(sslcert, 'sslcert') }),
+    ...(sslkey !== null && { key: file(sslkey, 'sslkey') }),
+  };
+  if (sslmode === 'verify-full') return { ...client, ...(root && { ca: file(root, 'sslrootcert') }) };
+  if (sslmode === 'verify-ca' && root === null) {
+    throw new ConfigError('sslmode=verify-ca needs sslrootcert, the certificate of your own authority', {
+      hint: 'name its file with sslrootcert, or use sslmode=verify-full with a certificate of a public authority',
+    });
+  }
+  if (sslmode === 'verify-ca' || (sslmode === 'require' && root !== null)) {
+    return { ...client, ca: file(root!, 'sslrootcert'), checkServerIdentity: () => undefined };
+  }
+  return { ...client, rejectUnauthorized: false };
+}
+
+/** `system` are the authorities that Node knows, as where none is named and none lies in its usual place. */
+function rootCertificate({ sslrootcert, home }: PostgresLocation): string | null {
+  if (sslrootcert !== null) return sslrootcert === 'system' ? null : sslrootcert;
+  const usual =
+    home &&
+    (platform() === 'win32' ? join(home, 'postgresql', 'root.crt') : join(home, '.postgresql', 'root.crt'));
+  return usual && statSync(usual, { throwIfNoEntry: false })?.isFile() ? usual : null;
+}
+
+/** Whether another way of TLS may help: the server has none, the handshake failed, or its rules refuse this one. */
+function isAboutTls(error: unknown): boolean {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return (
+    message.includes('SSL') ||
+    /^(ERR_(SSL|TLS)|EPROTO|28000$|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/.test(code)
+  );
+}
+
+/**
+ * The password of the first line that fits, as libpq reads it: fields separated by `:`, `*` for any, `\` before what is
+ * meant literally. A file that others can read is not used. Undefined where there is none.
+ */
+async function passwordFromFile(
+  { host, port }: PostgresHost,
+  location: PostgresLocation,
+): Promise<string | undefined> {
+  const { passfile, home, user, database } = location;
+  const windows = platform() === 'win32';
+  const file =
+    passfile ?? (home && (windows ? join(home, 'postgresql', 'pgpass.conf') : join(home, '.pgpass')));
+  const found = file ? statSync(file, { throwIfNoEntry: false }) : undefined;
+  if (!file || !found?.isFile() || (!windows && (found.mode & 0o077) !== 0)) return undefined;
+  const wanted = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
+  for (const line of (await readFile(file, 'utf8')).split(/\r?\n/)) {
+    if (line.startsWith('#')) continue;
+    const fields = [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field]) => field!);
+    const fits = wanted.every((value, index) => fields[index] === '*' || unescaped(fields[index]) === value);
+    if (fits && fields[4] !== undefined) return unescaped(fields[4]);
+  }
+  return undefined;
+}
+
+const unescaped = (field: string | undefined): string | undefined => field?.replace(/\\(.)/g, '$1');

@@ -1,0 +1,282 @@
+/**
+ * The driver of PostgreSQL. It keeps nothing in a session, so that it works behind a pooler that gives every
+ * transaction another one: no prepared statements with names, no settings but those of a transaction.
+ *
+ * Writers of a schema take turns, as they do with SQLite: what a transaction reads stays true until it commits.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database, Reader, Transaction, Value } from '../database.js';
+import { failureOf, isPassing, isWorthWaiting, keepsConnection } from './failure.js';
+import type { PostgresLocation } from './location.js';
+import { Session } from './session.js';
+import { literal, quoted } from './sql.js';
+
+/** How long things may take, milliseconds. */
+export interface Patience {
+  /** From a lost connection on, until it is given up. */
+  retryMs: number;
+  /** For one statement. */
+  statementMs: number;
+  /** For the turn to write; then it is asked for again. */
+  turnMs: number;
+  /** For this process between two statements of a transaction, which others wait for. */
+  idleMs: number;
+  /** For an answer, beyond the time after which the server gives up by itself. */
+  graceMs: number;
+}
+export const PATIENCE: Patience = {
+  retryMs: 30_000,
+  statementMs: 20_000,
+  turnMs: 20_000,
+  idleMs: 20_000,
+  graceMs: 5_000,
+};
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+/** For an answer, once everything is to end now: what was in flight is still to be recorded. */
+const HURRY_MS = 1_000;
+
+/** What every write is checked by, within its transaction. */
+export interface Fence {
+  /** A query of one result, or null while there is nothing to check. */
+  sql(): string | null;
+  /** @throws when the writer must not write any more */
+  check(rows: readonly Record<string, unknown>[]): void;
+}
+
+const UNFENCED: Fence = { sql: () => null, check: () => {} };
+
+export class PostgresDatabase implements Database {
+  /** By this name, what it wrote last is known to the database. */
+  readonly #writer = randomUUID();
+  #written = 0;
+  #session: Session | null = null;
+  /** Connections of rows that were read one by one, for the next ones. */
+  readonly #readers: Session[] = [];
+  #turn: Promise<unknown> = Promise.resolve();
+  #closed = false;
+  /** A database that answered before is waited for. */
+  #isReached = false;
+  fence: Fence = UNFENCED;
+
+  constructor(
+    readonly location: PostgresLocation,
+    private readonly signal: AbortSignal | undefined = undefined,
+    private readonly patience: Patience = PATIENCE,
+  ) {
+    signal?.addEventListener('abort', () => this.#session?.hurry(HURRY_MS), { once: true });
+  }
+
+  all<T>(sql: string, ...values: Value[]): Promise<T[]> {
+    return this.#inTurn(() =>
+      this.#persist('read the state in', async (session) => {
+        await session.script(this.#beginRead(this.patience.idleMs));
+        const { rows } = await session.query(sql, values);
+        await session.script(['COMMIT']);
+        return rows as T[];
+      }),
+    );
+  }
+
+  async get<T>(sql: string, ...values: Value[]): Promise<T | undefined> {
+    return (await this.all<T>(sql, ...values))[0];
+  }
+
+  /** On a connection of its own, so that others can read and write in the meantime. */
+  async *each<T>(sql: string, ...values: Value[]): AsyncGenerator<T> {
+    const session = await this.#retrying('read the state in', async () => {
+      const reader = this.#readers.pop() ?? (await this.#open());
+      try {
+        // Whoever takes the rows may take their time: nobody waits for a reader.
+        await reader.script(this.#beginRead(0));
+        return reader;
+      } catch (error) {
+        await reader.close();
+        throw error;
+      }
+    });
+    try {
+      yield* session.each<T>(sql, values);
+    } catch (error) {
+      throw failureOf(error, 'read the state in', this.location);
+    } finally {
+      await session.rollback();
+      if (session.isBroken || this.#closed) await session.close();
+      else this.#readers.push(session);
+    }
+  }
+
+  /** Reads all as of one moment, on a connection of its own. */
+  async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+    const session = await this.#open();
+    try {
+      await session.script(this.#beginRead(0));
+      return await work(readerOf(session));
+    } finally {
+      await session.rollback();
+      await session.close();
+    }
+  }
+
+  /** @param work may be run again from its start: a lost connection undoes what it has done */
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#inTurn(() => {
+      const number = ++this.#written;
+      // Once its commit was sent it may have been carried out, though nobody said so.
+      let committing: { result: T } | null = null;
+      return this.#persist('record in', async (session) => {
+        const isCommitted = await this.#beginWrite(session, number);
+        if (committing && isCommitted) {
+          await session.rollback();
+          return committing.result;
+        }
+        const result = await work(transactionOf(session));
+        committing = { result };
+        await session.script([this.#mark(number), 'COMMIT']);
+        return result;
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#turn;
+    this.#closed = true;
+    const session = this.#session;
+    if (session && this.#written > 0) {
+      const forget = `DELETE FROM ${this.#table('writers')} WHERE writer = ${literal(this.#writer)}`;
+      await session.script([forget]).catch(() => {});
+    }
+    await Promise.all([session, ...this.#readers].map((each) => each?.close()));
+  }
+
+  /** Runs work of the connection's own dialect, in the same turn as everything else. */
+  own<T>(doing: string, work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#inTurn(() => this.#persist(doing, work));
+  }
+
+  /** Begins a transaction that others wait for. @returns whether the write of this number was committed before */
+  async #beginWrite(session: Session, number: number): Promise<boolean> {
+    const { statementMs, turnMs, idleMs } = this.patience;
+    const fence = this.fence.sql();
+    const results = await session.script([
+      'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
+      ...this.#settings(idleMs),
+      `SET LOCAL lock_timeout = ${turnMs}`,
+      `SET LOCAL statement_timeout = ${turnMs}`,
+      // On disk, whatever the role's default is. More than that stays as it is.
+      `SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END`,
+      `SELECT pg_advisory_xact_lock(${lockOf(this.location.schema)})`,
+      `SET LOCAL statement_timeout = ${statementMs}`,
+      `SELECT number FROM writers WHERE writer = ${literal(this.#writer)}`,
+      ...(fence === null ? [] : [fence]),
+    ]);
+    const rows = fence === null ? [] : results.pop()!.rows;
+    const last = results.pop()!.rows[0] as { number: number } | undefined;
+    const isCommitted = last?.number === number;
+    if (!isCommitted) this.fence.check(rows);
+    return isCommitted;
+  }
+
+  #beginRead(idleMs: number): string[] {
+    return [
+      'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+      ...this.#settings(idleMs),
+      `SET LOCAL statement_timeout = ${this.patience.statementMs}`,
+    ];
+  }
+
+  #settings(idleMs: number): string[] {
+    return [
+      `SET LOCAL search_path TO ${quoted(this.location.schema)}, pg_catalog`,
+      `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`,
+    ];
+  }
+
+  /** In the transaction of a write: it is committed with it, or not at all. The first one drops marks that nobody asks for. */
+  #mark(number: number): string {
+    const writer = literal(this.#writer);
+    return (
+      (number === 1 ? `DELETE FROM writers WHERE wrote_at < now() - interval '1 day'; ` : '') +
+      `INSERT INTO writers AS mark (writer, number, wrote_at) VALUES (${writer}, ${number}, now())
+       ON CONFLICT (writer) DO UPDATE SET number = excluded.number, wrote_at = excluded.wrote_at`
+    );
+  }
+
+  #table(name: string): string {
+    return `${quoted(this.location.schema)}.${name}`;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => {});
+    return mine;
+  }
+
+  #persist<T>(doing: string, work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#retrying(doing, async () => {
+      this.#session ??= await this.#open();
+      try {
+        return await work(this.#session);
+      } catch (error) {
+        await this.#session.rollback();
+        if (this.#session.isBroken) {
+          await this.#session.close();
+          this.#session = null;
+        }
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Tries again for a while where a failure may pass. Without a connection from before, an address that does not answer
+   * is taken to be wrong.
+   */
+  async #retrying<T>(doing: string, attempt: () => Promise<T>): Promise<T> {
+    let until = Number.POSITIVE_INFINITY;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        return await attempt();
+      } catch (error) {
+        until = Math.min(until, performance.now() + this.patience.retryMs);
+        const mayPass = this.#isReached ? isPassing(error) : isWorthWaiting(error);
+        if (!mayPass || this.signal?.aborted || performance.now() + pause >= until) {
+          this.#isReached &&= !mayPass; // what comes after it need not wait as long again
+          throw failureOf(error, doing, this.location);
+        }
+        if (keepsConnection(error)) continue;
+        await sleep(pause, undefined, { signal: this.signal }).catch(() => {});
+      }
+    }
+  }
+
+  async #open(): Promise<Session> {
+    const { statementMs, turnMs, graceMs } = this.patience;
+    const session = await Session.open(this.location, Math.max(statementMs, turnMs) + graceMs);
+    this.#isReached = true;
+    return session;
+  }
+}
+
+const transactionOf = (session: Session): Transaction => ({
+  ...readerOf(session),
+  run: async (sql, ...values) => (await session.query(sql, values)).rowCount ?? 0,
+});
+
+function readerOf(session: Session): Reader {
+  return {
+    all: async <T>(sql: string, ...values: Value[]) => (await session.query(sql, values)).rows as T[],
+    get: async <T>(sql: string, ...values: Value[]) =>
+      (await session.query(sql, values)).rows[0] as T | undefined,
+    each: (sql, ...values) => session.each(sql, values),
+  };
+}
+
+/** Of the advisory locks of a database, which any program may use, those of this one. */
+const LOCKS = 0x70726f66;
+
+/** The lock that writers of a schema take turns by: it lasts as long as a transaction, whichever connection that has. */
+export const lockOf = (schema: string): string =>
+  `${LOCKS}, ${createHash('sha256').update(schema).digest().readInt32BE(0)}`;

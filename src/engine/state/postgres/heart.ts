@@ -1,0 +1,123 @@
+/**
+ * Keeps leases: a heartbeat each few seconds, on a connection of its own, from a thread of its own, so that neither a
+ * busy main thread nor a busy connection delays it. It stops when the main thread has given no sign of life for as long
+ * as a lease lasts: who hangs shall lose the lock.
+ *
+ * The threads share memory rather than messages: `check` (`lease.ts`) is asked in the tick in which a request goes out.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PostgresLocation } from './location.js';
+import { Session } from './session.js';
+import { literal, quoted } from './sql.js';
+
+/** A row of `leases`, and the memory in which its last heartbeat stands. */
+export interface KeptLease {
+  scope: number;
+  kind: string;
+  owner: string;
+  epoch: number;
+  pulse: BigInt64Array;
+}
+
+/** Places of a pulse: when the last heartbeat that was carried out had been sent, by both clocks; whether the lease is lost. */
+const [MONOTONIC, WALL, LOST] = [0, 1, 2];
+
+/** A clock that goes on while the machine sleeps, and one that nobody sets: the later of both counts. Milliseconds. */
+export interface Times {
+  monotonic: number;
+  wall: number;
+}
+/** @param offset from this thread's clock to the main thread's, or what is less */
+export const clockOf =
+  (offset: number): (() => Times) =>
+  () => ({ monotonic: performance.now() + offset, wall: Date.now() });
+
+export const newPulse = (sent: Times): BigInt64Array => {
+  const pulse = new BigInt64Array(new SharedArrayBuffer(3 * 8));
+  setPulse(pulse, sent);
+  return pulse;
+};
+
+function setPulse(pulse: BigInt64Array, sent: Times): void {
+  Atomics.store(pulse, MONOTONIC!, BigInt(Math.round(sent.monotonic)));
+  Atomics.store(pulse, WALL!, BigInt(Math.round(sent.wall)));
+}
+
+/** Milliseconds since the last heartbeat was sent. */
+export const sincePulse = (pulse: BigInt64Array, now: Times): number =>
+  Math.max(
+    now.monotonic - Number(Atomics.load(pulse, MONOTONIC!)),
+    now.wall - Number(Atomics.load(pulse, WALL!)),
+  );
+
+export const isLost = (pulse: BigInt64Array): boolean => Atomics.load(pulse, LOST!) === 1n;
+export const markLost = (pulse: BigInt64Array): void => void Atomics.store(pulse, LOST!, 1n);
+
+/** Of a lease's length: a beat each sixth of it; after a failure, sooner. */
+const beatMs = (leaseMs: number): number => leaseMs / 6;
+const againMs = (leaseMs: number): number => leaseMs / 30;
+
+export class Heart {
+  readonly #leases = new Map<string, KeptLease>();
+  #session: Session | null = null;
+  #stopped = new AbortController();
+  #beating: Promise<void> | null = null;
+
+  /** @param life when the main thread was last alive, monotonic milliseconds */
+  constructor(
+    private readonly location: PostgresLocation,
+    private readonly life: BigInt64Array,
+    private readonly now: () => Times,
+  ) {}
+
+  keep(lease: KeptLease): void {
+    this.#leases.set(keyOf(lease), lease);
+    this.#beating ??= this.#beat();
+  }
+
+  drop(lease: Pick<KeptLease, 'scope' | 'kind'>): void {
+    this.#leases.delete(keyOf(lease));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#session?.close();
+    await this.#beating;
+  }
+
+  async #beat(): Promise<void> {
+    const { leaseMs } = this.location;
+    const { signal } = this.#stopped;
+    for (let pause = beatMs(leaseMs); !signal.aborted; ) {
+      await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted) break;
+      pause = beatMs(leaseMs);
+      if (this.now().monotonic - Number(Atomics.load(this.life, 0)) > leaseMs) continue;
+      try {
+        for (const lease of this.#leases.values()) await this.#renew(lease);
+      } catch {
+        // Until it goes better; `check` sees how long ago the last one was.
+        await this.#session?.close();
+        this.#session = null;
+        pause = againMs(leaseMs);
+      }
+    }
+    await this.#session?.close();
+  }
+
+  async #renew(lease: KeptLease): Promise<void> {
+    const { leaseMs, schema } = this.location;
+    this.#session ??= await Session.open(this.location, beatMs(leaseMs));
+    const sent = this.now();
+    const [result] = await this.#session.script([
+      `UPDATE ${quoted(schema)}.leases
+       SET beat_at = clock_timestamp(), expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+       WHERE scope = ${lease.scope} AND kind = ${literal(lease.kind)} AND owner = ${literal(lease.owner)} AND epoch = ${lease.epoch}`,
+    ]);
+    if (result!.rowCount === 1) setPulse(lease.pulse, sent);
+    // Released in the meantime, it is nobody's concern.
+    else if (this.#leases.get(keyOf(lease)) === lease) markLost(lease.pulse);
+  }
+}
+
+const keyOf = ({ scope, kind }: Pick<KeptLease, 'scope' | 'kind'>): string => `${scope} ${kind}`;

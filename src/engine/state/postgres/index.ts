@@ -1,0 +1,3 @@
+/** What the state needs of PostgreSQL, as one module that is loaded when it is met. */
+export { openPostgres } from './backend.js';
+export { readPostgresUrl } from './location.js';

@@ -1,0 +1,166 @@
+/**
+ * The lock on imports of an account and kind, for many machines: a lease, which is a row with an owner, an epoch, and an
+ * end by the database's clock. It outlives connections, and ends by itself when its owner does.
+ *
+ * Of a lease's length (60 s): its owner renews it each sixth (`heart.ts`), sends nothing unless a third is left, and a
+ * successor waits for half of it past its end. So clocks may run apart by a tenth before two could send at once.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { LockLostError } from '../../errors.js';
+import type { Kind } from '../../model.js';
+import type { Transaction } from '../database.js';
+import type { HeldLease, Scope } from '../types.js';
+import type { Fence, PostgresDatabase } from './database.js';
+import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type Times } from './heart.js';
+import { Pulse } from './pulse.js';
+import { literal } from './sql.js';
+
+/** A lease of any process, as it stands. */
+export interface KnownLease extends Scope {
+  kind: Kind;
+  /** In its owner's own words. */
+  holder: string;
+  machine: string;
+  /** Seconds since its last heartbeat, by the database's clock. */
+  beat_age: number;
+  /** Whether its heartbeat is fresh; otherwise its owner is gone, or cut off. */
+  is_fresh: number;
+  /** Whether another process may take it. */
+  is_free: number;
+}
+
+const FREE = `(owner IS NULL OR expires_at + lease_ms / 2 * interval '1 millisecond' <= clock_timestamp())`;
+
+export class Leases implements Fence {
+  readonly #owner = randomUUID();
+  readonly #held = new Set<KeptLease>();
+  readonly #pulse: Pulse;
+
+  /** @param now both clocks, which tests move */
+  constructor(
+    private readonly db: PostgresDatabase,
+    private readonly scopeId: (tx: Transaction, scope: Scope) => Promise<number>,
+    private readonly now: () => Times = clockOf(0),
+  ) {
+    this.#pulse = new Pulse(db.location);
+    db.fence = this;
+  }
+
+  /** Null while another process has it. */
+  async take(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null> {
+    const { leaseMs } = this.db.location;
+    let sent = this.now();
+    const taken = await this.db.write(async (tx) => {
+      const id = await this.scopeId(tx, scope);
+      sent = this.now();
+      const row = await tx.get<{ epoch: number }>(
+        `INSERT INTO leases AS held (scope, kind, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
+         VALUES (?1, ?2, ?3, 1, ?4, ?5, ${leaseMs}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 millisecond')
+         ON CONFLICT (scope, kind) DO UPDATE SET owner = excluded.owner, epoch = held.epoch + 1,
+           holder = excluded.holder, machine = excluded.machine, lease_ms = excluded.lease_ms,
+           beat_at = excluded.beat_at, expires_at = excluded.expires_at
+         WHERE ${FREE.replaceAll(/\b(owner|expires_at|lease_ms)\b/g, 'held.$1')} RETURNING epoch`,
+        id,
+        kind,
+        this.#owner,
+        holder,
+        hostname(),
+      );
+      return row && { scope: id, epoch: row.epoch };
+    });
+    if (!taken) return null;
+    const lease = { ...taken, kind, owner: this.#owner, pulse: newPulse(sent) };
+    this.#held.add(lease);
+    this.#pulse.keep({
+      scope: lease.scope,
+      kind,
+      owner: lease.owner,
+      epoch: lease.epoch,
+      pulse: lease.pulse,
+    });
+    return { check: () => this.#check(lease), release: () => this.#release(lease) };
+  }
+
+  /** @throws LockLostError when one that is held here no longer surely is */
+  checkHeld(): void {
+    for (const lease of this.#held) this.#check(lease);
+  }
+
+  #check(lease: KeptLease): void {
+    const { leaseMs } = this.db.location;
+    if (isLost(lease.pulse)) throw lost(lease.kind, null);
+    const since = sincePulse(lease.pulse, this.now());
+    if (leaseMs - since < leaseMs / 3) throw notRenewed(lease.kind, since);
+  }
+
+  async #release(lease: KeptLease): Promise<void> {
+    this.#pulse.drop(lease);
+    this.#held.delete(lease);
+    const releasing = this.db.write((tx) =>
+      tx.run(
+        `UPDATE leases SET owner = NULL, expires_at = clock_timestamp()
+         WHERE scope = ? AND kind = ? AND owner = ? AND epoch = ?`,
+        lease.scope,
+        lease.kind,
+        lease.owner,
+        lease.epoch,
+      ),
+    );
+    // What cannot be released runs out by itself.
+    await releasing.catch(() => {});
+  }
+
+  /** What every write of this process asks first. No heartbeat waits for it, and none can take over before it commits. */
+  sql(): string | null {
+    if (this.#held.size === 0) return null;
+    const rows = [...this.#held].map(({ scope, kind }) => `(${scope}, ${literal(kind)})`);
+    return `SELECT scope, kind, owner, epoch, holder, machine FROM leases WHERE (scope, kind) IN (${rows.join(', ')})`;
+  }
+
+  check(rows: readonly Record<string, unknown>[]): void {
+    for (const lease of this.#held) {
+      const row = rows.find(({ scope, kind }) => scope === lease.scope && kind === lease.kind);
+      if (row?.owner === lease.owner && row.epoch === lease.epoch) continue;
+      markLost(lease.pulse);
+      throw lost(lease.kind, row?.owner == null ? null : `${row.holder} (${row.machine})`);
+    }
+  }
+
+  /** Leases that have an owner, expired ones included. */
+  known(): Promise<KnownLease[]> {
+    return this.db.all<KnownLease>(
+      `SELECT account, region, base_url, kind, holder, machine,
+         extract(epoch FROM clock_timestamp() - beat_at) AS beat_age, expires_at > clock_timestamp() AS is_fresh,
+         ${FREE} AS is_free
+       FROM leases JOIN scopes USING (scope) WHERE owner IS NOT NULL ORDER BY account, region, base_url, kind`,
+    );
+  }
+
+  /** Takes leases from their owners: of those that are gone, or of all. @returns how many */
+  unlock(force: boolean): Promise<number> {
+    return this.db.write((tx) =>
+      tx.run(
+        `UPDATE leases SET owner = NULL, epoch = epoch + 1
+         WHERE owner IS NOT NULL ${force ? '' : 'AND expires_at <= clock_timestamp()'}`,
+      ),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#pulse.stop();
+  }
+}
+
+const lost = (kind: string, by: string | null): LockLostError =>
+  new LockLostError(
+    by === null
+      ? `this import no longer holds the lock on imports of ${kind}; nothing more is sent`
+      : `${by} took over the lock on imports of ${kind}; nothing more is sent`,
+    by,
+  );
+
+const notRenewed = (kind: string, sinceMs: number): LockLostError =>
+  new LockLostError(
+    `the lock on imports of ${kind} was not renewed for ${Math.round(sinceMs / 1_000)} s, so another import may take over; nothing more is sent`,
+  );

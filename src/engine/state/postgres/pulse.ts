@@ -1,0 +1,51 @@
+/** The main thread's side of the heart: starts its thread, and shows that this one is alive. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { clockOf, Heart, type KeptLease } from './heart.js';
+import type { HeartData, HeartOrder } from './heart-worker.js';
+import type { PostgresLocation } from './location.js';
+
+/** Beside the bundle that this module ends up in. Not there when the sources are run directly: then this thread does it. */
+const WORKER = new URL('./heart-worker.js', import.meta.url);
+
+export class Pulse {
+  readonly #life = new BigInt64Array(new SharedArrayBuffer(8));
+  #alive: NodeJS.Timeout | undefined;
+  #thread: Worker | null = null;
+  #heart: Heart | null = null;
+
+  constructor(private readonly location: PostgresLocation) {}
+
+  keep(lease: KeptLease): void {
+    this.#start();
+    this.#heart?.keep(lease);
+    this.#thread?.postMessage({ do: 'keep', lease } satisfies HeartOrder);
+  }
+
+  drop({ scope, kind }: KeptLease): void {
+    this.#heart?.drop({ scope, kind });
+    this.#thread?.postMessage({ do: 'drop', lease: { scope, kind } } satisfies HeartOrder);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#alive);
+    await Promise.all([this.#heart?.stop(), this.#thread?.terminate()]);
+  }
+
+  #start(): void {
+    if (this.#alive) return;
+    const show = (): void => void Atomics.store(this.#life, 0, BigInt(Math.round(performance.now())));
+    show();
+    this.#alive = setInterval(show, this.location.leaseMs / 12).unref();
+    if (!existsSync(fileURLToPath(WORKER))) {
+      this.#heart = new Heart(this.location, this.#life, clockOf(0));
+      return;
+    }
+    const data: HeartData = { location: this.location, life: this.#life, now: performance.now() };
+    this.#thread = new Worker(WORKER, { workerData: data });
+    this.#thread.unref();
+    // Without a heart the lease runs out, and `check` says so.
+    this.#thread.on('error', () => {});
+  }
+}

@@ -1,0 +1,97 @@
+/** One connection: queries with a deadline, and whether it can be used any further. */
+import type { Client, QueryResult } from 'pg';
+import type { Value } from '../database.js';
+import { connect } from './connect.js';
+import { isPassing, keepsConnection } from './failure.js';
+import type { PostgresLocation } from './location.js';
+import { parameter, translate } from './sql.js';
+
+/** Rows that a cursor brings at a time. A row of fingerprints may be 100 KB. */
+const ROWS_AT_ONCE = 32;
+
+export class Session {
+  #isBroken = false;
+  #cursors = 0;
+  #deadlineMs: number;
+  #deadline: NodeJS.Timeout | null = null;
+
+  /** @param deadlineMs for the answer to a statement */
+  private constructor(
+    private readonly client: Client,
+    deadlineMs: number,
+  ) {
+    this.#deadlineMs = deadlineMs;
+  }
+
+  static async open(location: PostgresLocation, deadlineMs: number): Promise<Session> {
+    return new Session(await connect(location), deadlineMs);
+  }
+
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** One statement in the dialect that both databases share. */
+  async query(sql: string, values: readonly Value[]): Promise<QueryResult> {
+    return this.#ask(() => this.client.query(translate(sql), values.map(parameter)));
+  }
+
+  /** Statements of PostgreSQL's own, in one message. @returns what each of them gave */
+  async script(statements: readonly string[]): Promise<QueryResult[]> {
+    const query = async (): Promise<unknown> => this.client.query(statements.join('; '));
+    const results = await this.#ask(query);
+    return (Array.isArray(results) ? results : [results]) as QueryResult[];
+  }
+
+  /** Within a transaction: the rows of a query as they are wanted. */
+  async *each<T>(sql: string, values: readonly Value[]): AsyncGenerator<T> {
+    const cursor = `rows_${++this.#cursors}`;
+    await this.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, values);
+    for (;;) {
+      const { rows } = await this.query(`FETCH ${ROWS_AT_ONCE} FROM ${cursor}`, []);
+      yield* rows as T[];
+      if (rows.length < ROWS_AT_ONCE) break;
+    }
+    await this.query(`CLOSE ${cursor}`, []);
+  }
+
+  /** Undoes what was not committed. It never fails: a connection that cannot do that is not used any more. */
+  async rollback(): Promise<void> {
+    if (this.#isBroken) return;
+    try {
+      await this.script(['ROLLBACK']);
+    } catch {
+      this.#isBroken = true;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isBroken = true;
+    await this.client.end().catch(() => {});
+  }
+
+  /** From now on, answers that take longer than this are not waited for. */
+  hurry(deadlineMs: number): void {
+    this.#deadlineMs = deadlineMs;
+    if (this.#deadline !== null) this.#arm();
+  }
+
+  #arm(): void {
+    clearTimeout(this.#deadline ?? undefined);
+    this.#deadline = setTimeout(() => void this.close(), this.#deadlineMs);
+  }
+
+  /** No answer in time ends the connection: what was asked may still be carried out. */
+  async #ask<T>(query: () => Promise<T>): Promise<T> {
+    this.#arm();
+    try {
+      return await query();
+    } catch (error) {
+      if (isPassing(error) && !keepsConnection(error)) this.#isBroken = true;
+      throw error;
+    } finally {
+      clearTimeout(this.#deadline ?? undefined);
+      this.#deadline = null;
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import { describe, expect } from 'vitest';
+import { hasPostgres, testOn, ways } from './support.js';
+
+const tables = `CREATE TABLE things (name TEXT PRIMARY KEY, number BIGINT, share DOUBLE PRECISION, bytes BYTEA)`;
+
+describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
+  const test = testOn(way);
+
+  test('takes and gives values as SQLite does', async ({ db }) => {
+    const database = await db.open();
+    db.sql(tables);
+    const bytes = Uint8Array.from({ length: 256 }, (_, at) => at);
+    const all = ['a\'"\\?$1\0ö', 2 ** 53 - 1, 0.25, bytes];
+    await database.write(async (tx) => {
+      expect(
+        await tx.run(
+          'INSERT INTO things VALUES (?, ?, ?, ?)',
+          ...(all as [string, number, number, Uint8Array]),
+        ),
+      ).toBe(1);
+      expect(await tx.run('INSERT INTO things (name, number) VALUES (?2, ?1)', -5n, "it''s ?")).toBe(1);
+    });
+    const rows = await database.all("SELECT * FROM things WHERE name <> '?' -- what?\n ORDER BY number DESC");
+    expect(rows).toEqual([
+      { name: 'a\'"\\?$1\uFFFDö', number: 2 ** 53 - 1, share: 0.25, bytes: Buffer.from(bytes) },
+      { name: "it''s ?", number: -5, share: null, bytes: null },
+    ]);
+    expect(
+      await database.get(
+        'SELECT sum(number) AS sum, count(*) AS n, number > 0 AS more FROM things WHERE number < ? GROUP BY 3',
+        0,
+      ),
+    ).toEqual({
+      sum: -5,
+      n: 1,
+      more: 0,
+    });
+    expect(await database.get('SELECT 1 AS one FROM things WHERE name = ?', 'none')).toBeUndefined();
+  });
+
+  test('a transaction that fails leaves nothing behind, and its error comes as it was', async ({ db }) => {
+    const database = await db.open();
+    db.sql(tables);
+    const error = new Error('from within');
+    await expect(
+      database.write(async (tx) => {
+        await tx.run('INSERT INTO things (name) VALUES (?)', 'gone');
+        throw error;
+      }),
+    ).rejects.toThrow(/from within/);
+    await database.write((tx) => tx.run('INSERT INTO things (name) VALUES (?)', 'kept'));
+    expect(await database.all('SELECT name FROM things')).toEqual([{ name: 'kept' }]);
+  });
+
+  test('rows come one by one, while others are written, and as of one moment', async ({ db }) => {
+    const database = await db.open();
+    db.sql(
+      `${tables}; INSERT INTO things (name, number) SELECT 'n' || i, i FROM generate_series(1, 100) AS i`,
+    );
+    const seen: number[] = [];
+    for await (const { number } of database.each<{ number: number }>(
+      'SELECT number FROM things WHERE number > ? ORDER BY number',
+      2,
+    )) {
+      seen.push(number);
+      if (number === 3) await database.write((tx) => tx.run('DELETE FROM things WHERE number > 50'));
+    }
+    expect(seen).toEqual(Array.from({ length: 98 }, (_, at) => at + 3));
+    for await (const row of database.each<{ number: number }>('SELECT number FROM things ORDER BY number')) {
+      if (row.number === 40) break;
+    }
+    expect(await database.get('SELECT count(*) AS n FROM things')).toEqual({ n: 50 });
+  });
+
+  test('rows of a transaction come one by one too', async ({ db }) => {
+    const database = await db.open();
+    db.sql(
+      `${tables}; INSERT INTO things (name, number) SELECT 'n' || i, i FROM generate_series(1, 100) AS i`,
+    );
+    await database.write(async (tx) => {
+      for await (const { number } of tx.each<{ number: number }>('SELECT number FROM things')) {
+        await tx.run('UPDATE things SET share = ? WHERE number = ?', number / 2, number);
+      }
+    });
+    expect(await database.get('SELECT sum(share) AS sum FROM things')).toEqual({ sum: 2525 });
+  });
+
+  test('writers take turns: what one has read stays true until it commits', async ({ db }) => {
+    const [one, other] = [await db.open(), await db.open()];
+    db.sql(`${tables}; INSERT INTO things VALUES ('count', 0)`);
+    const add = (database: typeof one) =>
+      database.write(async (tx) => {
+        const { number } = (await tx.get<{ number: number }>('SELECT number FROM things'))!;
+        await tx.run('UPDATE things SET number = ?', number + 1);
+      });
+    await Promise.all(Array.from({ length: 40 }, (_, at) => add(at % 2 === 0 ? one : other)));
+    expect(await one.get('SELECT number FROM things')).toEqual({ number: 40 });
+  });
+
+  test('transactions and statements of one database never interleave', async ({ db }) => {
+    const database = await db.open();
+    db.sql(tables);
+    const order: string[] = [];
+    const writing = database.write(async (tx) => {
+      await tx.run('INSERT INTO things (name) VALUES (?)', 'a');
+      order.push('written');
+    });
+    const reading = database.all('SELECT name FROM things').then((rows) => order.push(`read ${rows.length}`));
+    await Promise.all([writing, reading]);
+    expect(order).toEqual(['written', 'read 1']);
+  });
+
+  test('several processes that start at once make one schema', async ({ db }) => {
+    const all = await Promise.all(Array.from({ length: 4 }, () => db.open()));
+    await Promise.all(all.map((each) => each.write(async () => {})));
+    expect(db.sql('SELECT count(*) FROM schema_version')).toBe('1');
+  });
+
+  test('a schema of a newer version is refused', async ({ db }) => {
+    await db.open();
+    db.sql('UPDATE schema_version SET version = 1000');
+    await expect(db.open()).rejects.toMatchObject({ code: 'state', problem: { code: 'state_newer' } });
+  });
+
+  test('nothing stays in a session', async ({ db }) => {
+    const database = await db.open();
+    await database.write(async () => {});
+    await database.all('SELECT 1');
+    expect(server(db)).toBe('0');
+  });
+});
+
+/** Prepared statements and advisory locks that outlive a transaction. */
+const server = (db: { sql: (statements: string) => string }): string =>
+  db.sql(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'`);

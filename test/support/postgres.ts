@@ -1,0 +1,305 @@
+/**
+ * Debian's PostgreSQL in a temporary folder, and PgBouncer in transaction mode in front of it. Each ends with the process
+ * that started it, whatever became of that: a shell waits for the end of its own stdin and stops it then.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** A password that has to be quoted wherever it is written. */
+export const PASSWORD = `pass'w:ö/r d@?"#%41\\`;
+
+/** Debian keeps them out of the PATH. */
+const BINARIES = '/usr/lib/postgresql';
+const POOLERS = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'];
+
+/** How long a server may take to start or to stop. */
+const PATIENCE_MS = 60_000;
+
+const pooler = (): string | undefined => POOLERS.find((path) => existsSync(path));
+
+/** Why tests with PostgreSQL cannot run here; null where they can. */
+export function missingForPostgres(): string | null {
+  if (!existsSync(BINARIES)) return 'PostgreSQL is not installed (apt-get install postgresql)';
+  return pooler() ? null : 'PgBouncer is not installed (apt-get install pgbouncer)';
+}
+
+export interface TestPostgres {
+  /** Its data, and its socket. */
+  readonly folder: string;
+  readonly port: number;
+  /** A URL of a schema, over TCP unless `host` says otherwise. */
+  url(schema: string, more?: { user?: string; password?: string; query?: string; host?: string }): string;
+  /** What psql prints of these statements, as the superuser, without headings. */
+  sql(statements: string, database?: string): string;
+  /** `immediate` is as if the machine had failed. */
+  stop(how?: 'fast' | 'immediate'): Promise<void>;
+  /** On the same port and the same data. */
+  start(): Promise<void>;
+  /** Stops it, and removes its folder. */
+  remove(): Promise<void>;
+}
+
+export interface TestPooler {
+  readonly port: number;
+  url(schema: string): string;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/**
+ * @param settings lines of postgresql.conf
+ * @param files to be put beside the data, by name
+ */
+export async function startPostgres(
+  settings: readonly string[] = [],
+  files: Readonly<Record<string, Uint8Array>> = {},
+): Promise<TestPostgres> {
+  const folder = give(mkdtempSync(join(tmpdir(), 'pg-')));
+  const data = join(folder, 'data');
+  const secret = join(folder, 'password');
+  writeFileSync(secret, `${PASSWORD}\n`);
+  give(secret);
+  run('initdb', [
+    `--pgdata=${data}`,
+    '--username=postgres',
+    `--pwfile=${secret}`,
+    '--auth-local=trust',
+    '--auth-host=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C.UTF-8',
+  ]);
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(data, name), content);
+    give(join(data, name));
+  }
+  const port = await freePort();
+  const lines = [
+    "listen_addresses = '127.0.0.1'",
+    `port = ${port}`,
+    `unix_socket_directories = '${folder}'`,
+    // As on a real server; in memory it costs nothing.
+    'fsync = on',
+    'max_connections = 60',
+    'shared_buffers = 32MB',
+    ...settings,
+  ];
+  writeFileSync(join(data, 'postgresql.conf'), `${lines.join('\n')}\n`);
+  return serve({ folder, data, port });
+}
+
+async function serve({
+  folder,
+  data,
+  port,
+}: {
+  folder: string;
+  data: string;
+  port: number;
+}): Promise<TestPostgres> {
+  let server: Guarded | null = null;
+  const client = clientOf({ folder, port });
+  const postgres: TestPostgres = {
+    ...client,
+    folder,
+    port,
+    async stop(how = 'fast') {
+      const stopping = server;
+      server = null;
+      await stopping?.stop(how === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    },
+    async start() {
+      server = guard(program('postgres'), ['-D', data], 'QUIT', how(folder));
+      await server.until(() => client.sql('SELECT 1') === '1');
+    },
+    async remove() {
+      await postgres.stop('immediate');
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+  await postgres.start();
+  return postgres;
+}
+
+/** What can be done with a server that another process started. */
+export function clientOf({
+  folder,
+  port,
+}: {
+  folder: string;
+  port: number;
+}): Pick<TestPostgres, 'url' | 'sql'> {
+  return {
+    url(schema, { user = 'postgres', password = PASSWORD, query = '', host = '127.0.0.1' } = {}) {
+      const login = `${user}${password === '' ? '' : `:${encodeURIComponent(password)}`}`;
+      return `postgres://${login}@${host}:${port}/postgres?schema=${schema}${query && `&${query}`}`;
+    },
+    sql(statements, database = 'postgres') {
+      const words = [
+        '-X',
+        '-q',
+        '-t',
+        '-A',
+        '-v',
+        'ON_ERROR_STOP=1',
+        '-h',
+        folder,
+        '-p',
+        `${port}`,
+        '-U',
+        'postgres',
+      ];
+      return execFileSync(program('psql'), [...words, database], {
+        input: statements,
+        encoding: 'utf8',
+        stdio: ['pipe', 'pipe', 'pipe'],
+      }).trimEnd();
+    },
+  };
+}
+
+/** @param settings lines of its section `pgbouncer` */
+export async function startPooler(of: TestPostgres, settings: readonly string[] = []): Promise<TestPooler> {
+  const port = await freePort();
+  const file = join(of.folder, `pgbouncer-${port}.ini`);
+  const users = join(of.folder, `users-${port}.txt`);
+  const quoted = PASSWORD.replaceAll('"', '""');
+  writeFileSync(users, `"postgres" "${quoted}"\n`);
+  const lines = [
+    '[databases]',
+    `postgres = host=127.0.0.1 port=${of.port} dbname=postgres`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = scram-sha-256',
+    `auth_file = ${users}`,
+    'pool_mode = transaction',
+    // Fewer than the tests' connections: a session kept for itself would be noticed.
+    'default_pool_size = 8',
+    'server_login_retry = 1',
+    ...settings,
+  ];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  for (const path of [file, users]) give(path);
+  let server: Guarded | null = null;
+  const started: TestPooler = {
+    port,
+    url: (schema) =>
+      `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres?schema=${schema}`,
+    async stop() {
+      const stopping = server;
+      server = null;
+      await stopping?.stop('SIGTERM');
+    },
+    async start() {
+      server = guard(pooler()!, ['-q', file], 'TERM', how(of.folder));
+      await server.until(() => answers(port));
+    },
+  };
+  await started.start();
+  return started;
+}
+
+interface Guarded {
+  until(isReady: () => boolean | Promise<boolean>): Promise<void>;
+  stop(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** Runs a server below a shell that sends it the signal `end` when this process ends, since that closes a pipe. */
+function guard(
+  server: string,
+  args: readonly string[],
+  end: string,
+  options: ReturnType<typeof how>,
+): Guarded {
+  const script =
+    'end=$1; shift; "$@" </dev/null & pid=$!; echo $pid; (read -r _; kill -$end $pid) <&3 & wait $pid; kill $! 2>/dev/null';
+  const shell: ChildProcess = spawn('sh', ['-c', script, 'sh', end, server, ...args], {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  let said = '';
+  let pid = '';
+  shell.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    pid += text;
+  });
+  shell.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-4_000);
+  });
+  const exit = once(shell, 'exit');
+  return {
+    async until(isReady) {
+      for (const end = performance.now() + PATIENCE_MS; performance.now() < end; ) {
+        if (shell.exitCode !== null) break;
+        try {
+          if (await isReady()) return;
+        } catch {
+          // Not yet.
+        }
+        await wait(50);
+      }
+      throw new Error(`${server} did not start: ${said}`);
+    },
+    async stop(signal) {
+      if (shell.exitCode !== null) return;
+      process.kill(Number(/^\d+/.exec(pid)![0]), signal);
+      await Promise.race([exit, wait(PATIENCE_MS, undefined, { ref: false })]);
+      shell.kill('SIGKILL');
+    },
+  };
+}
+
+/** PostgreSQL and PgBouncer refuse to run as root. */
+function how(cwd: string): { cwd: string; uid?: number; gid?: number } {
+  const id = serverUser();
+  return { cwd, ...(id && { uid: id.uid, gid: id.gid }) };
+}
+
+function run(name: string, args: readonly string[]): void {
+  execFileSync(program(name), args, { ...how('/'), stdio: 'pipe', env: { ...process.env, TZ: 'UTC' } });
+}
+
+function program(name: string): string {
+  const newest = readdirSync(BINARIES)
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(BINARIES, version, 'bin', name))
+    .find((path) => existsSync(path));
+  if (!newest) throw new Error(missingForPostgres() ?? `${name} is not installed`);
+  return newest;
+}
+
+function serverUser(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** Gives a file or folder to the user that the servers run as; nobody else may read it. */
+function give(path: string): string {
+  const user = serverUser();
+  if (user) chownSync(path, user.uid, user.gid);
+  chmodSync(path, 0o700);
+  return path;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}

@@ -1,0 +1,61 @@
+/**
+ * The state as tests open it. With `PROFILES_TEST_STATE` it is a schema of PostgreSQL, one for each state directory: by
+ * `postgres` directly, by `pgbouncer` through a pooler (`npm run test:postgres`).
+ */
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { inject } from 'vitest';
+import { openState as open, type State } from '../../src/engine/state/state.js';
+import { clientOf, PASSWORD } from './postgres.js';
+
+const HOW = process.env.PROFILES_TEST_STATE;
+export const onPostgres = HOW === 'postgres' || HOW === 'pgbouncer';
+
+const schemas = new Set<string>();
+
+function schemaOf(folder: string): string {
+  const schema = `t_${createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 20)}`;
+  schemas.add(schema);
+  return schema;
+}
+
+function server(): { folder: string; port: number; pooler: number } {
+  const found = inject('postgres');
+  if (found === null) throw new Error('PostgreSQL is not installed');
+  return found;
+}
+
+/** Of the state that belongs to a state directory. */
+export function stateUrl(folder: string): string {
+  const { port, pooler } = server();
+  const schema = schemaOf(folder);
+  return `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${HOW === 'pgbouncer' ? pooler : port}/postgres?schema=${schema}`;
+}
+
+/** What a command is to be told, so that it uses that state. */
+export const stateEnv = (folder: string): { PROFILES_STATE?: string } =>
+  onPostgres ? { PROFILES_STATE: stateUrl(folder) } : {};
+
+export function openState(folder: string, now: () => number): Promise<State> {
+  if (!onPostgres) return open(folder, now);
+  return open(folder, now, { at: { kind: 'postgres', url: stateUrl(folder) }, env: {}, origin: 'test' });
+}
+
+/** What psql prints of statements within the schema of a state directory. */
+export const stateSql = (folder: string, statements: string): string =>
+  clientOf(server()).sql(`SET search_path TO ${schemaOf(folder)}; ${statements}`);
+
+/** As if their owners had not been heard of for long. */
+export function expireLeases(folder: string): void {
+  const past = "now() - interval '1 day'";
+  const isThere = `SELECT to_regclass('leases') IS NOT NULL`;
+  if (stateSql(folder, isThere) === 't')
+    stateSql(folder, `UPDATE leases SET beat_at = ${past}, expires_at = ${past}`);
+}
+
+/** Called when a file of tests has ended. */
+export function dropSchemas(): void {
+  if (schemas.size === 0) return;
+  const drop = [...schemas].map((schema) => `DROP SCHEMA IF EXISTS ${schema} CASCADE;`);
+  clientOf(server()).sql(`SET client_min_messages = error; ${drop.join('\n')}`);
+}

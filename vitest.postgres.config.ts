@@ -1,0 +1,26 @@
+/** `npm run test:postgres`: the driver of PostgreSQL by itself, then the tests of the state with their state in PostgreSQL. */
+import { defineConfig } from 'vitest/config';
+
+const STATE = process.env.PROFILES_TEST_STATE;
+
+/** Tests that say what an import, a command or the state remembers, whichever database it is in. */
+const ON_EITHER = [
+  'test/engine/state/{fingerprints,jobs,runs,scopes,privacy}.test.ts',
+  'test/engine/run/run.test.ts',
+  'test/loss/*.test.ts',
+  'test/cli/commands/{apply,history,identify,import,job,jobs,rejects,resume,runs,sandbox,state}.test.ts',
+];
+
+export default defineConfig({
+  test: {
+    include: STATE ? ON_EITHER : ['test/postgres/*.test.ts'],
+    globalSetup: ['test/support/temporary.ts', 'test/support/postgres-setup.ts'],
+    setupFiles: ['test/support/postgres-clean.ts'],
+    maxWorkers: 2,
+    // Another process, or a machine that is not the test's alone, may take its time.
+    expect: { poll: { interval: 10, timeout: 15_000 } },
+    // A property takes hundreds of turns to the database and back.
+    testTimeout: 180_000,
+    hookTimeout: process.env.CI ? 90_000 : 30_000,
+  },
+});
