@@ -2,12 +2,13 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../../engine/errors.js';
-import { given, STATE_MIGRATE } from '../options/index.js';
+import { given, STATE_MIGRATE, STATE_UNLOCK } from '../options/index.js';
 import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
 import { backup } from './state/backup.js';
 import { check } from './state/check.js';
 import { info } from './state/info.js';
 import { migrate } from './state/migrate.js';
+import { unlock } from './state/unlock.js';
 
 export function define(command: Command, wire: Wire): void {
   examples(requireSubcommand(command, wire), [
@@ -20,7 +21,7 @@ export function define(command: Command, wire: Wire): void {
   examples(
     command
       .command('info')
-      .description('show the state directory, its contents and age, and which processes hold locks'),
+      .description('show where the state is, its contents and age, and which processes hold locks'),
     ['profiles state info', 'profiles state info --json'],
   ).action(
     wire(
@@ -56,6 +57,16 @@ export function define(command: Command, wire: Wire): void {
       'profiles state migrate --to sqlite:/srv/profiles --json',
     ],
   ).action(wire((_, flags) => targetOf(flags), migrate));
+
+  examples(command.command('unlock').description('release locks of a database whose owners are gone'), [
+    'profiles state unlock',
+    'profiles state unlock --force',
+  ]).action(
+    wire((_, flags) => {
+      const { force = false } = given(STATE_UNLOCK, flags);
+      return { force };
+    }, unlock),
+  );
 }
 
 /** @throws UsageError */

@@ -20,6 +20,7 @@ import {
   SANDBOX,
   SANDBOX_LIST,
   STATE_MIGRATE,
+  STATE_UNLOCK,
 } from './others.js';
 import { COLUMNS, READING, SELECTING } from './reading.js';
 import { REJECTING, REPORTING, RETRYING, SENDING, WAITING } from './sending.js';
@@ -56,6 +57,7 @@ const GROUPS: readonly Group[] = [
       ...STATE_MIGRATE,
       ...IDENTIFY,
       ...CONFIG_INIT,
+      ...STATE_UNLOCK,
       ...INSPECT,
       ...COMPLETION,
     },
