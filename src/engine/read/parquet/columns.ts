@@ -4,8 +4,8 @@ import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 import { Is, written } from '../json/bytes.js';
 import { jsonString } from '../json/text.js';
-import { Output } from '../text/output.js';
-import { type ColumnChunkPlace, type Dictionary, type Page, Pages } from './pages.js';
+import type { Output } from '../text/output.js';
+import { type ColumnChunkPlace, type Dictionary, type Page, type PageMemory, Pages } from './pages.js';
 import {
   BadValueError,
   converterOf,
@@ -27,6 +27,9 @@ export interface Member {
   spread: boolean;
   /** 64-bit integers that a double cannot hold are among the values. */
   wide: boolean;
+  /** For all row groups. */
+  memory: PageMemory;
+  entries: Output;
 }
 
 /** A column at the row after those that were written. */
@@ -75,7 +78,7 @@ export class FlatColumn implements Column {
   #offset = 0;
   #dictionary: Dictionary | null = null;
   /** The members that its values make, one after another; where each begins, and what its value is. */
-  readonly #entries = new Output(256);
+  readonly #entries: Output;
   #starts = new Uint32Array(1);
   #kinds = new Uint8Array(0);
   /** Of values that are none: what is thrown in the row that has one. */
@@ -84,6 +87,7 @@ export class FlatColumn implements Column {
   constructor(place: ColumnChunkPlace, member: Member) {
     this.#pages = new Pages(place);
     this.#member = member;
+    this.#entries = member.entries;
     this.#key = keyOf(member);
     this.#element = place.schemaPath.at(-1)!.element;
     this.#convert = converterOf(this.#element, member.wide);
@@ -156,6 +160,8 @@ export class FlatColumn implements Column {
     this.#offset = 0;
     this.#bad = new Map();
     entries.length = 0;
+    // Quotes in place of lengths: it is enough for texts without escapes.
+    if (list === null) entries.reserve(view.byteLength + count * this.#key.length);
     for (let index = 0; index < count; index++) {
       try {
         kinds[index] =
@@ -169,6 +175,7 @@ export class FlatColumn implements Column {
     }
     this.#starts = starts;
     this.#kinds = kinds;
+    this.#pages.forgetDictionary();
   }
 
   #writeEntry(out: Output, index: number): number {
