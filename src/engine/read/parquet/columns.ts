@@ -2,8 +2,8 @@
 import type { SchemaElement } from 'hyparquet';
 import { Is, written } from '../json/bytes.js';
 import { jsonString } from '../json/text.js';
-import { Output } from '../text/output.js';
-import { type ColumnChunkPlace, type Dictionary, type Page, Pages } from './pages.js';
+import type { Output } from '../text/output.js';
+import { type ColumnChunkPlace, type Dictionary, type Page, type PageMemory, Pages } from './pages.js';
 import {
   BadValueError,
   converterOf,
@@ -25,6 +25,9 @@ export interface Member {
   spread: boolean;
   /** 64-bit integers that a double cannot hold are among the values. */
   wide: boolean;
+  /** For all row groups. */
+  memory: PageMemory;
+  entries: Output;
 }
 
 /** A column at the row after those that were written. */
@@ -73,7 +76,7 @@ export class FlatColumn implements Column {
   #offset = 0;
   #dictionary: Dictionary | null = null;
   /** The members that its values make, one after another; where each begins, and what its value is. */
-  readonly #entries = new Output(256);
+  readonly #entries: Output;
   #starts = new Uint32Array(1);
   #kinds = new Uint8Array(0);
   /** Of values that are none: what is thrown in the row that has one. */
@@ -82,6 +85,7 @@ export class FlatColumn implements Column {
   constructor(place: ColumnChunkPlace, member: Member) {
     this.#pages = new Pages(place);
     this.#member = member;
+    this.#entries = member.entries;
     this.#key = keyOf(member);
     this.#element = place.schemaPath.at(-1)!.element;
     this.#convert = converterOf(this.#element, member.wide);
@@ -154,6 +158,8 @@ export class FlatColumn implements Column {
     this.#offset = 0;
     this.#bad = new Map();
     entries.length = 0;
+    // Quotes in place of lengths: it is enough for texts without escapes.
+    if (list === null) entries.reserve(view.byteLength + count * this.#key.length);
     for (let index = 0; index < count; index++) {
       try {
         kinds[index] =
@@ -167,6 +173,7 @@ export class FlatColumn implements Column {
     }
     this.#starts = starts;
     this.#kinds = kinds;
+    this.#pages.forgetDictionary();
   }
 
   #writeEntry(out: Output, index: number): number {
