@@ -108,9 +108,9 @@ export class Rejecting {
   /**
    * Rows that the service refused in earlier sessions, where the file that has them is not on this machine: together with
    * what the plan refuses, the file is whole again.
-   * @returns how many rows are not known any more
+   * @returns a warning, where not all of them are known any more
    */
-  async restore(records: readonly RequestRecord[], pass: Pass): Promise<number> {
+  async restore(records: readonly RequestRecord[], pass: Pass): Promise<string | null> {
     const { state, run } = this.where;
     let unknown = 0;
     for (const input of this.#absent) {
@@ -134,7 +134,9 @@ export class Rejecting {
         if (reason !== undefined) this.#files[input]!.add({ file: path, line, reason, original });
       }
     }
-    return unknown;
+    return unknown === 0
+      ? null
+      : `the rejects file of an earlier session is not here, and ${unknown} of the rows that the service refused then cannot be found again`;
   }
 
   async #open(input: number): Promise<Rejects> {
