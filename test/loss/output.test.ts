@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { BIN, built, type Ended } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
+import { stateEnv } from '../support/state.js';
 import { balance, elevenCompanies, Machine } from './support.js';
 
 const file = elevenCompanies();
@@ -30,6 +31,7 @@ async function bash(line: string): Promise<Ended> {
       PATH: process.env.PATH,
       HOME: machine.folder,
       PROFILES_STATE_DIR: join(machine.folder, '.state'),
+      ...stateEnv(join(machine.folder, '.state')),
       ...machine.env,
     },
   });

@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BIN, built, type Child, profiles } from '../support/child.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
+import { stateEnv } from '../support/state.js';
 import { fates, status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
 
@@ -225,5 +226,6 @@ const environment = (): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
   HOME: machine.folder,
   PROFILES_STATE_DIR: `${machine.folder}/.state`,
+  ...stateEnv(`${machine.folder}/.state`),
   ...machine.env,
 });

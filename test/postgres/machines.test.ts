@@ -1,170 +1,59 @@
-/**
- * Two machines that share a state, one of which fails, or the database does, at a random instant (contract §10): whoever
- * goes on, no row is lost, and what was acknowledged is not sent again. `EVENTS` says how often, `LOSS_SEED` when.
- */
-import { randomInt } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
+/** What docs/machines.md says to type as an administrator, and that an import needs no more than that. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { rangesIn, type Summary } from '../../src/engine/model.js';
-import { covers, Machine, seeded } from '../loss/support.js';
-import { built, type Child, type Ended, profiles } from '../support/child.js';
-import { FaultServer } from '../support/fault-server.js';
-import type { Arrival } from '../support/ledger.js';
-import { startPooler, startPostgres, type TestPooler, type TestPostgres } from '../support/postgres.js';
-import { type Cutter, cutter } from './cutter.js';
-import { hasPostgres, newSchema } from './support.js';
+import { cli } from '../support/cli.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { hasPostgres } from './support.js';
 
-const EVENTS = Number(process.env.EVENTS ?? 10);
-const SEED = Number(process.env.LOSS_SEED ?? randomInt(1_000_000));
-const ROWS = 60;
-/** Of a lease. Everything about it is measured by this. */
-const LEASE = 'lease_seconds=2';
+const page = readFileSync(resolve(import.meta.dirname, '../../docs/machines.md'), 'utf8');
+const [forOwner, forLoader] = [...page.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql!);
+const FILE = resolve(import.meta.dirname, '../../fixtures/companies.csv');
 
-const TROUBLES = ['killed', 'paused', 'database crashes', 'cut off', 'terminated'] as const;
-const WAYS = ['directly', 'through PgBouncer'] as const;
-
-describe.runIf(hasPostgres)('machines that share a state', () => {
+describe.runIf(hasPostgres)('roles with the rights that the documentation lists', () => {
   let server: TestPostgres;
-  let pooler: TestPooler;
-  let proxy: Cutter;
-  let service: FaultServer;
-  const random = seeded(SEED);
-
   beforeAll(async () => {
-    await built();
     server = await startPostgres();
-    pooler = await startPooler(server);
-    proxy = await cutter(server.port);
-    service = await new FaultServer().start();
-    service.trouble = {
-      submit: () => async (exchange) => {
-        await wait(random() * 30);
-        const job = await exchange.accept();
-        await wait(random() * 30);
-        exchange.reply(202, JSON.stringify(job));
-      },
-    };
+    server.sql('CREATE DATABASE crm; REVOKE ALL ON DATABASE crm FROM PUBLIC');
+    server.sql(forOwner!, 'crm');
   });
-  afterAll(async () => {
-    await service?.stop();
-    await proxy?.close();
-    await pooler?.stop();
-    await server?.remove();
+  afterAll(() => server?.remove());
+
+  const as = (user: string, password: string) => {
+    const url = server.url('profiles', { user, password }).replace('/postgres?', '/crm?');
+    return (...argv: string[]) => cli(argv, { env: { PROFILES_STATE: url } });
+  };
+  const owner = () => as('profiles', 'a long random password');
+  const loader = () => as('loader', 'another long random password');
+
+  test('one that owns its schema makes the tables, and imports', async () => {
+    const sent = await owner()('import', FILE, '--region', 'sandbox');
+    expect(sent.code, sent.stderr).toBe(0);
   });
 
-  const urlOf = (way: (typeof WAYS)[number]): string =>
-    way === 'directly'
-      ? server
-          .url(newSchema(), { query: `sslmode=disable&${LEASE}` })
-          .replace(`:${server.port}/`, `:${proxy.port}/`)
-      : `${pooler.url(newSchema())}&${LEASE}`;
-
-  const events = Array.from({ length: EVENTS }, (_, n) => ({
-    n,
-    trouble: TROUBLES[n % TROUBLES.length]!,
-    way: WAYS[Math.floor(n / TROUBLES.length) % WAYS.length]!,
-  }));
-
-  test.for(events)(`$n: $trouble, $way, seed ${SEED}`, { timeout: 180_000 }, async ({ n, trouble, way }) => {
-    const rows = Array.from({ length: ROWS }, (_, i) => `m${n}-${i},Company ${i}\n`);
-    const machines = [new Machine(service.url), new Machine(service.url)] as const;
-    const url = urlOf(way);
-    for (const machine of machines) {
-      machine.write('companies.csv', `company_id,name\n${rows.join('')}`);
-      machine.env.PROFILES_STATE = url;
+  test('one that may not create tables imports, resumes, checks, and unlocks', async () => {
+    server.sql(forLoader!, 'crm');
+    const again = await loader()('import', FILE, '--region', 'sandbox', '--changed-only', '--json');
+    expect(again.code, again.stderr).toBe(0);
+    expect(JSON.parse(again.stdout).rows).toMatchObject({ unchanged: 12 });
+    const full = await loader()('import', FILE, '--region', 'sandbox', '--full');
+    expect(full.code, full.stderr).toBe(0);
+    for (const words of [['state', 'info'], ['state', 'check'], ['state', 'unlock'], ['runs']]) {
+      const done = await loader()(...words);
+      expect(done.code, done.stderr).toBe(0);
     }
-    const [first, second] = machines;
-    const { arrivals } = service.ledger;
-    const from = arrivals.length;
-    const start = (machine: Machine, more: readonly string[] = []): Child => {
-      const sizes = ['--chunk-size', '5', '--interval', '1ms', '--concurrency', random() < 0.5 ? '1' : '3'];
-      const argv = ['import', 'companies.csv', ...sizes, '--ndjson', ...more];
-      return profiles(argv, { cwd: machine.folder, env: machine.env });
-    };
-    const goOn = (): Child => start(second, ['--resume', '--wait-for-lock', '2m']);
+    const run = JSON.parse((await loader()('runs', '--json')).stdout)[0].run;
+    expect((await loader()('runs', '--forget', run)).code).toBe(0);
+  });
 
-    const child = start(first);
-    await expect.poll(() => arrivals.length > from || child.process.exitCode !== null).toBe(true);
-    await wait(random() * 300);
-    const sessions: { ended: Ended; until: number }[] = [];
-    const ends = async (one: Child): Promise<Ended> => {
-      const ended = await one.ended;
-      sessions.push({ ended, until: arrivals.length });
-      return ended;
-    };
-
-    if (trouble === 'paused') {
-      child.kill('SIGSTOP');
-      const successor = await ends(goOn());
-      const sent = arrivals.length;
-      child.kill('SIGCONT');
-      const paused = await ends(child);
-      expect(successor, successor.stderr).toMatchObject({ code: 0 });
-      // It may have been about to end.
-      if (paused.code !== 0) expect(paused, paused.stderr).toMatchObject({ code: 8 });
-      if (paused.code !== 0) expect(paused.stderr).toContain('took over');
-      expect(idsOf(arrivals.slice(sent)), 'sent after another machine took over').toEqual([]);
-    } else {
-      if (trouble === 'killed') child.kill('SIGKILL');
-      if (trouble === 'terminated') child.kill('SIGTERM');
-      if (trouble === 'cut off') proxy.cut();
-      if (trouble === 'database crashes') {
-        await server.stop('immediate');
-        await wait(random() * 500);
-        await server.start();
-      }
-      const ended = await ends(child);
-      const expected = { killed: [null, 0], terminated: [143, 0], 'cut off': [0], 'database crashes': [0] };
-      expect(expected[trouble], ended.stderr).toContain(ended.code);
-      if (ended.code !== 0) {
-        const successor = await ends(goOn());
-        expect(successor, successor.stderr).toMatchObject({ code: 0 });
-      }
-    }
-
-    const mine = arrivals.slice(from);
-    expect(new Set(idsOf(mine.filter(({ accepted }) => accepted))).size, 'rows that arrived').toBe(ROWS);
-    const named = sessions.flatMap(({ ended }) => summaryOf(ended)?.maybe_sent_twice.flatMap(rangesIn) ?? []);
-    for (const [id, times] of timesOf(mine)) {
-      const line = Number(id.split('-').at(-1)) + 2;
-      if (times > 1)
-        expect(
-          named.some((range) => covers(range, line)),
-          `line ${line} arrived twice`,
-        ).toBe(true);
-    }
-    for (const { ended, until } of sessions) {
-      const later = new Set(idsOf(arrivals.slice(until)));
-      for (const { first_line, last_line } of submittedIn(ended)) {
-        for (let line = first_line; line <= last_line; line++) {
-          expect(
-            later.has(`m${n}-${line - 2}`),
-            `line ${line} was reported as submitted, and sent again`,
-          ).toBe(false);
-        }
-      }
-    }
+  test('but makes no state of its own', async () => {
+    const url = server
+      .url('another', { user: 'loader', password: 'another long random password' })
+      .replace('/postgres?', '/crm?');
+    const refused = await cli(['runs'], { env: { PROFILES_STATE: url } });
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('grant loader the rights on schema another'),
+    ]);
   });
 });
-
-const idsOf = (arrivals: readonly Arrival[]): string[] => arrivals.flatMap(({ ids }) => ids);
-
-function timesOf(arrivals: readonly Arrival[]): Map<string, number> {
-  const times = new Map<string, number>();
-  for (const id of idsOf(arrivals)) times.set(id, (times.get(id) ?? 0) + 1);
-  return times;
-}
-
-type Told = { type: string; first_line: number; last_line: number; summary?: Summary };
-
-/** Whole lines: one that was killed may have left half of one. */
-const told = ({ stdout }: Ended): Told[] =>
-  stdout
-    .slice(0, stdout.lastIndexOf('\n') + 1)
-    .split('\n')
-    .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Told]));
-const submittedIn = (ended: Ended): Told[] => told(ended).filter(({ type }) => type === 'submitted');
-const summaryOf = (ended: Ended): Summary | undefined => {
-  const last = told(ended).find(({ type }) => type === 'summary');
-  return last && (last.summary ?? (last as unknown as Summary));
-};

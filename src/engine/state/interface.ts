@@ -179,6 +179,14 @@ export interface State {
   age(): Promise<StateAge>;
   /** Locks that another process holds now. */
   locks(): Promise<HeldLock[]>;
+  /**
+   * Takes locks from processes that are gone, or with `force` from all: an import that runs then stops before its next
+   * request. Locks of a state directory are the operating system's, and stay.
+   * @returns those that were taken
+   */
+  unlock(force: boolean): Promise<HeldLock[]>;
+  /** Bytes that the database takes. */
+  size(): Promise<number>;
   /** What is wrong with it: in the database, and between its records. None where all is well. */
   problems(): Promise<StateProblem[]>;
   /**

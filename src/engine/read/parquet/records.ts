@@ -14,7 +14,8 @@ import { Output } from '../text/output.js';
 import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
 import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { type Column, FlatColumn, type Member, NestedColumn } from './columns.js';
+import { type Column, FlatColumn, type Member } from './columns.js';
+import { NestedColumn } from './nested.js';
 import type { ColumnChunkPlace } from './pages.js';
 import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
 
