@@ -210,15 +210,19 @@ export class Rejecting {
         keepFirst(this.first, rejection);
         emit({ type: 'rejected', ...rejection });
       }
-      files.set(input, await this.#flush(input));
+      files.set(input, await this.#flush(input, false));
     }
     return files;
   }
 
-  /** What was rejected so far is in the files when this resolves. @returns for each input its rejects file, or null */
-  async flush(): Promise<(string | null)[]> {
+  /**
+   * What was rejected so far is in the files when this resolves.
+   * @param stateFailed then the state is not told of them: it would only fail again
+   * @returns for each input its rejects file, or null
+   */
+  async flush(stateFailed = false): Promise<(string | null)[]> {
     const files: (string | null)[] = [];
-    for (const input of this.inputs.keys()) files.push(await this.#flush(input));
+    for (const input of this.inputs.keys()) files.push(await this.#flush(input, stateFailed));
     return files.map((file, input) => file ?? this.#earlier[input] ?? null);
   }
 
@@ -233,9 +237,10 @@ export class Rejecting {
     return kept;
   }
 
-  async #flush(input: number): Promise<string | null> {
+  async #flush(input: number, stateFailed: boolean): Promise<string | null> {
     const file = this.#files[input]!;
     const scanned = this.#scanned[input];
+    if (stateFailed) return file.flush();
     if (scanned) this.#replaceable = await this.where.state.rejects.marksOf(scanned.scan.digest);
     const path = await file.flush();
     const written = file.written();
