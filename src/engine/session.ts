@@ -78,6 +78,7 @@ export class Session {
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
     const { options, deps, apply } = this;
     const { earlier } = this.#run;
+    await deps.state.refuseMoved();
     if (earlier) checkItemFormat(earlier);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
     const { opened, located } = yield* this.#heard(
@@ -197,11 +198,7 @@ export class Session {
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
     const lost = await this.#rejecting!.restore(this.#run.records, { marks, signal: this.deps.stop });
-    if (lost > 0) {
-      yield this.#warn({
-        message: `the rejects file of an earlier session is not here, and ${lost} of the rows that the service refused then cannot be found again`,
-      });
-    }
+    if (lost !== null) yield this.#warn({ message: lost });
     const rejects = await this.#rejecting!.flush();
     if (this.options.failed) await this.#run.retry(this.options);
     else if (this.#run.earlier && sends && this.#isCanaryDue()) await this.#run.retryCanary(this.options);

@@ -4,6 +4,8 @@ import type { Database } from './database.js';
 import type { HeldLease, HeldLock, Scope } from './types.js';
 
 export interface Backend {
+  /** Where it is, without a password. */
+  readonly name: string;
   /** Its tables are those of this version. */
   readonly db: Database;
   takeLock(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null>;
@@ -17,6 +19,8 @@ export interface Backend {
   check(): void;
   /** What is wrong with the database itself, and rows that refer to none. */
   damages(): Promise<{ integrity: string[]; references: string[] }>;
+  /** After rows were copied into it: the numbers that it gives out follow theirs. */
+  copied(): Promise<void>;
   /** Of the database, on its disk. */
   bytes(): Promise<number>;
   /** Gives back room, after much was deleted. */
