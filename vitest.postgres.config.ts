@@ -12,7 +12,7 @@ const ON_EITHER = [
 ];
 
 /** About the files of a state directory: they are copied, removed, on a full disk, or of an earlier version. */
-const OF_FILES = ['test/loss/{across,backup,disk,kill,migrate,relay,sandbox,state-removed,upgrade}.test.ts'];
+const OF_FILES = ['test/loss/{across,backup,disk,kill,migrate,sandbox,state-removed,upgrade}.test.ts'];
 
 export default defineConfig({
   test: {
