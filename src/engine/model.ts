@@ -250,6 +250,17 @@ export type MaybeSentTwice = Place & {
 };
 
 /** How an import went: the same document as the JSON output of the command. */
+/** A shard of a run, and what the run stands at when it ends. */
+export interface ShardStanding {
+  /** From 1. */
+  shard: number;
+  shards: number;
+  /** How many of them have nothing left to do. */
+  finished: number;
+  /** All of them together. `running` while another one goes on. */
+  run: { status: RunStatus | 'running'; rows: RowCounts; requests: number };
+}
+
 export interface Summary {
   /** Id of the run; null if none was recorded. */
   run: string | null;
@@ -282,6 +293,8 @@ export interface Summary {
   resume: string | null;
   /** Of a plan, and of the status `planned`. */
   plan?: Plan;
+  /** Of a shard, whose part everything else is about. */
+  shard?: ShardStanding;
   /** Seconds. */
   elapsed_seconds: number;
 }

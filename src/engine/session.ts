@@ -4,7 +4,7 @@
  */
 import { tap } from './channel.js';
 import { InterruptedError, StateLostError, UsageError, WaitTimeoutError } from './errors.js';
-import type { ImportEvent, Kind, Plan } from './model.js';
+import type { ImportEvent, Kind, Plan, Summary } from './model.js';
 import { type ImportOptions, NUMBERS } from './options.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
 import { typeChanges, typesOf } from './plan/type-changes.js';
@@ -29,6 +29,7 @@ import {
   type Apply,
   checkScan,
   checkState,
+  endOfRest,
   type LocatedInput,
   runPlanned,
   scannedByPlan,
@@ -38,11 +39,13 @@ import { Rejecting } from './run/rejecting.js';
 import { newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
 import { needsOf, sentLater } from './run/sent-later.js';
+import { checkShard, Shard, ShardWaits, standingOf, summarizeRun } from './run/shard.js';
 import {
   countPlanned,
   countRows,
   type Ending,
   exitOf,
+  type Facts,
   givenUpWarnings,
   isDone,
   isFinished,
@@ -55,6 +58,7 @@ import { isCanaryDue } from './send/canary.js';
 import { type CutDeps, chunksOfKind } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
+import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
@@ -67,6 +71,7 @@ export class Session {
   readonly #limits: CutDeps['limits'];
   readonly #pool: Pool;
   readonly #run: OpenRun;
+  readonly #shard: Shard | null;
   readonly #known: KnownProfiles;
   #opened: OpenedInput[] = [];
   #rejecting: Rejecting | undefined;
@@ -78,7 +83,8 @@ export class Session {
     private readonly apply: Apply | null,
   ) {
     this.#started = deps.clock.monotonic();
-    this.#run = new OpenRun(earlier, deps);
+    this.#shard = apply?.shard ? new Shard(apply.plan, apply.shard) : null;
+    this.#run = new OpenRun(earlier, deps, this.#shard);
     this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
@@ -92,32 +98,35 @@ export class Session {
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
     const { options, deps, apply } = this;
     const { earlier } = this.#run;
+    if (apply?.shard) checkShard(apply.plan, options, deps.state);
     if (earlier) checkItemFormat(earlier);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
     const { opened, located } = yield* this.#heard(
-      openFor({ apply, earlier, id: this.#run.id }, options, deps),
+      openFor({ apply, earlier, id: this.#run.spool }, options, deps),
     );
     this.#opened = opened;
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
     if (!options.dryRun) await this.#run.lock(this.#run.scope, this.#opened);
-    if (earlier) {
+    if (this.#shard) await this.#run.join();
+    else if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
     }
 
-    if (apply && !earlier) await checkState(apply.plan, deps);
+    if (apply && !this.#run.earlier) await this.#checkState(apply);
 
     const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
-    else if ((options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
+    else if (!this.#shard && (options.resume || deps.offer) && deps.scope)
+      yield* this.#adopt(deps.scope, scanned);
 
     const cut = this.#cutDeps();
     const { plan, totals } = await makePlan(scanned, cut, { run: this.#run.id, options, apply }, deps);
     yield { type: 'plan', plan };
 
-    const planned = plannedRows(scanned);
+    const planned = this.#shard?.rows() ?? plannedRows(scanned);
     const base = { records: this.#run.records, wait: options.wait, failure: null };
     if (options.dryRun) {
       return yield* this.#conclude(
@@ -126,7 +135,7 @@ export class Session {
         plan,
       );
     }
-    const sends = isWithinBound(planned, options.invalid);
+    const sends = this.#shard !== null || isWithinBound(planned, options.invalid);
     yield* this.#begin(scanned, sends);
     if (!sends) {
       return yield* this.#conclude(scanned, {
@@ -155,14 +164,14 @@ export class Session {
   async *#scan(located: LocatedInput[] | null): AsyncGenerator<ImportEvent, Scanned> {
     const { deps, options, apply } = this;
     const renewed = options.failed ? newRejects(this.#run.records) : new Set<number>();
-    const written = this.#opened.map((_, index) =>
-      renewed.has(index) ? null : (this.#run.earlier?.inputs[index]?.rejects_file ?? null),
-    );
+    const before = await this.#run.rejectsBefore();
+    const written = this.#opened.map((_, index) => (renewed.has(index) ? null : (before[index] ?? null)));
     const rejecting = await Rejecting.open(this.#opened, written, {
       cwd: deps.cwd,
       path: options.rejects,
       state: deps.state,
       run: () => this.#run.id,
+      shard: apply?.shard?.shard ?? null,
     });
     this.#rejecting = rejecting;
     const planned = apply && located && scannedByPlan(apply.plan, this.#opened, located, options.chunkBytes);
@@ -224,11 +233,23 @@ export class Session {
       recorded: (kind) => needs.recorded((input) => this.#opened[input]!.kind === kind),
       isSentAgain: needs.isSentAgain,
       startAt: (input) => (this.apply ? startOfRest(this.apply.plan, input, needs.isDone) : null),
+      ...(this.#shard && { endAt: (input: number) => endOfRest(this.apply!.plan, input, needs.isDone) }),
     };
+  }
+
+  /** A plan of what changed is out of date once something was sent, unless it was by another shard of it. */
+  async #checkState({ plan }: Apply): Promise<void> {
+    try {
+      await checkState(plan, this.deps);
+    } catch (error) {
+      if (this.#shard) await this.#run.join();
+      if (!this.#run.earlier) throw error;
+    }
   }
 
   /** Also of a run that began with one and goes on without. */
   #isCanaryDue(): boolean {
+    if (this.#shard && !this.#shard.hasCanary) return false;
     const began = this.#run.earlier?.options as Partial<ImportOptions> | undefined;
     return isCanaryDue(this.options.canary ?? began?.canary, this.#run.records);
   }
@@ -260,8 +281,14 @@ export class Session {
     const client = await deps.client();
     const stop = this.#deadline.signal;
     const rejecting = this.#rejecting!;
-    const rows = plannedRows(scanned);
+    const rows = this.#shard?.rows() ?? plannedRows(scanned);
+    const paths = this.#opened.map(({ path }) => path);
+    const store = deps.state.shards!;
+    const waits =
+      this.#shard && new ShardWaits(this.#shard, { ...deps, store, scope, client, paths, options, stop });
+    const canary = this.#shard && !this.#isCanaryDue() ? null : options.canary;
     for (const kind of this.#kinds()) {
+      if (waits) yield* this.#heard(waits.ready(kind));
       await this.#known.renew(kind);
       await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
       const sending = send(chunksOfKind(scanned, kind, { ...cut, signal: stop }), {
@@ -269,9 +296,11 @@ export class Session {
         run: id,
         scope,
         client,
-        options,
+        options: { ...options, canary },
         limits: this.#limits,
         records,
+        numbers: this.#run.numbers,
+        slots: waits,
         inputs: this.#opened,
         totalRows: acceptedOf(rows),
         stop,
@@ -307,23 +336,35 @@ export class Session {
     ]) {
       yield this.#warn({ message });
     }
-    const summary = summarize(ending, {
+    const inputs = scanned.inputs.map((input, i) => ({ ...input, rejects_file: files[i] ?? null }));
+    const facts: Facts = {
       run: recorded ? this.#run.id : null,
       kinds: this.#kinds(),
       service: deps.service,
-      inputs: scanned.inputs.map((input, i) => ({ ...input, rejects_file: files[i] ?? null })),
+      inputs: this.#shard?.inputs(inputs) ?? inputs,
       rejected: this.#rejecting!.first,
       causes: this.#rejecting!.causes,
       warnings: this.#warnings,
       resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? this.#run.id : null,
       plan,
       elapsedMs: deps.clock.monotonic() - this.#started,
-    });
-    if (recorded) {
+    };
+    const summary = summarize(ending, facts);
+    const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
+    if (this.#shard) {
+      const began = this.#run.earlier ? Date.parse(this.#run.earlier.started_at) : deps.clock.now();
+      const whole = (records: readonly RequestRecord[]): Summary =>
+        summarizeRun(records, plannedRows(scanned), this.options.wait, {
+          ...facts,
+          inputs,
+          elapsedMs: deps.clock.now() - began,
+        });
+      const standing = await this.#run.endShard(summary, finished, ending.failure, whole, { historyKeepMs });
+      if (standing) summary.shard = standingOf(this.#shard.of, standing);
+    } else if (recorded) {
       const distinct = (kind: Kind): number =>
         submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
         scanned.duplicates.get(kind)!.count;
-      const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
       await this.#run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
     }
     yield { type: 'summary', summary };

@@ -1,6 +1,12 @@
 /** The result of an import in words. */
 import { formatDuration } from '../../engine/duration.js';
-import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
+import {
+  type Place,
+  type RunStatus,
+  rangesIn,
+  type ShardStanding,
+  type Summary,
+} from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { isFinal } from '../../engine/service/names.js';
 import { causeText } from './cause-text.js';
@@ -59,12 +65,20 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
     styles[style](`${mark} ${words}`) + tookText(summary, styles.dim) + why,
     `  to        ${whereTo(summary)}`,
     `  rows      ${rowsLine(summary)}`,
+    ...(summary.shard ? [`  shard     ${shardLine(summary.shard)}`] : []),
     ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
     ...jobLines(summary, styles),
     ...resentLines(summary, styles.yellow),
     ...rejectionLines(summary, styles),
     ...nextLines(summary, styles.bold),
   ];
+}
+
+/** Which part the rest is about, and what the run stands at. */
+function shardLine({ shard, shards, finished, run }: ShardStanding): string {
+  const { read, completed } = run.rows;
+  const rows = `${grouped(completed)} of ${count(read, 'row')} completed`;
+  return `${shard} of ${shards}; the whole run: ${grouped(finished)} of ${count(shards, 'shard')} finished, ${rows}`;
 }
 
 /** A dry run needs no host. */

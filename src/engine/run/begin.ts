@@ -7,8 +7,8 @@ import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
-import type { HeldLease, Scope, State } from '../state/state.js';
-import { identityOf, storeOptions } from './run.js';
+import type { HeldLease, Scope, ShardOf, State } from '../state/state.js';
+import { identityOf, storeOptions, withoutPrivate } from './run.js';
 
 /**
  * One import per account and kind at a time on a machine (contract §4).
@@ -20,14 +20,15 @@ export async function takeLocks(
   scope: Scope,
   kinds: readonly Kind[],
   holder = '',
+  shard?: ShardOf,
 ): Promise<HeldLease[]> {
   const locks: HeldLease[] = [];
   try {
     for (const kind of kinds) {
-      const taken = await state.takeLock(scope, kind, holder);
+      const taken = await state.takeLock(scope, kind, holder, shard);
       if (!taken) throw await lockedBy(state, scope, kind);
       locks.push(taken);
-      await state.markCrashedRuns(scope, kind);
+      await state.markCrashedRuns(scope, kind, shard?.run);
     }
     return locks;
   } catch (error) {
@@ -60,6 +61,8 @@ export interface NewRun {
   rejects: readonly (string | null)[];
   /** Of a saved plan: its requests, and the moment since which others count as later. */
   planned?: { requests: readonly RequestRecord[]; at: string | null; itemFormat: number } | undefined;
+  /** Of a run that others begin too: whoever is first makes it. */
+  shard?: ShardOf | undefined;
 }
 
 /**
@@ -68,7 +71,7 @@ export interface NewRun {
  * @returns the runs that gave way
  */
 export async function beginRun(
-  { run, scope, account, options, scanned, rejects, planned }: NewRun,
+  { run, scope, account, options, scanned, rejects, planned, shard }: NewRun,
   sends: boolean,
   state: State,
   clock: Clock,
@@ -77,32 +80,33 @@ export async function beginRun(
   if (sends && options.full) {
     for (const kind of scanned.duplicates.keys()) await state.clearFingerprints(scope, kind);
   }
-  await state.startRun(
-    {
-      run,
-      scope,
-      named_account: account,
-      identity: identityOf(scope, contentOf(scanned), options),
-      status: 'running',
-      finished: false,
-      item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
-      // As they are shown: an address may hold a signature.
-      options: storeOptions(state, run, {
-        ...options,
-        paths: scanned.inputs.map(({ opened }) => opened.path),
-      }),
-      started_at: new Date(clock.now()).toISOString(),
-      inputs: scanned.inputs.map(({ opened, scan }, index) => ({
-        path: opened.path,
-        location: opened.location,
-        kind: opened.kind,
-        digest: scan.digest,
-        rejects_file: rejects[index] ?? null,
-        types: scan.schema.types,
-      })),
-    },
-    sends ? planned : undefined,
-  );
+  const paths = scanned.inputs.map(({ opened }) => opened.path);
+  // As they are shown: an address may hold a signature.
+  const shown = { ...options, paths };
+  const stored = {
+    run,
+    scope,
+    named_account: account,
+    identity: identityOf(scope, contentOf(scanned), options),
+    status: 'running',
+    finished: false,
+    item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
+    // The plan of a shard has what is private, on whichever machine.
+    options: shard ? withoutPrivate(shown) : storeOptions(state, run, shown),
+    started_at: new Date(clock.now()).toISOString(),
+    inputs: scanned.inputs.map(({ opened, scan }, index) => ({
+      path: opened.path,
+      location: opened.location,
+      kind: opened.kind,
+      digest: scan.digest,
+      rejects_file: rejects[index] ?? null,
+      types: scan.schema.types,
+    })),
+  } as const;
+  if (shard) {
+    const { requests, at } = planned!;
+    await state.shards!.begin(shard, stored, { digest: options.plan!.digest, requests, at });
+  } else await state.startRun(stored, sends ? planned : undefined);
   if (!sends) return [];
   // After there is a run: those before it give way to something that can be resumed.
   const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));

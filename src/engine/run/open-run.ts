@@ -1,45 +1,66 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
-import { AuthError, ProfilesError, StateError } from '../errors.js';
+import { AuthError, LockedError, LockLostError, ProfilesError, StateError } from '../errors.js';
 import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
-import type { RequestRecord } from '../state/requests.js';
+import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
+import type { ShardStore, Standing } from '../state/shards.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { beginRun, type NewRun, takeLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { failedOf, newRejects, retriesOf } from './retry.js';
 import { newRunId, storeOptions } from './run.js';
+import type { Shard } from './shard.js';
 
-type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
+type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random' | 'stop'>;
+
+/** So long after its last sign of life the lock of a process that died is free, and some more. */
+const PREDECESSOR_MS = 120_000;
+const LOOK_AGAIN_MS = 1_000;
 
 export class OpenRun {
   #id: string;
   #earlier: StoredRun | null;
-  #records: RequestRecord[] = [];
+  readonly #records: RequestRecord[] = [];
+  #others: ReadonlySet<RequestRecord> = new Set();
   /** Spooled input of a run that was not recorded is of no use to anyone. */
   #unrecorded: string | null;
   readonly #locks: HeldLease[] = [];
 
-  /** @param earlier the run that goes on, as it was found before its lock was taken */
+  /**
+   * @param earlier the run that goes on, as it was found before its lock was taken
+   * @param shard the part of the run that is this session's, where others have the rest
+   */
   constructor(
     earlier: StoredRun | null,
     private readonly deps: Deps,
+    private readonly shard: Shard | null = null,
   ) {
     this.#earlier = earlier;
-    this.#id = earlier?.run ?? newRunId(deps.clock.now(), deps.random);
-    this.#unrecorded = earlier ? null : this.#id;
+    this.#id = shard?.of.run ?? earlier?.run ?? newRunId(deps.clock.now(), deps.random);
+    this.#unrecorded = shard ? this.spool : earlier ? null : this.#id;
   }
 
   /** A new run that carries out a plan goes by the name that the plan has for it, unless there is one of that name. */
   async nameAfter(plan: { run: string }): Promise<void> {
-    if (this.#earlier || (await this.deps.state.knownRuns()).some(({ run }) => run === plan.run)) return;
+    if (
+      this.shard ||
+      this.#earlier ||
+      (await this.deps.state.knownRuns()).some(({ run }) => run === plan.run)
+    )
+      return;
     this.#id = plan.run;
     this.#unrecorded = plan.run;
   }
 
   get id(): string {
     return this.#id;
+  }
+
+  /** The name of its private folder. Shards on one machine have one each. */
+  get spool(): string {
+    return this.shard ? `${this.#id}.${this.shard.of.shard}` : this.#id;
   }
 
   /** The run that goes on; null for a new one. */
@@ -50,6 +71,16 @@ export class OpenRun {
   /** Its requests, those of earlier sessions first. Whoever sends adds to them. */
   get records(): RequestRecord[] {
     return this.#records;
+  }
+
+  /** Those of its plan that other shards send. */
+  get others(): ReadonlySet<RequestRecord> {
+    return this.#others;
+  }
+
+  /** Of requests that are added. */
+  get numbers(): Numbers | undefined {
+    return this.shard?.numbers;
   }
 
   /** A run keeps the scope it began with, also where another token goes on with it. @throws AuthError */
@@ -63,16 +94,42 @@ export class OpenRun {
   /** Held until `close`. @throws LockedError */
   async lock(scope: Scope, inputs: readonly { path: string; kind: Kind }[]): Promise<void> {
     // As another import names it that finds the lock taken.
-    const holder = `run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
-    const kinds = new Set(inputs.map(({ kind }) => kind));
-    this.#locks.push(...(await takeLocks(this.deps.state, scope, [...kinds], holder)));
+    const { state, clock, stop } = this.deps;
+    const part = this.shard ? `shard ${this.shard.of.shard} of ` : '';
+    const holder = `${part}run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
+    const kinds = [...new Set(inputs.map(({ kind }) => kind))];
+    const until = clock.monotonic() + (this.shard ? PREDECESSOR_MS : 0);
+    for (;;) {
+      try {
+        this.#locks.push(...(await takeLocks(state, scope, kinds, holder, this.shard?.of)));
+        return;
+      } catch (error) {
+        // The one before it may have died a moment ago, and its lock ends by itself.
+        if (!(error instanceof LockedError) || clock.monotonic() >= until) throw error;
+        await clock.sleep(LOOK_AGAIN_MS, stop);
+      }
+    }
   }
 
   /** Goes on with an earlier run in place of a new one. */
   async continueWith(run: StoredRun): Promise<void> {
     this.#earlier = run;
     this.#id = run.run;
-    this.#records = await this.deps.state.requests(run.run);
+    this.#keep(await this.deps.state.requests(run.run));
+  }
+
+  #keep(records: RequestRecord[]): void {
+    const { own, others } = this.shard?.divide(records) ?? { own: records, others: new Set<RequestRecord>() };
+    // Whoever counts by them goes on with the same list.
+    this.#records.length = 0;
+    for (const record of own) this.#records.push(record);
+    this.#others = others;
+  }
+
+  /** As it stands now, where another shard has begun it. */
+  async join(): Promise<void> {
+    const run = (await this.deps.state.knownRuns()).find((known) => known.run === this.#id);
+    if (run) await this.continueWith(run);
   }
 
   /**
@@ -85,6 +142,20 @@ export class OpenRun {
     sends: boolean,
   ): Promise<string[]> {
     const { state, service, clock } = this.deps;
+    if (this.shard) {
+      const run = {
+        ...plan,
+        run: this.#id,
+        scope: this.scope,
+        account: service.account,
+        shard: this.shard.of,
+      };
+      const gaveWay = await beginRun(run, this.#earlier === null, state, clock);
+      // Another one may have made it a moment ago.
+      this.#keep(await state.requests(this.#id));
+      for (const [input, file] of plan.rejects.entries()) await this.nameRejects(input, file);
+      return gaveWay;
+    }
     if (this.#earlier) {
       if (plan.options.isolate) await this.#reopenWith(plan.options, [], []);
       else await state.reopenRun(this.#id);
@@ -109,9 +180,12 @@ export class OpenRun {
 
   /** The canary did not complete: its rows are to be sent again, as the new one. */
   async retryCanary(options: ImportOptions): Promise<void> {
-    const requests = retriesOf(this.#records, failedCanaries(this.#records));
+    const requests = retriesOf(this.#records, failedCanaries(this.#records), this.numbers);
     if (requests.length === 0) return;
-    await this.#reopenWith(options, requests, []);
+    if (this.shard) {
+      const { kind } = this.#earlier!.inputs[requests[0]!.input]!;
+      await this.deps.state.recordAll(this.#id, this.scope, kind, requests);
+    } else await this.#reopenWith(options, requests, []);
     this.#records.push(...requests);
   }
 
@@ -126,7 +200,45 @@ export class OpenRun {
 
   /** On record before the rows in it are: whoever goes on after a crash adds to this file. */
   async nameRejects(input: number, file: string | null): Promise<void> {
-    if (file !== null) await this.deps.state.setRejectsFile(this.#id, input, file);
+    if (file === null) return;
+    if (this.shard) await this.#shards.setRejects(this.shard.of, input, file);
+    else await this.deps.state.setRejectsFile(this.#id, input, file);
+  }
+
+  /** Rejects files of an earlier session, by input. */
+  async rejectsBefore(): Promise<(string | null)[]> {
+    if (!this.shard) return this.#earlier?.inputs.map((input) => input.rejects_file) ?? [];
+    const { run, shard } = this.shard.of;
+    return (await this.#shards.of(run)).find((own) => own.shard === shard)?.rejects ?? [];
+  }
+
+  get #shards(): ShardStore {
+    return this.deps.state.shards!;
+  }
+
+  /**
+   * Writes the end of the session of a shard.
+   * @param whole what all requests of the run come to
+   * @returns what the run stands at; null where the state fails, which is what has been reported
+   */
+  async endShard(
+    summary: Summary,
+    finished: boolean,
+    failure: unknown,
+    whole: (records: readonly RequestRecord[]) => Summary,
+    keep: { historyKeepMs: number },
+  ): Promise<Standing | null> {
+    const { of } = this.shard!;
+    const endedBy = failure instanceof ProfilesError ? failure.code : null;
+    try {
+      const end = { status: summary.status, finished, endedBy, summary };
+      const standing = await this.#shards.end(of, end, whole);
+      if (standing.finished === of.shards) await this.#tidy(summary.kinds, () => 0, keep.historyKeepMs);
+      return standing;
+    } catch (error) {
+      if (!(failure instanceof StateError) && !(failure instanceof LockLostError)) throw error;
+      return null;
+    }
   }
 
   /**
@@ -146,13 +258,20 @@ export class OpenRun {
       if (!finished) return;
       // What failed may be sent again, from the same bytes.
       if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
-      for (const kind of summary.kinds) {
-        await state.compactFingerprints(this.scope, kind, keep.distinct(kind));
-      }
-      await state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
+      await this.#tidy(summary.kinds, keep.distinct, keep.historyKeepMs);
     } catch (error) {
       if (!(failure instanceof StateError)) throw error;
     }
+  }
+
+  async #tidy(
+    kinds: readonly Kind[],
+    distinct: (kind: Kind) => number,
+    historyKeepMs: number,
+  ): Promise<void> {
+    const { state, clock } = this.deps;
+    for (const kind of kinds) await state.compactFingerprints(this.scope, kind, distinct(kind));
+    await state.pruneHistory(clock.now() - historyKeepMs);
   }
 
   /** Releases the locks. */

@@ -23,6 +23,8 @@ interface Where {
   state: State;
   /** The run, which an import that goes on with an earlier one only finds while it plans. */
   run: () => string;
+  /** Of a run that others send too: the first one has the rows that the plan refuses, and no file of another is replaced. */
+  shard: number | null;
 }
 
 /** Rejected rows of a run whose identifiers are kept. */
@@ -84,7 +86,8 @@ export class Rejecting {
       path,
       run: run(),
       continues: earlier === null ? null : { path: earlier, mark: known?.mark ?? null },
-      mayReplace: (location) => this.#replaceable.get(location) ?? null,
+      mayReplace: (location) =>
+        this.where.shard === null ? (this.#replaceable.get(location) ?? null) : null,
     });
   }
 
@@ -110,9 +113,10 @@ export class Rejecting {
 
   /** A row that the plan refused. */
   planned(input: number, row: RejectedRow): void {
+    this.#shapes[input]!.add(row);
+    if ((this.where.shard ?? 1) > 1) return;
     keepFirst(this.first, { file: row.file, line: row.line, reason: row.reason });
     this.causes.add(this.inputs[input]!, row);
-    this.#shapes[input]!.add(row);
     this.#remember(input, row);
     if (!this.#earlier[input]) this.#files[input]!.add(row);
   }

@@ -76,15 +76,21 @@ function withSets<T extends Pick<ImportOptions, 'rules' | 'byKind'>>(options: T,
   };
 }
 
+/** Options without what is private in them. */
+export function withoutPrivate({ where = [], ...others }: ImportOptions): unknown {
+  const hasSet = setsOf(others).some((set) => set.length > 0);
+  return { ...withSets(others, []), hasSet, hasWhere: where.length > 0 };
+}
+
 /** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
 export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
-  const { where = [], ...others } = options;
+  const { where = [] } = options;
   const sets = setsOf(options);
-  const hasSet = sets.some((set) => set.length > 0);
-  const hasWhere = where.length > 0;
-  if (hasSet) keepPrivate(state, run, SET_FILE, options.byKind ? { sets } : sets[0]);
-  if (hasWhere) keepPrivate(state, run, WHERE_FILE, where);
-  return { ...withSets(others, []), hasSet, hasWhere };
+  if (sets.some((set) => set.length > 0)) {
+    keepPrivate(state, run, SET_FILE, options.byKind ? { sets } : sets[0]);
+  }
+  if (where.length > 0) keepPrivate(state, run, WHERE_FILE, where);
+  return withoutPrivate(options);
 }
 
 function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value: unknown): void {

@@ -6,7 +6,7 @@ import type { SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
-import type { RequestRecord } from '../state/requests.js';
+import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { completedRows, placeOf, placeText, runJob, submittedRows } from './accounts.js';
 import type { Chunk } from './chunk.js';
@@ -27,6 +27,8 @@ export interface DeliverDeps {
   limits: { items: number; bytes: number };
   /** All requests of the run, those of earlier sessions first. New ones are added here. */
   records: RequestRecord[];
+  /** Of new ones. */
+  numbers?: Numbers | undefined;
   inputs: readonly { path: string; kind: Kind }[];
   /** Rows of all inputs that are to be sent, for progress. */
   totalRows: number;

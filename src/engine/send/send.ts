@@ -16,7 +16,15 @@ import { failureOf, isOpen, mayIsolate } from './isolate.js';
 import { narrow } from './narrow.js';
 import { OtherJobs } from './other-jobs.js';
 
-type SenderDeps = Omit<DeliverDeps, 'emit' | 'isCanary'>;
+/** Jobs that may be unfinished, where others count too. */
+export interface Slots {
+  /** Waits for one for a request, at most until `stop`. */
+  take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void>;
+  /** What it was for has ended. */
+  release(request: number): Promise<void>;
+}
+
+type SenderDeps = Omit<DeliverDeps, 'emit' | 'isCanary'> & { slots?: Slots | null };
 
 /**
  * Sends what comes, yields events, and returns the error that ended it early, or null. When its consumer
@@ -65,9 +73,11 @@ class Sender {
   /** Once it has completed. */
   readonly #afterwards: DeliverDeps;
   readonly #others: OtherJobs;
+  readonly #slots: Slots | null;
 
   constructor(deps: SenderDeps) {
-    const { options, records } = deps;
+    const { options, records, slots = null } = deps;
+    this.#slots = slots;
     this.#afterwards = {
       ...deps,
       isCanary: false,
@@ -109,8 +119,9 @@ class Sender {
         if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
+        const slot = await this.#slot(chunk.recorded);
         if (this.#deps.stop.aborted) break;
-        this.#launch(chunk.shared, this.#work(chunk));
+        this.#launch(chunk.shared, slot, this.#work(chunk));
         if (this.#deps.isCanary) await this.#endOfCanary(items);
       }
     } catch (error) {
@@ -159,8 +170,9 @@ class Sender {
       if (record.parent !== null || options.isolate) continue;
       const shared = new Set(await state.idsOf(run, record.seq));
       await this.#room(shared);
+      const slot = await this.#slot(record);
       if (this.#deps.stop.aborted) return;
-      this.#launch(shared, follow(record, record.job, this.#deps));
+      this.#launch(shared, slot, follow(record, record.job, this.#deps));
     }
   }
 
@@ -225,15 +237,27 @@ class Sender {
     while (!this.#deps.stop.aborted && blocked()) await this.#landing();
   }
 
+  /** Waits until others leave room for one more. @returns the request that has the slot; null where nobody counts */
+  async #slot(recorded: RequestRecord | null): Promise<number | null> {
+    if (!this.#slots || !recorded) return null;
+    await this.#slots.take(recorded.seq, (event) => this.events.push(event), this.#deps.stop);
+    return recorded.seq;
+  }
+
   /** The next flight to end. */
   async #landing(): Promise<void> {
     await Promise.race([...this.#flights].map((flight) => flight.done));
   }
 
-  #launch(shared: ReadonlySet<bigint>, work: Promise<void>): void {
+  #launch(shared: ReadonlySet<bigint>, slot: number | null, work: Promise<void>): void {
+    // Who stops leaves it to its job, which others see to the end.
+    const release = async (): Promise<void> => {
+      if (slot !== null && !this.#deps.stop.aborted) await this.#slots!.release(slot);
+    };
     const flight: Flight = {
       shared,
       done: work
+        .then(release)
         .catch((error: unknown) => this.#fail(error))
         .finally(() => {
           this.#flights.delete(flight);

@@ -1,14 +1,16 @@
 /** What a kind of database gives to the state beside its tables. */
 import type { Kind } from '../model.js';
 import type { Database } from './database.js';
-import type { HeldLease, Scope } from './types.js';
+import type { HeldLease, Scope, ShardOf } from './types.js';
 
 export interface Backend {
   /** Its tables are those of this version. */
   readonly db: Database;
-  takeLock(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null>;
+  takeLock(scope: Scope, kind: Kind, holder: string, shard?: ShardOf): Promise<HeldLease | null>;
   isLocked(scope: Scope, kind: Kind): Promise<boolean>;
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
+  /** Shards of a run that a process has, or may have. Absent where shards of a run have no locks of their own. */
+  liveShards?(run: string): Promise<number[]>;
   /** Called before each intent is recorded. @throws StateError when what is recorded would be lost, or a lock is */
   check(): void;
   /** What is wrong with the database itself, and rows that refer to none. */

@@ -20,7 +20,7 @@ type OfWhole =
 export function ofWhole(tables: Tables): Pick<State, OfWhole> {
   const { db, backend, commits, scopes, sends, fingerprints } = tables;
   return {
-    takeLock: (scope, kind, holder = '') => backend.takeLock(scope, kind, holder),
+    takeLock: (scope, kind, holder = '', shard) => backend.takeLock(scope, kind, holder, shard),
     isLocked: async (scope, kinds) => {
       for (const kind of kinds) if (await backend.isLocked(scope, kind)) return true;
       return false;

@@ -22,7 +22,7 @@ export async function openPostgres(
   const scopes = new Scopes();
   const leases = new Leases(db, (tx, scope) => scopes.idOf(tx, scope));
   const find = async (scope: Parameters<Backend['isLocked']>[0], kind: string) =>
-    (await leases.known()).find(
+    (await leases.known()).filter(
       (lease) =>
         lease.account === scope.account &&
         lease.region === scope.region &&
@@ -40,10 +40,12 @@ export async function openPostgres(
         await db.close();
       },
     },
-    takeLock: (scope, kind, holder) => leases.take(scope, kind, holder),
-    isLocked: async (scope, kind) => (await find(scope, kind))?.is_free === 0,
+    takeLock: (...of) => leases.take(...of),
+    liveShards: (run) => leases.live(run),
+    isLocked: async (scope, kind) => (await find(scope, kind)).some(({ is_free }) => is_free === 0),
     lockHolder: async (scope, kind) => {
-      const lease = await find(scope, kind);
+      const found = await find(scope, kind);
+      const lease = found.find(({ is_free }) => is_free === 0) ?? found[0];
       return lease ? `${lease.holder} on ${lease.machine}` : null;
     },
     check: () => leases.checkHeld(),

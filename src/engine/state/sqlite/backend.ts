@@ -16,7 +16,7 @@ export function openSqlite(folder: string): Backend {
   const locks = new Locks(folder, inUse);
   return {
     db,
-    takeLock: async (...of) => locks.take(...of),
+    takeLock: async (scope, kind, holder) => locks.take(scope, kind, holder),
     isLocked: async (...of) => locks.isHeld(...of),
     lockHolder: async (...of) => locks.holder(...of),
     check: () => inUse.check(),

@@ -1,0 +1,275 @@
+/**
+ * One shard of a saved plan (contract §10): which requests are its own, and what it waits for. All shards share one run,
+ * so each of them reads from the state what the others have come to.
+ */
+import type { Clock } from '../clock.js';
+import { ServiceError, UsageError } from '../errors.js';
+import type { FileRows, ImportEvent, Kind, ShardStanding, Summary } from '../model.js';
+import { count } from '../numbers.js';
+import type { ImportOptions } from '../options.js';
+import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
+import { partsOf } from '../plan/shards.js';
+import { checkCanary, isCanaryDue } from '../send/canary.js';
+import { rowsOf } from '../send/part.js';
+import type { Slots } from '../send/send.js';
+import type { ServiceClient } from '../service/client.js';
+import { isFinal } from '../service/names.js';
+import type { Numbers, RequestRecord } from '../state/requests.js';
+import type { ShardStore, Standing } from '../state/shards.js';
+import type { Scope, ShardOf, State } from '../state/state.js';
+import { CauseTotals } from './causes.js';
+import { countRows, type Ending, type Facts, isWithinBound, summarize } from './summary.js';
+
+/** Between two looks at what others have come to. */
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2_000;
+/** Between two looks at the jobs of a shard that has died. */
+const DEAD_JOBS_MS = 5_000;
+
+export class Shard {
+  readonly of: ShardOf;
+  /** Of each request of the plan, in order. */
+  readonly #parts: readonly number[];
+  #numbers: Numbers;
+
+  constructor(
+    private readonly plan: SavedPlan,
+    { shard, shards }: { shard: number; shards: number },
+  ) {
+    this.of = { run: plan.run, shard, shards };
+    this.#parts = partsOf(plan.requests, plan.inputs, shards);
+    this.#numbers = { after: plan.requests.length, shard, shards };
+  }
+
+  /** Numbers of requests that this shard adds. */
+  get numbers(): Numbers {
+    return this.#numbers;
+  }
+
+  /** Requests of the run: those of this shard, and those of the plan that others send. */
+  divide(records: readonly RequestRecord[]): { own: RequestRecord[]; others: Set<RequestRecord> } {
+    const partOf = this.#partsIn(records);
+    this.#numbers = {
+      ...this.#numbers,
+      after: Math.max(this.plan.requests.length, records.at(-1)?.seq ?? 0),
+    };
+    return {
+      own: records.filter((r) => partOf(r) === this.of.shard),
+      others: new Set(records.filter((r) => r.seq <= this.#parts.length && partOf(r) !== this.of.shard)),
+    };
+  }
+
+  /** Rows of its part; what the plan leaves out or rejects counts with the first one. */
+  rows(input?: number): FileRows {
+    const rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
+    for (const [index, { filtered, rejected }] of this.plan.inputs.entries()) {
+      if (this.of.shard !== 1 || (input !== undefined && index !== input)) continue;
+      rows.filtered += filtered;
+      rows.rejected += rejected;
+      rows.read += filtered + rejected;
+    }
+    for (const [at, request] of this.plan.requests.entries()) {
+      if (this.#parts[at] === this.of.shard) rows.read += rowsIn(request, input);
+    }
+    return rows;
+  }
+
+  /** Inputs with the rows of its part. */
+  inputs(inputs: Facts['inputs']): Facts['inputs'] {
+    return inputs.map((input, index) => ({ ...input, scan: { ...input.scan, rows: this.rows(index) } }));
+  }
+
+  /** To which part a request belongs: one that was added later, to that of the rows that it sends. */
+  #partsIn(records: readonly RequestRecord[]): (r: RequestRecord) => number {
+    const bySeq = new Map(records.map((r) => [r.seq, r]));
+    const planned = records.filter(({ seq }) => seq <= this.#parts.length);
+    const partOf = (r: RequestRecord): number => {
+      const own = this.#parts[r.seq - 1];
+      if (own !== undefined) return own;
+      if (r.parent !== null) return partOf(bySeq.get(r.parent)!);
+      const [first] = rowsOf(r);
+      const whole = planned.find((of) =>
+        rowsOf(of).some(
+          ({ input, first_row, end_row }) =>
+            input === first!.input && first_row <= first!.first_row && first!.first_row < end_row,
+        ),
+      );
+      return whole ? partOf(whole) : 1;
+    };
+    return partOf;
+  }
+
+  /** Parts with requests of a kind that are not through: with `wait`, whose jobs have not ended. */
+  open(records: readonly RequestRecord[], kind: Kind, wait: boolean): number[] {
+    const partOf = this.#partsIn(records);
+    const replaced = new Set(
+      records.filter(({ seq }) => seq > this.#parts.length).map((r) => `${r.input} ${r.first_row}`),
+    );
+    const isOpen = (r: RequestRecord): boolean => {
+      if (this.plan.inputs[r.input]!.kind !== kind) return false;
+      if (r.state === 'acknowledged') return wait;
+      // One that was too large has given way to its halves.
+      if (r.state === 'withdrawn' && r.parent === null && replaced.has(`${r.input} ${r.first_row}`)) {
+        return r.seq > this.#parts.length;
+      }
+      return ['intent', 'unknown', 'withdrawn', 'waiting'].includes(r.state);
+    };
+    return [...new Set(records.filter(isOpen).map(partOf))].sort((a, b) => a - b);
+  }
+
+  /** Jobs of a part that are not known to have ended. */
+  unfinished(records: readonly RequestRecord[], shard: number): RequestRecord[] {
+    const partOf = this.#partsIn(records);
+    return records.filter((r) => r.state === 'acknowledged' && r.job !== null && partOf(r) === shard);
+  }
+
+  /** Whether the first request that sends anything is this shard's. */
+  get hasCanary(): boolean {
+    return this.#parts[this.plan.requests.findIndex(({ rows }) => rows > 0)] === this.of.shard;
+  }
+}
+
+/** Rows of a request, of one input or of all. What is unchanged counts with its first input. */
+function rowsIn(request: SavedRequest, input: number | undefined): number {
+  const { rows, merged = 0, unchanged = 0, more = [] } = request;
+  if (input === undefined) return rows + merged + unchanged;
+  const elsewhere = more.reduce((sum, range) => sum + range.rows, 0);
+  const first = request.input === input ? rows + merged + unchanged - elsewhere : 0;
+  return more.reduce((sum, range) => sum + (range.input === input ? range.rows : 0), first);
+}
+
+/** @throws UsageError for a plan that shards cannot send, and a state that knows none */
+export function checkShard({ totals }: SavedPlan, { invalid }: ImportOptions, { shards }: State): void {
+  if (!shards) {
+    throw new UsageError('shards need a state that they can all reach: a PostgreSQL database', {
+      problem: { code: 'shards_need_postgres' },
+    });
+  }
+  if (isWithinBound(totals, invalid)) return;
+  throw new UsageError(`the plan has ${count(totals.rejected, 'rejected row')}, and then nothing is sent`, {
+    problem: { code: 'shards_of_invalid' },
+  });
+}
+
+/** What all requests of a run come to, as its summary. */
+export function summarizeRun(
+  records: readonly RequestRecord[],
+  planned: FileRows,
+  wait: boolean,
+  facts: Facts,
+): Summary {
+  const ending: Ending = { mode: 'sent', rows: countRows(planned, records), records, wait, failure: null };
+  const causes = new CauseTotals();
+  return summarize(ending, { ...facts, rejected: [], causes, warnings: [], resume: null });
+}
+
+export const standingOf = (
+  { shard, shards }: ShardOf,
+  { status, finished, summary: { rows, requests } }: Standing,
+): ShardStanding => ({ shard, shards, finished, run: { status, rows, requests } });
+
+interface WaitDeps {
+  state: State;
+  store: ShardStore;
+  scope: Scope;
+  clock: Clock;
+  client: Pick<ServiceClient, 'job'>;
+  paths: readonly string[];
+  options: Pick<ImportOptions, 'canary' | 'wait' | 'concurrency'>;
+  /** Waiting ends here. */
+  stop: AbortSignal;
+}
+
+/** What a shard waits for before it sends a request. */
+export class ShardWaits implements Slots {
+  #isSaid = false;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly shard: Shard,
+    private readonly deps: WaitDeps,
+  ) {}
+
+  /**
+   * Until requests of a kind may go out: the canary has completed, and of users, all companies have ended.
+   * @throws CanaryError
+   */
+  async *ready(kind: Kind): AsyncGenerator<ImportEvent> {
+    const { state, options, paths, stop } = this.deps;
+    const { run, shard } = this.shard.of;
+    let said = '';
+    for (let pause = FIRST_PAUSE_MS; !stop.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      const records = await state.requests(run);
+      if (!this.shard.open(records, kind, options.wait).includes(shard)) return;
+      let waits = '';
+      if (!this.shard.hasCanary && isCanaryDue(options.canary, records)) {
+        checkCanary(run, records, paths);
+        waits = 'waiting for the canary, which another shard sends';
+      } else if (kind === 'users') {
+        const open = this.shard.open(records, 'companies', options.wait);
+        if (open.length > 0) waits = `waiting for the companies of ${shardsText(open)}`;
+      }
+      if (waits === '') return;
+      if (waits !== said) yield { type: 'notice', message: waits };
+      said = waits;
+      await this.#pause(pause);
+    }
+  }
+
+  async take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void> {
+    const { store, options } = this.deps;
+    for (let pause = FIRST_PAUSE_MS; !stop.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      if (await store.takeSlot(this.shard.of, request, options.concurrency)) return;
+      if (!this.#isSaid) {
+        const jobs = count(options.concurrency, 'job');
+        emit({ type: 'notice', message: `waiting for other shards: ${jobs} may be unfinished at a time` });
+      }
+      this.#isSaid = true;
+      await this.#lookAfterDead(stop);
+      await this.#pause(pause, stop);
+    }
+  }
+
+  release(request: number): Promise<void> {
+    return this.deps.store.releaseSlot(this.shard.of, request);
+  }
+
+  /** Asks for the jobs of shards that have died: their slots are free once these have ended. */
+  async #lookAfterDead(stop: AbortSignal): Promise<void> {
+    const { state, store, scope, clock, client } = this.deps;
+    const now = clock.monotonic();
+    if (now - this.#lookedAt < DEAD_JOBS_MS) return;
+    this.#lookedAt = now;
+    const { run } = this.shard.of;
+    const dead = await store.deadSlots(run);
+    if (dead.length === 0) return;
+    const records = await state.requests(run);
+    for (const shard of new Set(dead.map((slot) => slot.shard))) {
+      let open = 0;
+      for (const { job } of this.shard.unfinished(records, shard)) {
+        if (stop.aborted) return;
+        const seen = await client.job(job!.job_id, stop).catch(isGone);
+        if (typeof seen === 'object') await state.updateJob(scope, { ...seen, job_id: job!.job_id });
+        if (seen === false || (seen !== true && !isFinal(seen.status))) open++;
+      }
+      // It may have been repeated in the meantime.
+      const slots = (await store.deadSlots(run)).filter((slot) => slot.shard === shard);
+      for (const { request } of slots.slice(open))
+        await store.releaseSlot({ ...this.shard.of, shard }, request);
+    }
+  }
+
+  async #pause(ms: number, stop = this.deps.stop): Promise<void> {
+    await this.deps.clock.sleep(ms, stop).catch((error: unknown) => {
+      if (!stop.aborted) throw error;
+    });
+  }
+}
+
+/** A job that the service does not know is not unfinished. Whatever else is in the way may pass. */
+const isGone = (error: unknown): boolean => error instanceof ServiceError && error.status === 404;
+
+const shardsText = (shards: readonly number[]): string =>
+  shards.length === 1
+    ? `shard ${shards[0]}`
+    : `shards ${shards.slice(0, -1).join(', ')} and ${shards.at(-1)}`;
