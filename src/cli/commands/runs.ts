@@ -8,6 +8,7 @@ import { jobsOf } from '../../engine/run/summary.js';
 import { placeOf } from '../../engine/send/accounts.js';
 import type { RequestRecord } from '../../engine/state/requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
+import type { ShardRecord } from '../../engine/state/shards.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
@@ -145,6 +146,7 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
   const { stdout, env, flags } = context;
   const commands = await commandsFor(run, context);
   const requests = await state.requests(run.run);
+  const shards = (await state.shards?.of(run.run)) ?? [];
   const next = stepsOf(run, requests, commands);
   const paths = run.inputs.map(({ path }) => path);
   if (flags.json) {
@@ -162,6 +164,7 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
       inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
       requests: requests.map(({ job: _job, ...request }) => request),
       jobs: jobsOf(requests, paths),
+      ...(shards.length > 0 && { shards: shards.map(shardRecord) }),
       summary: summary && documentOf(run, summary, requests, commands),
     };
     await writeJson(stdout, JSON.stringify(detail, null, 2));
@@ -169,6 +172,7 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
   }
   const styles = stylesFor(usesColor(stdout, env, flags));
   await writeOut(stdout, fieldsText(detailOf(run, commands), styles));
+  for (const shard of shards) await writeOut(stdout, `\n${fieldsText(shardRecord(shard), styles)}`);
   for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {
     const ranges = rangesIn(placeOf(request, paths));
     const record = {
@@ -186,6 +190,22 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
   }
   const lines = nextLines({ next }, styles.bold);
   if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.trim()}\n`).join('')}`);
+}
+
+/** One of the processes that send a run in parts; its rows are as they were when it ended. */
+function shardRecord({ shard, status, summary, rejects, started_at, ended_at }: ShardRecord): ListRecord {
+  const { read, submitted, completed, unsent } = summary?.rows ?? {};
+  return {
+    shard,
+    status,
+    read: read ?? null,
+    submitted: submitted ?? null,
+    completed: completed ?? null,
+    unsent: unsent ?? null,
+    ...(rejects.some(Boolean) && { rejects_file: rejects.filter(Boolean).join(',') }),
+    started_at,
+    ended_at,
+  };
 }
 
 const resumeOf = (run: StoredRun, { command }: Commands): string | null =>
