@@ -4,7 +4,7 @@
  */
 import { formatDuration } from '../engine/duration.js';
 import type { ProfilesError } from '../engine/errors.js';
-import type { Problem, Warning } from '../engine/problems.js';
+import type { Problem, ProblemOf, Warning } from '../engine/problems.js';
 import { type Commands, commandsOf } from './again.js';
 import { hintOf } from './hint.js';
 import { type Dictionary, INPUT_WORDS, type Words } from './messages/input.js';
@@ -16,6 +16,18 @@ const checkSettings = ({ command }: Commands): string =>
   `${command('config', 'list')} shows each setting and where it comes from`;
 const listsRuns = ({ command }: Commands): string => `${command('runs')} lists all runs`;
 const checksTheRest = ({ command }: Commands): string => `${command('doctor')} checks the rest`;
+
+/** The command with the values that its run was given, for the reader to fill in. */
+function withValues(
+  { set, where }: ProblemOf<'values_missing' | 'values_differ'>,
+  { again }: Commands,
+): string {
+  const flags = [
+    ...set.map((key) => `--set ${shellWord(`${key}=`)}…`),
+    ...where.map((column) => `--where ${shellWord(column)}…`),
+  ];
+  return [again({ without: ['--set', '--where'] }), ...flags].join(' ');
+}
 
 /** Where nothing is known of the command line. */
 const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
@@ -48,8 +60,18 @@ const WORDS: Dictionary = {
   input_changed: ({ paths, kind, id }, { command, again, isOf }) => {
     const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
     const line = isOf('import') ? again({ without: ['--resume'] }) : command('import', ...paths, ...named);
-    return { hint: `restore the old content, or import the file again: ${line}` };
+    const elsewhere = isOf('resume')
+      ? [`if it is elsewhere now: ${again({})} --input <path of ${shellWord(paths.join(', '))}>`]
+      : [];
+    return { hint: [`restore the old content, or import the file again: ${line}`, ...elsewhere].join('\n') };
   },
+  values_missing: (problem, commands) => ({ hint: `repeat them: ${withValues(problem, commands)}` }),
+  values_differ: (problem, commands) => ({
+    hint: `repeat those that it began with: ${withValues(problem, commands)}`,
+  }),
+  run_input: ({ path }, { again }) => ({
+    hint: `name a file with the same content: ${again({})} --input <path of ${shellWord(path)}>`,
+  }),
   jobs_unfinished: ({ jobs }, { command }) => ({ hint: command('job', ...jobs, '--watch') }),
 
   plan_newer: () => ({ hint: 'upgrade profiles, or make the plan with this version' }),
@@ -66,7 +88,7 @@ const WORDS: Dictionary = {
   },
   plan_input: ({ path }, { again }) => ({
     hint: [
-      `if the file has moved: ${again({ plus: ['--input'] })} <path of ${shellWord(path)}>`,
+      `if the file has moved: ${again({})} --input <path of ${shellWord(path)}>`,
       'if it has changed: make a new plan',
     ].join('\n'),
   }),

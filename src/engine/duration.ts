@@ -2,23 +2,24 @@ import { UsageError } from './errors.js';
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
-/** The form of a duration. */
-export const DURATION = /^\d+(\.\d+)?(ms|s|m|h)$/;
+/** The form of a duration: units from the largest to the smallest, each at most once. */
+export const DURATION =
+  /^(?=\d)(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?$/;
 export const DURATION_EXAMPLES = '500ms, 30s, 5m or 2h';
 
 /**
- * Reads `500ms`, `30s`, `5m`, `2h` (contract §2) as milliseconds. Decimals are accepted, a bare number is not:
- * nobody can tell what a timeout of 30 means.
+ * Reads `500ms`, `30s`, `5m`, `2h` (contract §2), and several of them together (`5h30m`), as milliseconds. Decimals are
+ * accepted, a bare number is not: nobody can tell what a timeout of 30 means.
  * @param least 1 where zero is not a duration
  * @throws UsageError naming the setting
  */
 export function parseDuration(text: string, setting: string, least = 0): number {
-  const trimmed = text.trim();
-  const unit = DURATION.exec(trimmed)?.[2];
-  if (unit === undefined) {
+  const parts = DURATION.exec(text.trim());
+  if (parts === null) {
     throw new UsageError(`${setting}: "${text}" is not a duration`, { hint: `write ${DURATION_EXAMPLES}` });
   }
-  const ms = Math.round(Number.parseFloat(trimmed) * UNITS[unit as keyof typeof UNITS]);
+  const sizes = [UNITS.h, UNITS.m, UNITS.s, UNITS.ms];
+  const ms = Math.round(sizes.reduce((sum, size, at) => sum + Number(parts[at + 1] ?? 0) * size, 0));
   if (ms >= least) return ms;
   throw new UsageError(`${setting} must be greater than zero`, { hint: 'write 30s, for example' });
 }

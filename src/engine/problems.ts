@@ -173,6 +173,12 @@ export type Problem =
   | { code: 'resumable'; run: string }
   /** An input has changed since the run began. */
   | { code: 'input_changed'; kind?: RowKind | undefined; id?: string | undefined; paths: string[] }
+  /** Values that a run was given lie on another machine, and must be given again: keys of `set`, columns of `where` with `=` or `!=`. */
+  | { code: 'values_missing'; run: string; set: string[]; where: string[] }
+  /** Values that were given again are not those that the run began with. */
+  | { code: 'values_differ'; run: string; set: string[]; where: string[] }
+  /** An input of a run that goes on is not where it was; `path` is as the run names it. */
+  | { code: 'run_input'; run: string; path: string }
   /** These jobs are unfinished. */
   | { code: 'jobs_unfinished'; jobs: string[] }
   // Saved plans

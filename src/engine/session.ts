@@ -30,7 +30,6 @@ import {
   checkScan,
   checkState,
   endOfRest,
-  type LocatedInput,
   runPlanned,
   scannedByPlan,
   startOfRest,
@@ -40,6 +39,7 @@ import { newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
 import { needsOf, sentLater } from './run/sent-later.js';
 import { checkShard, Shard, ShardWaits, standingOf, summarizeRun } from './run/shard.js';
+import type { DigestedInput } from './run/sources.js';
 import {
   countPlanned,
   countRows,
@@ -161,7 +161,7 @@ export class Session {
     if (!this.options.dryRun) this.deps.client().catch(() => {});
   }
 
-  async *#scan(located: LocatedInput[] | null): AsyncGenerator<ImportEvent, Scanned> {
+  async *#scan(located: DigestedInput[] | null): AsyncGenerator<ImportEvent, Scanned> {
     const { deps, options, apply } = this;
     const renewed = options.failed ? newRejects(this.#run.records) : new Set<number>();
     const before = await this.#run.rejectsBefore();
@@ -255,6 +255,13 @@ export class Session {
   }
 
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
+    const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
+    const lost = await this.#rejecting!.restore(this.#run.records, { marks, signal: this.deps.stop });
+    if (lost > 0) {
+      yield this.#warn({
+        message: `the rejects file of an earlier session is not here, and ${lost} of the rows that the service refused then cannot be found again`,
+      });
+    }
     const rejects = await this.#rejecting!.flush();
     if (this.options.failed) await this.#run.retry(this.options);
     else if (this.#run.earlier && sends && this.#isCanaryDue()) await this.#run.retryCanary(this.options);

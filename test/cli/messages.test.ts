@@ -215,6 +215,18 @@ const CASES: {
   ],
   shards_of_invalid: [{}, 'fix the rows, or make the plan with --skip-invalid or --max-invalid'],
   plan_outdated: [{}, undefined],
+  values_missing: [
+    { run: 'run-1', set: ['tier', 'my key'], where: ['plan!='] },
+    "repeat them: profiles import --set tier=… --set 'my key='… --where 'plan!='…",
+  ],
+  values_differ: [
+    { run: 'run-1', set: ['tier'], where: [] },
+    'repeat those that it began with: profiles import --set tier=…',
+  ],
+  run_input: [
+    { run: 'run-1', path: 'my file.csv' },
+    "name a file with the same content: profiles import --input <path of 'my file.csv'>",
+  ],
   jobs_unfinished: [{ jobs: ['a', 'b c'] }, "profiles job a 'b c' --watch"],
   bad_job_id: [{}, 'profiles jobs lists the known jobs'],
   http_host: [

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
 import type { Summary } from '../../src/engine/model.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
@@ -68,7 +68,10 @@ function cron(outside: Record<string, string>, folder: string): Recipe {
     JSON.stringify({ token, regions: { default: { base_url, lookup_base_url } } }),
     { mode: 0o600 },
   );
-  return { script: block('#!/bin/sh').replace('/srv/export', folder), env: {}, kept: ['.local/state'] };
+  const script = block('#!/bin/sh')
+    .replace('/srv/export', folder)
+    .replace('PATH=/usr/local/bin', `PATH=${folder}/bin:${dirname(process.execPath)}`);
+  return { script, env: { PATH: '/usr/bin:/bin' }, kept: ['.local/state'] };
 }
 
 const RECIPES = { 'GitHub Actions': gitHub, 'GitLab CI': gitLab, cron } as const;

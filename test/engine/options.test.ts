@@ -59,3 +59,19 @@ test.each([
   expect(writeDuration(ms)).toBe(text);
   expect(parseDuration(text, 'x')).toBe(ms);
 });
+
+test.each([
+  ['5h30m', 19_800_000],
+  ['1h0m10.5s', 3_610_500],
+  ['2m500ms', 120_500],
+  [' 90s ', 90_000],
+])('%j is %d ms', (text, ms) => {
+  expect(parseDuration(text, 'x')).toBe(ms);
+});
+
+test.each(['', '5', 'h', '30m5h', '5h5h', '5h 30m', '5h30', '-5m', '5mss', '1e3s'])(
+  '%j is not a duration',
+  (text) => {
+    expect(() => parseDuration(text, 'x')).toThrow('is not a duration');
+  },
+);

@@ -1,6 +1,8 @@
 /** `--changed-only` while others write: nothing is taken for unchanged that was sent since (contract §3 "Only what changed"). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
+import { hurriedClock } from '../support/sandbox.js';
 import { Machine } from './support.js';
 
 let service: FaultServer;
@@ -29,4 +31,32 @@ test('a user that another command sent while the companies went out is sent agai
   expect(identified).toBe(0);
   expect(summary!.rows).toMatchObject({ read: 4, submitted: 3, unchanged: 1 });
   expect(service.ledger.timesAccepted).toEqual(new Map(Object.entries({ u1: 2, u2: 1, c1: 1, c2: 1 })));
+});
+
+test('rows that were completed while the rows at fault were looked for count once when the rest is sent again', async () => {
+  const sandbox = await startSandbox({ clock: hurriedClock(), limits: { failRows: [['plan', 'bad']] } });
+  try {
+    const there = new Machine(sandbox.url, sandbox.token);
+    const rows = Array.from({ length: 12 }, (_, n) => `c-${n},${n % 4 === 1 ? 'bad' : 'good'}`);
+    there.write('c.csv', `company_id,plan\n${rows.join('\n')}\n`);
+    const run = (line: string) => there.run(line.split(' '));
+    expect((await run('import c.csv --changed-only')).code).toBe(7);
+    // It ends in the middle: some rows are completed, one is rejected, the others failed.
+    const { summary: searched } = await run('resume --failed --isolate --isolate-jobs 8');
+    expect(searched!.rows).toMatchObject({ read: 12, rejected: 1, submitted: 11, completed: 2 });
+    sandbox.limits.failRows = [];
+    const { code, summary } = await run('resume --failed');
+    expect(summary!.rows).toEqual({
+      read: 12,
+      filtered: 0,
+      rejected: 0,
+      merged: 0,
+      unchanged: 0,
+      submitted: 12,
+      completed: 12,
+    });
+    expect([code, summary!.status]).toEqual([0, 'completed']);
+  } finally {
+    await sandbox.stop();
+  }
 });

@@ -4,9 +4,9 @@ import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
-import { restoreOptions } from '../../engine/run/run.js';
+import { restoreOptions, setsOf } from '../../engine/run/private.js';
 import type { Context } from '../context.js';
-import { APPLY, given, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
+import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
@@ -38,7 +38,8 @@ export function define(command: Command, wire: Wire): void {
 }
 
 function options([file = '']: readonly string[], flags: Flags, { cwd, env }: Context): Options {
-  const { inputs = [], expect, again = false } = given(APPLY, flags);
+  const { expect, again = false } = given(APPLY, flags);
+  const { inputs = [] } = given(MOVED, flags);
   const { concurrency, outcomes } = SENDING;
   const { continueOnError, isolate, isolateJobs, rejects } = REJECTING;
   const { wait, ...timing } = WAITING;
@@ -124,9 +125,10 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     return nothingLeft(message, found.summary, report, context);
   }
   const earlier = found && !found.finished ? found : null;
-  // What is private in the options of a run that began in shards is in the plan.
-  const began = earlier && shards.length === 0 ? restoreOptions(state, earlier) : optionsOfPlan(plan);
-  const kept = { ...began, ...how };
+  const planned = optionsOfPlan(plan);
+  // The plan has the values that another machine would have to be given again.
+  const values = { sets: setsOf(planned), where: planned.where };
+  const kept = { ...(earlier && !shard ? restoreOptions(state, earlier, values) : planned), ...how };
   const outcomes = how.outcomes ?? (earlier?.options as Partial<ImportOptions> | undefined)?.outcomes ?? null;
   const options = {
     ...kept,

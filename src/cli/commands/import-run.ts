@@ -28,11 +28,14 @@ export async function runAndReport(
   context: Context,
   {
     scope = null,
+    inputs,
     apply = null,
     savePlan,
   }: {
     /** Of a resumed run: its own, even if another token is used now. */
     scope?: Scope | null;
+    /** Of a resumed run: inputs that lie elsewhere now. */
+    inputs?: readonly string[];
     apply?: Apply | null;
     /** Where the plan of a dry run is saved. */
     savePlan?: string | undefined;
@@ -42,7 +45,7 @@ export async function runAndReport(
   const stop = AbortSignal.any([context.stop, output.signal]);
   const base = await importDeps(options, context, scope);
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
-  const deps: ImportDeps = { ...base, stop, offer };
+  const deps: ImportDeps = { ...base, stop, offer, inputs };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands);
   const knownOf = async ({ run, status }: Summary) => {

@@ -2,14 +2,24 @@
 import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
+import { type Repeated, restoreOptions } from '../../engine/run/private.js';
 import { failedOf } from '../../engine/run/retry.js';
-import { restoreOptions } from '../../engine/run/run.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameScope } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
-import { engineValues, given, REJECTING, RESUME, SENDING, WAITING } from '../options/index.js';
+import {
+  COLUMNS,
+  engineValues,
+  given,
+  MOVED,
+  REJECTING,
+  RESUME,
+  SELECTING,
+  SENDING,
+  WAITING,
+} from '../options/index.js';
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { outcomesFile, type Report, reportOf } from './import-options.js';
 import { runAndReport } from './import-run.js';
@@ -24,6 +34,10 @@ interface Options {
   isolate: boolean | undefined;
   isolateJobs: number | undefined;
   outcomes: string | null;
+  rejects: string | undefined;
+  /** Inputs that lie elsewhere now, and values that another machine has. */
+  inputs: readonly string[];
+  values: Repeated;
 }
 
 const ISOLATING = { isolate: REJECTING.isolate, isolateJobs: REJECTING.isolateJobs };
@@ -38,6 +52,7 @@ export function define(command: Command, wire: Wire): void {
     'profiles resume',
     'profiles resume 20261120-101500-x7k2 --json',
     'profiles resume --failed --isolate',
+    'profiles resume --input /data/companies.csv --wait-timeout 5h30m',
   ]);
   command.action(wire(options, run));
 }
@@ -49,8 +64,13 @@ function options([run]: readonly string[], flags: Flags, { cwd }: Context): Opti
     throw new UsageError('--isolate-jobs has no effect without --isolate', { hint: 'add --isolate' });
   }
   const outcomes = outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, cwd);
+  const { set } = given({ set: COLUMNS.set }, flags);
+  const { where } = given({ where: SELECTING.where }, flags);
   return {
     run,
+    inputs: given(MOVED, flags).inputs ?? [],
+    values: { sets: set && [set], where },
+    rejects: given({ rejects: REJECTING.rejects }, flags).rejects,
     report: reportOf(flags),
     ...engineValues(TIMING, flags),
     failed,
@@ -60,10 +80,8 @@ function options([run]: readonly string[], flags: Flags, { cwd }: Context): Opti
   };
 }
 
-async function run(
-  { run: id, report, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs, outcomes }: Options,
-  context: Context,
-): Promise<ExitCode | Ending> {
+async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
+  const { run: id, report, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs, outcomes } = asked;
   const state = await context.state();
   const stored = await (failed ? chooseFailed(state, id) : choose(state, id));
   const there = await contextOf(
@@ -76,7 +94,7 @@ async function run(
     context,
   );
   checkAccount(stored, await there.scope());
-  const kept = restoreOptions(state, stored);
+  const kept = restoreOptions(state, stored, asked.values);
   const { importDefaults } = await there.settings();
   const options = {
     ...kept,
@@ -86,6 +104,7 @@ async function run(
     // Of a run that began before there was the option, too.
     isolate: isolate ?? kept.isolate ?? false,
     isolateJobs: isolateJobs ?? kept.isolateJobs ?? NUMBERS.isolateJobs.default,
+    rejects: asked.rejects ?? kept.rejects,
     outcomes: outcomes ?? kept.outcomes ?? null,
     // What failed is seen to its end.
     wait: kept.wait || failed || isolate === true,
@@ -94,7 +113,7 @@ async function run(
     full: false,
     dryRun: false,
   };
-  return runAndReport(options, stored, report, there, { scope: stored.scope });
+  return runAndReport(options, stored, report, there, { scope: stored.scope, inputs: asked.inputs });
 }
 
 /** @throws UsageError for a run that is unknown or finished */

@@ -5,6 +5,7 @@ import {
   countType,
   duration,
   FLAG,
+  INPUT_TYPE,
   MOST_SHARDS,
   NAMES_TYPE,
   pair,
@@ -64,14 +65,18 @@ export const RUNS = {
   },
 } as const satisfies Table;
 
-export const APPLY = {
+/** What lies elsewhere than when it was planned. */
+export const MOVED = {
   inputs: {
-    type: path('path'),
+    type: INPUT_TYPE,
     spelled: '--input',
-    summary: 'path of an input that has moved; it is recognized by its digest',
+    summary: 'an input that has moved; it is recognized by its digest',
     repeatable: true,
-    commands: ['apply'],
+    commands: ['apply', 'resume'],
   },
+} as const satisfies Table;
+
+export const APPLY = {
   expect: {
     type: text('sha256'),
     summary: 'refuse any other plan: the digest in it, or the SHA-256 of the file',

@@ -136,6 +136,7 @@ export const SELECTING = {
     summary: 'take only rows whose cell is, or with != is not, this text; all conditions must hold',
     repeatable: true,
     complete: 'column=',
+    commands: ['import', 'resume'],
     sets: 'where',
   },
   limit: {
@@ -164,7 +165,7 @@ export const COLUMNS = {
     type: pair('key=value'),
     summary: 'add a key to the metadata; its value is typed like a CSV cell',
     repeatable: true,
-    commands: ['import', 'inspect', 'identify company', 'identify user'],
+    commands: ['import', 'inspect', 'resume', 'identify company', 'identify user'],
   },
   type: {
     type: pair('column=type'),

@@ -170,7 +170,7 @@ export const REJECTING = {
   rejects: {
     type: path('path'),
     summary: 'write rejected rows here',
-    commands: ['import', 'apply'],
+    commands: ['import', 'apply', 'resume'],
     otherwise: '<name>.rejects.csv or .ndjson',
   },
 } as const satisfies Table;

@@ -61,6 +61,13 @@ export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> => (
   write: String,
 });
 
+/** What names an input: also an address, stdin, or a member of an archive. */
+export const INPUT_TYPE: Type<string> = {
+  ...path('path'),
+  description: 'path of a file, an https:// address, or -',
+  read: asIs.read,
+};
+
 /** A path as it is typed; a `file://` URL is one too. @throws UsageError for another URL, or a pattern */
 export function readPath(given: string, setting: string): string {
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(given) ?? [];

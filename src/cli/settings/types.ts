@@ -51,5 +51,13 @@ export interface SettingsWorld {
 /** The flags that choose settings, as commander names them. */
 export type SettingsFlags = Pick<
   RawFlags<typeof GLOBAL>,
-  'config' | 'account' | 'region' | 'baseUrl' | 'lookupBaseUrl' | 'tokenFile' | 'state' | 'stateDir' | 'timeout'
+  | 'config'
+  | 'account'
+  | 'region'
+  | 'baseUrl'
+  | 'lookupBaseUrl'
+  | 'tokenFile'
+  | 'state'
+  | 'stateDir'
+  | 'timeout'
 >;

@@ -8,7 +8,8 @@ import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Scope, ShardOf, State } from '../state/state.js';
-import { identityOf, storeOptions, withoutPrivate } from './run.js';
+import { storeOptions, withoutPrivate } from './private.js';
+import { identityOf } from './run.js';
 
 /**
  * One import per account and kind at a time on a machine (contract §4).
@@ -92,7 +93,7 @@ export async function beginRun(
     finished: false,
     item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
     // The plan of a shard has what is private, on whichever machine.
-    options: shard ? withoutPrivate(shown) : storeOptions(state, run, shown),
+    options: shard ? withoutPrivate(state, shown) : storeOptions(state, run, shown),
     started_at: new Date(clock.now()).toISOString(),
     inputs: scanned.inputs.map(({ opened, scan }, index) => ({
       path: opened.path,

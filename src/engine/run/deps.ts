@@ -29,6 +29,8 @@ export interface ImportDeps {
   stdin: Readable;
   /** Read in place of files, as one input that goes by this name. */
   records?: Records | undefined;
+  /** Of a run that goes on: inputs that lie elsewhere now. */
+  inputs?: readonly string[] | undefined;
   /** How inputs that are addresses are fetched. The token is no part of it. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
   /** Asks whether an unfinished run of the same content is to go on. Without it, only `resume` makes it. */

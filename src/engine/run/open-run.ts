@@ -9,8 +9,10 @@ import type { ShardStore, Standing } from '../state/shards.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { beginRun, type NewRun, takeLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
+import { keepValues, storeOptions } from './private.js';
+import { keepPlaces } from './relocate.js';
 import { failedOf, newRejects, retriesOf } from './retry.js';
-import { newRunId, storeOptions } from './run.js';
+import { newRunId } from './run.js';
 import type { Shard } from './shard.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random' | 'stop'>;
@@ -157,6 +159,9 @@ export class OpenRun {
       return gaveWay;
     }
     if (this.#earlier) {
+      keepValues(state, this.#id, plan.options);
+      const locations = plan.scanned.inputs.map(({ opened }) => opened.location);
+      keepPlaces(this.#earlier, locations, state);
       if (plan.options.isolate) await this.#reopenWith(plan.options, [], []);
       else await state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {

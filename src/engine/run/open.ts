@@ -15,8 +15,9 @@ import {
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 import { readAgain } from './origin.js';
-import { type Apply, checkAccount, type LocatedInput, locateInputs } from './planned.js';
-import { expandInputs, fetchSource, type Located, shownInputs } from './sources.js';
+import { type Apply, checkAccount, locateInputs } from './planned.js';
+import { relocate } from './relocate.js';
+import { type DigestedInput, expandInputs, fetchSource, type Located, shownInputs } from './sources.js';
 
 /** @throws InputError UsageError NetworkError */
 async function* openInputs(
@@ -84,10 +85,10 @@ export async function* openFor(
   { apply, earlier, id }: { apply: Apply | null; earlier: StoredRun | null; id: string },
   options: ImportOptions,
   deps: ImportDeps,
-): AsyncGenerator<ImportEvent, { opened: OpenedInput[]; located: LocatedInput[] | null }> {
+): AsyncGenerator<ImportEvent, { opened: OpenedInput[]; located: DigestedInput[] | null }> {
   if (!apply) {
     const opened = earlier
-      ? await reopenInputs(earlier, options, deps)
+      ? await reopenInputs(earlier, options, deps, yield* relocate(earlier, deps.inputs ?? [], deps))
       : yield* openInputs(options, id, deps);
     return { opened, located: null };
   }

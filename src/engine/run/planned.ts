@@ -6,7 +6,7 @@ import { DuplicateFinder } from '../plan/duplicates.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import type { Scanned } from '../plan/plan.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
-import { type DigestedFile, digestFile, type OpenedInput, type Scan, type Start } from '../read/index.js';
+import type { OpenedInput, Scan, Start } from '../read/index.js';
 import { UNSENT } from '../send/request.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
@@ -15,10 +15,7 @@ import type { Scope, State } from '../state/state.js';
 import type { NewRun } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { accountOf, kindsOf, stateMark } from './save-plan.js';
-import { expandInputs, fetchSource, type Located } from './sources.js';
-
-/** An input of a plan, found and read to its end once. */
-export interface LocatedInput extends Located, DigestedFile {}
+import { type DigestedInput, digestInputs } from './sources.js';
 
 /** A plan that is to be carried out. */
 export interface Apply {
@@ -122,7 +119,7 @@ export const totalsOfPlan = ({ totals }: SavedPlan): RequestTotals => {
 export function scannedByPlan(
   plan: SavedPlan,
   opened: readonly OpenedInput[],
-  located: readonly LocatedInput[],
+  located: readonly DigestedInput[],
   chunkBytes: number,
 ): Scanned | null {
   const { filtered, rejected, duplicates } = plan.totals;
@@ -230,20 +227,15 @@ export async function* locateInputs(
   named: readonly string[],
   folder: () => string,
   deps: ImportDeps,
-): AsyncGenerator<ImportEvent, LocatedInput[]> {
+): AsyncGenerator<ImportEvent, DigestedInput[]> {
   let copies = 0;
-  async function* read(path: string): AsyncGenerator<ImportEvent, LocatedInput[]> {
-    const found: LocatedInput[] = [];
-    for (const source of await expandInputs([path], deps)) {
-      if (source.from === 'stdin') throw new UsageError('the inputs of a plan are files, not stdin (-)');
-      const located = yield* fetchSource(source, { folder, name: `input-${++copies}` }, deps);
-      found.push({ ...located, ...(await digestFile(located, deps.stop)) });
-    }
-    return found;
-  }
-  const others: LocatedInput[] = [];
+  const read = (path: string) => {
+    if (path === '-') throw new UsageError('the inputs of a plan are files, not stdin (-)');
+    return digestInputs(path, () => ({ folder, name: `input-${++copies}` }), deps);
+  };
+  const others: DigestedInput[] = [];
   for (const path of named) others.push(...(yield* read(path)));
-  const inputs: LocatedInput[] = [];
+  const inputs: DigestedInput[] = [];
   for (const { path, bytes, sha256 } of plan.inputs) {
     const at = others.findIndex(({ digest }) => digest === sha256);
     if (at >= 0) {

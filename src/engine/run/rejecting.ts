@@ -5,12 +5,13 @@ import type { ImportEvent, Kind, RejectedRow, Rejection } from '../model.js';
 import type { Scanned } from '../plan/plan.js';
 import { idOfOriginal, type Marks, type OpenedInput, readRows, ShapeRejections } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
+import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 import type { InputLines } from '../state/row-lists.js';
 import type { State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { readingOf, rowKey } from './origin.js';
 import { createRejects, type Rejects } from './rejects.js';
-import type { FileMark } from './rejects-file.js';
+import { type FileMark, isFileOf } from './rejects-file.js';
 import { keepFirst } from './summary.js';
 
 type Paths = readonly (string | null)[];
@@ -39,10 +40,11 @@ export class Rejecting {
   #files: Rejects[] = [];
   /** Rejects files of an earlier session, by input: what the plan refuses is in them already. */
   #earlier: Paths = [];
+  /** Inputs whose file of an earlier session is not here. */
+  #absent: number[] = [];
   /** Rows that only their shape speaks against. */
   readonly #shapes: ShapeRejections[];
   #scanned: Scanned['inputs'] = [];
-  /** Digests of the files as the state has them. */
   /** Files of before that were written for the input that is flushed, by location. */
   #replaceable: ReadonlyMap<string, FileMark> = new Map();
   readonly #recorded: (string | undefined)[] = [];
@@ -58,14 +60,14 @@ export class Rejecting {
   /** @param earlier rejects files of an earlier session, by input */
   static async open(inputs: readonly OpenedInput[], earlier: Paths, where: Where): Promise<Rejecting> {
     const rejecting = new Rejecting(inputs, where);
-    rejecting.#earlier = rejecting.#stillThere(earlier);
+    await rejecting.#findEarlier(earlier);
     for (const input of inputs.keys()) rejecting.#files.push(await rejecting.#open(input));
     return rejecting;
   }
 
   /** Goes on with the files of an earlier session after all: what was written since is in them already. */
   async adopt(earlier: Paths): Promise<void> {
-    this.#earlier = this.#stillThere(earlier);
+    await this.#findEarlier(earlier);
     for (const [input, path] of this.#earlier.entries()) {
       if (path === null) continue;
       await this.#files[input]!.close();
@@ -73,8 +75,56 @@ export class Rejecting {
     }
   }
 
-  #stillThere(paths: Paths): Paths {
-    return paths.map((path) => (path !== null && existsSync(resolve(this.where.cwd, path)) ? path : null));
+  /** Of those that earlier sessions wrote: which of them are here. A file of that name may be another's. */
+  async #findEarlier(paths: Paths): Promise<void> {
+    const known = paths.some((path) => path !== null)
+      ? await this.where.state.rejects.ofRun(this.where.run())
+      : [];
+    const isHere = (path: string, input: number): boolean => {
+      const location = resolve(this.where.cwd, path);
+      const own = known.filter((record) => record.input === input);
+      if (own.length === 0) return existsSync(location);
+      return own.some(({ mark, location: written }) =>
+        mark === null ? written === location && existsSync(location) : isFileOf(location, mark),
+      );
+    };
+    this.#earlier = paths.map((path, input) => (path !== null && isHere(path, input) ? path : null));
+    this.#absent = paths.flatMap((path, input) => (path !== null && !this.#earlier[input] ? [input] : []));
+  }
+
+  /**
+   * Rows that the service refused in earlier sessions, where the file that has them is not on this machine: together with
+   * what the plan refuses, the file is whole again.
+   * @returns how many rows are not known any more
+   */
+  async restore(
+    records: readonly RequestRecord[],
+    pass: { marks: (input: number) => Marks; signal: AbortSignal },
+  ): Promise<number> {
+    const { state, run } = this.where;
+    let unknown = 0;
+    for (const input of this.#absent) {
+      const reasons = new Map<number, string>();
+      const rows: number[] = [];
+      for (const record of standing(records)) {
+        const range = record.state === 'rejected' && rangesOf(record).find((each) => each.input === input);
+        if (!range) continue;
+        const known = await state.rowsOf(run(), record.seq);
+        const lines = known?.sent.filter((each) => each.input === input).flatMap((each) => [...each.lines]);
+        if (!lines) unknown += range.rows;
+        for (const line of lines ?? []) reasons.set(line, record.reason ?? 'refused by the service');
+        for (let row = range.first_row; row < range.end_row; row++) rows.push(row);
+      }
+      if (reasons.size === 0) continue;
+      const ascending = [...new Set(rows)].sort((a, b) => a - b);
+      const reading = { planned: pass.marks(input), signal: pass.signal };
+      for await (const { line, original } of readRows(this.inputs[input]!, ascending, reading)) {
+        const reason = reasons.get(line);
+        const { path } = this.inputs[input]!;
+        if (reason !== undefined) this.#files[input]!.add({ file: path, line, reason, original });
+      }
+    }
+    return unknown;
   }
 
   async #open(input: number): Promise<Rejects> {

@@ -200,6 +200,21 @@ function isUnchanged(location: string, mark: FileMark | null): boolean {
   }
 }
 
+/** Whether it is the file that was marked, edited or not, or a copy of it as it was left. */
+export function isFileOf(location: string, mark: FileMark): boolean {
+  let handle: number;
+  try {
+    handle = openSync(location, 'r');
+  } catch {
+    return false;
+  }
+  try {
+    return inodeOf(handle) === mark.inode || hex(digestOf(handle)) === mark.sha256;
+  } finally {
+    closeSync(handle);
+  }
+}
+
 function inodeOf(handle: number): string {
   const { dev, ino } = fstatSync(handle, { bigint: true });
   return `${dev}:${ino}`;

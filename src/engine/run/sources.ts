@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import {
+  type DigestedFile,
+  digestFile,
   expandInput,
   isArchive,
   memberOf,
@@ -73,6 +75,23 @@ export async function* fetchSource(
   const location = `${to}.download`;
   yield* fetchWeb(source, location, deps);
   return unpackCopy({ path, location, member, join: (inside) => `${path}#${inside}` }, to, deps.stop);
+}
+
+/** An input that was read to its end once. */
+export interface DigestedInput extends Located, DigestedFile {}
+
+/** What one input names, brought to where it can be opened, and read to its end. @throws as `fetchSource` */
+export async function* digestInputs(
+  path: string,
+  copy: () => Parameters<typeof fetchSource>[1],
+  deps: SourceDeps,
+): AsyncGenerator<ImportEvent, DigestedInput[]> {
+  const found: DigestedInput[] = [];
+  for (const source of await expandInputs([path], deps)) {
+    const located = yield* fetchSource(source, copy(), deps);
+    found.push({ ...located, ...(await digestFile(located, deps.stop)) });
+  }
+  return found;
 }
 
 interface Archive extends Located {

@@ -63,18 +63,18 @@ async function carryOut(
   deps: DeliverDeps,
 ): Promise<void> {
   const record = recordOf(part.seq, deps);
-  const rows = pick(chunk, rowsOf(record));
+  const rows = pickAgain(chunk, record);
   switch (what) {
     case 'send':
       return sendPart(rows, record, deps);
     case 'repeat':
-      return addParts(record, [rowsOf(record)], chunk, deps);
+      return addParts(record, [rows], deps);
     case 'divide': {
       const halves = divide(rows);
       // Items that cannot be told apart by their identifiers.
       if (!halves) return reject(rows, record, deps, `; ${count(record.rows, 'item')} fail only together`);
       if (record.state === 'waiting' || record.state === 'withdrawn') record.state = 'divided';
-      return addParts(record, halves, chunk, deps);
+      return addParts(record, halve(rows, halves, chunk), deps);
     }
     case 'reject':
       return reject(rows, record, deps);
@@ -128,15 +128,30 @@ function jobReason({ job }: RequestRecord): string {
   return ['the service failed the job of this row alone', ...new Set(words)].join(': ');
 }
 
+/**
+ * The rows of a request, as they are now. With `changedOnly`, some of the chunk's rows have been completed in the meantime.
+ * Where they are between its items they would count for their neighbors; but a request has no more rows than it had.
+ */
+function pickAgain(chunk: Chunk, record: RequestRecord): Chunk {
+  const rows = pick(chunk, rowsOf(record));
+  const had = record.rows + record.merged + record.unchanged + record.left_out;
+  return { ...rows, unchanged: had - rows.lines.length - rows.leftOut.length };
+}
+
+/** Its two halves; between them, they have the unchanged rows of the whole. */
+function halve({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk: Chunk): [Chunk, Chunk] {
+  const first = pick(chunk, left);
+  const before = Math.min(first.unchanged, unchanged);
+  return [
+    { ...first, unchanged: before },
+    { ...pick(chunk, right), unchanged: unchanged - before },
+  ];
+}
+
 /** Recorded with the request that they are of: all of it is on disk, or none. */
-async function addParts(
-  of: RequestRecord,
-  parts: readonly Rows[][],
-  chunk: Chunk,
-  deps: DeliverDeps,
-): Promise<void> {
-  const added = parts.map((ranges) => addPart(of, pick(chunk, ranges), deps));
-  await deps.state.recordAll(deps.run, deps.scope, chunk.kind, [of, ...added]);
+async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: DeliverDeps): Promise<void> {
+  const added = parts.map((part) => addPart(of, part, deps));
+  await deps.state.recordAll(deps.run, deps.scope, parts[0]!.kind, [of, ...added]);
 }
 
 function addPart(of: RequestRecord, chunk: Chunk, { records, numbers }: DeliverDeps): RequestRecord {

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test as base, describe, expect } from 'vitest';
-import { StateError } from '../../../src/engine/errors.js';
+import { StateError, UsageError } from '../../../src/engine/errors.js';
 import type { Kind } from '../../../src/engine/model.js';
 import { type ImportOptions, importNumbers } from '../../../src/engine/options.js';
 import { NO_RULES } from '../../../src/engine/read/index.js';
-import { identityOf, newRunId, restoreOptions, storeOptions } from '../../../src/engine/run/run.js';
+import { restoreOptions, storeOptions } from '../../../src/engine/run/private.js';
+import { identityOf, newRunId } from '../../../src/engine/run/run.js';
 import type { StoredRun } from '../../../src/engine/state/runs.js';
 import type { State } from '../../../src/engine/state/state.js';
 import { openState } from '../../support/state.js';
@@ -200,8 +201,20 @@ describe('options of a run', () => {
   test('without them the run cannot go on, and says so', async ({ state }) => {
     const run = await stored(state, secret);
     state.removeSpool('run-1');
-    expect(() => restoreOptions(state, run)).toThrow(StateError);
+    expect(() => restoreOptions(state, run)).toThrow(UsageError);
     expect(() => restoreOptions(state, run)).toThrow(
+      expect.objectContaining({
+        problem: { code: 'values_missing', run: 'run-1', set: ['source', '__proto__'], where: [] },
+      }),
+    );
+    const sets = [secret.rules.set];
+    expect(restoreOptions(state, run, { sets })).toEqual(secret);
+    // Of a run that an earlier version began, nothing tells whether other values are the same.
+    const { setMark: _, ...options } = run.options as { setMark: unknown };
+    expect(() => restoreOptions(state, { ...run, options }, { sets })).toThrow(
+      'did not begin with these values',
+    );
+    expect(() => restoreOptions(state, { ...run, options })).toThrow(
       /the constant values of run run-1 are missing: .*set\.json not found/,
     );
   });

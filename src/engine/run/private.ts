@@ -1,0 +1,217 @@
+/**
+ * What of a run's options the state does not hold: values of the user's own may be of persons. They lie with the run's
+ * spooled input, on the machine where it began; the state has a keyed digest, by which another machine knows them when they
+ * are given again.
+ */
+import { createHmac } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StateError, UsageError } from '../errors.js';
+import { KINDS } from '../model.js';
+import type { Condition, ImportOptions, MappingRules } from '../options.js';
+import type { StoredRun } from '../state/runs.js';
+import type { State } from '../state/state.js';
+
+const SET_FILE = 'set.json';
+const WHERE_FILE = 'where.json';
+const NAMES = { [SET_FILE]: 'constant values', [WHERE_FILE]: 'conditions' } as const;
+
+type SetValues = MappingRules['set'];
+
+/** Values that were given again. */
+export interface Repeated {
+  /** For all inputs; then those of each kind, where it has its own. */
+  sets?: readonly SetValues[] | undefined;
+  where?: readonly Condition[] | undefined;
+}
+
+/** By what values that are given again are known: the keys in their order, and a keyed digest. */
+interface Mark {
+  keys: string[][];
+  digest: string;
+}
+
+/** What is stored in place of the values. */
+interface Stored {
+  hasSet: boolean;
+  /** Runs of earlier versions do not have it, nor what follows. */
+  hasWhere?: boolean;
+  setMark?: Mark;
+  whereMark?: Mark;
+}
+
+/** The constant values of all rules: those for all inputs, and those of each kind. */
+export const setsOf = ({ rules, byKind }: Pick<ImportOptions, 'rules' | 'byKind'>): SetValues[] => [
+  rules.set,
+  ...KINDS.map((kind) => byKind?.[kind]?.rules.set ?? []),
+];
+
+/** The options with other constant values, in the order of `setsOf`. */
+function withSets<T extends Pick<ImportOptions, 'rules' | 'byKind'>>(
+  options: T,
+  sets: readonly SetValues[],
+): T {
+  const { rules, byKind } = options;
+  const kinds = KINDS.flatMap((kind, index) => {
+    const own = byKind?.[kind];
+    return own ? [[kind, { ...own, rules: { ...own.rules, set: sets[index + 1] ?? [] } }]] : [];
+  });
+  return {
+    ...options,
+    rules: { ...rules, set: sets[0] ?? [] },
+    ...(byKind && { byKind: Object.fromEntries(kinds) }),
+  };
+}
+
+const setMark = (sets: readonly SetValues[], secret: Buffer): Mark => ({
+  keys: sets.map((set) => set.map(([key]) => key)),
+  digest: digestOf('set', sets, secret),
+});
+
+/** In which order they were given makes no difference. */
+const sorted = (where: readonly Condition[]): string[] => where.map((one) => JSON.stringify(one)).sort();
+
+const whereMark = (where: readonly Condition[], secret: Buffer): Mark => ({
+  keys: [where.map(([column, is]) => `${column}${is}`)],
+  digest: digestOf('where', sorted(where), secret),
+});
+
+const digestOf = (what: string, values: unknown, secret: Buffer): string =>
+  createHmac('sha256', secret)
+    .update(`${what}:${JSON.stringify(values)}`)
+    .digest('hex');
+
+/** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
+export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
+  keepValues(state, run, options);
+  return withoutPrivate(state, options);
+}
+
+/** The same, where the values are kept elsewhere. */
+export function withoutPrivate(state: State, options: ImportOptions): unknown {
+  const { where = [], ...others } = options;
+  const sets = setsOf(options);
+  const hasSet = sets.some((set) => set.length > 0);
+  const hasWhere = where.length > 0;
+  const kept = { hasSet, hasWhere, ...(hasSet && { setMark: setMark(sets, state.secret) }) };
+  return { ...withSets(others, []), ...kept, ...(hasWhere && { whereMark: whereMark(where, state.secret) }) };
+}
+
+/** So that this machine need not be given them again. @throws StateError */
+export function keepValues(state: State, run: string, options: ImportOptions): void {
+  const { where = [] } = options;
+  const sets = setsOf(options);
+  if (sets.some((set) => set.length > 0)) keepPrivate(state, run, SET_FILE, { sets });
+  if (where.length > 0) keepPrivate(state, run, WHERE_FILE, where);
+}
+
+/**
+ * The options of an earlier session.
+ * @param given values that were given again, for a machine that does not have them
+ * @throws UsageError where they are missing or others than those the run began with; StateError where nothing tells
+ */
+export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
+  const { run } = stored;
+  const {
+    hasSet,
+    hasWhere,
+    setMark: setMark_,
+    whereMark: whereMark_,
+    ...options
+  } = stored.options as ImportOptions & Stored;
+  const sets = hasSet ? readSets(state, run) : [];
+  const where = hasWhere ? (readPrivate(state, run, WHERE_FILE) as Condition[] | null) : [];
+  const lacksSets = sets === null && given.sets === undefined;
+  const lacksWhere = where === null && given.where === undefined;
+  if (lacksSets || lacksWhere) {
+    if (lacksSets && !setMark_) throw gone(state, run, SET_FILE);
+    if (lacksWhere && !whereMark_) throw gone(state, run, WHERE_FILE);
+    throw new UsageError(`run ${run} was given values that are not on this machine`, {
+      hint: 'give them again',
+      problem: {
+        code: 'values_missing',
+        run,
+        set: lacksSets ? namesIn(setMark_!) : [],
+        where: lacksWhere ? namesIn(whereMark_!) : [],
+      },
+    });
+  }
+  const began = {
+    sets: setMark_ ?? (sets && setMark(sets, state.secret)),
+    where: whereMark_ ?? (where && whereMark(where, state.secret)),
+  };
+  const values = {
+    sets: given.sets === undefined ? sets! : setsAgain(run, given.sets, began.sets, state.secret),
+    where: given.where === undefined ? where! : whereAgain(run, given.where, began.where, state.secret),
+  };
+  return { ...withSets(options, values.sets), ...(values.where.length > 0 && { where: values.where }) };
+}
+
+const namesIn = ({ keys }: Mark): string[] => [...new Set(keys.flat())];
+
+/** The values in the order in which the run began with them. @throws UsageError for others */
+function setsAgain(run: string, given: readonly SetValues[], mark: Mark | null, secret: Buffer): SetValues[] {
+  const all = new Map(given[0]);
+  const known = mark?.keys ?? [];
+  const sets = known.map((keys, index) => {
+    const own = new Map(given[index]);
+    return keys.map((key): [string, string] => [key, own.get(key) ?? all.get(key) ?? '']);
+  });
+  const names = new Set(known.flat());
+  const strays = given.flat().filter(([key]) => !names.has(key));
+  const values = new Set(given.flat().map(([key]) => key));
+  const lacks = [...names].some((key) => !values.has(key));
+  if (mark && strays.length === 0 && !lacks && digestOf('set', sets, secret) === mark.digest) return sets;
+  throw differ(run, { set: [...names], where: [] });
+}
+
+/** @throws UsageError for others than those that the run began with */
+function whereAgain(
+  run: string,
+  given: readonly Condition[],
+  mark: Mark | null,
+  secret: Buffer,
+): readonly Condition[] {
+  if (mark && whereMark(given, secret).digest === mark.digest) return given;
+  throw differ(run, { set: [], where: mark ? namesIn(mark) : [] });
+}
+
+const differ = (run: string, names: { set: string[]; where: string[] }): UsageError =>
+  new UsageError(`run ${run} did not begin with these values, so it cannot be continued with them`, {
+    hint: 'give those that it began with',
+    problem: { code: 'values_differ', run, ...names },
+  });
+
+function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value: unknown): void {
+  const file = join(state.spoolFolder(run), name);
+  try {
+    writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
+  } catch (error) {
+    throw new StateError(`cannot save the ${NAMES[name]} to ${file}: ${(error as Error).message}`, {
+      hint: 'free some disk space, and check the permissions of the folder',
+      problem: { code: 'state_folder' },
+      cause: error,
+    });
+  }
+}
+
+function readSets(state: State, run: string): SetValues[] | null {
+  const kept = readPrivate(state, run, SET_FILE) as SetValues | { sets: SetValues[] } | null;
+  if (kept === null) return null;
+  // Earlier versions wrote those for all inputs alone.
+  return 'sets' in kept ? kept.sets : [kept];
+}
+
+/** Null where it is not on this machine. */
+function readPrivate(state: State, run: string, name: keyof typeof NAMES): unknown {
+  const file = join(state.spoolFolder(run), name);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
+}
+
+/** Of a run of an earlier version, nothing tells whether other values are the same. */
+function gone(state: State, run: string, name: keyof typeof NAMES): StateError {
+  const file = join(state.spoolFolder(run), name);
+  return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found`, {
+    hint: 'import the file again',
+  });
+}

@@ -1,0 +1,126 @@
+/**
+ * The inputs of a run that goes on, wherever they lie now (contract §10 "Relay"). A machine remembers where it found
+ * them.
+ */
+import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { InputError } from '../errors.js';
+import type { ImportEvent } from '../model.js';
+import { digestFile, notSpooled } from '../read/index.js';
+import type { StoredRun } from '../state/runs.js';
+import type { State } from '../state/state.js';
+import type { ImportDeps } from './deps.js';
+import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
+
+type Deps = Pick<
+  ImportDeps,
+  'state' | 'cwd' | 'platform' | 'stdin' | 'stop' | 'clock' | 'random' | 'download'
+>;
+type Input = StoredRun['inputs'][number];
+type Copy = Parameters<typeof fetchSource>[1];
+
+/** By the number of an input: where this machine found it. */
+const PLACES_FILE = 'inputs.json';
+
+/**
+ * Each input under the path that the run has for it: among the files that are named, by its digest, else where this
+ * machine or the one that began has read it, else by its path from here. Addresses and members of archives are fetched
+ * again where their copies are not on this machine.
+ * @param named files that are inputs of the run, which may be less than all of them
+ * @throws InputError for an input that is nowhere, and for a file that is none of them
+ */
+export async function* relocate(
+  run: StoredRun,
+  named: readonly string[],
+  deps: Deps,
+): AsyncGenerator<ImportEvent, Located[]> {
+  const places = readPlaces(run.run, deps);
+  const copy = (): Copy => {
+    // One of its own: an earlier session may have died while it made one.
+    const folder = mkdtempSync(join(deps.state.spoolFolder(run.run), 'copy-'));
+    return { folder: () => folder, name: 'input' };
+  };
+  const others: DigestedInput[] = [];
+  for (const path of named) others.push(...(yield* digestInputs(path, copy, deps)));
+  const found: Located[] = [];
+  for (const [index, input] of run.inputs.entries()) {
+    const { path } = input;
+    const at = others.findIndex(({ digest }) => digest === input.digest);
+    const own =
+      at >= 0 ? others.splice(at, 1)[0]!.location : await onThisMachine(input, places.get(index), deps);
+    const here = own ?? (yield* fetchAgain(run.run, input, copy, deps));
+    found.push({ path, location: here });
+  }
+  const [stray] = others;
+  if (stray) {
+    throw new InputError(`is none of the inputs of run ${run.run}, or has changed`, { file: stray.path });
+  }
+  return found;
+}
+
+/** Where it lies; null where it does not. What lies in one place only is not read here: the plan finds what has changed. */
+async function onThisMachine(
+  { path, location, digest }: Input,
+  known: string | undefined,
+  { cwd, stop }: Deps,
+): Promise<string | null> {
+  const places = [known ?? location, location, ...(isFetched(path) ? [] : [resolve(cwd, path)])];
+  const here = [
+    ...new Map(
+      places.filter((place) => existsSync(place)).map((place) => [realpathSync(place), place]),
+    ).values(),
+  ];
+  for (const place of here.length > 1 ? here : []) {
+    if ((await digestFile({ path, location: place }, stop)).digest === digest) return place;
+  }
+  return here[0] ?? null;
+}
+
+/** Whether its path is not one of a file. */
+const isFetched = (path: string): boolean => path === '-' || /^https?:\/\//i.test(path);
+
+/** @throws InputError for what cannot be fetched again */
+async function* fetchAgain(
+  run: string,
+  { path, location }: Input,
+  copy: () => Copy,
+  deps: Deps,
+): AsyncGenerator<ImportEvent, string> {
+  const details = {
+    hint: 'name a file with the same content',
+    problem: { code: 'run_input', run, path },
+  } as const;
+  if (path === '-') {
+    throw new InputError(`run ${run} read stdin, and the copy of it is on another machine`, details);
+  }
+  try {
+    const [source, ...more] = await expandInputs([path], deps);
+    if (source && source.from !== 'file' && more.length === 0) {
+      return (yield* fetchSource(source, copy(), deps)).location;
+    }
+  } catch (error) {
+    // What the address was signed with is not kept.
+    if (error instanceof InputError) throw new InputError(error.message, { ...details, cause: error });
+    throw error;
+  }
+  const before = basename(location) === basename(path) ? `; run ${run} read it from ${location}` : '';
+  throw new InputError(`not found here${before}`, { file: path, ...details });
+}
+
+function readPlaces(run: string, { state }: Deps): Map<number, string> {
+  const file = join(state.spoolFolder(run), PLACES_FILE);
+  if (!existsSync(file)) return new Map();
+  return new Map(JSON.parse(readFileSync(file, 'utf8')) as [number, string][]);
+}
+
+/** So that this machine need not be told again where the inputs of a run are. @param locations by the number of the input */
+export function keepPlaces({ run, inputs }: StoredRun, locations: readonly string[], state: State): void {
+  const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
+  if (moved.length === 0) return;
+  const file = join(state.spoolFolder(run), PLACES_FILE);
+  try {
+    writeFileSync(file, JSON.stringify(moved), { mode: 0o600 });
+  } catch (error) {
+    throw notSpooled('the places of the inputs', file, error);
+  }
+}
