@@ -52,6 +52,7 @@ const BASE = [
   'duration',
   'errors',
   'fingerprint-index',
+  'id-table',
   'model',
   'nearest',
   'numbers',

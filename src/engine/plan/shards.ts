@@ -2,8 +2,9 @@
  * A plan in parts, each for a shard (contract §10 "Shards"). Requests that share identifiers must not overtake each other,
  * so they are one group, and a group is in one part. Pure.
  */
+
+import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
-import { IdTable } from '../state/id-table.js';
 import type { SavedRequest } from './saved-plan.js';
 
 /** Finds the groups of the requests of one plan while they are made. */

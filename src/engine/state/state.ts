@@ -11,9 +11,9 @@ import { ofJobs } from './parts/jobs.js';
 import { ofKnown } from './parts/known.js';
 import { ofRequests } from './parts/requests.js';
 import { ofRuns } from './parts/runs.js';
+import { shardsOf } from './parts/shards.js';
 import { ofWhole } from './parts/whole.js';
 import { readSecret, scopeOf } from './scopes.js';
-import { shardsOf } from './shards.js';
 import { openSqlite } from './sqlite/backend.js';
 import { Tables } from './tables.js';
 
