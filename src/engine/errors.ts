@@ -137,6 +137,14 @@ export class LockedError extends ProfilesError {
 export class LockLostError extends ProfilesError {
   readonly code = 'lock_lost';
   readonly exit = Exit.busy;
+  constructor(
+    message: string,
+    /** Who took it over, where that is known. */
+    readonly by: string | null = null,
+    details: ErrorDetails = {},
+  ) {
+    super(message, details);
+  }
 }
 
 /** The state cannot be read or written; nothing more was sent. */

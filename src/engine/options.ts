@@ -42,6 +42,7 @@ const IMPORT_NUMBERS = {
   maxRetryAfterMs: { unit: 'ms', least: 0, default: 5 * MINUTE },
   busyTimeoutMs: { unit: 'ms', least: 0, default: 30 * MINUTE },
   waitTimeoutMs: { unit: 'ms', least: 0, default: null },
+  waitForLockMs: { unit: 'ms', least: 0, default: null },
   intervalMs: { unit: 'ms', least: 1, default: null },
   refreshAfterMs: { unit: 'ms', least: 1, default: null },
   isolateJobs: { unit: 'count', least: 1, default: 128 },
@@ -270,6 +271,8 @@ export interface SendOptions {
   wait: boolean;
   /** Milliseconds for the whole import. Then it stops waiting; the jobs continue. Default: null, no limit. */
   waitTimeoutMs: number | null;
+  /** Milliseconds to wait for another import of this account and kind to end, before it is a `LockedError`. Default: null, none. */
+  waitForLockMs: number | null;
   /** Milliseconds between two polls of a job, 1 or more. Default: null, a tenth of its age, from 200 to 10,000. */
   intervalMs: number | null;
   /** How often to retry a bulk request after a failure that may pass. Default 5. */

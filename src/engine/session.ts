@@ -38,7 +38,7 @@ import { Rejecting } from './run/rejecting.js';
 import { newRejects } from './run/retry.js';
 import { identityOf } from './run/run.js';
 import { needsOf, sentLater } from './run/sent-later.js';
-import { checkShard, Shard, ShardWaits, standingOf, summarizeRun } from './run/shard.js';
+import { checkShard, PREDECESSOR_MS, Shard, ShardWaits, standingOf, summarizeRun } from './run/shard.js';
 import type { DigestedInput } from './run/sources.js';
 import {
   countPlanned,
@@ -108,7 +108,7 @@ export class Session {
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
-    if (!options.dryRun) await this.#run.lock(this.#run.scope, this.#opened);
+    if (!options.dryRun) yield* this.#lock(this.#run.scope);
     if (this.#shard) await this.#run.join();
     else if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
@@ -209,12 +209,19 @@ export class Session {
       if (!isContinuable(found, scanned) || !(await this.deps.offer!(found))) return;
     } else checkContinuable(found, scanned);
     if (!sameScope(found.scope, here)) {
-      if (!this.options.dryRun) await this.#run.lock(found.scope, this.#opened);
+      if (!this.options.dryRun) yield* this.#lock(found.scope);
       this.#known.forget();
     }
     await this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
+  }
+
+  #lock(scope: Scope): AsyncGenerator<ImportEvent> {
+    // The one before it may have died a moment ago, and its lock ends by itself.
+    const waitMs = this.options.waitForLockMs ?? (this.#shard ? PREDECESSOR_MS : 0);
+    const patience = { waitMs, signal: this.#deadline.signal };
+    return this.#run.lock(scope, this.#opened, patience);
   }
 
   #cutDeps(): CutDeps {
@@ -358,6 +365,7 @@ export class Session {
     };
     const summary = summarize(ending, facts);
     const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
+    let { failure } = ending;
     if (this.#shard) {
       const began = this.#run.earlier ? Date.parse(this.#run.earlier.started_at) : deps.clock.now();
       const whole = (records: readonly RequestRecord[]): Summary =>
@@ -366,16 +374,17 @@ export class Session {
           inputs,
           elapsedMs: deps.clock.now() - began,
         });
-      const standing = await this.#run.endShard(summary, finished, ending.failure, whole, { historyKeepMs });
-      if (standing) summary.shard = standingOf(this.#shard.of, standing);
+      const ended = await this.#run.endShard(summary, finished, failure, whole, { historyKeepMs });
+      failure = ended.failure;
+      if (ended.standing) summary.shard = standingOf(this.#shard.of, ended.standing);
     } else if (recorded) {
       const distinct = (kind: Kind): number =>
         submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
         scanned.duplicates.get(kind)!.count;
-      await this.#run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
+      failure = await this.#run.end(summary, finished, failure, { distinct, historyKeepMs });
     }
     yield { type: 'summary', summary };
-    return { summary, exit: exitOf(ending), failure: ending.failure };
+    return { summary, exit: exitOf(ending), failure };
   }
 
   /** Passes events on, and keeps their warnings for the summary. */

@@ -182,7 +182,10 @@ const CASES: {
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
   lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
-  import_running: [{ run: 'run-1' }, 'wait for it to end; profiles runs run-1 shows how it is doing'],
+  import_running: [
+    { run: 'run-1' },
+    'wait for it to end (--wait-for-lock 10m does); profiles runs run-1 shows how it is doing',
+  ],
   rejects_of_unknown_run: [
     { path: 'a b.rejects.csv' },
     "use the state directory that its run used, or say what the columns are: profiles import 'a b.rejects.csv' --mapping mapping.json, or --types strings (all columns are text), or --types auto",

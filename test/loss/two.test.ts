@@ -75,6 +75,28 @@ test('another kind, another account and another host are not kept waiting', asyn
   expect((await first.child.ended).code).toBe(0);
 });
 
+test('one that may wait begins when the first has ended', async () => {
+  const first = await underWay();
+  const second = start([...SEND, '--wait-for-lock', '1m', '--no-wait']);
+  await second.says(/waiting up to .*: another import of companies for this account is running/);
+  expect(service.seen.submit).toBe(1);
+  first.finish();
+  expect((await first.child.ended).code).toBe(0);
+  expect((await second.ended).code).toBe(0);
+});
+
+test('and one whose time to wait is over exits 8, or at once when it is told to', async () => {
+  const first = await underWay();
+  const late = await start([...SEND, '--wait-for-lock', '10ms']).ended;
+  expect([late.code, late.stderr]).toEqual([8, expect.stringContaining(`is running: run ${first.run}`)]);
+  const told = start([...SEND, '--wait-for-lock', '1h']);
+  await told.says('waiting up to');
+  told.kill('SIGINT');
+  expect((await told.ended).code).toBe(130);
+  first.finish();
+  expect((await first.child.ended).code).toBe(0);
+});
+
 test('a killed import leaves no lock behind', async () => {
   const first = await underWay();
   first.child.kill('SIGKILL');

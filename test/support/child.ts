@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { stateEnv } from './state.js';
+import { expireLeases, onPostgres, stateEnv } from './state.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** The command as npm links it. */
@@ -60,13 +60,14 @@ export function node(argv: readonly string[], { cwd, env, stdin, uid, fileKib }:
   const first = uid === undefined ? [] : ['--import', `data:text/javascript,${become}`];
   const command = [process.execPath, ...first, ...argv];
   if (fileKib !== undefined) command.unshift('bash', '-c', `ulimit -f ${fileKib}; exec "$0" "$@"`);
+  const stateDir = resolve(cwd, stateDirOf(argv, env) ?? '.state');
   const child = spawn(command[0]!, command.slice(1), {
     cwd,
     env: {
       PATH: process.env.PATH,
       HOME: cwd,
       PROFILES_STATE_DIR: join(cwd, '.state'),
-      ...stateEnv(resolve(cwd, stateDirOf(argv, env) ?? '.state')),
+      ...stateEnv(stateDir),
       ...env,
     },
   });
@@ -80,7 +81,11 @@ export function node(argv: readonly string[], { cwd, env, stdin, uid, fileKib }:
   }
   const ended = new Promise<Ended>((settle, reject) => {
     child.on('error', reject);
-    child.on('close', (code, signal) => settle({ code, signal, ...texts }));
+    child.on('close', (code, signal) => {
+      // Of a state on this machine the operating system releases the lock; a lease takes a while to run out.
+      if (onPostgres && signal === 'SIGKILL') expireLeases(stateDir);
+      settle({ code, signal, ...texts });
+    });
   });
   return {
     process: child,

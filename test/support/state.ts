@@ -45,6 +45,14 @@ export function openState(folder: string, now: () => number): Promise<State> {
 export const stateSql = (folder: string, statements: string): string =>
   clientOf(server()).sql(`SET search_path TO ${schemaOf(folder)}; ${statements}`);
 
+/** As if their owners had not been heard of for long. */
+export function expireLeases(folder: string): void {
+  const past = "now() - interval '1 day'";
+  const isThere = `SELECT to_regclass('leases') IS NOT NULL`;
+  if (stateSql(folder, isThere) === 't')
+    stateSql(folder, `UPDATE leases SET beat_at = ${past}, expires_at = ${past}`);
+}
+
 /** Called when a file of tests has ended. */
 export function dropSchemas(): void {
   if (schemas.size === 0) return;

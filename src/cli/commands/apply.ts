@@ -138,6 +138,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     outcomes,
     // A run whose time to wait was over must be able to continue.
     ...(earlier && { waitTimeoutMs: how.waitTimeoutMs ?? null }),
+    waitForLockMs: how.waitForLockMs ?? null,
   };
   if (how.isolate && !options.wait) {
     throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {

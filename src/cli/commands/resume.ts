@@ -29,6 +29,7 @@ interface Options {
   run: string | undefined;
   report: Report;
   waitTimeoutMs: number | null;
+  waitForLockMs: number | null;
   intervalMs: number | null;
   failed: boolean;
   isolate: boolean | undefined;
@@ -41,7 +42,11 @@ interface Options {
 }
 
 const ISOLATING = { isolate: REJECTING.isolate, isolateJobs: REJECTING.isolateJobs };
-const TIMING = { interval: WAITING.interval, waitTimeout: WAITING.waitTimeout };
+const TIMING = {
+  interval: WAITING.interval,
+  waitTimeout: WAITING.waitTimeout,
+  waitForLock: WAITING.waitForLock,
+};
 
 export function define(command: Command, wire: Wire): void {
   command.argument(
@@ -81,7 +86,7 @@ function options([run]: readonly string[], flags: Flags, { cwd }: Context): Opti
 }
 
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
-  const { run: id, report, waitTimeoutMs, intervalMs, failed, isolate, isolateJobs, outcomes } = asked;
+  const { run: id, report, intervalMs, failed, isolate, isolateJobs, outcomes } = asked;
   const state = await context.state();
   const stored = await (failed ? chooseFailed(state, id) : choose(state, id));
   const there = await contextOf(
@@ -96,10 +101,12 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   checkAccount(stored, await there.scope());
   const kept = restoreOptions(state, stored, asked.values);
   const { importDefaults } = await there.settings();
+  const defaults = engineValues(TIMING, importDefaults);
   const options = {
     ...kept,
-    // The wait timeout belongs to the session, not to the run: a run whose wait timed out must be able to continue.
-    waitTimeoutMs: waitTimeoutMs ?? engineValues(TIMING, importDefaults).waitTimeoutMs,
+    // These belong to the session, not to the run: a run whose wait timed out must be able to continue.
+    waitTimeoutMs: asked.waitTimeoutMs ?? defaults.waitTimeoutMs,
+    waitForLockMs: asked.waitForLockMs ?? defaults.waitForLockMs,
     intervalMs: intervalMs ?? kept.intervalMs,
     // Of a run that began before there was the option, too.
     isolate: isolate ?? kept.isolate ?? false,

@@ -85,6 +85,12 @@ export const WAITING = {
     config: 'import.wait_timeout',
     commands: ['import', 'apply', 'resume', 'job', 'identify user'],
   },
+  waitForLock: {
+    ...engineNumber('waitForLockMs'),
+    summary: 'wait this long for another import of the same account and kind to end',
+    config: 'import.wait_for_lock',
+    commands: ['import', 'apply', 'resume'],
+  },
   interval: {
     ...engineNumber('intervalMs'),
     summary: 'fixed time between two polls of a job',

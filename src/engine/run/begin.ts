@@ -1,7 +1,8 @@
 /** What stands between a plan and the first request: the locks, and the run on disk. */
 import type { Clock } from '../clock.js';
-import { LockedError } from '../errors.js';
-import type { Kind } from '../model.js';
+import { formatDuration } from '../duration.js';
+import { InterruptedError, LockedError } from '../errors.js';
+import type { ImportEvent, Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
@@ -27,7 +28,7 @@ export async function takeLocks(
   try {
     for (const kind of kinds) {
       const taken = await state.takeLock(scope, kind, holder, shard);
-      if (!taken) throw await lockedBy(state, scope, kind);
+      if (!taken) throw await lockedBy(state, scope, kind, shard);
       locks.push(taken);
       await state.markCrashedRuns(scope, kind, shard?.run);
     }
@@ -38,15 +39,49 @@ export async function takeLocks(
   }
 }
 
-async function lockedBy(state: State, scope: Scope, kind: Kind): Promise<LockedError> {
+/** How often it is tried again. */
+const AGAIN_MS = 1_000;
+
+/** @throws LockedError when it is still held after the wait; the signal's reason, or InterruptedError */
+export async function* waitForLocks(
+  take: () => Promise<HeldLease[]>,
+  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+  clock: Clock,
+): AsyncGenerator<ImportEvent, HeldLease[]> {
+  const until = clock.monotonic() + waitMs;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await take();
+    } catch (error) {
+      const left = until - clock.monotonic();
+      if (!(error instanceof LockedError) || left <= 0) throw error;
+      if (isFirst)
+        yield { type: 'notice', message: `waiting up to ${formatDuration(waitMs)}: ${error.message}` };
+      await clock.sleep(Math.min(AGAIN_MS, left), signal).catch(() => {
+        throw InterruptedError.of(signal);
+      });
+    }
+  }
+}
+
+async function lockedBy(
+  state: State,
+  scope: Scope,
+  kind: Kind,
+  shard: ShardOf | undefined,
+): Promise<LockedError> {
   const running = (await state.knownRuns()).find(
     (r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind),
   );
+  if (shard && running?.run === shard.run) {
+    const which = `shard ${shard.shard} of run ${shard.run} has another process, or one that died a moment ago`;
+    return new LockedError(which, { problem: { code: 'import_running', run: shard.run } });
+  }
   const which = running
     ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
     : `${(await state.lockHolder(scope, kind)) ?? 'it'} is still planning`;
   return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
-    hint: 'wait for it to end; one import per account and kind runs at a time on a machine',
+    hint: 'wait for it to end; one import per account and kind runs at a time',
     problem: { code: 'import_running', run: running?.run ?? null },
   });
 }

@@ -1,13 +1,13 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
-import { AuthError, LockedError, LockLostError, ProfilesError, StateError } from '../errors.js';
-import type { Kind, Summary } from '../model.js';
+import { AuthError, LockLostError, ProfilesError, StateError } from '../errors.js';
+import type { ImportEvent, Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ShardStore, Standing } from '../state/shards.js';
 import type { HeldLease, Scope } from '../state/state.js';
-import { beginRun, type NewRun, takeLocks } from './begin.js';
+import { beginRun, type NewRun, takeLocks, waitForLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { keepValues, storeOptions } from './private.js';
 import { keepPlaces } from './relocate.js';
@@ -15,11 +15,7 @@ import { failedOf, newRejects, retriesOf } from './retry.js';
 import { newRunId } from './run.js';
 import type { Shard } from './shard.js';
 
-type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random' | 'stop'>;
-
-/** So long after its last sign of life the lock of a process that died is free, and some more. */
-const PREDECESSOR_MS = 120_000;
-const LOOK_AGAIN_MS = 1_000;
+type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
 
 export class OpenRun {
   #id: string;
@@ -93,24 +89,19 @@ export class OpenRun {
     return this.deps.scope;
   }
 
-  /** Held until `close`. @throws LockedError */
-  async lock(scope: Scope, inputs: readonly { path: string; kind: Kind }[]): Promise<void> {
+  /** Held until `close`. @throws LockedError while others have it for longer than `waitMs` */
+  async *lock(
+    scope: Scope,
+    inputs: readonly { path: string; kind: Kind }[],
+    patience: { waitMs: number; signal: AbortSignal },
+  ): AsyncGenerator<ImportEvent> {
     // As another import names it that finds the lock taken.
-    const { state, clock, stop } = this.deps;
     const part = this.shard ? `shard ${this.shard.of.shard} of ` : '';
     const holder = `${part}run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
     const kinds = [...new Set(inputs.map(({ kind }) => kind))];
-    const until = clock.monotonic() + (this.shard ? PREDECESSOR_MS : 0);
-    for (;;) {
-      try {
-        this.#locks.push(...(await takeLocks(state, scope, kinds, holder, this.shard?.of)));
-        return;
-      } catch (error) {
-        // The one before it may have died a moment ago, and its lock ends by itself.
-        if (!(error instanceof LockedError) || clock.monotonic() >= until) throw error;
-        await clock.sleep(LOOK_AGAIN_MS, stop);
-      }
-    }
+    const { state, clock } = this.deps;
+    const take = () => takeLocks(state, scope, kinds, holder, this.shard?.of);
+    this.#locks.push(...(yield* waitForLocks(take, patience, clock)));
   }
 
   /** Goes on with an earlier run in place of a new one. */
@@ -224,7 +215,7 @@ export class OpenRun {
   /**
    * Writes the end of the session of a shard.
    * @param whole what all requests of the run come to
-   * @returns what the run stands at; null where the state fails, which is what has been reported
+   * @returns what the run stands at, null where the state fails; and what ended the session early
    */
   async endShard(
     summary: Summary,
@@ -232,22 +223,23 @@ export class OpenRun {
     failure: unknown,
     whole: (records: readonly RequestRecord[]) => Summary,
     keep: { historyKeepMs: number },
-  ): Promise<Standing | null> {
+  ): Promise<{ standing: Standing | null; failure: unknown }> {
     const { of } = this.shard!;
     const endedBy = failure instanceof ProfilesError ? failure.code : null;
     try {
       const end = { status: summary.status, finished, endedBy, summary };
       const standing = await this.#shards.end(of, end, whole);
       if (standing.finished === of.shards) await this.#tidy(summary.kinds, () => 0, keep.historyKeepMs);
-      return standing;
+      return { standing, failure };
     } catch (error) {
-      if (!(failure instanceof StateError) && !(failure instanceof LockLostError)) throw error;
-      return null;
+      return { standing: null, failure: failureAfter(error, failure) };
     }
   }
 
   /**
-   * Writes the end of the session. A state that fails now has failed before, and that is what is reported.
+   * Writes the end of the session. A state that fails now has failed before, and that is what is reported. A run whose
+   * lock another import has is no longer this session's to end.
+   * @returns what ended it: who took over its lock is known only now
    * @param keep `distinct`: identifiers of a kind that the run has sent, at least
    */
   async end(
@@ -255,18 +247,19 @@ export class OpenRun {
     finished: boolean,
     failure: unknown,
     keep: { distinct: (kind: Kind) => number; historyKeepMs: number },
-  ): Promise<void> {
+  ): Promise<unknown> {
     const { state } = this.deps;
     try {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
       await state.endRun(this.#id, { status: summary.status, finished, endedBy, summary });
-      if (!finished) return;
+      if (!finished) return failure;
       // What failed may be sent again, from the same bytes.
       if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
       await this.#tidy(summary.kinds, keep.distinct, keep.historyKeepMs);
     } catch (error) {
-      if (!(failure instanceof StateError)) throw error;
+      return failureAfter(error, failure);
     }
+    return failure;
   }
 
   async #tidy(
@@ -284,4 +277,11 @@ export class OpenRun {
     for (const lock of this.#locks) await lock.release();
     if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
   }
+}
+
+/** What is reported where the end could not be recorded. @throws the error, unless that had been seen before */
+function failureAfter(error: unknown, failure: unknown): unknown {
+  if (failure instanceof LockLostError) return error instanceof LockLostError && error.by ? error : failure;
+  if (failure instanceof StateError) return failure;
+  throw error;
 }

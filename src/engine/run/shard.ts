@@ -20,6 +20,9 @@ import type { Scope, ShardOf, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { countRows, type Ending, type Facts, isWithinBound, summarize } from './summary.js';
 
+/** So long after its last sign of life the lock of a shard that died is free, and some more. */
+export const PREDECESSOR_MS = 120_000;
+
 /** Between two looks at what others have come to. */
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;

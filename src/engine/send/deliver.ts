@@ -111,7 +111,7 @@ export async function sendOnce(
   }
   const outcome = await sendRequest(record, deps.options, {
     ...deps,
-    submit: (signal) => deps.client.submit(chunk.kind, body, signal),
+    submit: (signal) => deps.client.submit(chunk.kind, body, signal, () => deps.state.check()),
     commit,
   });
   switch (outcome.type) {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
-import { NetworkError, type ProfilesError, ServiceError } from '../errors.js';
+import { NetworkError, ProfilesError, ServiceError } from '../errors.js';
 import type { ImportEvent } from '../model.js';
 import type { SendOptions } from '../options.js';
 import type { Expected } from '../service/answer.js';
@@ -97,7 +97,11 @@ export async function sendRequest(
     try {
       answer = await deps.submit(deps.abort);
     } catch (error) {
-      if (!deps.abort.aborted) throw error;
+      if (!deps.abort.aborted) {
+        // Something kept it from being written. Whether that can still be recorded is not what matters now.
+        if (error instanceof ProfilesError) await leave('stopped before it was sent').catch(() => {});
+        throw error;
+      }
       unknown ??= 'interrupted while it was sent';
       await leave(unknown);
       return { type: 'stopped' };

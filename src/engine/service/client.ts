@@ -26,7 +26,7 @@ export interface ServiceClient {
    * failure is an answer, too.
    * @throws the signal's reason when it is aborted
    */
-  submit(kind: Kind, body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
+  submit(kind: Kind, body: Uint8Array, signal?: AbortSignal, ready?: () => void): Promise<Answer>;
   /** Submits one company (spec: Endpoint 2), in the same way. `body` is `{"company_id": …, "metadata": {…}}`. */
   identifyCompany(body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
   /**
@@ -120,8 +120,8 @@ export function createClient(options: ClientOptions): ServiceClient {
     maxReplyBytes: MAX_REPLY,
     inspect: (reply, fresh) => earlier.inspect({ method, path }, reply, fresh),
   });
-  const post = (path: string, body: Uint8Array, signal?: AbortSignal): Promise<Answer> =>
-    transport.exchange({ ...asking('POST', path), body }, signal);
+  const post = (path: string, body: Uint8Array, signal?: AbortSignal, ready?: () => void): Promise<Answer> =>
+    transport.exchange({ ...asking('POST', path), body, ready }, signal);
 
   async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadDecision, { do: 'use' }>> {
     for (let attempt = 1; ; attempt++) {
@@ -146,8 +146,8 @@ export function createClient(options: ClientOptions): ServiceClient {
   return {
     baseUrl,
     lookupBaseUrl,
-    submit: (kind, body, signal) =>
-      post(kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers, body, signal),
+    submit: (kind, body, signal, ready) =>
+      post(kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers, body, signal, ready),
     identifyCompany: (body, signal) => post(PATHS.identifyCompany, body, signal),
     job: async (jobId, signal) => {
       const path = PATHS.jobs + jobSegment(jobId);

@@ -23,6 +23,8 @@ export interface Limits {
   maxBytes: number;
   signal: AbortSignal | undefined;
   connections: Connections;
+  /** Called right before the first byte is written. What it throws keeps the request from being written. */
+  ready?: (() => void) | undefined;
   /** `fresh`: it is the first reply on its connection. */
   inspect?: ((reply: Reply, fresh: boolean) => Belonging) | undefined;
 }
@@ -34,12 +36,12 @@ const FULL_READ = 16 << 10;
  * One request, one answer: the first thing that happens of a whole reply, a failure, the deadline, the signal.
  * It speaks to undici's dispatcher rather than `request()`, because only the dispatcher tells the moment at
  * which a request begins to be written. Before it, nothing can have arrived; after it, nobody knows.
- * @throws the signal's reason
+ * @throws the signal's reason, and what `ready` throws
  */
 export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  { host, url, timeoutMs, maxBytes, signal, connections, inspect }: Limits,
+  { host, url, timeoutMs, maxBytes, signal, connections, ready, inspect }: Limits,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
@@ -89,6 +91,12 @@ export function exchange(
       onRequestStart(started) {
         controller = started;
         if (settled) return started.abort(new Error('given up'));
+        try {
+          ready?.();
+        } catch (error) {
+          settle(() => reject(error));
+          return started.abort(new Error('not ready'));
+        }
         connections.expect((carrier) => {
           connection = carrier;
         });

@@ -48,6 +48,8 @@ export interface Request {
   body?: Uint8Array;
   /** A longer reply is given up, bytes. */
   maxReplyBytes: number;
+  /** As in `Limits`. */
+  ready?: (() => void) | undefined;
   /** Tells whether a complete reply is the answer to this request. `fresh`: it is the first one on its connection. */
   inspect?: (reply: Reply, fresh: boolean) => Belonging;
 }
@@ -116,6 +118,7 @@ export function createTransport(options: TransportOptions): Transport {
         maxBytes: request.maxReplyBytes,
         signal,
         connections,
+        ready: request.ready,
         inspect: request.inspect,
       }),
       hide,

@@ -11,7 +11,7 @@ export interface Backend {
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
   /** Shards of a run that a process has, or may have. Absent where shards of a run have no locks of their own. */
   liveShards?(run: string): Promise<number[]>;
-  /** Called before each intent is recorded. @throws StateError when what is recorded would be lost, or a lock is */
+  /** Called before each intent is recorded, and in the tick in which a request is written. @throws StateError when what is recorded would be lost, or a lock is */
   check(): void;
   /** What is wrong with the database itself, and rows that refer to none. */
   damages(): Promise<{ integrity: string[]; references: string[] }>;

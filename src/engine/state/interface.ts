@@ -31,6 +31,12 @@ export interface State {
   /** What the holder of that lock says of itself. */
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
 
+  /**
+   * Called in the tick in which a request is written.
+   * @throws StateError when what is recorded would be lost; LockLostError when a lock that is held here no longer surely is
+   */
+  check(): void;
+
   /** Newest first. */
   knownRuns(): Promise<StoredRun[]>;
   /** @param plan requests that are to be sent, and when they were planned (ISO 8601): its data is as old as that */

@@ -41,7 +41,7 @@ export interface Elsewhere {
  */
 export async function openState(folder: string, now: () => number, elsewhere?: Elsewhere): Promise<State> {
   refuseShared(privateFolder(folder));
-  const tables = new Tables(folder, await openBackend(folder, elsewhere), now);
+  const tables = new Tables(folder, await openBackend(folder, elsewhere), () => Math.floor(now()));
   const secret = await tables.write(readSecret).catch(async (error: unknown) => {
     await tables.db.close();
     throw error;

@@ -10,6 +10,7 @@ type OfWhole =
   | 'takeLock'
   | 'isLocked'
   | 'lockHolder'
+  | 'check'
   | 'locks'
   | 'overview'
   | 'age'
@@ -26,6 +27,7 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
       return false;
     },
     lockHolder: (scope, kind) => backend.lockHolder(scope, kind),
+    check: () => backend.check(),
     locks: async () => {
       const held: HeldLock[] = [];
       for (const scope of await scopes.all(db)) {

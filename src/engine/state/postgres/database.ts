@@ -35,6 +35,8 @@ export const PATIENCE: Patience = {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
+/** For an answer, once everything is to end now: what was in flight is still to be recorded. */
+const HURRY_MS = 1_000;
 
 /** What every write is checked by, within its transaction. */
 export interface Fence {
@@ -64,7 +66,7 @@ export class PostgresDatabase implements Database {
     private readonly signal: AbortSignal | undefined = undefined,
     private readonly patience: Patience = PATIENCE,
   ) {
-    signal?.addEventListener('abort', () => void this.#session?.close(), { once: true });
+    signal?.addEventListener('abort', () => this.#session?.hurry(HURRY_MS), { once: true });
   }
 
   all<T>(sql: string, ...values: Value[]): Promise<T[]> {

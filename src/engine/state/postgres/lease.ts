@@ -113,9 +113,8 @@ export class Leases implements Fence {
 
   async #release(lease: OwnLease): Promise<void> {
     this.#pulse.drop(lease);
-    // Its own end is written by whoever holds it or not.
     this.#held.delete(lease);
-    await this.db.write((tx) =>
+    const releasing = this.db.write((tx) =>
       tx.run(
         `UPDATE leases SET owner = NULL, expires_at = clock_timestamp()
          WHERE scope = ? AND kind = ? AND owner = ? AND epoch = ?`,
@@ -125,6 +124,8 @@ export class Leases implements Fence {
         lease.epoch,
       ),
     );
+    // What cannot be released runs out by itself.
+    await releasing.catch(() => {});
   }
 
   /** What every write of this process asks first. No heartbeat waits for it, and none can take over before it commits. */
@@ -185,6 +186,7 @@ const lost = (kind: string, by: string | null): LockLostError =>
     by === null
       ? `this import no longer holds the lock on imports of ${kind}; nothing more is sent`
       : `${by} took over the lock on imports of ${kind}; nothing more is sent`,
+    by,
   );
 
 const notRenewed = (kind: string, sinceMs: number): LockLostError =>

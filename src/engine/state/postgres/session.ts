@@ -12,12 +12,16 @@ const ROWS_AT_ONCE = 32;
 export class Session {
   #isBroken = false;
   #cursors = 0;
+  #deadlineMs: number;
+  #deadline: NodeJS.Timeout | null = null;
 
   /** @param deadlineMs for the answer to a statement */
   private constructor(
     private readonly client: Client,
-    private readonly deadlineMs: number,
-  ) {}
+    deadlineMs: number,
+  ) {
+    this.#deadlineMs = deadlineMs;
+  }
 
   static async open(location: PostgresLocation, deadlineMs: number): Promise<Session> {
     return new Session(await connect(location), deadlineMs);
@@ -66,16 +70,28 @@ export class Session {
     await this.client.end().catch(() => {});
   }
 
+  /** From now on, answers that take longer than this are not waited for. */
+  hurry(deadlineMs: number): void {
+    this.#deadlineMs = deadlineMs;
+    if (this.#deadline !== null) this.#arm();
+  }
+
+  #arm(): void {
+    clearTimeout(this.#deadline ?? undefined);
+    this.#deadline = setTimeout(() => void this.close(), this.#deadlineMs);
+  }
+
   /** No answer in time ends the connection: what was asked may still be carried out. */
   async #ask<T>(query: () => Promise<T>): Promise<T> {
-    const timer = setTimeout(() => void this.close(), this.deadlineMs);
+    this.#arm();
     try {
       return await query();
     } catch (error) {
       if (isPassing(error) && !keepsConnection(error)) this.#isBroken = true;
       throw error;
     } finally {
-      clearTimeout(timer);
+      clearTimeout(this.#deadline ?? undefined);
+      this.#deadline = null;
     }
   }
 }
