@@ -164,7 +164,7 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
   }, 180_000);
 
   test('an import by itself waits for no shard, and no shard for it: exit 8; another number of shards is refused', async () => {
-    sandbox = await startSandbox({ limits: { rowsPerSecond: 10 } });
+    sandbox = await startSandbox({ limits: { rowsPerSecond: 1 } });
     await planned({ 'companies.csv': companies(80) }, '--chunk-size', '20');
     const one = shard(0);
     await expect.poll(submitters, { timeout: 60_000 }).toEqual([1]);
@@ -175,6 +175,7 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
       2,
       expect.stringContaining('is divided among 4 shards, not 3'),
     ]);
+    sandbox.limits.rowsPerSecond = 10_000;
     one.kill('SIGINT');
     const { code, stdout } = await one.ended;
     const { resume, shard: of } = JSON.parse(stdout) as Summary;
