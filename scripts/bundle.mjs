@@ -48,14 +48,23 @@ const lateStringWidth = {
 };
 
 const MAIN = 'src/cli/main.ts';
+const WORKER = 'src/engine/read/workers/worker.ts';
+/** Whatever is loaded by the first three, and with nothing but the others, stands in a file each. */
+const FILES = {
+  base: MAIN,
+  options: 'src/cli/options/index.ts',
+  rows: WORKER,
+  session: 'src/engine/session.ts',
+  reading: 'src/engine/read/index.ts',
+};
 /** A module that this many entries load is worth a place in the shared file. */
 const SHARED_BY = 10;
 
 /**
- * What `main` loads stands in one file, and what many entries load in another: splitting alone makes a file of every
- * few modules that two commands share, and each costs a start (figures: bench/README.md). Which modules those are is
- * taken from a first bundling. A module that brings a package with it stays where splitting puts it, and so does one that
- * exports a name which another module of the file has.
+ * Which modules stand in one file: splitting alone makes a file of every few modules that two commands share, and each
+ * costs a start (figures: bench/README.md). It is decided by a first bundling. A module that brings a package with it
+ * is in no file that is loaded without it, and one that exports a name which another module of the file has stays where
+ * splitting puts it.
  * @param {import('esbuild').Metafile} metafile
  * @returns {Promise<import('esbuild').Plugin>}
  */
@@ -64,17 +73,28 @@ async function together({ inputs, outputs }) {
   for (const [file, { entryPoint }] of Object.entries(outputs)) {
     if (entryPoint === undefined) continue;
     const modules = [...staticClosure(file, outputs)].flatMap((chunk) => Object.keys(outputs[chunk].inputs));
-    for (const module of modules) loadedBy.set(module, (loadedBy.get(module) ?? 0) + 1);
+    for (const module of modules) loadedBy.set(module, (loadedBy.get(module) ?? new Set()).add(entryPoint));
   }
   const isOurs = (module) => module.startsWith('src/');
-  const always = staticClosure(MAIN, inputs);
+  const needs = new Map([...loadedBy.keys()].map((module) => [module, staticClosure(module, inputs)]));
+  const isLight = (module) => [...needs.get(module)].every(isOurs);
+  const fileOf = (module, entries) => {
+    const { base, options, rows, session, reading } = FILES;
+    const isIn = (start) => needs.get(start).has(module) && isLight(module);
+    const isWith = (start) => [...entries].every((entry) => loadedBy.get(start).has(entry));
+    if (isIn(base)) return 'base';
+    if (entries.size >= SHARED_BY && isIn(options)) return 'options';
+    if (isWith(session)) return 'session';
+    if (isWith(reading)) return 'reading';
+    if (entries.size >= SHARED_BY && isIn(rows)) return 'rows';
+    return entries.size >= SHARED_BY && isLight(module) ? 'shared' : null;
+  };
   const groupOf = new Map();
   const exportsOf = await namesOf([...loadedBy.keys()].filter(isOurs));
   const taken = new Set();
   for (const [module, entries] of loadedBy) {
-    const group = always.has(module) ? 'base' : entries >= SHARED_BY ? 'shared' : undefined;
-    const isLight = [...staticClosure(module, inputs)].every(isOurs);
-    if (!group || !isLight || module === MAIN) continue;
+    const group = isOurs(module) && module !== MAIN && entries.size > 1 ? fileOf(module, entries) : null;
+    if (group === null) continue;
     const names = exportsOf.get(module).map((name) => `${group} ${name}`);
     if (names.some((name) => taken.has(name))) continue;
     for (const name of names) taken.add(name);
@@ -129,7 +149,7 @@ export async function bundle() {
       main: MAIN,
       index: 'src/engine/index.ts',
       sandbox: 'src/sandbox/index.ts',
-      worker: 'src/engine/read/workers/worker.ts',
+      worker: WORKER,
       'heart-worker': 'src/engine/state/postgres/heart-worker.ts',
     },
     outdir: 'dist',

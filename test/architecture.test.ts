@@ -49,8 +49,10 @@ const imports: Import[] = files.flatMap((file) => {
 const BASE = [
   'channel',
   'clock',
+  'dialect-options',
   'duration',
   'errors',
+  'events',
   'fingerprint-index',
   'id-table',
   'model',
@@ -240,6 +242,11 @@ test('every import leads to a file', () => {
 
 test('no file imports itself by way of others, not even for a type', () => {
   expect(cyclesAmong(files)).toEqual([]);
+});
+
+test('no file has more than 300 lines', () => {
+  const linesOf = (file: string): number => readFileSync(join(SRC, file), 'utf8').split('\n').length - 1;
+  expect(files.filter((file) => linesOf(file) > 300)).toEqual([]);
 });
 
 test('the engine knows no flag, no command line and no variable of the command', () => {

@@ -155,7 +155,7 @@ function commandWord(argv: readonly string[], { options }: Command): string | un
   return undefined;
 }
 
-/** FingerprintColumns an error and returns its exit code. */
+/** Prints an error and returns its exit code. */
 async function report(
   error: unknown,
   world: World,

@@ -45,7 +45,7 @@ const WORDS: Dictionary = {
     hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
   }),
   import_running: ({ run }, { command }) => ({
-    hint: `wait for it to end (--wait-for-lock 10m does); ${run === null ? command('runs') : command('runs', run)} shows how it is doing`,
+    hint: `wait for it to end (--wait-for-lock 10m does); ${run === null ? command('runs') : command('runs', run)} shows its progress`,
   }),
   rejects_of_unknown_run: ({ path }, { command }) => ({
     hint: `use the state directory that its run used, or say what the columns are: ${command('import', path, '--mapping')} mapping.json, or --types strings (all columns are text), or --types auto`,

@@ -1,6 +1,6 @@
 /** An import from its options to its result. A resume is the same with the records of earlier sessions. */
 import { type ErrorDetails, InterruptedError, ProfilesError } from './errors.js';
-import type { ImportEvent } from './model.js';
+import type { ImportEvent } from './events.js';
 import type { ImportOptions } from './options.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import type { Apply } from './run/planned.js';

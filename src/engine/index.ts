@@ -32,6 +32,7 @@ export {
   InputError,
   InterruptedError,
   LockedError,
+  LockLostError,
   NetworkError,
   ProfilesError,
   ServiceError,
@@ -39,6 +40,7 @@ export {
   UsageError,
   WaitTimeoutError,
 } from './errors.js';
+export type { ImportEvent } from './events.js';
 export type { ImportResult } from './import.js';
 export { type ImportRun, type Planned, planImport, runImport } from './library/import.js';
 export type { ImportRequest, PlanRequest, ReadRequest } from './library/requests.js';
@@ -56,7 +58,6 @@ export type {
   FileRange,
   FileRows,
   Format,
-  ImportEvent,
   Kind,
   MaybeSentTwice,
   Place,

@@ -1,5 +1,5 @@
 /** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
-import type { Problem, Warning } from './problems.js';
+import type { Problem } from './problems.js';
 import type { Job } from './service/contract.js';
 
 /** In the order in which they are sent. */
@@ -264,17 +264,23 @@ export interface ShardStanding {
 export interface Summary {
   /** Id of the run; null if none was recorded. */
   run: string | null;
+  /** How it ended. */
   status: RunStatus;
+  /** Kinds of the inputs, in the order in which they are sent. */
   kinds: Kind[];
   /** Name of the account, if it has one. */
   account: string | null;
+  /** Name of the region. */
   region: string;
+  /** Host of imports and jobs. */
   base_url: string;
+  /** What became of the rows of all inputs. */
   rows: RowCounts;
   /** Bulk requests of the whole run; one that was halved counts as its halves. */
   requests: number;
   /** Retries of all of them. */
   retries: number;
+  /** The inputs: their rows, and the rejects file of each, if it has one. */
   files: {
     path: string;
     kind: Kind;
@@ -285,64 +291,18 @@ export interface Summary {
   rejected: Rejection[];
   /** All rejected rows by cause, most rows first. Of more than 200 causes, the last entry counts the others. */
   causes: RejectionCause[];
+  /** The jobs of the run, those of earlier attempts included. */
   jobs: RunJob[];
   /** Requests that were sent again because their answer was lost. */
   maybe_sent_twice: MaybeSentTwice[];
+  /** What was odd, and did not stop the import. */
   warnings: string[];
   /** The run to continue, or null if there is nothing to continue. The command prints a command line here. */
   resume: string | null;
-  /** Of a plan, and of the status `planned`. */
+  /** What an import would do, if the status is `planned`. */
   plan?: Plan;
   /** Of a shard, whose part everything else is about. */
   shard?: ShardStanding;
   /** Seconds. */
   elapsed_seconds: number;
 }
-
-/**
- * What happens during an import, in order. The summary is the last event; it also counts what earlier attempts of the
- * same run have sent. `progress` and `notice` are for people: the command never prints them as NDJSON.
- */
-export type ImportEvent =
-  | { type: 'plan'; plan: Plan }
-  | ({ type: 'rejected' } & Rejection)
-  | ({
-      type: 'submitted';
-      /** Number of the request in the run, from 1. */
-      request: number;
-      kind: Kind;
-      rows: number;
-      /** Null if the answer named no job. */
-      job_id: string | null;
-    } & Place)
-  | {
-      /** A job whose status or `completed_rows` changed. */
-      type: 'job';
-      kind: Kind;
-      /** Rows of its request. */
-      rows: number;
-      job: RunJob;
-    }
-  | {
-      type: 'retry';
-      request: number;
-      attempt: number;
-      /** Milliseconds until the next attempt. */
-      delay_ms: number;
-      reason: string;
-      maybe_sent_twice: boolean;
-    }
-  | ({ type: 'warning' } & Warning)
-  /** Something that people should know at once, such as an interrupt. */
-  | { type: 'notice'; message: string }
-  | {
-      type: 'progress';
-      phase: 'downloading' | 'planning' | 'sending' | 'following';
-      kind: Kind | null;
-      /** Downloading: 0, and `bytes` of `total_bytes`. Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
-      rows: number;
-      total_rows: number | null;
-      bytes?: number;
-      total_bytes?: number | null;
-    }
-  | { type: 'summary'; summary: Summary };

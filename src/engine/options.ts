@@ -2,6 +2,7 @@
  * The options of an import, validated and in units: bytes, milliseconds, rows. Their names, units, bounds, and defaults
  * are here and nowhere else; the command line's table refers to them.
  */
+import type { DialectOptions } from './dialect-options.js';
 import { UsageError } from './errors.js';
 import {
   type CellType,
@@ -14,7 +15,6 @@ import {
   KINDS,
   type Kind,
   SHORT_ROWS,
-  type ShortRows,
 } from './model.js';
 import { nearest } from './nearest.js';
 import { wholeNumber } from './numbers.js';
@@ -157,49 +157,6 @@ export const NO_RULES: MappingRules = {
 
 /** Takes the rows whose cell or field is this text, or with `!=` is not. */
 export type Condition = readonly [column: string, is: '=' | '!=', value: string];
-
-/** How a CSV is written. In each text, `\t`, `\x01`, and `\u00a6` stand for characters. */
-export interface DialectOptions {
-  /** CSV: what separates cells: one character or several, or `tab`. Default: the one of Excel's `sep=` line; without such a line, detected among `,` `;` tab `|`. */
-  delimiter?: string | undefined;
-  /** CSV: the quote: one character, or `none` where quotes are text. Default `"`. */
-  quote?: string | undefined;
-  /** CSV: the character that makes a quote inside quotes text. Default: the quote itself, doubled. */
-  escape?: string | undefined;
-  /** CSV: leaves out the lines that begin with this. Default: none. */
-  comment?: string | undefined;
-  /** CSV: lines to leave out above the header. Default 0. */
-  skipLines?: number | undefined;
-  /** CSV: takes text after a closing quote as text, instead of rejecting the row. Default false. */
-  lenientQuotes?: boolean | undefined;
-  /** CSV: what becomes of rows with fewer cells than the header. Default `reject`. */
-  shortRows?: ShortRows | undefined;
-  /** CSV: reads cells like `="0012"` as their text. Default false. */
-  excelText?: boolean | undefined;
-  /** CSV: numbers columns of one name (`name`, `name_2`), instead of ending with an error. Default false. */
-  renameDuplicates?: boolean | undefined;
-}
-
-const DIALECT_OPTIONS = [
-  'delimiter',
-  'quote',
-  'escape',
-  'comment',
-  'skipLines',
-  'lenientQuotes',
-  'shortRows',
-  'excelText',
-  'renameDuplicates',
-] as const satisfies readonly (keyof DialectOptions)[];
-
-/** Those that were given; an option that is off counts as not given. */
-export const dialectOptions = (options: DialectOptions): DialectOptions =>
-  Object.fromEntries(
-    DIALECT_OPTIONS.flatMap((name) => {
-      const value = options[name];
-      return value === undefined || value === false || value === 0 ? [] : [[name, value]];
-    }),
-  );
 
 /** How the inputs are read and what becomes of their columns. A run keeps these for its resume. */
 export interface ReadOptions extends DialectOptions {

@@ -3,19 +3,21 @@
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
 import { tap } from './channel.js';
-import { InterruptedError, StateLostError, UsageError, WaitTimeoutError } from './errors.js';
-import type { ImportEvent, Kind, Plan, Summary } from './model.js';
-import { type ImportOptions, NUMBERS } from './options.js';
-import { acceptedOf, contentOf, plannedRows, type Scanned, scanAll, scansOf } from './plan/plan.js';
-import { typeChanges, typesOf } from './plan/type-changes.js';
+import { InterruptedError, WaitTimeoutError } from './errors.js';
+import type { ImportEvent } from './events.js';
+import type { CellType, Kind, Plan } from './model.js';
+import type { ImportOptions } from './options.js';
+import { acceptedOf, contentOf, plannedRows, type Scanned, scansOf } from './plan/plan.js';
+import { typesOf } from './plan/type-changes.js';
 import type { Warning } from './problems.js';
-import { checkScanned, idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { conclude } from './run/conclude.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
+  checkContinuable,
   checkItemFormat,
-  checkSameFormat,
-  checkTypes,
   checkUnchanged,
+  isContinuable,
   stillFinished,
   stillUnfinished,
   unfinished,
@@ -24,41 +26,20 @@ import { KnownProfiles, oldestKnown } from './run/known.js';
 import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
-import { checkOutcomes, tellOutcomes } from './run/outcomes.js';
-import {
-  type Apply,
-  checkScan,
-  checkState,
-  endOfRest,
-  runPlanned,
-  scannedByPlan,
-  startOfRest,
-} from './run/planned.js';
-import { Rejecting } from './run/rejecting.js';
-import { newRejects } from './run/retry.js';
+import { checkOutcomes } from './run/outcomes.js';
+import { type Apply, checkState, endOfRest, runPlanned, startOfRest } from './run/planned.js';
+import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
+import { rejectingFor, scanInputs } from './run/scan.js';
 import { needsOf, sentLater } from './run/sent-later.js';
-import { checkShard, PREDECESSOR_MS, Shard, ShardWaits, standingOf, summarizeRun } from './run/shard.js';
+import { checkShard, Shard, ShardWaits } from './run/shard.js';
 import type { DigestedInput } from './run/sources.js';
-import {
-  countPlanned,
-  countRows,
-  type Ending,
-  exitOf,
-  type Facts,
-  givenUpWarnings,
-  isDone,
-  isFinished,
-  isWithinBound,
-  leftOutWarnings,
-  summarize,
-} from './run/summary.js';
-import { submittedRows } from './send/accounts.js';
+import { countPlanned, countRows, type Ending, isDone, isWithinBound } from './run/summary.js';
 import { isCanaryDue } from './send/canary.js';
+import type { Chunks } from './send/chunker.js';
 import { type CutDeps, chunksOfKind } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
 import { send } from './send/send.js';
-import type { RequestRecord } from './state/requests.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
@@ -68,10 +49,8 @@ export class Session {
   readonly #started: number;
   readonly #deadline: Deadline;
   readonly #warnings: string[] = [];
-  readonly #limits: CutDeps['limits'];
   readonly #pool: Pool;
   readonly #run: OpenRun;
-  readonly #shard: Shard | null;
   readonly #known: KnownProfiles;
   #opened: OpenedInput[] = [];
   #rejecting: Rejecting | undefined;
@@ -83,9 +62,8 @@ export class Session {
     private readonly apply: Apply | null,
   ) {
     this.#started = deps.clock.monotonic();
-    this.#shard = apply?.shard ? new Shard(apply.plan, apply.shard) : null;
-    this.#run = new OpenRun(earlier, deps, this.#shard);
-    this.#limits = { items: options.chunkSize, bytes: options.chunkBytes };
+    const shard = apply?.shard ? new Shard(apply.plan, apply.shard) : null;
+    this.#run = new OpenRun(earlier, deps, shard);
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
     this.#known = new KnownProfiles(
@@ -97,7 +75,7 @@ export class Session {
 
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
     const { options, deps, apply } = this;
-    const { earlier } = this.#run;
+    const { earlier, shard } = this.#run;
     if (apply?.shard) checkShard(apply.plan, options, deps.state);
     if (earlier) checkItemFormat(earlier);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
@@ -108,8 +86,8 @@ export class Session {
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
-    if (!options.dryRun) yield* this.#lock(this.#run.scope);
-    if (this.#shard) await this.#run.join();
+    yield* this.#run.lock(options, this.#opened, this.#deadline.signal);
+    if (shard) await this.#run.join();
     else if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
@@ -119,14 +97,13 @@ export class Session {
 
     const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
-    else if (!this.#shard && (options.resume || deps.offer) && deps.scope)
-      yield* this.#adopt(deps.scope, scanned);
+    else if (!shard && (options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
     const cut = this.#cutDeps();
     const { plan, totals } = await makePlan(scanned, cut, { run: this.#run.id, options, apply }, deps);
     yield { type: 'plan', plan };
 
-    const planned = this.#shard?.rows() ?? plannedRows(scanned);
+    const planned = shard?.rows() ?? plannedRows(scanned);
     const base = { records: this.#run.records, wait: options.wait, failure: null };
     if (options.dryRun) {
       return yield* this.#conclude(
@@ -135,7 +112,7 @@ export class Session {
         plan,
       );
     }
-    const sends = this.#shard !== null || isWithinBound(planned, options.invalid);
+    const sends = shard !== null || isWithinBound(planned, options.invalid);
     yield* this.#begin(scanned, sends);
     if (!sends) {
       return yield* this.#conclude(scanned, {
@@ -163,39 +140,17 @@ export class Session {
 
   async *#scan(located: DigestedInput[] | null): AsyncGenerator<ImportEvent, Scanned> {
     const { deps, options, apply } = this;
-    const renewed = options.failed ? newRejects(this.#run.records) : new Set<number>();
-    const before = await this.#run.rejectsBefore();
-    const written = this.#opened.map((_, index) => (renewed.has(index) ? null : (before[index] ?? null)));
-    const rejecting = await Rejecting.open(this.#opened, written, {
-      cwd: deps.cwd,
-      path: options.rejects,
-      state: deps.state,
-      run: () => this.#run.id,
-      shard: apply?.shard?.shard ?? null,
-    });
-    this.#rejecting = rejecting;
-    const planned = apply && located && scannedByPlan(apply.plan, this.#opened, located, options.chunkBytes);
-    if (planned) {
-      rejecting.scanned(planned);
-      return planned;
-    }
-    const scanned = yield* scanAll(this.#opened, {
-      hashKey: deps.state.secret,
-      itemLimitBytes: options.chunkBytes,
+    this.#rejecting = await rejectingFor(this.#run, this.#opened, options, deps);
+    const scanning = scanInputs(this.#opened, {
+      deps,
+      options,
+      apply,
+      located,
       pool: this.#pool,
-      signal: deps.stop,
-      known: (kind) => this.#known.of(kind),
-      reject: (input, row) => rejecting.planned(input, row),
+      known: this.#known,
+      rejecting: this.#rejecting,
     });
-    rejecting.scanned(scanned);
-    checkScanned(scanned.inputs, options);
-    if (apply) checkScan(apply.plan, scanned);
-    for (const warning of scanned.warnings) yield this.#warn(warning);
-    for (const kind of deps.scope ? this.#kinds() : []) {
-      const last = await deps.state.columnTypes(deps.scope!, kind);
-      for (const warning of typeChanges(last, scansOf(scanned, kind))) yield this.#warn(warning);
-    }
-    return scanned;
+    return yield* this.#heard(scanning);
   }
 
   /** Continues the unfinished run of the same content, if there is one. */
@@ -206,22 +161,15 @@ export class Session {
     if (!found) return;
     if (!this.options.resume) {
       // One that cannot go on is replaced, as it is where nobody is asked.
-      if (!isContinuable(found, scanned) || !(await this.deps.offer!(found))) return;
-    } else checkContinuable(found, scanned);
+      if (!isContinuable(found, typesIn(scanned)) || !(await this.deps.offer!(found))) return;
+    } else checkContinuable(found, typesIn(scanned));
     if (!sameScope(found.scope, here)) {
-      if (!this.options.dryRun) yield* this.#lock(found.scope);
+      yield* this.#run.lock(this.options, this.#opened, this.#deadline.signal, found.scope);
       this.#known.forget();
     }
     await this.#run.continueWith(found);
     await this.#rejecting!.adopt(found.inputs.map((input) => input.rejects_file));
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
-  }
-
-  #lock(scope: Scope): AsyncGenerator<ImportEvent> {
-    // The one before it may have died a moment ago, and its lock ends by itself.
-    const waitMs = this.options.waitForLockMs ?? (this.#shard ? PREDECESSOR_MS : 0);
-    const patience = { waitMs, signal: this.#deadline.signal };
-    return this.#run.lock(scope, this.#opened, patience);
   }
 
   #cutDeps(): CutDeps {
@@ -230,7 +178,7 @@ export class Session {
     const isLater = this.#run.earlier !== null || (this.apply !== null && !this.apply.again);
     return {
       options,
-      limits: this.#limits,
+      limits: { items: options.chunkSize, bytes: options.chunkBytes },
       hashKey: deps.state.secret,
       pool: this.#pool,
       signal: deps.stop,
@@ -240,7 +188,7 @@ export class Session {
       recorded: (kind) => needs.recorded((input) => this.#opened[input]!.kind === kind),
       isSentAgain: needs.isSentAgain,
       startAt: (input) => (this.apply ? startOfRest(this.apply.plan, input, needs.isDone) : null),
-      ...(this.#shard && { endAt: (input: number) => endOfRest(this.apply!.plan, input, needs.isDone) }),
+      ...(this.#run.shard && { endAt: (input: number) => endOfRest(this.apply!.plan, input, needs.isDone) }),
     };
   }
 
@@ -249,14 +197,14 @@ export class Session {
     try {
       await checkState(plan, this.deps);
     } catch (error) {
-      if (this.#shard) await this.#run.join();
+      if (this.#run.shard) await this.#run.join();
       if (!this.#run.earlier) throw error;
     }
   }
 
   /** Also of a run that began with one and goes on without. */
   #isCanaryDue(): boolean {
-    if (this.#shard && !this.#shard.hasCanary) return false;
+    if (this.#run.shard && !this.#run.shard.hasCanary) return false;
     const began = this.#run.earlier?.options as Partial<ImportOptions> | undefined;
     return isCanaryDue(this.options.canary ?? began?.canary, this.#run.records);
   }
@@ -295,23 +243,24 @@ export class Session {
     const client = await deps.client();
     const stop = this.#deadline.signal;
     const rejecting = this.#rejecting!;
-    const rows = this.#shard?.rows() ?? plannedRows(scanned);
-    const paths = this.#opened.map(({ path }) => path);
-    const store = deps.state.shards!;
-    const waits =
-      this.#shard && new ShardWaits(this.#shard, { ...deps, store, scope, client, paths, options, stop });
-    const canary = this.#shard && !this.#isCanaryDue() ? null : options.canary;
+    const { shard } = this.#run;
+    const rows = shard?.rows() ?? plannedRows(scanned);
+    const waits = shard && new ShardWaits(shard, this.#opened, { ...deps, scope, client, options, stop });
+    const canary = shard && !this.#isCanaryDue() ? null : options.canary;
+    let items = options.chunkSize;
     for (const kind of this.#kinds()) {
       if (waits) yield* this.#heard(waits.ready(kind));
       await this.#known.renew(kind);
       await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
-      const sending = send(chunksOfKind(scanned, kind, { ...cut, signal: stop }), {
+      const open = (most: number): Chunks =>
+        chunksOfKind(scanned, kind, { ...cut, limits: { ...cut.limits, items: most }, signal: stop });
+      const sending = send(open, {
         ...deps,
         run: id,
         scope,
         client,
         options: { ...options, canary },
-        limits: this.#limits,
+        items,
         records,
         numbers: this.#run.numbers,
         slots: waits,
@@ -324,8 +273,9 @@ export class Session {
           for (const [input, file] of files) await this.#run.nameRejects(input, file);
         },
       });
-      const failure = yield* this.#heard(sending);
-      if (failure) return failure;
+      const ended = yield* this.#heard(sending);
+      if (ended.failure) return ended.failure;
+      items = ended.items;
       if (stop.aborted && !isDone(rows, records, { ...options, wait: options.wait || this.#isCanaryDue() })) {
         return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
       }
@@ -333,58 +283,19 @@ export class Session {
     return null;
   }
 
-  async *#conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
-    const { deps } = this;
-    const files = await this.#rejecting!.flush();
-    const { outcomes } = this.options;
-    const ending =
-      outcomes == null || end.mode === 'planned'
-        ? end
-        : yield* this.#heard(tellOutcomes(outcomes, this.#run.id, scanned, end, deps));
-    const recorded = ending.mode !== 'planned';
-    const finished = isFinished(ending);
-    const paths = this.#opened.map(({ path }) => path);
-    for (const message of [
-      ...leftOutWarnings(ending.records, paths),
-      ...(finished ? givenUpWarnings(ending.records, paths) : []),
-    ]) {
-      yield this.#warn({ message });
-    }
-    const inputs = scanned.inputs.map((input, i) => ({ ...input, rejects_file: files[i] ?? null }));
-    const facts: Facts = {
-      run: recorded ? this.#run.id : null,
+  /** The end of every course. */
+  #conclude(scanned: Scanned, end: Ending, plan?: Plan): AsyncGenerator<ImportEvent, ImportResult> {
+    const ended = conclude(scanned, end, {
+      run: this.#run,
+      rejecting: this.#rejecting!,
+      options: this.options,
+      deps: this.deps,
       kinds: this.#kinds(),
-      service: deps.service,
-      inputs: this.#shard?.inputs(inputs) ?? inputs,
-      rejected: this.#rejecting!.first,
-      causes: this.#rejecting!.causes,
       warnings: this.#warnings,
-      resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? this.#run.id : null,
       plan,
-      elapsedMs: deps.clock.monotonic() - this.#started,
-    };
-    const summary = summarize(ending, facts);
-    const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
-    let { failure } = ending;
-    if (this.#shard) {
-      const began = this.#run.earlier ? Date.parse(this.#run.earlier.started_at) : deps.clock.now();
-      const whole = (records: readonly RequestRecord[]): Summary =>
-        summarizeRun(records, plannedRows(scanned), this.options.wait, {
-          ...facts,
-          inputs,
-          elapsedMs: deps.clock.now() - began,
-        });
-      const ended = await this.#run.endShard(summary, finished, failure, whole, { historyKeepMs });
-      failure = ended.failure;
-      if (ended.standing) summary.shard = standingOf(this.#shard.of, ended.standing);
-    } else if (recorded) {
-      const distinct = (kind: Kind): number =>
-        submittedRows(ending.records.filter((r) => this.#opened[r.input]!.kind === kind)) -
-        scanned.duplicates.get(kind)!.count;
-      failure = await this.#run.end(summary, finished, failure, { distinct, historyKeepMs });
-    }
-    yield { type: 'summary', summary };
-    return { summary, exit: exitOf(ending), failure };
+      started: this.#started,
+    });
+    return this.#heard(ended);
   }
 
   /** Passes events on, and keeps their warnings for the summary. */
@@ -404,22 +315,6 @@ export class Session {
   }
 }
 
-/** @throws UsageError */
-function checkContinuable(run: StoredRun, scanned: Scanned): void {
-  checkItemFormat(run);
-  checkSameFormat(run);
-  checkTypes(
-    run,
-    scanned.inputs.map(({ scan }) => scan.schema.types),
-  );
-}
-
-function isContinuable(run: StoredRun, scanned: Scanned): boolean {
-  try {
-    checkContinuable(run, scanned);
-    return true;
-  } catch (error) {
-    if (error instanceof UsageError) return false;
-    throw error;
-  }
-}
+/** The types that the columns of each input have. */
+const typesIn = ({ inputs }: Scanned): readonly (readonly CellType[])[] =>
+  inputs.map(({ scan }) => scan.schema.types);

@@ -4,7 +4,7 @@ import { commandsOf } from '../../src/cli/again.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/messages.js';
 import { eventWords, summaryWords } from '../../src/cli/output/result.js';
 import { InputError, UsageError } from '../../src/engine/errors.js';
-import type { ImportEvent } from '../../src/engine/model.js';
+import type { ImportEvent } from '../../src/engine/events.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
 import { aSummary } from '../support/runs.js';
 
@@ -184,7 +184,7 @@ const CASES: {
   lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
   import_running: [
     { run: 'run-1' },
-    'wait for it to end (--wait-for-lock 10m does); profiles runs run-1 shows how it is doing',
+    'wait for it to end (--wait-for-lock 10m does); profiles runs run-1 shows its progress',
   ],
   rejects_of_unknown_run: [
     { path: 'a b.rejects.csv' },

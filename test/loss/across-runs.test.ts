@@ -32,7 +32,7 @@ async function send(rows: string[], jobSpeed: number, ...flags: string[]): Promi
 }
 
 /** An import that stops waiting as it first asks for its job. */
-async function leave(rows: string[]): Promise<Outcome> {
+async function leave(rows: string[], jobSpeed = SLOW): Promise<Outcome> {
   const stop = new AbortController();
   const { trouble } = middle;
   middle.trouble = (sort) => {
@@ -40,7 +40,7 @@ async function leave(rows: string[]): Promise<Outcome> {
     return null;
   };
   machine.write('left.csv', `user_id,name\n${rows.map((row) => `${row}\n`).join('')}`);
-  speed = SLOW;
+  speed = jobSpeed;
   const outcome = await machine.run(['import', 'left.csv'], { clock, stop: stop.signal });
   middle.trouble = trouble;
   expect([outcome.code, outcome.summary!.rows.submitted]).toEqual([130, rows.length]);
@@ -130,6 +130,29 @@ describe('a request waits for an unfinished job that shares an id', () => {
     clock.pass(24 * 3_600_000);
     await send(['u1,new'], FAST);
     expect(await unchanged('u1,new')).toBe(1);
+  });
+
+  test('the minute goes on in the next session, unless the job was there in between', async () => {
+    const old = await leave(['u1,old'], 0.001);
+    /** What a session says of the job that is answered once, and left as it is asked again. */
+    const session = async (answer: '404' | null): Promise<string> => {
+      const stop = new AbortController();
+      let polls = 0;
+      middle.trouble = (sort) => {
+        if (sort === 'poll' && ++polls === 2) stop.abort('SIGINT');
+        return sort === 'poll' ? answer : null;
+      };
+      const { summary } = await machine.run(['resume', old.summary!.run!], { clock, stop: stop.signal });
+      clock.pass(61_000);
+      return summary!.jobs[0]!.status;
+    };
+    clock.pass(300_000);
+    const open = await session(null);
+    expect(await session('404')).toBe(open);
+    // It is there, though nothing about it has changed: the next minute is a new one.
+    expect(await session(null)).toBe(open);
+    expect(await session('404')).toBe(open);
+    expect(await session('404')).toBe('unknown');
   });
 });
 

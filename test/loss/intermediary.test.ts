@@ -107,6 +107,6 @@ test('a status that is none of HTTP is one sentence', async () => {
   const { code, error, stderr } = await machine.run([...SEND, '--retries', '0']);
   expect(code, stderr).toBe(6);
   expect(error!.message).toMatch(
-    /^127\.0\.0\.1:\d+ sent a response that is not HTTP: its status line is not one of HTTP$/,
+    /^127\.0\.0\.1:\d+ sent a response that is not HTTP: its status line is malformed$/,
   );
 });

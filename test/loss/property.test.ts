@@ -16,15 +16,9 @@ import {
   StateError,
   WaitTimeoutError,
 } from '../../src/engine/errors.js';
+import type { ImportEvent } from '../../src/engine/events.js';
 import { type ImportDeps, type ImportResult, runImport } from '../../src/engine/import.js';
-import {
-  ID_FIELD,
-  type ImportEvent,
-  type Kind,
-  type RowCounts,
-  rangesIn,
-  type Summary,
-} from '../../src/engine/model.js';
+import { ID_FIELD, type Kind, type RowCounts, rangesIn, type Summary } from '../../src/engine/model.js';
 import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
 import { NO_RULES } from '../../src/engine/read/index.js';
 import { OUTCOMES, type Outcome } from '../../src/engine/run/outcome.js';

@@ -1,6 +1,7 @@
 /** Made-up results of imports, for tests of what is said about them. */
 import type { PrintedSummary } from '../../src/cli/output/result.js';
-import type { ImportEvent, Plan, RejectionCause, RunJob } from '../../src/engine/model.js';
+import type { ImportEvent } from '../../src/engine/events.js';
+import type { Plan, RejectionCause, RunJob } from '../../src/engine/model.js';
 
 export function aJob(over: Partial<RunJob> = {}): RunJob {
   return {

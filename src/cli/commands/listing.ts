@@ -50,7 +50,7 @@ export interface RecordList {
   styles?: Readonly<Record<string, (text: string) => keyof Styles | undefined>>;
 }
 
-/** FingerprintColumns the records that are asked for in the form that is asked for. @throws UsageError for an unknown field */
+/** Prints the records that are asked for in the form that is asked for. @throws UsageError for an unknown field */
 export async function printListing(
   list: RecordList,
   { form, selection }: Listing,
@@ -94,7 +94,8 @@ async function printTable(
     shown.map((field) => {
       const cell = cellText(record[field]);
       const isTime = stdout.isTTY && list.times?.includes(field) && !Number.isNaN(Date.parse(cell));
-      return isTime ? `${cell.replace(/\.\d+Z$/, 'Z')} (${agoBriefly(now - Date.parse(cell))})` : cell;
+      // What a narrow terminal cuts is the time itself.
+      return isTime ? `${agoBriefly(now - Date.parse(cell))} (${cell.replace(/\.\d+Z$/, 'Z')})` : cell;
     }),
   );
   const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };

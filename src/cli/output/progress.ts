@@ -1,5 +1,5 @@
 /** The progress of an import: a fold over its events, shown as a live region or as one plain line. */
-import type { ImportEvent } from '../../engine/model.js';
+import type { ImportEvent } from '../../engine/events.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
 import { formatSize } from '../../engine/size.js';
 import type { DisplayView } from './display.js';

@@ -1,5 +1,7 @@
 /** The result of an import as the command prints it: words and command lines in place of codes. */
-import type { ImportEvent, RejectionCause, Summary } from '../../engine/model.js';
+
+import type { ImportEvent } from '../../engine/events.js';
+import type { RejectionCause, Summary } from '../../engine/model.js';
 import type { Commands } from '../again.js';
 import { warningText, wordsOf } from '../messages.js';
 import { type Known, nextSteps, type Step } from '../next-steps.js';

@@ -5,10 +5,12 @@ import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { systemClock } from '../clock.js';
 import { UsageError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
 import { type ImportResult, runImport as start } from '../import.js';
-import type { ImportEvent, Plan, Summary } from '../model.js';
+import type { Plan, Summary } from '../model.js';
 import { numberOption } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
+import { stateLocationOf } from '../state/location.js';
 import { openState } from '../state/state.js';
 import { type ImportRequest, optionsOf, type PlanRequest } from './requests.js';
 import { baseUrlOf, createClient } from './service.js';
@@ -101,7 +103,16 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
   const region = service?.region ?? 'default';
   let client: ServiceClient | undefined;
   const abortSignal = abort ?? new AbortController().signal;
-  const state = await openState(resolve(cwd, request.stateDir), systemClock.now);
+  const elsewhere =
+    request.state === undefined
+      ? undefined
+      : {
+          at: stateLocationOf(request.state, 'state', { cwd, platform: platform() }),
+          env: {},
+          origin: 'state',
+          signal: abortSignal,
+        };
+  const state = await openState(resolve(cwd, request.stateDir), systemClock.now, elsewhere);
   try {
     return yield* start(options, {
       state,

@@ -1,9 +1,9 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { resolve } from 'node:path';
+import { dialectOptions } from '../dialect-options.js';
 import { UsageError } from '../errors.js';
 import { wholeNumber } from '../numbers.js';
 import {
-  dialectOptions,
   type ImportOptions,
   importNumbers,
   type MappingRules,
@@ -60,6 +60,8 @@ export interface PlanRequest
   service?: ServiceOptions;
   /** Folder of the state of earlier imports. Default: a temporary one, which is removed. */
   stateDir?: string;
+  /** As in an import. */
+  state?: string;
 }
 
 /** What to import, and where. */
@@ -74,6 +76,11 @@ export interface ImportRequest
    * imports: without it, nothing can be continued. You may name the folder that the command uses.
    */
   stateDir: string;
+  /**
+   * Where the state is, if it is not in that folder: another folder, or `postgres://user:password@host/database?schema=profiles`,
+   * for imports from several machines. The folder then holds spooled inputs only.
+   */
+  state?: string;
   /** Ends requests in flight, too. Their outcome is then unknown: the import that continues sends them again, and names them. */
   abort?: AbortSignal;
 }

@@ -4,12 +4,12 @@
  */
 
 import { Channel } from '../channel.js';
+import type { ImportEvent } from '../events.js';
 import {
   type DialectPlan,
   envelopeBytes,
   type FilePlan,
   type FileRows,
-  type ImportEvent,
   type Kind,
   type Plan,
   type RejectedRow,

@@ -88,6 +88,7 @@ export async function readPlan(bytes: Uint8Array, path: string): Promise<SavedPl
 
 /** What a plan keeps of the options: not what is decided when it is applied. */
 export function optionsToSave(options: ImportOptions): SavedPlan['options'] {
-  const { paths, dryRun, resume, failed, rejects, outcomes, checkProperties, plan, ...kept } = options;
+  const { paths, dryRun, resume, failed, rejects, outcomes, checkProperties, plan, waitForLockMs, ...kept } =
+    options;
   return JSON.parse(JSON.stringify(kept)) as SavedPlan['options'];
 }

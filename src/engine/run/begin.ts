@@ -2,7 +2,8 @@
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
 import { InterruptedError, LockedError } from '../errors.js';
-import type { ImportEvent, Kind } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';

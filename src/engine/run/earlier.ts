@@ -71,7 +71,7 @@ export function checkItemFormat({ run, item_format }: StoredRun): void {
  * An import that finds its content in an unfinished run has read it by the rules of this version already.
  * @throws UsageError when the run began by earlier ones
  */
-export function checkSameFormat({ run, item_format }: StoredRun): void {
+function checkSameFormat({ run, item_format }: StoredRun): void {
   if (item_format === ITEM_FORMAT_VERSION) return;
   throw new UsageError(`run ${run} of the same content was started by an earlier version of profiles`, {
     problem: { code: 'resumable', run },
@@ -82,7 +82,7 @@ export function checkSameFormat({ run, item_format }: StoredRun): void {
  * An import that finds its content in an unfinished run has inferred its types already; the run sends those that it
  * began with. @throws UsageError when they differ
  */
-export function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): void {
+function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): void {
   const differ = run.inputs.some(
     ({ types }, index) => types !== null && JSON.stringify(types) !== JSON.stringify(found[index]),
   );
@@ -90,6 +90,27 @@ export function checkTypes(run: StoredRun, found: readonly (readonly CellType[])
   throw new UsageError(`run ${run.run} of the same content started with different column types`, {
     problem: { code: 'resumable', run: run.run },
   });
+}
+
+/**
+ * Whether an import that found its content in an unfinished run can continue it.
+ * @param found the types that the columns of each input have
+ * @throws UsageError
+ */
+export function checkContinuable(run: StoredRun, found: readonly (readonly CellType[])[]): void {
+  checkItemFormat(run);
+  checkSameFormat(run);
+  checkTypes(run, found);
+}
+
+export function isContinuable(...of: Parameters<typeof checkContinuable>): boolean {
+  try {
+    checkContinuable(...of);
+    return true;
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
+  }
 }
 
 /** What its command line said that the rows are. */

@@ -1,6 +1,7 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
 import { AuthError, LockLostError, ProfilesError, StateError } from '../errors.js';
-import type { ImportEvent, Kind, Summary } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
@@ -13,7 +14,7 @@ import { keepValues, storeOptions } from './private.js';
 import { keepPlaces } from './relocate.js';
 import { failedOf, newRejects, retriesOf } from './retry.js';
 import { newRunId } from './run.js';
-import type { Shard } from './shard.js';
+import { PREDECESSOR_MS, type Shard } from './shard.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
 
@@ -33,7 +34,7 @@ export class OpenRun {
   constructor(
     earlier: StoredRun | null,
     private readonly deps: Deps,
-    private readonly shard: Shard | null = null,
+    readonly shard: Shard | null = null,
   ) {
     this.#earlier = earlier;
     this.#id = shard?.of.run ?? earlier?.run ?? newRunId(deps.clock.now(), deps.random);
@@ -89,19 +90,23 @@ export class OpenRun {
     return this.deps.scope;
   }
 
-  /** Held until `close`. @throws LockedError while others have it for longer than `waitMs` */
+  /** Held until `close`; not needed for a dry run. @throws LockedError while others have it for longer than it may wait */
   async *lock(
-    scope: Scope,
+    { dryRun, waitForLockMs }: ImportOptions,
     inputs: readonly { path: string; kind: Kind }[],
-    patience: { waitMs: number; signal: AbortSignal },
+    signal: AbortSignal,
+    scope?: Scope,
   ): AsyncGenerator<ImportEvent> {
+    if (dryRun) return;
     // As another import names it that finds the lock taken.
     const part = this.shard ? `shard ${this.shard.of.shard} of ` : '';
     const holder = `${part}run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
     const kinds = [...new Set(inputs.map(({ kind }) => kind))];
     const { state, clock } = this.deps;
-    const take = () => takeLocks(state, scope, kinds, holder, this.shard?.of);
-    this.#locks.push(...(yield* waitForLocks(take, patience, clock)));
+    // The one before a shard may have died a moment ago, and its lock ends by itself.
+    const waitMs = waitForLockMs ?? (this.shard ? PREDECESSOR_MS : 0);
+    const take = () => takeLocks(state, scope ?? this.scope, kinds, holder, this.shard?.of);
+    this.#locks.push(...(yield* waitForLocks(take, { waitMs, signal }, clock)));
   }
 
   /** Goes on with an earlier run in place of a new one. */

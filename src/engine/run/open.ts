@@ -1,7 +1,10 @@
 /** Opens the inputs of an import: companies before users. */
+
+import { dialectOptions } from '../dialect-options.js';
 import { UsageError } from '../errors.js';
-import type { CellType, ImportEvent } from '../model.js';
-import { dialectOptions, type ImportOptions } from '../options.js';
+import type { ImportEvent } from '../events.js';
+import type { CellType } from '../model.js';
+import type { ImportOptions } from '../options.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
 import {
   checkOpened,

@@ -1,7 +1,7 @@
 /** What became of each row (contract §3 "Result"), in one pass over the inputs: nothing is kept but what a request needs. */
 import { resolve } from 'node:path';
 import { OutputError, ProfilesError } from '../errors.js';
-import type { ImportEvent } from '../model.js';
+import type { ImportEvent } from '../events.js';
 import type { ImportOptions } from '../options.js';
 import type { PlannedInput, Scanned } from '../plan/plan.js';
 import {

@@ -1,6 +1,7 @@
 /** A saved plan that is applied: held against what is there, and made into a run (contract §3 "Review before sending"). */
 import { InputError, UsageError } from '../errors.js';
-import { type CellType, type ColumnPlan, envelopeBytes, type ImportEvent } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import { type CellType, type ColumnPlan, envelopeBytes } from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
 import { DuplicateFinder } from '../plan/duplicates.js';
 import type { RequestTotals } from '../plan/estimate.js';

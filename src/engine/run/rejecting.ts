@@ -1,7 +1,8 @@
 /** Where the rejected rows of an import go: a rejects file for each input, and the first few into the report. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { ImportEvent, Kind, RejectedRow, Rejection } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import type { Kind, RejectedRow, Rejection } from '../model.js';
 import type { Scanned } from '../plan/plan.js';
 import { idOfOriginal, type Marks, type OpenedInput, readRows, ShapeRejections } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';

@@ -5,7 +5,7 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
-import type { ImportEvent } from '../model.js';
+import type { ImportEvent } from '../events.js';
 import { digestFile, notSpooled } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';

@@ -1,7 +1,8 @@
 /** What makes a run a run: its name, what it keeps of its options, and what tells two runs of the same content. */
 import { createHash } from 'node:crypto';
+import { dialectOptions } from '../dialect-options.js';
 import type { Kind } from '../model.js';
-import { dialectOptions, type ImportOptions } from '../options.js';
+import type { ImportOptions } from '../options.js';
 import type { Scope } from '../state/state.js';
 
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';

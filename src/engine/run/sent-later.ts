@@ -1,7 +1,7 @@
 /** What a run that goes on sends again, and what not: a retry never overtakes (contract §4). */
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { isUnanswered } from '../send/chunk.js';
+import { isUnanswered } from '../send/chunker.js';
 import type { CutDeps } from '../send/cutting.js';
 import { isOpen } from '../send/isolate.js';
 import type { LaterSends } from '../state/open-jobs.js';

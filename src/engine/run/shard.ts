@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../clock.js';
 import { ServiceError, UsageError } from '../errors.js';
-import type { FileRows, ImportEvent, Kind, ShardStanding, Summary } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import type { FileRows, Kind, ShardStanding, Summary } from '../model.js';
 import { count } from '../numbers.js';
 import type { ImportOptions } from '../options.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
@@ -173,11 +174,9 @@ export const standingOf = (
 
 interface WaitDeps {
   state: State;
-  store: ShardStore;
   scope: Scope;
   clock: Clock;
   client: Pick<ServiceClient, 'job'>;
-  paths: readonly string[];
   options: Pick<ImportOptions, 'canary' | 'wait' | 'concurrency'>;
   /** Waiting ends here. */
   stop: AbortSignal;
@@ -188,17 +187,23 @@ export class ShardWaits implements Slots {
   #isSaid = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
+  readonly #store: ShardStore;
+
   constructor(
     private readonly shard: Shard,
+    private readonly inputs: readonly { path: string }[],
     private readonly deps: WaitDeps,
-  ) {}
+  ) {
+    this.#store = deps.state.shards!;
+  }
 
   /**
    * Until requests of a kind may go out: the canary has completed, and of users, all companies have ended.
    * @throws CanaryError
    */
   async *ready(kind: Kind): AsyncGenerator<ImportEvent> {
-    const { state, options, paths, stop } = this.deps;
+    const { state, options, stop } = this.deps;
+    const paths = this.inputs.map(({ path }) => path);
     const { run, shard } = this.shard.of;
     let said = '';
     for (let pause = FIRST_PAUSE_MS; !stop.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
@@ -220,9 +225,9 @@ export class ShardWaits implements Slots {
   }
 
   async take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void> {
-    const { store, options } = this.deps;
+    const { options } = this.deps;
     for (let pause = FIRST_PAUSE_MS; !stop.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-      if (await store.takeSlot(this.shard.of, request, options.concurrency)) return;
+      if (await this.#store.takeSlot(this.shard.of, request, options.concurrency)) return;
       if (!this.#isSaid) {
         const jobs = count(options.concurrency, 'job');
         emit({ type: 'notice', message: `waiting for other shards: ${jobs} may be unfinished at a time` });
@@ -234,17 +239,17 @@ export class ShardWaits implements Slots {
   }
 
   release(request: number): Promise<void> {
-    return this.deps.store.releaseSlot(this.shard.of, request);
+    return this.#store.releaseSlot(this.shard.of, request);
   }
 
   /** Asks for the jobs of shards that have died: their slots are free once these have ended. */
   async #lookAfterDead(stop: AbortSignal): Promise<void> {
-    const { state, store, scope, clock, client } = this.deps;
+    const { state, scope, clock, client } = this.deps;
     const now = clock.monotonic();
     if (now - this.#lookedAt < DEAD_JOBS_MS) return;
     this.#lookedAt = now;
     const { run } = this.shard.of;
-    const dead = await store.deadSlots(run);
+    const dead = await this.#store.deadSlots(run);
     if (dead.length === 0) return;
     const records = await state.requests(run);
     for (const shard of new Set(dead.map((slot) => slot.shard))) {
@@ -256,9 +261,9 @@ export class ShardWaits implements Slots {
         if (seen === false || (seen !== true && !isFinal(seen.status))) open++;
       }
       // It may have been repeated in the meantime.
-      const slots = (await store.deadSlots(run)).filter((slot) => slot.shard === shard);
+      const slots = (await this.#store.deadSlots(run)).filter((slot) => slot.shard === shard);
       for (const { request } of slots.slice(open))
-        await store.releaseSlot({ ...this.shard.of, shard }, request);
+        await this.#store.releaseSlot({ ...this.shard.of, shard }, request);
     }
   }
 

@@ -2,7 +2,7 @@
 import { type FileHandle, open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { InputError } from '../errors.js';
-import type { ImportEvent } from '../model.js';
+import type { ImportEvent } from '../events.js';
 import {
   type DigestedFile,
   digestFile,

@@ -16,11 +16,12 @@ import {
 } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { serialize } from './body.js';
-import { type Chunk, type CutRules, cutChunks, type InputBatch } from './chunk.js';
+import type { Chunk } from './chunk.js';
+import { type Chunks, type CutRules, cutChunks, type InputBatch, type Limits } from './chunker.js';
 
 export interface CutDeps {
   options: Pick<SendOptions, 'changedOnly' | 'wait' | 'canary'>;
-  limits: { items: number; bytes: number };
+  limits: Readonly<Limits>;
   hashKey: Buffer;
   pool: Pool;
   signal: AbortSignal;
@@ -41,7 +42,7 @@ export interface CutDeps {
  * of a request is filled from the next one.
  * @throws InputError when a file was written to since it was planned
  */
-async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): AsyncGenerator<Chunk> {
+async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): Chunks {
   const known = await deps.known(kind);
   const chunks = cutChunks(batchesOf(inputs, kind, known, deps), {
     kind,
@@ -52,9 +53,13 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutD
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });
-  for await (const chunk of chunks) {
-    for (const { input } of chunk.parts) await refuseChanged(inputs[input]!.opened);
-    yield chunk;
+  try {
+    for (let next = await chunks.next(); !next.done; ) {
+      for (const { input } of next.value.parts) await refuseChanged(inputs[input]!.opened);
+      next = await chunks.next(yield next.value);
+    }
+  } finally {
+    await chunks.return();
   }
 }
 
@@ -113,8 +118,15 @@ export async function countRequests(
       if (measured.requests > 0) canary = null;
       continue;
     }
-    const limits = { ...deps.limits, items: Math.min(deps.limits.items, canary ?? deps.limits.items) };
-    for await (const chunk of chunksOf(scanned, kind, { ...deps, limits })) {
+    const { items } = deps.limits;
+    const first = { ...deps.limits, items: Math.min(items, canary ?? items) };
+    const chunks = chunksOf(scanned, kind, { ...deps, limits: first });
+    for (
+      let next = await chunks.next();
+      !next.done;
+      next = await chunks.next(canary === null ? items : undefined)
+    ) {
+      const chunk = next.value;
       total.unchanged += chunk.unchanged;
       if (chunk.ends.length === 0 && !each) continue;
       const made = serialize(chunk);
@@ -122,7 +134,6 @@ export async function countRequests(
       each?.(chunk, made);
       if (chunk.ends.length === 0) continue;
       canary = null;
-      limits.items = deps.limits.items;
       total.requests++;
       total.bytes += body.length;
       total.merged += merged;
@@ -143,7 +154,7 @@ function volumeOf(scans: readonly Scan[], kind: Kind): Volume {
 }
 
 /** The chunks of a kind, to be sent. */
-export async function* chunksOfKind(scanned: Scanned, kind: Kind, cut: CutDeps): AsyncGenerator<Chunk> {
+export async function* chunksOfKind(scanned: Scanned, kind: Kind, cut: CutDeps): Chunks {
   yield* chunksOf(scanned, kind, cut);
   // The last jobs may take hours, and nothing is read any more.
   if (scanned.inputs.at(-1)?.opened.kind === kind) await cut.pool.close();

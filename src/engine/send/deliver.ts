@@ -4,12 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { InputError, ServiceError } from '../errors.js';
-import { count } from '../numbers.js';
 import { nextSeq, type RequestRecord } from '../state/requests.js';
 import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
-import { type Chunk, isUnanswered, rangesOf, rowsOfRequest } from './chunk.js';
+import { type Chunk, rangesOf, rowsOfRequest } from './chunk.js';
+import { isUnanswered } from './chunker.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { halve } from './halve.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
@@ -38,14 +38,14 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
     : newRecord(chunk, body, deps);
   const { isolate, continueOnError } = deps.options;
   // Planned before it was known that requests of this size are too large.
-  if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.limits.items && record.rows > 1) {
+  if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
     return deliverHalves(chunk, deps);
   }
   const error = await sendOnce(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return isolate && failureOf(record) !== null ? [{ chunk, root: record, error: null }] : [];
   if (error.status === 413 && record.rows > 1) {
-    lowerLimit(chunk.ends.length, deps);
+    deps.tooLarge(chunk.ends.length);
     return deliverHalves(chunk, deps);
   }
   record.failure = failureText(error);
@@ -138,15 +138,6 @@ export async function sendOnce(
     case 'stopped':
       return null;
   }
-}
-
-/** After a 413: said once for each size, whoever of those under way meets it first. */
-function lowerLimit(refused: number, { limits, emit }: DeliverDeps): void {
-  const half = Math.ceil(refused / 2);
-  if (half >= limits.items) return;
-  limits.items = half;
-  const message = `the service refused a request of ${refused} rows as too large (413); continuing with ${count(half, 'row')} per request`;
-  emit({ type: 'notice', message });
 }
 
 /** What is sent of the rows of a chunk, as it is recorded. */

@@ -1,6 +1,7 @@
 /** The job of a request to its end, and what is reported of the two. What is reported is what is recorded. */
 import type { Clock } from '../clock.js';
-import type { ImportEvent, Kind } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import type { Kind } from '../model.js';
 import { count } from '../numbers.js';
 import type { SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
@@ -10,7 +11,7 @@ import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { completedRows, placeOf, placeText, runJob, submittedRows } from './accounts.js';
 import type { Chunk } from './chunk.js';
-import { MISSING_GRACE_MS } from './other-jobs.js';
+import { forgiving } from './other-jobs.js';
 import { watchJobs } from './watch.js';
 
 export interface DeliverDeps {
@@ -23,8 +24,10 @@ export interface DeliverDeps {
   options: SendOptions;
   /** What is sent is the canary: the run ends where it does not complete. */
   isCanary: boolean;
-  /** Lowered by a 413; whoever cuts the chunks reads it. */
-  limits: { items: number; bytes: number };
+  /** Items that a request may have, as far as is known. */
+  mostItems(): number;
+  /** Told that the service refused a request of so many items as too large. */
+  tooLarge(items: number): void;
   /** All requests of the run, those of earlier sessions first. New ones are added here. */
   records: RequestRecord[];
   /** Of new ones. */
@@ -56,7 +59,7 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
     clock: deps.clock,
     signal: deps.stop,
     intervalMs: deps.options.intervalMs,
-    missingGraceMs: MISSING_GRACE_MS,
+    ...forgiving(deps.state, deps.scope),
   })) {
     if (!seen.missing) {
       // The id that was asked for is the one it is known by, whatever the record calls itself.

@@ -8,10 +8,19 @@ import type { ServiceClient } from '../service/client.js';
 import { isFinal } from '../service/names.js';
 import type { OpenJob, OpenJobs } from '../state/open-jobs.js';
 import type { Scope, State } from '../state/state.js';
-import { watchJobs } from './watch.js';
+import { type WatchOptions, watchJobs } from './watch.js';
 
 /** How long a job may answer 404 before it counts as unknown (contract §4). */
-export const MISSING_GRACE_MS = 60_000;
+const MISSING_GRACE_MS = 60_000;
+
+/** How jobs are watched that the state knows. */
+export const forgiving = (state: State, scope: Scope): Pick<WatchOptions, 'missingGraceMs' | 'missing'> => ({
+  missingGraceMs: MISSING_GRACE_MS,
+  missing: {
+    missing: (job_id) => state.missingJob(scope, job_id),
+    found: (job_id) => state.foundJob(scope, job_id),
+  },
+});
 
 export interface OtherJobsDeps {
   /** Null for a profile by itself. */
@@ -54,7 +63,7 @@ export class OtherJobs {
       signal: stop,
       deadlineMs: deadlineMs ?? null,
       intervalMs: options.intervalMs,
-      missingGraceMs: MISSING_GRACE_MS,
+      ...forgiving(state, scope),
     });
     for await (const seen of watching) {
       const job = jobs.get(seen.job_id)!;

@@ -5,7 +5,7 @@
 import type { Clock } from '../clock.js';
 import { formatDuration } from '../duration.js';
 import { NetworkError, ProfilesError, ServiceError } from '../errors.js';
-import type { ImportEvent } from '../model.js';
+import type { ImportEvent } from '../events.js';
 import type { SendOptions } from '../options.js';
 import type { Expected } from '../service/answer.js';
 import type { Answer } from '../service/client.js';

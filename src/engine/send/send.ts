@@ -5,11 +5,13 @@
 
 import { Channel } from '../channel.js';
 import { ProfilesError } from '../errors.js';
-import type { ImportEvent } from '../model.js';
+import type { ImportEvent } from '../events.js';
+import { count } from '../numbers.js';
 import type { OpenJob } from '../state/open-jobs.js';
 import type { RequestRecord } from '../state/requests.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
+import type { Chunks } from './chunker.js';
 import { deliver, type Failed, rejectWhole } from './deliver.js';
 import { type DeliverDeps, follow, pathsOf } from './follow.js';
 import { failureOf, isOpen, mayIsolate } from './isolate.js';
@@ -24,25 +26,36 @@ export interface Slots {
   release(request: number): Promise<void>;
 }
 
-type SenderDeps = Omit<DeliverDeps, 'emit' | 'isCanary'> & { slots?: Slots | null };
+interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge'> {
+  /** Items that a request may have. */
+  items: number;
+  slots?: Slots | null;
+}
+
+export interface Sent {
+  /** What ended it early, or null. */
+  failure: unknown;
+  /** Items that a request may have, after what the service has refused. */
+  items: number;
+}
 
 /**
- * Sends what comes, yields events, and returns the error that ended it early, or null. When its consumer
- * stops, waiting ends and requests in flight finish.
+ * Sends what comes, and yields events. When its consumer stops, waiting ends and requests in flight finish.
+ * @param open begins with the chunks, the first of at most so many items
  */
 export async function* send(
-  chunks: AsyncIterable<Chunk>,
+  open: (items: number) => Chunks,
   deps: SenderDeps,
-): AsyncGenerator<ImportEvent, unknown> {
+): AsyncGenerator<ImportEvent, Sent> {
   const sender = new Sender(deps);
-  const finished = sender.run(chunks);
+  const finished = sender.run(open);
   try {
     yield* sender.events;
   } finally {
     sender.halt();
     await finished;
   }
-  return sender.failure;
+  return sender.ended;
 }
 
 const sharesOne = (a: ReadonlySet<bigint>, b: ReadonlySet<bigint>): boolean => {
@@ -59,7 +72,7 @@ interface Flight {
 
 class Sender {
   readonly events = new Channel<ImportEvent>();
-  failure: unknown = null;
+  readonly ended: Sent;
   readonly #flights = new Set<Flight>();
   /** How many requests failed in each way. */
   readonly #alike = new Map<string | null, number>();
@@ -76,13 +89,16 @@ class Sender {
   readonly #slots: Slots | null;
 
   constructor(deps: SenderDeps) {
-    const { options, records, slots = null } = deps;
+    const { options, records, items, slots = null } = deps;
+    this.ended = { failure: null, items };
     this.#slots = slots;
     this.#afterwards = {
       ...deps,
       isCanary: false,
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
+      mostItems: () => this.#mostItems(),
+      tooLarge: (refused) => this.#lower(refused),
     };
     const alone = { wait: true, concurrency: 1, isolate: false, continueOnError: false };
     this.#deps = isCanaryDue(options.canary, records)
@@ -104,26 +120,14 @@ class Sender {
     this.#halt.abort();
   }
 
-  async run(chunks: AsyncIterable<Chunk>): Promise<void> {
+  async run(open: (items: number) => Chunks): Promise<void> {
     const { stop } = this.#deps;
     const say = (): void => this.#sayStopping();
     stop.addEventListener('abort', say, { once: true });
-    const { limits, options } = this.#deps;
-    const { items } = limits;
-    if (this.#deps.isCanary) limits.items = Math.min(items, options.canary!);
     try {
       await this.#followEarlier();
-      if (this.#deps.isCanary) await this.#endOfCanary(items);
-      for await (const chunk of chunks) {
-        await this.#room(chunk.shared);
-        if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
-          await this.#others.ended(chunk.kind, chunk.prints.ids);
-        }
-        const slot = await this.#slot(chunk.recorded);
-        if (this.#deps.stop.aborted) break;
-        this.#launch(chunk.shared, slot, this.#work(chunk));
-        if (this.#deps.isCanary) await this.#endOfCanary(items);
-      }
+      if (this.#deps.isCanary) await this.#endOfCanary();
+      await this.#sendAll(open(this.#mostItems()));
     } catch (error) {
       this.#fail(error);
     }
@@ -133,18 +137,45 @@ class Sender {
     this.events.close();
   }
 
-  /**
-   * Once it has completed, everything else may go out. A request without rows is none.
-   * @param items of each request from then on, unless the service refused even fewer
-   * @throws CanaryError
-   */
-  async #endOfCanary(items: number): Promise<void> {
+  async #sendAll(chunks: Chunks): Promise<void> {
+    try {
+      for (let next = await chunks.next(); !next.done; next = await chunks.next(this.#mostItems())) {
+        const chunk = next.value;
+        await this.#room(chunk.shared);
+        if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
+          await this.#others.ended(chunk.kind, chunk.prints.ids);
+        }
+        const slot = await this.#slot(chunk.recorded);
+        if (this.#deps.stop.aborted) break;
+        this.#launch(chunk.shared, slot, this.#work(chunk));
+        if (this.#deps.isCanary) await this.#endOfCanary();
+      }
+    } finally {
+      await chunks.return();
+    }
+  }
+
+  #mostItems(): number {
+    const { isCanary, options } = this.#deps;
+    return isCanary ? Math.min(this.ended.items, options.canary!) : this.ended.items;
+  }
+
+  /** After a 413: said once for each size, whichever of those under way meets it first. */
+  #lower(refused: number): void {
+    const half = Math.ceil(refused / 2);
+    if (half >= this.#mostItems()) return;
+    this.ended.items = half;
+    const message = `the service refused a request of ${refused} rows as too large (413); continuing with ${count(half, 'row')} per request`;
+    this.events.push({ type: 'notice', message });
+  }
+
+  /** Once it has completed, everything else may go out. A request without rows is none. @throws CanaryError */
+  async #endOfCanary(): Promise<void> {
     while (this.#flights.size > 0) await this.#landing();
-    const { run, records, limits, options, stop } = this.#deps;
+    const { run, records, options, stop } = this.#deps;
     if (stop.aborted) return;
     checkCanary(run, records, pathsOf(this.#deps));
     if (isCanaryDue(options.canary, records)) return;
-    if (limits.items === options.canary) limits.items = items;
     this.#deps = this.#afterwards;
   }
 
@@ -270,7 +301,7 @@ class Sender {
   #fail(error: unknown): void {
     // What a wait rejects with when it is ended is the signal's reason, not a failure.
     if (this.#deps.stop.aborted && !(error instanceof ProfilesError)) return;
-    this.failure ??= error;
+    this.ended.failure ??= error;
     this.#halt.abort();
   }
 }

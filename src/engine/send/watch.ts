@@ -5,6 +5,13 @@ import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
 
+export interface MissingJobs {
+  /** A job answers 404. @returns since when, milliseconds since the epoch: now, unless it did before */
+  missing(job_id: string): Promise<number>;
+  /** It answers. */
+  found(job_id: string): Promise<void>;
+}
+
 export interface WatchOptions {
   clock: Clock;
   /** Ends the watch: the generator throws its reason. */
@@ -15,6 +22,8 @@ export interface WatchOptions {
   deadlineMs?: number | null;
   /** How long a job may answer 404 before it is given up as missing. Without it, a 404 is thrown at once. */
   missingGraceMs?: number | null;
+  /** Remembers which jobs answer 404, and since when, so that this time does not start again in the next process. */
+  missing?: MissingJobs;
 }
 
 /**
@@ -36,7 +45,8 @@ interface Watched {
   last: Job | undefined;
   since: number;
   due: number;
-  missingSince: number | undefined;
+  /** Monotonic; null once it has answered. */
+  missingSince: number | null | undefined;
 }
 
 /**
@@ -100,17 +110,21 @@ function changed(last: Job | undefined, job: Job): boolean {
 async function look(
   client: Pick<ServiceClient, 'job'>,
   watched: Watched,
-  { clock, missingGraceMs }: WatchOptions,
+  { clock, missingGraceMs, missing }: WatchOptions,
   signal: AbortSignal,
 ): Promise<JobSnapshot | null> {
   try {
     const job = await client.job(watched.id, signal);
-    watched.missingSince = undefined;
+    if (watched.missingSince !== null) await missing?.found(watched.id);
+    watched.missingSince = null;
     return { job_id: watched.id, missing: false, job };
   } catch (error) {
     if (missingGraceMs == null || !(error instanceof ServiceError && error.status === 404)) throw error;
     const now = clock.monotonic();
-    watched.missingSince ??= now;
+    if (watched.missingSince == null) {
+      const since = (await missing?.missing(watched.id)) ?? clock.now();
+      watched.missingSince = now - Math.max(0, clock.now() - since);
+    }
     return now - watched.missingSince >= missingGraceMs ? { job_id: watched.id, missing: true } : null;
   }
 }

@@ -96,7 +96,7 @@ export class Connection {
     let bytes = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
     for (;;) {
       const kind = replyKind(bytes);
-      if (kind === 'broken') return this.#refuse('its status line is not one of HTTP');
+      if (kind === 'broken') return this.#refuse('its status line is malformed');
       if (kind === 'final') {
         this.#state = 'reply';
         this.#held = NOTHING;

@@ -146,6 +146,10 @@ export interface State {
   ): Promise<void>;
   /** Records what a job looked like; one that is seen completed sets its request's fingerprints. Unknown jobs are ignored. */
   updateJob(scope: Scope, job: Job): Promise<void>;
+  /** The service answers 404 for a job. @returns since when it does, milliseconds since the epoch: kept from the first time */
+  missingJob(scope: Scope, job_id: string): Promise<number>;
+  /** It answers for it. */
+  foundJob(scope: Scope, job_id: string): Promise<void>;
   /** The service no longer knows it: its request is settled, and what it did is in doubt. */
   lostJob(scope: Scope, job_id: string): Promise<void>;
   /** Rows a second of this scope's past jobs of the kind, or null. */

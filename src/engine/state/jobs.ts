@@ -89,6 +89,27 @@ export class Jobs {
     return before;
   }
 
+  /** The service does not know it now. @returns since when, ISO 8601: kept from the first time */
+  async missing(tx: Transaction, scope: number, job_id: string, now: string): Promise<string> {
+    const kept = await tx.get<{ missing_since: string }>(
+      `UPDATE jobs SET missing_since = coalesce(missing_since, ?) WHERE scope = ? AND job_id = ?
+       RETURNING missing_since`,
+      now,
+      scope,
+      job_id,
+    );
+    return kept?.missing_since ?? now;
+  }
+
+  async isMissing(on: Reader, scope: number, job_id: string): Promise<boolean> {
+    const sql = 'SELECT 1 AS missing FROM jobs WHERE scope = ? AND job_id = ? AND missing_since IS NOT NULL';
+    return (await on.get(sql, scope, job_id)) !== undefined;
+  }
+
+  async found(tx: Transaction, scope: number, job_id: string): Promise<void> {
+    await tx.run('UPDATE jobs SET missing_since = NULL WHERE scope = ? AND job_id = ?', scope, job_id);
+  }
+
   /**
    * The service does not know it any more.
    * @returns the request it came from, or null

@@ -8,7 +8,7 @@
 
 import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
-import type { Reader, Transaction } from './database.js';
+import type { Reader, Transaction, Value } from './database.js';
 import type { RequestRecord } from './requests.js';
 
 /**
@@ -44,6 +44,10 @@ export interface OpenSend {
   job: string | null;
 }
 
+/** The value of a statement that always finds one. */
+const only = async <T>(on: Reader, sql: string, ...values: Value[]): Promise<T> =>
+  (await on.get<{ found: T }>(sql, ...values))!.found;
+
 export class Sends {
   /** How many jobs of each run ended here. */
   readonly #ends = new Map<string | null, number>();
@@ -70,11 +74,8 @@ export class Sends {
   }
 
   /** Counted within the transaction, so that numbers follow the order of commits; none is given out twice. */
-  async #next(tx: Transaction): Promise<number> {
-    const counter = await tx.get<{ last: number }>(
-      "UPDATE counters SET last = last + 1 WHERE name = 'sends' RETURNING last",
-    );
-    return counter!.last;
+  #next(tx: Transaction): Promise<number> {
+    return only(tx, "UPDATE counters SET last = last + 1 WHERE name = 'sends' RETURNING last AS found");
   }
 
   /**
@@ -201,24 +202,15 @@ export class Sends {
   }
 
   /** The number of the last one; 0 where there is none. */
-  async newest(on: Reader, scope: number, kind: Kind): Promise<number> {
-    const row = await on.get<{ newest: number }>(
-      'SELECT coalesce(max(send), 0) AS newest FROM sends WHERE scope = ? AND kind = ?',
-      scope,
-      kind,
-    );
-    return row!.newest;
+  newest(on: Reader, scope: number, kind: Kind): Promise<number> {
+    const sql = 'SELECT coalesce(max(send), 0) AS found FROM sends WHERE scope = ? AND kind = ?';
+    return only(on, sql, scope, kind);
   }
 
   /** When the last of those that completed did; null where there is none. */
-  async lastCompleted(on: Reader, scope: number, kind: Kind): Promise<string | null> {
-    const row = await on.get<{ last: string | null }>(
-      'SELECT max(completed_at) AS last FROM sends WHERE scope = ? AND kind = ? AND state = ?',
-      scope,
-      kind,
-      SEND.completed,
-    );
-    return row!.last;
+  lastCompleted(on: Reader, scope: number, kind: Kind): Promise<string | null> {
+    const sql = 'SELECT max(completed_at) AS found FROM sends WHERE scope = ? AND kind = ? AND state = ?';
+    return only(on, sql, scope, kind, SEND.completed);
   }
 
   /** Whether others than a run have sent something since. */
@@ -238,12 +230,8 @@ export class Sends {
   }
 
   /** The last one of a request; 0 where there is none. */
-  async lastOf(on: Reader, request: number): Promise<number> {
-    const row = await on.get<{ last: number }>(
-      'SELECT coalesce(max(send), 0) AS last FROM sends WHERE request = ?',
-      request,
-    );
-    return row!.last;
+  lastOf(on: Reader, request: number): Promise<number> {
+    return only(on, 'SELECT coalesce(max(send), 0) AS found FROM sends WHERE request = ?', request);
   }
 
   async isOpen(on: Reader, send: number): Promise<boolean> {

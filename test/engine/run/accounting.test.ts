@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type FileRows, rangesIn } from '../../../src/engine/model.js';
 import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
-import { cutChunks } from '../../../src/engine/send/chunk.js';
+import { cutChunks } from '../../../src/engine/send/chunker.js';
 import { deliver } from '../../../src/engine/send/deliver.js';
 import type { DeliverDeps } from '../../../src/engine/send/follow.js';
 import type { Answer } from '../../../src/engine/service/client.js';
@@ -87,19 +87,24 @@ class Import {
     const { world } = this;
     const records = structuredClone(this.records);
     const stop = new AbortController();
-    const limits = { items: world.items, bytes: 1_000_000 };
-    const deps = this.#deps(records, stop, limits);
+    let { items } = world;
+    const deps = this.#deps(records, stop, {
+      mostItems: () => items,
+      tooLarge: (refused) => {
+        items = Math.min(items, Math.ceil(refused / 2));
+      },
+    });
     const chunks = cutChunks(ofInput(0, batchesOf(world.rows, 4)), {
       kind: 'companies',
-      limits,
+      limits: { items, bytes: 1_000_000 },
       duplicates: duplicatesOf(world.rows),
       isUnchanged: (prints, at) => world.unchanged.has(prints.ids[at]!),
       recorded: records.filter(({ state }) => state !== 'withdrawn'),
     });
     try {
-      for await (const chunk of chunks) {
+      for (let next = await chunks.next(); !next.done; next = await chunks.next(items)) {
         if (stop.signal.aborted) return false;
-        await deliver(chunk, deps);
+        await deliver(next.value, deps);
       }
     } catch (error) {
       if (error instanceof Crash || (error instanceof Error && 'exit' in error)) return false;
@@ -108,7 +113,11 @@ class Import {
     return !stop.signal.aborted;
   }
 
-  #deps(records: RequestRecord[], stop: AbortController, limits: DeliverDeps['limits']): DeliverDeps {
+  #deps(
+    records: RequestRecord[],
+    stop: AbortController,
+    size: Pick<DeliverDeps, 'mostItems' | 'tooLarge'>,
+  ): DeliverDeps {
     const { world } = this;
     return {
       run: 'run',
@@ -132,7 +141,7 @@ class Import {
         wait: false,
         continueOnError: world.continueOnError,
       } as DeliverDeps['options'],
-      limits,
+      ...size,
       records,
       inputs: [{ path: 'companies.csv', kind: 'companies' }],
       totalRows: world.rows.length,

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { envelopeBytes } from '../../../src/engine/model.js';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, type CutRules, cutChunks } from '../../../src/engine/send/chunk.js';
+import type { Chunk } from '../../../src/engine/send/chunk.js';
+import { type CutRules, cutChunks } from '../../../src/engine/send/chunker.js';
 import { halve } from '../../../src/engine/send/halve.js';
 import { cut, type Item, mergedOf, numbered, ofInput, rangeOf, rowsOf } from '../support/cut.js';
 import {
@@ -93,19 +94,18 @@ describe('cutChunks', () => {
     });
   });
 
-  test('limits that are lowered on the way hold from then on', async () => {
+  test('what the consumer has learned holds for the chunks that follow', async () => {
     const limits = { items: 4, bytes: 1_000 };
-    const rows = numbered(10);
+    const rows = numbered(11);
     const sizes: number[] = [];
     const rules = { kind: 'companies', limits, isUnchanged: null, recorded: [] } as const;
-    for await (const chunk of cutChunks(ofInput(0, batchesOf(rows)), {
-      ...rules,
-      duplicates: duplicatesOf(rows),
-    })) {
-      sizes.push(chunk.ends.length);
-      limits.items = 2;
+    const chunks = cutChunks(ofInput(0, batchesOf(rows)), { ...rules, duplicates: duplicatesOf(rows) });
+    // A consumer without news leaves the size as it is.
+    const news = [2, undefined, 3];
+    for (let next = await chunks.next(); !next.done; next = await chunks.next(news.shift())) {
+      sizes.push(next.value.ends.length);
     }
-    expect(sizes).toEqual([4, 2, 2, 2]);
+    expect(sizes).toEqual([4, 2, 2, 3]);
   });
 
   test('rejected rows are within a range, and a gap at its end belongs to nobody', async () => {

@@ -2,14 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { itemsOf, serialize } from '../../../src/engine/send/body.js';
-import {
-  type Chunk,
-  type CutRules,
-  cutChunks,
-  type InputBatch,
-  rangesOf,
-  rowsIn,
-} from '../../../src/engine/send/chunk.js';
+import { type Chunk, rangesOf, rowsIn } from '../../../src/engine/send/chunk.js';
+import { type CutRules, cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
 import { halve } from '../../../src/engine/send/halve.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { cut, numbered, ofInput } from '../support/cut.js';

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { serialize } from '../../../src/engine/send/body.js';
-import { type Chunk, cutChunks, type InputBatch, rangesOf, rowsIn } from '../../../src/engine/send/chunk.js';
+import { type Chunk, rangesOf, rowsIn } from '../../../src/engine/send/chunk.js';
+import { cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
 import { divide, pick, type Rows } from '../../../src/engine/send/part.js';
 import { mergedOf, ofInput } from '../support/cut.js';
 import { duplicatesOf, idHash, type Row, unchangedBatchesOf } from '../support/rows.js';

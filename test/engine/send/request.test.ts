@@ -8,7 +8,7 @@ import {
   ServiceError,
   StateError,
 } from '../../../src/engine/errors.js';
-import type { ImportEvent } from '../../../src/engine/model.js';
+import type { ImportEvent } from '../../../src/engine/events.js';
 import {
   foundAfterCrash,
   type Outcome,

@@ -179,6 +179,44 @@ describe('watchJobs', () => {
     expect(seen).toEqual(['a queued -', 'a completed -']);
   });
 
+  test('the grace goes on from when another process first missed the job, by a clock that may have been set', async () => {
+    const missed = async (earlierMs: number): Promise<number> => {
+      const clock = new IdleClock();
+      const client = service(clock, { a: [[0, missing]] });
+      const since = clock.now() - earlierMs;
+      const remembers = { missing: async () => since, found: async () => {} };
+      const options = watch(clock, { missingGraceMs: 60_000, intervalMs: 5_000, missing: remembers });
+      expect(await all(watchJobs(client, ['a'], options))).toEqual(['a missing']);
+      return clock.monotonic();
+    };
+    expect([await missed(50_000), await missed(3_600_000), await missed(-3_600_000)]).toEqual([
+      10_000, 0, 60_000,
+    ]);
+  });
+
+  test('a job that answers is told as found: once, and again after it was missing', async () => {
+    const clock = new IdleClock();
+    const client = service(clock, {
+      a: [
+        [0, { status: 'queued' }],
+        [20_000, missing],
+        [40_000, { status: 'queued' }],
+        [60_000, { status: 'completed' }],
+      ],
+    });
+    const told: string[] = [];
+    const remembers = {
+      missing: async () => {
+        told.push('missing');
+        return clock.now();
+      },
+      found: async () => void told.push('found'),
+    };
+    const options = watch(clock, { missingGraceMs: 60_000, intervalMs: 5_000, missing: remembers });
+    await all(watchJobs(client, ['a'], options));
+    expect(told).toEqual(['found', 'missing', 'found']);
+  });
+
   test('any other failure is thrown at once, grace or not', async () => {
     const clock = new IdleClock();
     const refused = new ServiceError('no', { status: 500 });

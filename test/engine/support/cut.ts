@@ -2,13 +2,8 @@
 
 import type { ItemBatch } from '../../../src/engine/read/index.js';
 import { serialize } from '../../../src/engine/send/body.js';
-import {
-  type Chunk,
-  type ChunkPart,
-  type CutRules,
-  cutChunks,
-  type InputBatch,
-} from '../../../src/engine/send/chunk.js';
+import type { Chunk, ChunkPart } from '../../../src/engine/send/chunk.js';
+import { type CutRules, cutChunks, type InputBatch } from '../../../src/engine/send/chunker.js';
 import { batchesOf, duplicatesOf, type Row } from './rows.js';
 
 const NO_LIMITS = { items: 1_000, bytes: 1_000_000 };

@@ -21,6 +21,8 @@ export interface Likely {
   candidates: readonly Candidate[];
   /** Cells that were looked at, null markers aside. */
   cells: number;
+  /** Cells that were asked for types, those of the stretch before included: `SEARCHED` at most. */
+  searched: number;
   /** The first of them; null in a stretch of plain numbers alone. */
   first: Evidence | null;
   /** The first texts that mean no value. */
@@ -30,7 +32,39 @@ export interface Likely {
 /** None, integers, or decimals too. */
 export type Plain = 0 | 1 | 2;
 
-export const noLikely = (): Likely => ({ candidates: [], cells: 0, first: null, markers: [] });
+/** All are made in one place: code that runs for every cell is fast as long as they have one form. */
+const likelyOf = (
+  candidates: readonly Candidate[],
+  cells: number,
+  searched: number,
+  first: Evidence | null = null,
+  markers: readonly string[] = [],
+): Likely => ({ candidates, cells, searched, first, markers });
+
+const candidateOf = (
+  type: string,
+  misses: number,
+  stray: Evidence | null,
+  sample: string | null,
+): Candidate => ({
+  type,
+  misses,
+  stray,
+  sample,
+});
+
+export const noLikely = (): Likely => likelyOf([], 0, 0);
+
+/**
+ * With what the next stretch of a column begins on the same thread: types that no cell of this one was found by, or that too many
+ * did not fit, are not looked for again.
+ */
+export const nextLikely = ({ candidates, searched }: Likely): Likely =>
+  likelyOf(
+    candidates.map(({ type, sample }) => candidateOf(type, 0, null, sample)),
+    0,
+    searched,
+  );
 
 /** A type that more cells do not fit is none for its column. */
 const MOST_MISSES = 20;
@@ -84,37 +118,53 @@ function reads(type: string, text: string): boolean {
 export function plainLikely(plain: Plain, cells: number): Likely {
   if (plain === 0) return noLikely();
   const types = NUMBERS.filter((type) => readsPlain(type, plain));
-  return {
-    candidates: types.map((type) => ({ type, misses: 0, stray: null, sample: null })),
+  return likelyOf(
+    types.map((type) => candidateOf(type, 0, null, null)),
     cells,
-    first: null,
-    markers: [],
-  };
+    Math.min(cells, SEARCHED),
+  );
+}
+
+/** What is known once a stretch has begun with so many plain numbers. @param likely with which it began */
+export function afterPlain(likely: Likely, plain: Plain, cells: number): Likely {
+  if (cells === 0) return likely;
+  if (likely.searched === 0) return plainLikely(plain, cells);
+  const found = likely.candidates.flatMap(({ type, sample }) => {
+    const misses = readsPlain(type, plain) ? 0 : cells;
+    return misses > MOST_MISSES ? [] : [candidateOf(type, misses, null, sample)];
+  });
+  return likelyOf(found, cells, likely.searched);
 }
 
 /** Whether one more cell can change what is known. */
-export const isOpen = ({ candidates, cells }: Likely): boolean => candidates.length > 0 || cells < SEARCHED;
+export const isOpen = ({ candidates, searched }: Likely): boolean =>
+  candidates.length > 0 || searched < SEARCHED;
 
 /** @param plain numbers among the cells before the first one that is not */
 export function addLikely(likely: Likely, text: string, line: number, plain: Plain): void {
-  const { candidates, cells } = likely;
-  if (cells >= SEARCHED && fitsAll(candidates, text)) {
+  const { candidates, cells, searched } = likely;
+  if (searched >= SEARCHED && fitsAll(candidates, text)) {
     likely.cells++;
     return;
   }
   const cell = { line, text: text.slice(0, LONGEST_SHOWN) };
   const fitted = candidates.map((one) => withCell(one, text, cell));
   const isFit = fitted.some((one, at) => one.misses === candidates[at]!.misses);
-  const others = cells >= SEARCHED ? [] : typesOf(text, plain).filter((type) => !isAmong(type, candidates));
+  const others =
+    searched >= SEARCHED ? [] : typesOf(text, plain).filter((type) => !isAmong(type, candidates));
   if (!isFit && others.length === 0 && mark(likely, text)) return;
   // The cells before it are of other types, except for plain numbers that this one reads too.
-  const found = others.map((type) => ({
-    ...(plain > 0 ? { misses: 0, stray: null } : { misses: cells, stray: likely.first }),
-    ...{ type, sample: text },
-  }));
+  const found = others.map((type) =>
+    plain > 0 ? candidateOf(type, 0, null, text) : candidateOf(type, cells, likely.first, text),
+  );
   if (cells === 0) likely.first = cell;
   likely.candidates = [...fitted.filter(({ misses }) => misses <= MOST_MISSES), ...found];
   likely.cells++;
+  likely.searched = Math.min(searched + 1, SEARCHED);
+  if (isOpen(likely)) return;
+  // Without a type, what the cells were tells nothing.
+  likely.cells = 0;
+  likely.first = null;
 }
 
 type Fit = (text: string) => boolean;
@@ -154,8 +204,10 @@ const isAmong = (type: string, candidates: readonly Candidate[]): boolean =>
 /** A candidate after one more cell; dates may get a looser pattern. */
 function withCell(one: Candidate, text: string, cell: Evidence): Candidate {
   if (fitOf(one.type)(text)) return one;
+  const { misses, stray, sample } = one;
   const type = isDate(one.type) ? looser(one.type, text) : null;
-  return type === null ? { ...one, misses: one.misses + 1, stray: one.stray ?? cell } : { ...one, type };
+  if (type !== null) return candidateOf(type, misses, stray, sample);
+  return candidateOf(one.type, misses + 1, stray ?? cell, sample);
 }
 
 /** Notes a text that means no value. False for any other. */
@@ -210,9 +262,10 @@ function looser(type: string, text: string): string | null {
 export function mergeLikely(a: Likely, b: Likely): Likely {
   const markers = [...new Set([...a.markers, ...b.markers])];
   const cells = a.cells + b.cells;
+  const searched = Math.min(a.searched + b.searched, SEARCHED);
   const first = a.first ?? b.first;
   if (markers.length > MOST_MARKERS) {
-    return { candidates: [], cells: Math.max(cells, SEARCHED), first, markers: [] };
+    return likelyOf([], cells, SEARCHED, first);
   }
   const candidates: Candidate[] = [];
   for (const one of [...a.candidates, ...b.candidates]) {
@@ -221,17 +274,18 @@ export function mergeLikely(a: Likely, b: Likely): Likely {
     const misses = before.misses + after.misses;
     if (misses > MOST_MISSES) continue;
     const type = before.type === after.type ? one.type : loosened(one.type);
-    candidates.push({ ...one, type, misses, stray: before.stray ?? after.stray });
+    candidates.push(candidateOf(type, misses, before.stray ?? after.stray, one.sample));
   }
-  return { candidates, cells, first, markers };
+  return likelyOf(candidates, cells, searched, first, markers);
 }
 
 /** How a type fares in a stretch: one that is no candidate fits none of the cells that were asked. */
-function counted({ candidates, cells, first }: Likely, type: string): Candidate {
+function counted(likely: Likely, type: string): Candidate {
+  const { candidates, cells, searched, first } = likely;
   const found = candidates.find((one) => isAmong(type, [one]));
   if (found) return found;
-  const isKnown = cells === 0 || (first !== null && cells <= SEARCHED);
-  return { type, misses: isKnown ? cells : MOST_MISSES + 1, stray: first, sample: null };
+  const isKnown = isOpen(likely) && (cells === 0 || (first !== null && cells === searched));
+  return candidateOf(type, isKnown ? cells : MOST_MISSES + 1, first, null);
 }
 
 /** What a text column could be given. */

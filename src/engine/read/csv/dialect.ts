@@ -1,6 +1,7 @@
 /** How a CSV is written: its delimiter and quotes, what it has above its header (contract §3 "Dialects"). */
+
+import type { DialectOptions } from '../../dialect-options.js';
 import { UsageError } from '../../errors.js';
-import type { DialectOptions } from '../../options.js';
 import type { DialectOption } from '../../problems.js';
 
 export interface Dialect {

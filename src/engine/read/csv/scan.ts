@@ -2,6 +2,7 @@
 import { ChangeDetector } from '../change-detector.js';
 import { type Converter, partsOf } from '../conversion/converter.js';
 import { addCurrency, type Currencies, noCurrencies } from '../conversion/currency.js';
+import { type Likely, nextLikely, noLikely } from '../conversion/suggest.js';
 import { COMPANY, METADATA_CLOSE, METADATA_OPEN, TOO_LARGE } from '../item-writer.js';
 import { jsonStringBytes } from '../json/text.js';
 import { addCell, type ColumnStats, emptyStats } from '../mapping/stats.js';
@@ -28,10 +29,11 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
   const accepted = new ScanRows(input, options, detector);
   const itemOf = itemText(layout, known?.schema ?? { types: [], itemLimitBytes });
   const read = rowReader(input);
+  let likely = layout.targets.map(noLikely);
   return (batch) => {
     const { rows: originals, broken } = read(batch);
     const rows = layout.clean ? originals.map(layout.clean) : originals;
-    const columns = new Columns(layout, !input.unsuggested);
+    const columns = new Columns(layout, !input.unsuggested, likely);
     accepted.begin(batch);
     for (let number = 0; number < rows.length; number++) {
       const row = rows[number]!;
@@ -62,6 +64,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.leaveOpen(number);
       else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, originals[number]!));
     }
+    likely = columns.parts.map(({ stats }) => nextLikely(stats.likely));
     return accepted.finish(
       columns.parts,
       (number) => ({ cells: originals[number]! }),
@@ -93,10 +96,11 @@ class Columns {
   constructor(
     layout: CsvLayout,
     private readonly suggests: boolean,
+    likely: readonly Likely[],
   ) {
     this.#layout = layout;
-    this.parts = layout.targets.map(({ pinned }) => ({
-      stats: emptyStats(),
+    this.parts = layout.targets.map(({ pinned }, index) => ({
+      stats: emptyStats(likely[index]),
       outside: 0,
       currencies: pinned && partsOf(pinned).name === 'money' ? noCurrencies() : null,
     }));

@@ -5,6 +5,7 @@
 import type { CellType, ColumnType } from '../../model.js';
 import {
   addLikely,
+  afterPlain,
   isOpen,
   type Likely,
   mergeLikely,
@@ -31,14 +32,15 @@ export interface ColumnStats {
   likely: Likely;
 }
 
-export const emptyStats = (): ColumnStats => ({
+/** @param likely what is known of the types that it could be given */
+export const emptyStats = (likely = noLikely()): ColumnStats => ({
   cells: 0,
   empty: 0,
   notInteger: null,
   notNumber: null,
   trailingZero: null,
   decimals: -1,
-  likely: noLikely(),
+  likely,
 });
 
 /** Counts a non-empty cell. @param suggests whether to look for types that a text column could be given */
@@ -51,9 +53,9 @@ export function addCell(stats: ColumnStats, text: string, line: number, suggests
   }
   const kind = classify(text);
   if (kind === NOT_A_NUMBER) {
-    if (suggests) {
+    if (suggests && isOpen(stats.likely)) {
       const plain = numbersBefore(stats, stats.cells - 1);
-      stats.likely = plainLikely(plain, stats.cells - 1);
+      stats.likely = afterPlain(stats.likely, plain, stats.cells - 1);
       addLikely(stats.likely, text, line, plain);
     }
     stats.notNumber = { line, text };

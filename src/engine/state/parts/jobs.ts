@@ -2,7 +2,16 @@
 import type { State } from '../interface.js';
 import type { Tables } from '../tables.js';
 
-type OfJobs = 'knownJobs' | 'startProfile' | 'endProfile' | 'addJob' | 'updateJob' | 'lostJob' | 'throughput';
+type OfJobs =
+  | 'knownJobs'
+  | 'startProfile'
+  | 'endProfile'
+  | 'addJob'
+  | 'updateJob'
+  | 'missingJob'
+  | 'foundJob'
+  | 'lostJob'
+  | 'throughput';
 
 export function ofJobs(tables: Tables): Pick<State, OfJobs> {
   const { db, backend, jobs, jobEnds, sends, sent, history } = tables;
@@ -29,6 +38,13 @@ export function ofJobs(tables: Tables): Pick<State, OfJobs> {
         await history.noteProfile(tx, send, { job: job.job_id });
       }),
     updateJob: (scope, job) => tables.writeIn(scope, (tx, id) => jobEnds.saw(tx, id, job, tables.time())),
+    missingJob: (scope, job_id) =>
+      tables.writeIn(scope, async (tx, id) => Date.parse(await jobs.missing(tx, id, job_id, tables.time()))),
+    foundJob: async (scope, job_id) => {
+      const id = await tables.find(scope);
+      // Hardly ever is there something to write.
+      if (await jobs.isMissing(db, id, job_id)) await tables.write((tx) => jobs.found(tx, id, job_id));
+    },
     lostJob: (scope, job_id) =>
       tables.writeIn(scope, (tx, id) => jobEnds.lost(tx, id, job_id, tables.time())),
     throughput: async (scope, kind) => jobs.throughput(db, await tables.find(scope), kind),

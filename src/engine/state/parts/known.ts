@@ -33,7 +33,7 @@ export function ofKnown(tables: Tables): Pick<State, OfKnown> {
     },
     history: (kind, id) => tables.read(() => history.find(db, kind, shortId(id))),
     pruneHistory: async (before) => {
-      if (await tables.write((tx) => history.prune(tx, before))) await backend.shrink();
+      if (await tables.write((tx) => history.prune(tx, Math.floor(before)))) await backend.shrink();
     },
     columnTypes: (scope, kind) => scopes.columnTypes(db, scope, kind),
     setColumnTypes: (scope, kind, types) =>

@@ -1,6 +1,7 @@
 /** The state in a PostgreSQL database, which many machines can reach. */
 import type { Backend } from '../backend.js';
 import { Scopes } from '../scopes.js';
+import { backupTo } from './backup.js';
 import { PATIENCE, type Patience, PostgresDatabase } from './database.js';
 import { Leases } from './lease.js';
 import type { PostgresLocation } from './location.js';
@@ -53,8 +54,6 @@ export async function openPostgres(
     damages: async () => ({ integrity: [], references: [] }),
     // Its autovacuum does.
     shrink: async () => {},
-    backup: async () => {
-      throw new Error('not yet');
-    },
+    backup: (file) => backupTo(db, file),
   };
 }

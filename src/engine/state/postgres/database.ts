@@ -6,7 +6,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database, Transaction, Value } from '../database.js';
+import type { Database, Reader, Transaction, Value } from '../database.js';
 import { failureOf, isPassing, isWorthWaiting, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';
 import { Session } from './session.js';
@@ -105,6 +105,18 @@ export class PostgresDatabase implements Database {
       await session.rollback();
       if (session.isBroken || this.#closed) await session.close();
       else this.#readers.push(session);
+    }
+  }
+
+  /** Reads all as of one moment, on a connection of its own. */
+  async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+    const session = await this.#open();
+    try {
+      await session.script(this.#beginRead(0));
+      return await work(readerOf(session));
+    } finally {
+      await session.rollback();
+      await session.close();
     }
   }
 
@@ -248,13 +260,17 @@ export class PostgresDatabase implements Database {
   }
 }
 
-function transactionOf(session: Session): Transaction {
+const transactionOf = (session: Session): Transaction => ({
+  ...readerOf(session),
+  run: async (sql, ...values) => (await session.query(sql, values)).rowCount ?? 0,
+});
+
+function readerOf(session: Session): Reader {
   return {
     all: async <T>(sql: string, ...values: Value[]) => (await session.query(sql, values)).rows as T[],
     get: async <T>(sql: string, ...values: Value[]) =>
       (await session.query(sql, values)).rows[0] as T | undefined,
     each: (sql, ...values) => session.each(sql, values),
-    run: async (sql, ...values) => (await session.query(sql, values)).rowCount ?? 0,
   };
 }
 

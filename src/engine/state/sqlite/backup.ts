@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, copyFileSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import { StateError, UsageError } from '../../errors.js';
+import { ProfilesError, StateError, UsageError } from '../../errors.js';
 
 /**
  * Writes the copy beside its name and gives it the name once it is whole and on disk. Mode 0600.
@@ -11,7 +11,7 @@ import { StateError, UsageError } from '../../errors.js';
  * @throws UsageError where there is a file of that name; StateError where it cannot be written
  */
 export function backupTo(db: DatabaseSyncInstance, file: string): number {
-  if (statSync(file, { throwIfNoEntry: false })) throw taken(file);
+  refuseTaken(file);
   const temporary = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   try {
     // SQLite takes a file that is there if it is empty, and so the mode that it has.
@@ -21,18 +21,19 @@ export function backupTo(db: DatabaseSyncInstance, file: string): number {
     place(temporary, file);
     return statSync(file).size;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw taken(file);
-    throw new StateError(`cannot write the backup ${file}: ${(error as Error).message}`, {
-      hint: 'name a file in a directory that you can write to, with room for it',
-      cause: error,
-    });
+    throw backupError(error, file);
   } finally {
     rmSync(temporary, { force: true });
   }
 }
 
+/** @throws UsageError where there is a file of that name */
+export function refuseTaken(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })) throw taken(file);
+}
+
 /** Unlike a rename, neither way replaces a file that somebody has made in the meantime. */
-function place(temporary: string, file: string): void {
+export function place(temporary: string, file: string): void {
   try {
     linkSync(temporary, file);
   } catch (error) {
@@ -48,6 +49,15 @@ function place(temporary: string, file: string): void {
     sync(file);
   }
 }
+
+export const backupError = (error: unknown, file: string): ProfilesError => {
+  if (error instanceof ProfilesError) return error;
+  if ((error as NodeJS.ErrnoException).code === 'EEXIST') return taken(file);
+  return new StateError(`cannot write the backup ${file}: ${(error as Error).message}`, {
+    hint: 'name a file in a directory that you can write to, with room for it',
+    cause: error,
+  });
+};
 
 const taken = (file: string): UsageError =>
   new UsageError(`${file} exists already, and a backup never overwrites a file`, {

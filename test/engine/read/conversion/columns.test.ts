@@ -352,6 +352,19 @@ describe('suggestions', () => {
     expect((await readText('a.csv', dates(...numbers, '12.5%'))).scan.columns[1]!.suggested).toBeUndefined();
   });
 
+  it('values that are far apart are held against each other', async () => {
+    const gap = Array.from({ length: 20_000 }, () => '');
+    for (const [cells, suggested] of [
+      [['12/31/2024', ...gap, '1/2/2024', ...gap, '3/1/2024'], ['date:M/d/yyyy']],
+      [['12/31/2024', ...gap, '1/2/2024', ...gap, '31/1/2024'], undefined],
+      [['x', ...gap, '3/1/2024', ...gap, '3/2/2024'], undefined],
+      [['12', ...gap, '1,234.50', ...gap, '12'], ['number:1,234.56']],
+    ] as const) {
+      const { scan } = await readText('a.csv', dates(...cells));
+      expect(scan.columns[1]!.suggested).toEqual(suggested);
+    }
+  });
+
   it('one column tells how the numbers of another are written', async () => {
     const { scan } = await readText('a.csv', 'company_id,a,b\nc1,"17,871","$1,234.50"\n');
     expect(scan.columns.map(({ suggested }) => suggested)).toEqual([

@@ -1,0 +1,51 @@
+/** The events of an import. */
+import type { Kind, Place, Plan, Rejection, RunJob, Summary } from './model.js';
+import type { Warning } from './problems.js';
+
+/**
+ * What happens during an import, in order. The summary is the last event; it also counts what earlier attempts of the
+ * same run have sent. `progress` and `notice` are for people: the command never prints them as NDJSON.
+ */
+export type ImportEvent =
+  | { type: 'plan'; plan: Plan }
+  | ({ type: 'rejected' } & Rejection)
+  | ({
+      type: 'submitted';
+      /** Number of the request in the run, from 1. */
+      request: number;
+      kind: Kind;
+      rows: number;
+      /** Null if the answer named no job. */
+      job_id: string | null;
+    } & Place)
+  | {
+      /** A job whose status or `completed_rows` changed. */
+      type: 'job';
+      kind: Kind;
+      /** Rows of its request. */
+      rows: number;
+      job: RunJob;
+    }
+  | {
+      type: 'retry';
+      request: number;
+      attempt: number;
+      /** Milliseconds until the next attempt. */
+      delay_ms: number;
+      reason: string;
+      maybe_sent_twice: boolean;
+    }
+  | ({ type: 'warning' } & Warning)
+  /** Something that people should know at once, such as an interrupt. */
+  | { type: 'notice'; message: string }
+  | {
+      type: 'progress';
+      phase: 'downloading' | 'planning' | 'sending' | 'following';
+      kind: Kind | null;
+      /** Downloading: 0, and `bytes` of `total_bytes`. Planning: rows read so far, of `total_bytes` bytes. Sending: rows submitted of `total_rows`. Following: rows completed. */
+      rows: number;
+      total_rows: number | null;
+      bytes?: number;
+      total_bytes?: number | null;
+    }
+  | { type: 'summary'; summary: Summary };

@@ -1,0 +1,88 @@
+/** The end of an import: outcomes are written, the summary is made of what was recorded, and the run ends. */
+import { StateLostError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
+import type { Kind, Plan, Summary } from '../model.js';
+import { type ImportOptions, NUMBERS } from '../options.js';
+import { plannedRows, type Scanned } from '../plan/plan.js';
+import { submittedRows } from '../send/accounts.js';
+import type { RequestRecord } from '../state/requests.js';
+import type { ImportDeps, ImportResult } from './deps.js';
+import type { OpenRun } from './open-run.js';
+import { tellOutcomes } from './outcomes.js';
+import type { Rejecting } from './rejecting.js';
+import { standingOf, summarizeRun } from './shard.js';
+import {
+  type Ending,
+  exitOf,
+  type Facts,
+  givenUpWarnings,
+  isFinished,
+  leftOutWarnings,
+  summarize,
+} from './summary.js';
+
+interface Course {
+  run: OpenRun;
+  rejecting: Rejecting;
+  options: ImportOptions;
+  deps: ImportDeps;
+  kinds: Kind[];
+  /** All that were yielded, those of the end included. */
+  warnings: readonly string[];
+  /** Of a dry run. */
+  plan: Plan | undefined;
+  /** When it began, on the monotonic clock. */
+  started: number;
+}
+
+export async function* conclude(
+  scanned: Scanned,
+  end: Ending,
+  { run, rejecting, options, deps, kinds, warnings, plan, started }: Course,
+): AsyncGenerator<ImportEvent, ImportResult> {
+  const { inputs, duplicates } = scanned;
+  const files = await rejecting.flush();
+  const { outcomes } = options;
+  const ending =
+    outcomes == null || end.mode === 'planned'
+      ? end
+      : yield* tellOutcomes(outcomes, run.id, scanned, end, deps);
+  const recorded = ending.mode !== 'planned';
+  const finished = isFinished(ending);
+  const paths = inputs.map(({ opened }) => opened.path);
+  const left = leftOutWarnings(ending.records, paths);
+  const givenUp = finished ? givenUpWarnings(ending.records, paths) : [];
+  for (const message of [...left, ...givenUp]) yield { type: 'warning', message };
+  const listed = inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null }));
+  const facts: Facts = {
+    run: recorded ? run.id : null,
+    kinds,
+    service: deps.service,
+    inputs: run.shard?.inputs(listed) ?? listed,
+    rejected: rejecting.first,
+    causes: rejecting.causes,
+    warnings: [...warnings],
+    resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? run.id : null,
+    plan,
+    elapsedMs: deps.clock.monotonic() - started,
+  };
+  const summary = summarize(ending, facts);
+  const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
+  let { failure } = ending;
+  if (run.shard) {
+    const began = run.earlier ? Date.parse(run.earlier.started_at) : deps.clock.now();
+    const elapsedMs = deps.clock.now() - began;
+    const whole = (records: readonly RequestRecord[]): Summary =>
+      summarizeRun(records, plannedRows(scanned), options.wait, { ...facts, inputs: listed, elapsedMs });
+    const ended = await run.endShard(summary, finished, failure, whole, { historyKeepMs });
+    failure = ended.failure;
+    if (ended.standing) summary.shard = standingOf(run.shard.of, ended.standing);
+  } else if (recorded) {
+    const distinct = (kind: Kind): number =>
+      submittedRows(ending.records.filter((r) => inputs[r.input]!.opened.kind === kind)) -
+      duplicates.get(kind)!.count;
+    failure = await run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
+  }
+  yield { type: 'summary', summary };
+  return { summary, exit: exitOf(ending), failure };
+}

@@ -1,0 +1,69 @@
+/** The rows of an import: read once, or as a saved plan says that they are. */
+import type { ImportEvent } from '../events.js';
+import type { ImportOptions } from '../options.js';
+import { type Scanned, scanAll, scansOf } from '../plan/plan.js';
+import { typeChanges } from '../plan/type-changes.js';
+import { checkScanned, type OpenedInput, type Pool } from '../read/index.js';
+import type { ImportDeps } from './deps.js';
+import type { KnownProfiles } from './known.js';
+import type { OpenRun } from './open-run.js';
+import { type Apply, checkScan, scannedByPlan } from './planned.js';
+import { Rejecting } from './rejecting.js';
+import { newRejects } from './retry.js';
+import type { DigestedInput } from './sources.js';
+
+/** Where the rejected rows of these inputs go: of a run that continues, on with its files. */
+export async function rejectingFor(
+  run: OpenRun,
+  opened: readonly OpenedInput[],
+  options: ImportOptions,
+  { cwd, state }: ImportDeps,
+): Promise<Rejecting> {
+  const renewed = options.failed ? newRejects(run.records) : new Set<number>();
+  const before = await run.rejectsBefore();
+  const written = opened.map((_, index) => (renewed.has(index) ? null : (before[index] ?? null)));
+  const shard = run.shard?.of.shard ?? null;
+  return Rejecting.open(opened, written, { cwd, path: options.rejects, state, run: () => run.id, shard });
+}
+
+interface Scanning {
+  options: ImportOptions;
+  deps: ImportDeps;
+  /** The plan that is applied. */
+  apply: Apply | null;
+  /** Its inputs as they were found; null where they are opened again. */
+  located: readonly DigestedInput[] | null;
+  pool: Pool;
+  known: KnownProfiles;
+  rejecting: Rejecting;
+}
+
+/** @throws InputError for what cannot be read, and where it is not what was planned; UsageError for a rule that no input has */
+export async function* scanInputs(
+  opened: readonly OpenedInput[],
+  { deps, options, apply, located, pool, known, rejecting }: Scanning,
+): AsyncGenerator<ImportEvent, Scanned> {
+  const planned = apply && located && scannedByPlan(apply.plan, opened, located, options.chunkBytes);
+  if (planned) {
+    rejecting.scanned(planned);
+    return planned;
+  }
+  const scanned = yield* scanAll(opened, {
+    hashKey: deps.state.secret,
+    itemLimitBytes: options.chunkBytes,
+    pool,
+    signal: deps.stop,
+    known: (kind) => known.of(kind),
+    reject: (input, row) => rejecting.planned(input, row),
+  });
+  rejecting.scanned(scanned);
+  checkScanned(scanned.inputs, options);
+  if (apply) checkScan(apply.plan, scanned);
+  for (const warning of scanned.warnings) yield { type: 'warning', ...warning };
+  const { scope, state } = deps;
+  for (const kind of scope ? new Set(opened.map((input) => input.kind)) : []) {
+    const last = await state.columnTypes(scope!, kind);
+    for (const warning of typeChanges(last, scansOf(scanned, kind))) yield { type: 'warning', ...warning };
+  }
+  return scanned;
+}

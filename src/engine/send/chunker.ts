@@ -1,0 +1,232 @@
+/**
+ * Divides rows into requests (contract §3 "Plan, then send"): in input order, at most so many items and so
+ * many bytes in each. Ranges that an earlier session recorded are skipped or divided exactly as
+ * they were, so that a resume sends what was unknown and nothing that was acknowledged.
+ */
+import { envelopeBytes, type Kind } from '../model.js';
+import { append, bytesOf, emptyColumns, type ItemBatch, type Range, select, startOf } from '../read/index.js';
+import type { RequestRecord } from '../state/requests.js';
+import { BodyWriter } from './body.js';
+import type { Chunk, ChunkPart, LeftOut } from './chunk.js';
+
+/** What its consumer has learned goes to `next`: how many items the chunks from then on may have. */
+export type Chunks = AsyncGenerator<Chunk, void, number | undefined>;
+
+/** Who sent an id later, or null. */
+type SentLater = (id: bigint) => string | null;
+
+export interface Limits {
+  items: number;
+  bytes: number;
+}
+
+export interface CutRules {
+  kind: Kind;
+  /** Of the first chunk. */
+  limits: Limits;
+  /** Ids that stand more than once. */
+  duplicates: { count: number; repeated: { has(id: bigint): boolean } };
+  /** Whether the service holds this row already; null when everything is sent. */
+  isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
+  /** Who sent an id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
+  sentLater?: ((repeats: RequestRecord | null) => Promise<SentLater>) | null | undefined;
+  /** Requests of earlier sessions for these inputs; withdrawn ones left out. */
+  recorded: readonly RequestRecord[];
+  /** Those whose rows are sent again. Default: those of which nobody knows what became of them. */
+  isSentAgain?: (recorded: RequestRecord) => boolean;
+}
+
+/** Nobody knows what became of it. */
+export const isUnanswered = ({ state }: RequestRecord): boolean => state === 'intent' || state === 'unknown';
+
+/** A batch of the input with this index in the run. */
+export interface InputBatch {
+  input: number;
+  batch: ItemBatch;
+}
+
+/**
+ * Cuts the batches of inputs of one kind into chunks. A request of an earlier session may reach over several inputs: it
+ * takes all rows from the start of its first range to the end of its last. Stops reading when its consumer stops.
+ */
+export async function* cutChunks(
+  batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
+  rules: CutRules,
+): Chunks {
+  const recorded = [...rules.recorded].sort((a, b) => a.input - b.input || a.first_row - b.first_row);
+  const isSentAgain = rules.isSentAgain ?? isUnanswered;
+  let { limits } = rules;
+  const learn = (items: number | undefined): void => {
+    if (items !== undefined) limits = { ...limits, items };
+  };
+  let draft = null as Draft | null;
+  let range = 0;
+  /** Decided once for each range, not for each row. */
+  let last: { range: RequestRecord | null; again: boolean } = { range: null, again: false };
+  for await (const { input, batch } of batches) {
+    for (let i = 0; i < batch.ends.length; i++) {
+      const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
+      for (let row = batch.rows[i]!, next = end; row < end; row = next, next = end) {
+        while (recorded[range] && row >= endIn(recorded[range]!, input)) range++;
+        const near = recorded[range];
+        const here = near && row >= startIn(near, input) ? near : null;
+        // A run of unchanged rows may reach into a range and out of it again.
+        if (near) next = Math.min(end, here ? endIn(near, input) : startIn(near, input));
+        if (draft && draft.recorded !== here) {
+          learn(yield draft.cut());
+          draft = null;
+        }
+        if (here && here !== last.range) last = { range: here, again: isSentAgain(here) };
+        if (here && !last.again) continue;
+
+        if (draft && !here && !draft.fits(bytesOf(batch, i), limits)) {
+          learn(yield draft.cut());
+          draft = null;
+        }
+        draft ??= new Draft(rules, here, rules.sentLater ? await rules.sentLater(here) : null);
+        draft.enter(input, row);
+        if (batch.unchanged?.[i]) draft.skip(row, next);
+        else draft.add(batch, i);
+      }
+    }
+    draft?.leave(batch);
+  }
+  if (draft) yield draft.cut();
+}
+
+/** The row of an input at which a request begins: none of those after its first input. */
+const startIn = (r: RequestRecord, input: number): number =>
+  input === r.input ? r.first_row : input < r.input ? Number.POSITIVE_INFINITY : 0;
+
+/** The row of an input before which it ends: none of those before its last input. */
+function endIn(r: RequestRecord, input: number): number {
+  const last = r.more.at(-1) ?? r;
+  return input === last.input ? last.end_row : input < last.input ? Number.POSITIVE_INFINITY : 0;
+}
+
+/** Items `from` to `to` of a batch, all of them in the chunk, with so many unchanged rows of it before them. */
+interface Stretch {
+  batch: ItemBatch;
+  from: number;
+  to: number;
+  skipped: number;
+}
+
+/** A chunk while it grows. */
+class Draft {
+  readonly #stretches: Stretch[] = [];
+  readonly #shared = new Set<bigint>();
+  readonly #leftOut: LeftOut[] = [];
+  #items = 0;
+  /** Of the body, the envelope included. */
+  #bytes: number;
+  #unchanged = 0;
+  readonly #parts: ChunkPart[] = [];
+  /** The last of them. */
+  #part!: ChunkPart;
+
+  constructor(
+    private readonly rules: CutRules,
+    readonly recorded: RequestRecord | null,
+    private readonly sentLater: SentLater | null,
+  ) {
+    this.#bytes = envelopeBytes(rules.kind);
+  }
+
+  /** What is taken next is of this input, from this row on. */
+  enter(input: number, row: number): void {
+    if (this.#part?.input === input) return;
+    this.#part = { input, first_row: row, end_row: row, from: this.#items };
+    this.#parts.push(this.#part);
+  }
+
+  /** Whether a further item keeps within both limits. The first always fits: too large a one was rejected by the plan. */
+  fits(itemBytes: number, { items, bytes }: Limits): boolean {
+    if (this.#leftOut.length >= items) return false;
+    if (this.#items === 0) return true;
+    return this.#items < items && this.#bytes + itemBytes + 1 <= bytes;
+  }
+
+  /** Takes rows that the service is known to have. */
+  skip(from: number, to: number): void {
+    this.#unchanged += to - from;
+    this.#part.end_row = to;
+  }
+
+  /** Takes a row: to be sent, or as unchanged. An id that stands more than once is always sent. */
+  add(batch: ItemBatch, at: number): void {
+    const { duplicates, isUnchanged } = this.rules;
+    const id = batch.ids[at]!;
+    const repeated = duplicates.count > 0 && duplicates.repeated.has(id);
+    this.#part.end_row = batch.rows[at]! + 1;
+    if (!repeated && isUnchanged?.(batch, at)) {
+      this.#unchanged++;
+      return;
+    }
+    const by = this.sentLater?.(id) ?? null;
+    if (by !== null) {
+      this.#leftOut.push({ input: this.#part.input, row: batch.rows[at]!, line: batch.lines[at]!, id, by });
+      return;
+    }
+    if (repeated) this.#shared.add(id);
+    this.#bytes += bytesOf(batch, at) + (this.#items > 0 ? 1 : 0);
+    this.#items++;
+    const last = this.#stretches.at(-1);
+    if (last?.batch === batch && last.to === at) last.to++;
+    else this.#stretches.push({ batch, from: at, to: at + 1, skipped: this.#unchanged });
+  }
+
+  /** Nothing more comes of a batch: what is not needed of it is let go, where that is most of it. */
+  leave(batch: ItemBatch): void {
+    if (batch.unchanged) return; // has little else than what is needed
+    const mine = this.#stretches.slice(
+      this.#stretches.findLastIndex((stretch) => stretch.batch !== batch) + 1,
+    );
+    const needed = mine.reduce((sum, { from, to }) => sum + to - from, 0);
+    if (2 * needed > batch.ends.length) return;
+    const rest = select(
+      batch,
+      mine.map(({ from, to }): Range => [from, to]),
+    );
+    let from = 0;
+    for (const stretch of mine) {
+      const to = from + stretch.to - stretch.from;
+      Object.assign(stretch, { batch: rest, from, to });
+      from = to;
+    }
+  }
+
+  /** A request that is repeated has the bounds that it had, even where rows at its edges were rejected. */
+  #keepBounds(): void {
+    if (!this.recorded) return;
+    const last = this.recorded.more.at(-1) ?? this.recorded;
+    if (this.#parts[0]!.input === this.recorded.input) this.#parts[0]!.first_row = this.recorded.first_row;
+    if (this.#part.input === last.input) this.#part.end_row = last.end_row;
+  }
+
+  cut(): Chunk {
+    this.#keepBounds();
+    const columns = emptyColumns(this.#items);
+    const skippedBefore = new Uint32Array(this.#items);
+    const body = new BodyWriter(this.rules.kind, this.#items, this.#bytes);
+    let at = 0;
+    for (const { batch, from, to, skipped } of this.#stretches) {
+      skippedBefore.fill(skipped, at, at + to - from);
+      for (let i = from; i < to; i++) body.add(batch.items, startOf(batch, i), batch.ends[i]!);
+      at = append(columns, at, batch, from, to);
+    }
+    const { lines, rows, ...prints } = columns;
+    return {
+      ...body.finish(),
+      lines,
+      rows,
+      skipped: skippedBefore,
+      prints,
+      parts: this.#parts,
+      unchanged: this.#unchanged,
+      leftOut: this.#leftOut,
+      shared: this.#shared,
+      recorded: this.recorded,
+    };
+  }
+}

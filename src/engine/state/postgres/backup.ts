@@ -1,0 +1,62 @@
+/** A copy of the state in PostgreSQL as it stands at one moment, as the SQLite database that a state directory holds. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { Reader, Value } from '../database.js';
+import { backupError, place, refuseTaken } from '../sqlite/backup.js';
+import { databaseFile, openDatabase } from '../sqlite/open.js';
+import type { PostgresDatabase } from './database.js';
+import { failureOf } from './failure.js';
+
+/** @returns bytes. @throws UsageError where there is a file of that name; StateError where it cannot be written */
+export async function backupTo(from: PostgresDatabase, file: string): Promise<number> {
+  refuseTaken(file);
+  const folder = `${file}.${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    // It makes folders above its own, where a backup is to say that there is none.
+    statSync(dirname(file));
+    mkdirSync(folder, { mode: 0o700 });
+    const to = openDatabase(folder);
+    try {
+      await to.alone((db) => from.snapshot((reader) => copyAll(reader, db)));
+    } finally {
+      await to.close();
+    }
+    place(databaseFile(folder), file);
+    return statSync(file).size;
+  } catch (error) {
+    throw backupError(
+      isOfDatabase(error) ? failureOf(error, 'read the state in', from.location) : error,
+      file,
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Errors of the server have an SQLSTATE. */
+const isOfDatabase = (error: unknown): boolean =>
+  /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown }).code));
+
+/** Both have the same tables and columns. */
+async function copyAll(from: Reader, to: DatabaseSyncInstance): Promise<void> {
+  const tables = to
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all() as unknown as { name: string }[];
+  // They refer to each other, and come in any order.
+  to.exec('PRAGMA foreign_keys = OFF; BEGIN');
+  for (const { name } of tables) {
+    const columns = (to.prepare(`PRAGMA table_info(${name})`).all() as unknown as { name: string }[]).map(
+      (column) => column.name,
+    );
+    to.exec(`DELETE FROM ${name}`);
+    const insert = to.prepare(
+      `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    );
+    for await (const row of from.each<Record<string, Value>>(`SELECT ${columns.join(', ')} FROM ${name}`)) {
+      insert.run(...columns.map((column) => row[column]!));
+    }
+  }
+  to.exec('COMMIT');
+}
