@@ -1,5 +1,5 @@
 /** `npm run test:postgres`: the driver of PostgreSQL by itself, then the tests of the state with their state in PostgreSQL. */
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 const STATE = process.env.PROFILES_TEST_STATE;
 
@@ -8,12 +8,16 @@ const ON_EITHER = [
   'test/engine/state/{fingerprints,jobs,runs,scopes,privacy}.test.ts',
   'test/engine/run/run.test.ts',
   'test/loss/*.test.ts',
-  'test/cli/commands/{apply,history,identify,import,job,jobs,rejects,resume,runs,sandbox,state}.test.ts',
+  'test/cli/commands/{apply,history,identify,import,job,jobs,resume,runs,sandbox}.test.ts',
 ];
+
+/** About the files of a state directory: they are copied, removed, on a full disk, or of an earlier version. */
+const OF_FILES = ['test/loss/{across,backup,disk,kill,migrate,relay,sandbox,state-removed,upgrade}.test.ts'];
 
 export default defineConfig({
   test: {
     include: STATE ? ON_EITHER : ['test/postgres/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...OF_FILES],
     globalSetup: ['test/support/temporary.ts', 'test/support/postgres-setup.ts'],
     setupFiles: ['test/support/postgres-clean.ts'],
     maxWorkers: 2,

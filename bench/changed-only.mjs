@@ -1,7 +1,6 @@
 // Imports of which the service holds most already: what is sent, what it costs, what is kept on disk.
-import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { interleave, ratios, spread } from './measure.mjs';
+import { rm } from 'node:fs/promises';
+import { bytesIn, interleave, ratios, spread } from './measure.mjs';
 import { comparison } from './report.mjs';
 import { changedInput, FAST, input, profiles, stateFolder, withSink, withState } from './workbench.mjs';
 
@@ -84,12 +83,3 @@ const planned =
   (file, url, known, flags = []) =>
   () =>
     withState((state) => profiles(['import', file, '--dry-run', '--quiet', ...flags], { state, url }), known);
-
-async function bytesIn(folder) {
-  let total = 0;
-  for (const name of await readdir(folder, { recursive: true })) {
-    const found = await stat(join(folder, name));
-    if (found.isFile()) total += found.size;
-  }
-  return total;
-}

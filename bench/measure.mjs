@@ -1,6 +1,7 @@
 // Measures whole processes from outside, in turns, and sums up what was seen.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -115,3 +116,13 @@ export function spread(values) {
 
 /** Wall times of one case over those of another, round by round. */
 export const ratios = (samples, base) => samples.map(({ wall }, round) => wall / base[round].wall);
+
+/** Bytes of all files below a folder. */
+export async function bytesIn(folder) {
+  let total = 0;
+  for (const name of await readdir(folder, { recursive: true })) {
+    const found = await stat(join(folder, name));
+    if (found.isFile()) total += found.size;
+  }
+  return total;
+}

@@ -19,6 +19,7 @@ const SECTIONS = [
   'memory',
   'identifiers',
   'changed-only',
+  'track-keys',
   'recording',
   'lookups',
   'sandbox',

@@ -47,6 +47,7 @@ const imports: Import[] = files.flatMap((file) => {
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
 const BASE = [
+  'bounds',
   'channel',
   'clock',
   'dialect-options',
@@ -59,10 +60,14 @@ const BASE = [
   'nearest',
   'numbers',
   'options',
+  'plan-changes',
+  'print-tables',
   'problems',
   'replace-file',
+  'row-sources',
   'size',
   'sqlite',
+  'stored-cells',
 ].map((name) => `engine/${name}`);
 const ENGINE = ['engine/read', 'engine/service', 'engine/state', 'engine/plan', 'engine/send', 'engine/run'];
 const ALLOWED: Record<string, string[]> = {

@@ -96,6 +96,7 @@ const WORDS: Dictionary = {
   shards_need_postgres: () => ({
     hint: 'name it with --state postgres://user@host/database or PROFILES_STATE; on one machine, apply the plan without shards',
   }),
+  shards_of_held: () => ({ hint: 'make the plan with a higher --max-changed, or without it' }),
   shards_of_invalid: () => ({
     hint: 'fix the rows, or make the plan with --skip-invalid or --max-invalid',
   }),

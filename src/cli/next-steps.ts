@@ -24,7 +24,16 @@ export interface Known {
 /** Rows of a rejects file are read as its run read them, apart from these. */
 const OF_REJECTS = ['--kind', '--id', '--user-id', '--company-id', '--set', '--mapping'];
 /** How the first command was reported and bounded. */
-const OF_ONE_RUN = ['--json', '--ndjson', '--quiet', '--debug', '--dry-run', '--resume'];
+const OF_ONE_RUN = [
+  '--json',
+  '--ndjson',
+  '--quiet',
+  '--debug',
+  '--dry-run',
+  '--save-plan',
+  '--resume',
+  '--yes',
+];
 /** More would make a command longer than a screen. */
 const MOST_JOBS = 10;
 
@@ -67,6 +76,8 @@ function stepsOf(summary: Summary, known: Known): Step[] {
         : sendAll(known, 'send it with', []);
     case 'rejected':
       return [...sendValid(known), ...importRejects(summary, known)];
+    case 'held':
+      return sendHeld(summary, known);
     case 'submitted':
       return follow(summary, known);
     case 'failed':
@@ -89,8 +100,34 @@ function step({ commands }: Known, what: string, compose: (commands: Commands) =
 function sendAll(known: Known, what: string, plus: readonly string[]): Step[] {
   const { paths } = known.commands;
   if (paths.length === 0 || paths.includes('-') || !known.commands.isOf('import')) return [];
-  const without = plus.includes('--skip-invalid') ? [...OF_ONE_RUN, '--max-invalid'] : OF_ONE_RUN;
+  const replaced = plus.includes('--skip-invalid')
+    ? ['--max-invalid']
+    : plus.filter((word) => word === '--max-changed');
+  const without = [...OF_ONE_RUN, ...replaced];
   return [step(known, what, ({ again }) => again({ without, plus }))];
+}
+
+/** Everything, now that it is known what that is. */
+function sendHeld({ run, plan }: Summary, known: Known): Step[] {
+  const { commands } = known;
+  const {
+    new: added,
+    changed,
+    refreshed,
+    unchanged,
+  } = plan?.changes ?? { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+  const isFirst = added > 0 && changed + refreshed + unchanged === 0;
+  const what = isFirst
+    ? 'this state knows none of these profiles; if this is the first import with it, send all of them'
+    : 'if these changes are right, send them';
+  const all = ['--max-changed', '100%'];
+  if (commands.isOf('apply')) {
+    return [
+      step(known, what, ({ again }) => again({ without: [...OF_ONE_RUN, '--max-changed'], plus: all })),
+    ];
+  }
+  const look = run === null ? [] : sendAll(known, 'see what would be sent', ['--dry-run']);
+  return [...look, ...sendAll(known, what, all)];
 }
 
 const sendValid = (known: Known): Step[] => sendAll(known, 'send the valid rows now', ['--skip-invalid']);

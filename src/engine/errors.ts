@@ -25,6 +25,8 @@ export const Exit = {
   jobFailed: 7,
   /** Another import of this account and kind is running. */
   busy: 8,
+  /** Held back: more rows had changed than `maxChanged` allows; nothing was sent. */
+  held: 9,
   /** Interrupted by Ctrl-C, or by `signal`; the run can be continued. */
   interrupted: 130,
   /** Interrupted by SIGTERM; the run can be continued. */
@@ -185,6 +187,12 @@ export class CanaryError extends ProfilesError {
 
 /** The database in use is not on disk any more: what this run recorded is lost with it. */
 export class StateLostError extends StateError {}
+
+/** Somebody was asked whether to send, and did not say yes. */
+export class NotConfirmedError extends ProfilesError {
+  readonly code = 'not_confirmed';
+  readonly exit = Exit.interrupted;
+}
 
 /** A signal ended the import. */
 export class InterruptedError extends ProfilesError {

@@ -1,4 +1,21 @@
 /** Fingerprints in memory: what each id had when the service last completed it. */
+import type { RowClass } from './plan-changes.js';
+import {
+  clear,
+  emptyTables,
+  freePlace,
+  hashAt,
+  isSet,
+  type PrintTables,
+  placeOf,
+  setHash,
+  wordsOf,
+} from './print-tables.js';
+import { foldContents, NOWHERE, type PlaceOfRow, type PrintSource, RowSources } from './row-sources.js';
+
+import type { CellColumns } from './stored-cells.js';
+
+export type { PrintTables } from './print-tables.js';
 
 /** Rows in request order, each by three keyed 64-bit hashes, little-endian, as they are stored. */
 export interface FingerprintColumns {
@@ -7,18 +24,21 @@ export interface FingerprintColumns {
   contents: BigUint64Array;
   /** Of the record that the item was made of, and how it was made: equal ones make equal items. 0: not known. */
   records: BigUint64Array;
+  /** Hashes of their cells, where differences are to be counted by key. */
+  cells?: CellColumns | null | undefined;
 }
 
-/** The memory of an index, hashes as pairs of 32-bit words. Threads that it is posted to share it. */
-export interface PrintTables {
-  /** Numbers of rows, from 1, by the low word of their id and of their record; 0 where there is none. */
-  byId: Uint32Array;
-  byRecord: Uint32Array;
-  ids: Uint32Array;
-  /** Both are 0 in rows that are not the last of their id, or were cleared. Such rows are still named above. */
-  contents: Uint32Array;
-  records: Uint32Array;
+/** What is remembered of an id. */
+export interface Remembered {
+  /** Of the rows that its last run sent of it, folded; 0 where nobody knows. */
+  content: bigint;
+  /** Of what these rows come to, where they were more than one. */
+  merged: bigint;
+  old: boolean;
 }
+
+const ONE_ID = new BigUint64Array(1);
+const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
 
 /**
  * Two open-addressed tables, from id and from record to the row that was set last. Rows stay in the order in which
@@ -30,6 +50,11 @@ export class FingerprintIndex {
   /** Set so far, those included that say nothing any more. */
   #rows = 0;
   #size = 0;
+  /** Contents that are too old to count as known, in place of those in the tables; null where there are none. */
+  #aged: Uint32Array | null = null;
+  readonly #sources = new RowSources();
+  /** By id: what a run had sent of it before a send that did not complete, and what that was. */
+  readonly #lapsed = new Map<bigint, { content: bigint; old: boolean; next: bigint; run: string | null }>();
   /** The arrays that were asked for last, as words. */
   #last: { prints: object; ids: Uint32Array; contents: Uint32Array } | null = null;
 
@@ -80,27 +105,139 @@ export class FingerprintIndex {
     return found;
   }
 
-  /** Sets every id of the batch to its content, or clears it, as it also does where the content is 0. */
-  apply(prints: FingerprintColumns, set: boolean): void {
-    if (set) this.#append(prints);
-    const { byId, byRecord, ids, contents, records } = this.#tables;
+  /** What is to become of a row; the arrays as in `matches`. */
+  classOf(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): RowClass {
+    if (this.matches(prints, at)) return 'unchanged';
+    const asked = this.#asked(prints);
+    const row = this.#rowOf(asked.ids[2 * at]!, asked.ids[2 * at + 1]!);
+    if (row === 0) return 'new';
+    const aged = this.#aged;
+    const same =
+      aged !== null &&
+      isSet(aged, row) &&
+      aged[2 * row - 2] === asked.contents[2 * at] &&
+      aged[2 * row - 1] === asked.contents[2 * at + 1];
+    return same ? 'refreshed' : 'changed';
+  }
+
+  /** The row that stands for an id, at most `rows`; 0 for one that is not known at all. */
+  rowOf(id: bigint): number {
+    ONE_ID[0] = id;
+    return this.#rowOf(ONE_ID_WORDS[0]!, ONE_ID_WORDS[1]!);
+  }
+
+  /** What is remembered in the row that stands for an id. */
+  remembered(row: number): Remembered {
+    const { contents, records } = this.#tables;
+    const old = this.#isAged(row);
+    return { content: hashAt(old ? this.#aged! : contents, row), merged: hashAt(records, row), old };
+  }
+
+  /** Where its last run sent the id of a row, one time after another. */
+  placesOf(row: number): PlaceOfRow[] {
+    return this.#sources.placesOf(row);
+  }
+
+  /**
+   * Sets every id of the batch to its content, or clears it, as it also does where the content is 0. Rows of an id that
+   * one run sends after each other are folded into one content.
+   */
+  apply(prints: FingerprintColumns, set: boolean, from: PrintSource = NOWHERE): void {
+    if (set) {
+      this.#append(prints);
+      this.#sources.add(from, this.#rows);
+    }
+    const { byId, ids } = this.#tables;
     const asked = wordsOf(prints.ids);
     const first = this.#rows + 1 - prints.ids.length;
     for (let at = 0; 2 * at < asked.length; at++) {
       const place = placeOf(byId, ids, asked[2 * at]!, asked[2 * at + 1]!);
       const before = byId[place]!;
-      if (before !== 0 && isSet(contents, before)) {
-        clear(contents, before);
-        clear(records, before);
-        this.#size--;
+      const row = set ? first + at : 0;
+      let old = from.old === true;
+      if (before !== 0) {
+        const earlier = this.#earlier(before, prints, at, set, from);
+        if (earlier && set) {
+          old ||= earlier.old;
+          this.#fold(before, row, earlier.content);
+        }
+        if (this.#isKnown(before)) this.#forget(before);
       }
       if (!set) continue;
-      const row = first + at;
       byId[place] = row;
-      if (!isSet(contents, row)) continue;
-      if (isSet(records, row)) byRecord[freePlace(byRecord, records[2 * row - 2]!)] = row;
-      this.#size++;
+      this.#learn(row, old);
     }
+  }
+
+  /** A row counts from here on. */
+  #learn(row: number, old: boolean): void {
+    const { byRecord, contents, records } = this.#tables;
+    if (!isSet(contents, row)) return;
+    if (old) {
+      this.#aged ??= new Uint32Array(contents.length);
+      this.#aged[2 * row - 2] = contents[2 * row - 2]!;
+      this.#aged[2 * row - 1] = contents[2 * row - 1]!;
+      clear(contents, row);
+      return;
+    }
+    if (isSet(records, row)) byRecord[freePlace(byRecord, records[2 * row - 2]!)] = row;
+    this.#size++;
+  }
+
+  /** A row counts no longer. */
+  #forget(row: number): void {
+    const { contents, records } = this.#tables;
+    if (isSet(contents, row)) this.#size--;
+    clear(contents, row);
+    clear(records, row);
+    if (this.#aged) clear(this.#aged, row);
+  }
+
+  /**
+   * What the same run has sent of an id before. A send of it that did not complete in between may have been carried out: then
+   * only the same content, sent once more, goes on from there.
+   */
+  #earlier(
+    before: number,
+    { ids, contents }: FingerprintColumns,
+    at: number,
+    set: boolean,
+    from: PrintSource,
+  ): Pick<Remembered, 'content' | 'old'> | undefined {
+    if (this.#isKnown(before)) {
+      if (!this.#sources.isOf(before, from)) return undefined;
+      const earlier = this.remembered(before);
+      if (!set) this.#lapsed.set(ids[at]!, { ...earlier, next: contents[at]!, run: from.run });
+      return earlier;
+    }
+    const lapsed = this.#lapsed.size > 0 ? this.#lapsed.get(ids[at]!) : undefined;
+    if (!lapsed) return undefined;
+    const same = lapsed.run === from.run && lapsed.next === contents[at]!;
+    if (set || !same) this.#lapsed.delete(ids[at]!);
+    return same ? lapsed : undefined;
+  }
+
+  /** The row of an id follows another one of the same run. */
+  #fold(before: number, row: number, earlier: bigint): void {
+    const { contents, records } = this.#tables;
+    if (!isSet(contents, row)) return;
+    this.#sources.follow(row, before);
+    setHash(contents, row, foldContents(earlier, hashAt(contents, row)));
+    // What they come to was noted on condition that the rows before count, and without that it means nothing.
+    if (isSet(records, row)) setHash(records, row, hashAt(records, row) ^ earlier);
+  }
+
+  #isAged(row: number): boolean {
+    return this.#aged !== null && isSet(this.#aged, row);
+  }
+
+  #isKnown(row: number): boolean {
+    return isSet(this.#tables.contents, row) || this.#isAged(row);
+  }
+
+  #rowOf(low: number, high: number): number {
+    const { byId, ids } = this.#tables;
+    return byId[placeOf(byId, ids, low, high)]!;
   }
 
   /** Whether one of the rows from `from` on, counted from 0 in the order they were set, still says something. */
@@ -134,6 +271,11 @@ export class FingerprintIndex {
       if (row === 0 || !isSet(tables.records, row)) continue;
       tables.byRecord[freePlace(tables.byRecord, tables.records[2 * row - 2]!)] = row;
     }
+    if (this.#aged) {
+      const aged = this.#aged;
+      this.#aged = new Uint32Array(tables.contents.length);
+      this.#aged.set(aged.subarray(0, words));
+    }
     this.#tables = tables;
   }
 
@@ -145,44 +287,3 @@ export class FingerprintIndex {
     return this.#last;
   }
 }
-
-/** Where the row of this hash is named, or would be. The hash is random already, so its low word is the place. */
-function placeOf(places: Uint32Array, hashes: Uint32Array, low: number, high: number): number {
-  const last = places.length - 1;
-  for (let place = low & last; ; place = (place + 1) & last) {
-    const row = places[place]!;
-    if (row === 0 || (hashes[2 * row - 2] === low && hashes[2 * row - 1] === high)) return place;
-  }
-}
-
-/** Where a row can be named whose hash is not there yet. */
-function freePlace(places: Uint32Array, low: number): number {
-  const last = places.length - 1;
-  let place = low & last;
-  while (places[place] !== 0) place = (place + 1) & last;
-  return place;
-}
-
-const isSet = (hashes: Uint32Array, row: number): boolean =>
-  hashes[2 * row - 2] !== 0 || hashes[2 * row - 1] !== 0;
-
-function clear(hashes: Uint32Array, row: number): void {
-  hashes[2 * row - 2] = 0;
-  hashes[2 * row - 1] = 0;
-}
-
-function emptyTables(rows: number): PrintTables {
-  const table = (words: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(words * 4));
-  // At most half of the places are taken: then a look-up takes a step or two.
-  const places = 2 ** Math.max(10, Math.ceil(Math.log2(2 * rows)));
-  return {
-    byId: table(places),
-    byRecord: table(places),
-    ids: table(2 * rows),
-    contents: table(2 * rows),
-    records: table(2 * rows),
-  };
-}
-
-const wordsOf = (values: BigUint64Array): Uint32Array =>
-  new Uint32Array(values.buffer, values.byteOffset, 2 * values.length);

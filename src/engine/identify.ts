@@ -7,13 +7,12 @@ import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from './error
 import { ID_FIELD, type Kind } from './model.js';
 import { idHashes } from './read/index.js';
 import { OtherJobs } from './send/other-jobs.js';
-import { type RetryOptions, sendRequest, UNSENT } from './send/request.js';
+import { type Attempted, type RetryOptions, sendRequest, UNSENT } from './send/request.js';
 import { watchJobs } from './send/watch.js';
 import type { ServiceClient } from './service/client.js';
 import type { Job } from './service/contract.js';
 import { isFinal } from './service/names.js';
 import type { OpenJob } from './state/open-jobs.js';
-import type { RequestRecord } from './state/requests.js';
 import type { Scope, State } from './state/state.js';
 
 export interface Profile {
@@ -75,7 +74,8 @@ export async function identify(
     : [];
   // Every send of an id clears its fingerprint, by whatever command (contract §3).
   const send = await state.startProfile(scope, kind, ids);
-  const record = unrecorded(body.length);
+  // It is typed by a person, who sees what became of it: nothing is kept for a resume.
+  const record: Attempted = { seq: 1, ...UNSENT };
   const outcome = await sendRequest(record, options, {
     submit: (signal) =>
       kind === 'users' ? client.submit('users', body, signal) : client.identifyCompany(body, signal),
@@ -161,26 +161,4 @@ function itemOf({ kind, id, company, metadata }: Profile): string {
     members.push(`"metadata":{${pairs.join(',')}}`);
   }
   return `{${members.join(',')}}`;
-}
-
-/** One profile is typed by a person, who sees what became of it: its request is not kept for a resume. */
-function unrecorded(bytes: number): RequestRecord {
-  return {
-    seq: 1,
-    parent: null,
-    input: 0,
-    first_row: 0,
-    end_row: 1,
-    more: [],
-    first_line: 1,
-    last_line: 1,
-    rows: 1,
-    merged: 0,
-    unchanged: 0,
-    left_out: 0,
-    left_out_by: null,
-    bytes,
-    digest: '',
-    ...UNSENT,
-  };
 }

@@ -22,6 +22,8 @@
  *
  * @packageDocumentation
  */
+
+export type { Bound } from './bounds.js';
 export {
   AuthError,
   CanaryError,
@@ -71,6 +73,7 @@ export type {
   Summary,
 } from './model.js';
 export type { Condition, InvalidBound } from './options.js';
+export type { KeyChange, PlanChanges } from './plan-changes.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';
 export type { Answer, LogEntry, ProxyEnv, ServiceClient } from './service/client.js';

@@ -1,4 +1,5 @@
 /** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
+import type { PlanChanges } from './plan-changes.js';
 import type { Problem } from './problems.js';
 import type { Job } from './service/contract.js';
 
@@ -179,6 +180,7 @@ export interface Plan {
   bytes: number;
   /** How long the jobs may take, in seconds, judging by this account's earlier jobs; null if there are none. */
   estimated_seconds: number | null;
+  changes?: PlanChanges;
   properties?: PropertyCheck;
   /** Digest of the saved plan. */
   digest?: string;
@@ -213,6 +215,8 @@ export type RunStatus =
   | 'planned'
   /** More invalid rows than `invalid` allows: nothing was sent. */
   | 'rejected'
+  /** With `changedOnly`: more rows are new or changed than `maxChanged` allows; nothing was sent. */
+  | 'held'
   /** Some rows were rejected, a job completed fewer rows than it was sent, or an answer named no job. */
   | 'partial'
   /** A job failed. */

@@ -2,6 +2,8 @@
  * The options of an import, validated and in units: bytes, milliseconds, rows. Their names, units, bounds, and defaults
  * are here and nowhere else; the command line's table refers to them.
  */
+
+import type { Bound } from './bounds.js';
 import type { DialectOptions } from './dialect-options.js';
 import { UsageError } from './errors.js';
 import {
@@ -211,10 +213,10 @@ export interface Stated {
 }
 
 /**
- * With how many invalid rows an import sends the others: with none, with any number, with at most this many, or with at
- * most this share of the rows read (`percent`, 0 to 100). With more, nothing is sent.
+ * With how many invalid rows an import sends the others: with none, with any number, or within a bound. With more, nothing
+ * is sent.
  */
-export type InvalidBound = 'none' | 'any' | { rows: number } | { percent: number };
+export type InvalidBound = 'none' | 'any' | Bound;
 
 /** How rows are packed into requests, sent, and followed. */
 export interface SendOptions {
@@ -256,6 +258,16 @@ export interface SendOptions {
    * no limit.
    */
   refreshAfterMs: number | null;
+  /**
+   * With `changedOnly`: if more rows than this are new or changed, sends nothing and ends with status `held`. Default: null,
+   * any number.
+   */
+  maxChanged: Bound | null;
+  /**
+   * Remembers a short keyed hash of each cell that it sends, so that later plans with `changedOnly` count changed rows by
+   * key. Default false.
+   */
+  trackKeys: boolean;
   /** When the service refuses a request (400, 415, 422): rejects its rows and continues, instead of ending. Default false. */
   continueOnError: boolean;
   /**

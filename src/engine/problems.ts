@@ -36,6 +36,8 @@ export type Problem =
   // Shards
   /** The state is one that only one machine can reach. */
   | { code: 'shards_need_postgres' }
+  /** The plan has more rows to send than its bound on changes allows. */
+  | { code: 'shards_of_held' }
   /** The plan has rejected rows, and does not allow any. */
   | { code: 'shards_of_invalid' }
   // How an input is read

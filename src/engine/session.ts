@@ -9,9 +9,13 @@ import type { CellType, Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scansOf } from './plan/plan.js';
 import { typesOf } from './plan/type-changes.js';
+import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
 import { idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { afterPlan } from './run/after-plan.js';
+import { ComparedRows } from './run/compared.js';
 import { conclude } from './run/conclude.js';
+import { cutDepsOf } from './run/cut-deps.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
   checkContinuable,
@@ -27,18 +31,18 @@ import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOutcomes } from './run/outcomes.js';
-import { type Apply, checkState, endOfRest, runPlanned, startOfRest } from './run/planned.js';
+import { type Apply, checkState, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
 import { rejectingFor, scanInputs } from './run/scan.js';
-import { needsOf, sentLater } from './run/sent-later.js';
 import { checkShard, Shard, ShardWaits } from './run/shard.js';
 import type { DigestedInput } from './run/sources.js';
-import { countPlanned, countRows, type Ending, isDone, isWithinBound } from './run/summary.js';
+import { countRows, type Ending, isDone } from './run/summary.js';
 import { isCanaryDue } from './send/canary.js';
 import type { Chunks } from './send/chunker.js';
 import { type CutDeps, chunksOfKind } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
+import { Remembering } from './send/remembering.js';
 import { send } from './send/send.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
@@ -99,27 +103,31 @@ export class Session {
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
     else if (!shard && (options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
-    const cut = this.#cutDeps();
-    const { plan, totals } = await makePlan(scanned, cut, { run: this.#run.id, options, apply }, deps);
+    const compared = new ComparedRows(scanned, {
+      hashKey: deps.state.secret,
+      pool: this.#pool,
+      signal: deps.stop,
+      cells: options.trackKeys ? (send) => deps.state.cells(send) : null,
+    });
+    const changes = yield* this.#changes(compared);
+    const cut = this.#cutDeps(compared);
+    const from = { run: this.#run.id, options, apply, changes };
+    const { plan, totals } = await makePlan(scanned, cut, from, deps);
     yield { type: 'plan', plan };
 
     const planned = shard?.rows() ?? plannedRows(scanned);
     const base = { records: this.#run.records, wait: options.wait, failure: null };
-    if (options.dryRun) {
-      return yield* this.#conclude(
-        scanned,
-        { ...base, mode: 'planned', rows: countPlanned(planned, totals) },
-        plan,
-      );
+    const next = shard
+      ? shard.afterPlan(this.#run.records)
+      : afterPlan(planned, { totals, changes: plan.changes, run: this.#run, options });
+    if (options.dryRun) return yield* this.#conclude(scanned, { ...base, ...next }, plan);
+    if (next.mode === 'sent' && next.left > 0) {
+      const { earlier, id } = this.#run;
+      await deps.confirm?.({ plan, rows: next.left, continues: earlier ? id : null });
     }
-    const sends = shard !== null || isWithinBound(planned, options.invalid);
-    yield* this.#begin(scanned, sends);
-    if (!sends) {
-      return yield* this.#conclude(scanned, {
-        ...base,
-        mode: 'refused',
-        rows: countRows(planned, this.#run.records),
-      });
+    yield* this.#begin(scanned, next.mode === 'sent');
+    if (next.mode !== 'sent') {
+      return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
     const failure = yield* this.#send(scanned, cut);
     const rows = countRows(planned, this.#run.records);
@@ -172,24 +180,18 @@ export class Session {
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }
 
-  #cutDeps(): CutDeps {
+  /** How the rows stand to what the service has; of a plan that is applied, as it was when it was made. */
+  async *#changes(compared: ComparedRows): AsyncGenerator<ImportEvent, PlanChanges | undefined> {
+    if (this.apply || this.#run.earlier) return this.apply?.plan.changes;
+    const found = await compared.all(this.#kinds(), (kind) => this.#known.of(kind));
+    for (const warning of found?.warnings ?? []) yield this.#warn(warning);
+    return found?.changes;
+  }
+
+  #cutDeps(compared: ComparedRows): CutDeps {
     const { deps, options } = this;
-    const needs = needsOf(this.#run, options);
-    const isLater = this.#run.earlier !== null || (this.apply !== null && !this.apply.again);
-    return {
-      options,
-      limits: { items: options.chunkSize, bytes: options.chunkBytes },
-      hashKey: deps.state.secret,
-      pool: this.#pool,
-      signal: deps.stop,
-      known: (kind) => this.#known.of(kind),
-      // A retry leaves out what others have sent since.
-      sentLater: async (kind) => (isLater ? sentLater(this.#run, kind, deps.state, needs.isSentAgain) : null),
-      recorded: (kind) => needs.recorded((input) => this.#opened[input]!.kind === kind),
-      isSentAgain: needs.isSentAgain,
-      startAt: (input) => (this.apply ? startOfRest(this.apply.plan, input, needs.isDone) : null),
-      ...(this.#run.shard && { endAt: (input: number) => endOfRest(this.apply!.plan, input, needs.isDone) }),
-    };
+    const how = { opened: this.#opened, apply: this.apply, compared, pool: this.#pool, known: this.#known };
+    return cutDepsOf(this.#run, options, deps, how);
   }
 
   /** A plan of what changed is out of date once something was sent, unless it was by another shard of it. */
@@ -264,12 +266,13 @@ export class Session {
         records,
         numbers: this.#run.numbers,
         slots: waits,
+        remembering: new Remembering(kind, deps.state.secret, options.trackKeys === true),
         inputs: this.#opened,
         totalRows: acceptedOf(rows),
         stop,
-        reject: async (chunk, reason, emit) => {
+        reject: async (chunk, reason, emit, of) => {
           const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
-          const files = await rejecting.refused(chunk, reason, emit, { marks, signal: deps.abort });
+          const files = await rejecting.refused(chunk, reason, emit, { marks, signal: deps.abort, of });
           for (const [input, file] of files) await this.#run.nameRejects(input, file);
         },
       });

@@ -216,6 +216,7 @@ const CASES: {
     {},
     'name it with --state postgres://user@host/database or PROFILES_STATE; on one machine, apply the plan without shards',
   ],
+  shards_of_held: [{}, 'make the plan with a higher --max-changed, or without it'],
   shards_of_invalid: [{}, 'fix the rows, or make the plan with --skip-invalid or --max-invalid'],
   plan_outdated: [{}, undefined],
   values_missing: [

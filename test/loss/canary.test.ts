@@ -54,6 +54,30 @@ describe('nothing else is sent before it has completed', () => {
     await balance(done.summary!, machine, service, file);
   });
 
+  test('of a saved plan that was made without one', async () => {
+    const plain = ['import', file.path, '--chunk-size', '5', '--dry-run', '--save-plan', 'plan.json'];
+    expect((await run(plain)).code).toBe(0);
+    const held = slowly(5);
+    const done = await run(['apply', 'plan.json', '--canary', '3']);
+    expect(done.code, done.stderr).toBe(0);
+    expect(new Set(held.seen)).toEqual(new Set([1]));
+    expect(sizes()).toEqual([2, 2, 5, 2]);
+    expect(done.summary!.rows).toMatchObject({ read: 12, submitted: 11, merged: 1 });
+    await balance(done.summary!, machine, service, file);
+  });
+
+  test('of a saved plan: where it fails, nothing else goes out, and a resume sends it again', async () => {
+    await run(['import', file.path, '--chunk-size', '5', '--dry-run', '--save-plan', 'plan.json']);
+    service.trouble.fate = first(fates.failed);
+    const stopped = await run(['apply', 'plan.json', '--canary', '3']);
+    expect([stopped.code, sizes()]).toEqual([7, [2]]);
+    service.trouble = {};
+    const done = await run(['resume', stopped.summary!.run!]);
+    expect(done.code, done.stderr).toBe(0);
+    expect(done.summary!.rows).toMatchObject({ read: 12, submitted: 11, merged: 1 });
+    expect(sizes().slice(1)[0]).toBeLessThanOrEqual(3);
+  });
+
   test('companies and users have one together', async () => {
     machine.write('users.csv', 'user_id\nu-1\nu-2\nu-3\nu-4\n');
     const done = await run([...SEND, 'users.csv', '--canary', '2']);

@@ -2,13 +2,14 @@
  * Rows at fault (contract §4): for random ones, with a disk that fails at any commit in between, exactly these are
  * rejected, and the service holds all others. The service fails by what is in a request, and keeps its own books.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Exit, StateError } from '../../src/engine/errors.js';
+import type { ImportEvent } from '../../src/engine/events.js';
 import { type ImportResult, runImport } from '../../src/engine/import.js';
 import { type ImportOptions, importNumbers } from '../../src/engine/options.js';
 import { NO_RULES } from '../../src/engine/read/index.js';
@@ -103,6 +104,9 @@ class Machine {
   readonly #clock = new IdleClock();
   readonly #random = seeded(1);
 
+  /** Sees each event. */
+  hear: (event: ImportEvent) => void = () => {};
+
   constructor(readonly ids: readonly string[]) {
     const rows = ids.map((id, nr) => `${id},${nr}\n`);
     writeFileSync(join(this.folder, 'companies.csv'), `company_id,nr\n${rows.join('')}`);
@@ -118,6 +122,8 @@ class Machine {
       rejects: null,
       outcomes: null,
       changedOnly: false,
+      maxChanged: null,
+      trackKeys: false,
       continueOnError: false,
       isolate: true,
       dryRun: false,
@@ -174,6 +180,7 @@ class Machine {
       for (;;) {
         const next = await events.next();
         if (next.done) return next.value;
+        this.hear(next.value);
       }
     } finally {
       await state.close();
@@ -311,6 +318,22 @@ test('whatever fails, and whenever it is killed: exactly the rows at fault are r
     }),
     { numRuns, ...(process.env.LOSS_SEED ? { seed: Number(process.env.LOSS_SEED) } : {}) },
   );
+});
+
+test('the rows of a request are read from the file once, however many of them are at fault', async () => {
+  const bad = new Set(['c-5', 'c-6', 'c-8']);
+  const machine = new Machine(numbered(9));
+  machine.service.faults = { bad, how: 'failed' };
+  let heard = 0;
+  machine.hear = ({ type }) => {
+    // From here on the file is another: reading it again would end the import.
+    if (type === 'rejected' && heard++ === 0)
+      appendFileSync(join(machine.folder, 'companies.csv'), 'c-9,9\n');
+  };
+  const ended = await machine.session(machine.options({ chunkSize: 5 }), true);
+  expect(ended.failure).toBeNull();
+  expect(heard).toBe(bad.size);
+  expect(machine.rejected(ended.summary.files[0]!.rejects_file)).toEqual([...bad]);
 });
 
 describe('20,000 rows in requests of 5,000', () => {

@@ -7,6 +7,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, tes
 import { BIN, built, type Ended } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
 import { balance, elevenCompanies, Machine } from './support.js';
+import { stateEnv } from '../support/state.js';
 
 const file = elevenCompanies();
 const SEND = `import ${file.path} --chunk-size 4 --interval 5ms`;
@@ -30,6 +31,7 @@ async function bash(line: string): Promise<Ended> {
       PATH: process.env.PATH,
       HOME: machine.folder,
       PROFILES_STATE_DIR: join(machine.folder, '.state'),
+      ...stateEnv(join(machine.folder, '.state')),
       ...machine.env,
     },
   });

@@ -1,14 +1,19 @@
 /** Saved plans (contract §3 "Review before sending"): what is approved is what is sent, and nothing else, wherever it is applied. */
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SavedPlan } from '../../src/engine/plan/plan-schema.js';
 import { sealed } from '../../src/engine/plan/saved-plan.js';
+import { FIXTURES } from '../engine/read/reading.js';
 import { built, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
 import { openState } from '../support/state.js';
+import { zip } from '../support/zip.js';
 import { status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
 
@@ -84,6 +89,61 @@ describe('what is sent is what an import sends', () => {
     expect(applied.code, applied.stderr).toBe(imported.code);
     expect(applied.summary!.rows).toEqual(imported.summary!.rows);
     expect(applied.summary!.requests).toBe(planAt(desk).totals.requests);
+  });
+
+  test.each<[string, string, string, string[]]>([
+    ['a workbook', 'people.xlsx', 'people.xlsx', []],
+    ['a sheet of a workbook', 'pandas.xlsx', 'pandas.xlsx', ['--sheet', '1']],
+    ['Parquet', 'types.parquet', 'types.parquet', []],
+    ['a member of a zip archive', 'export.zip', 'export.zip:in/companies.csv', []],
+  ])('%s', async (_, name, path, argv) => {
+    const bytes =
+      name === 'export.zip'
+        ? zip([
+            { name: 'in/companies.csv', content: plain(11) },
+            { name: 'in/others.csv', content: plain(3) },
+          ])
+        : readFileSync(join(FIXTURES, 'columnar', name));
+    writeFileSync(join(desk.folder, name), bytes);
+    const flags = ['--skip-invalid', '--chunk-size', '1', ...argv];
+    const made = await desk.run(['import', path, ...flags, ...PLAN]);
+    expect([0, 5], made.stderr).toContain(made.code);
+    carry(name, 'plan.json');
+    const applied = await other.run(['apply', 'plan.json']);
+    const sent = bodies();
+    const digests = sent.map((body) => body.split(' ')[1]);
+    expect(digests, applied.stderr).toEqual(planAt(desk).requests.map(({ sha256 }) => sha256));
+    expect(sent.length).toBeGreaterThan(1);
+    service.ledger.arrivals.length = 0;
+    const imported = await new Machine(service.url).run(['import', path, ...flags], { cwd: desk.folder });
+    expect(bodies()).toEqual(sent);
+    expect([applied.code, applied.summary!.rows]).toEqual([imported.code, imported.summary!.rows]);
+
+    writeFileSync(join(other.folder, name), Buffer.concat([bytes, Buffer.from('x')]));
+    rmSync(join(other.folder, '.state'), { recursive: true });
+    await refused(other, /./);
+  });
+
+  test('a file at a web address, fetched again where it is applied', async () => {
+    let text = plain(11);
+    const server = createServer((_, response) => response.end(text)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/companies.csv`;
+    expect((await desk.run(['import', url, '--chunk-size', '4', ...PLAN])).code).toBe(0);
+    carry('plan.json');
+    text = plain(12);
+    await refused(other, /companies\.csv: has changed since the plan was made/);
+    text = plain(11);
+    const applied = await other.run(['apply', 'plan.json']);
+    expect([applied.code, applied.summary!.rows.submitted], applied.stderr).toEqual([0, 11]);
+    expect(bodies()).toEqual(planAt(desk).requests.map(({ sha256 }) => `companies ${sha256}`));
+    // Or from a copy of it.
+    text = 'gone';
+    writeFileSync(join(desk.folder, 'copy.csv'), plain(11));
+    rmSync(join(desk.folder, '.state'), { recursive: true });
+    const copied = await desk.run(['apply', 'plan.json', '--input', 'copy.csv']);
+    expect([copied.code, copied.summary!.rows.submitted], copied.stderr).toEqual([0, 11]);
   });
 
   test('from another path, named at the command', async () => {

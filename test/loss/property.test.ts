@@ -238,6 +238,8 @@ function optionsOf(one: OneImport, machine: Machine): ImportOptions {
     continueOnError,
     changedOnly,
     refreshAfterMs: null,
+    maxChanged: null,
+    trackKeys: false,
     wait,
     waitTimeoutMs: null,
     intervalMs: null,

@@ -10,6 +10,7 @@ import { BIN, built, type Child, profiles } from '../support/child.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
 import { fates, status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
+import { stateEnv } from '../support/state.js';
 
 const file = elevenCompanies();
 const SEND = ['import', file.path, '--chunk-size', '4', '--interval', '5ms'];
@@ -225,5 +226,6 @@ const environment = (): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
   HOME: machine.folder,
   PROFILES_STATE_DIR: `${machine.folder}/.state`,
+  ...stateEnv(`${machine.folder}/.state`),
   ...machine.env,
 });

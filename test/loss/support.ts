@@ -181,6 +181,8 @@ export function exitOf({ summary, error }: Outcome): number {
     case 'partial':
     case 'rejected':
       return 5;
+    case 'held':
+      return 9;
     case 'failed':
       return 7;
     case 'timed_out':

@@ -40,10 +40,19 @@ export function define(command: Command, wire: Wire): void {
 function options([file = '']: readonly string[], flags: Flags, { cwd, env }: Context): Options {
   const { expect, again = false } = given(APPLY, flags);
   const { inputs = [] } = given(MOVED, flags);
-  const { concurrency, outcomes } = SENDING;
+  const { canary, concurrency, maxChanged, outcomes } = SENDING;
   const { continueOnError, isolate, isolateJobs, rejects } = REJECTING;
   const { wait, ...timing } = WAITING;
-  const table = { ...timing, ...RETRYING, concurrency, continueOnError, isolate, isolateJobs };
+  const table = {
+    ...timing,
+    ...RETRYING,
+    canary,
+    concurrency,
+    maxChanged,
+    continueOnError,
+    isolate,
+    isolateJobs,
+  };
   const values = given(table, flags) as Record<string, unknown>;
   const how = Object.entries(table).flatMap(([name, { sets }]) =>
     values[name] === undefined ? [] : [[sets, values[name]]],
@@ -104,6 +113,11 @@ function shardIn(flags: Flags, env: Context['env']): Options['shard'] {
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
   const { report, inputs, again, shard, how } = asked;
   const plan = await loadPlan(asked.file, asked.expect, context);
+  if (how.maxChanged && !plan.changes) {
+    throw new UsageError('--max-changed has no effect on this plan: it was made without --changed-only', {
+      hint: 'leave it out',
+    });
+  }
   const state = await context.state();
   const found = shard
     ? (await state.knownRuns()).find(({ run }) => run === plan.run)

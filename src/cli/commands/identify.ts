@@ -3,14 +3,17 @@ import type { Command } from 'commander';
 import { type ExitCode, UsageError } from '../../engine/errors.js';
 import { exitOfProfile, identify, type Profile } from '../../engine/identify.js';
 import type { Kind } from '../../engine/model.js';
+import { count } from '../../engine/numbers.js';
 import { inexactNumber, jsonOfCell, writtenAgain } from '../../engine/read/index.js';
 import type { Context } from '../context.js';
 import { COLUMNS, engineValues, type Given, given, IDENTIFY, RETRYING, WAITING } from '../options/index.js';
 import { fieldsText } from '../output/record-text.js';
+import { safeLine } from '../output/safe.js';
 import { stylesFor, usesColor } from '../output/style.js';
 import { whileWaiting } from '../output/waiting.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, requireSubcommand, stopOnSignal, type Wire } from './command.js';
+import { confirmation, whereTo } from './confirm.js';
 
 interface Options {
   profile: Profile;
@@ -115,6 +118,10 @@ function jsonObject(text: string): Record<string, unknown> {
 }
 
 async function run({ profile, wait, waitTimeoutMs }: Options, context: Context): Promise<ExitCode> {
+  const ask = await confirmation(context);
+  await ask?.(
+    `${profile.kind === 'users' ? 'user' : 'company'} ${safeLine(profile.id)}, ${count(profile.metadata.size, 'key')}\nto ${whereTo(await context.settings())}`,
+  );
   const deps = {
     client: await context.client(),
     state: await context.state(),

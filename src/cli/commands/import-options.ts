@@ -73,6 +73,11 @@ export async function importOptions(
       hint: 'add --changed-only, or leave --refresh-after out',
     });
   }
+  if (flags.maxChanged !== undefined && !changedOnly) {
+    throw new UsageError('--max-changed has no effect without --changed-only: every row is sent', {
+      hint: 'add --changed-only, or leave --max-changed out',
+    });
+  }
   if (flags.isolate && !options.wait) {
     throw new UsageError('--isolate and --no-wait cannot be combined: isolation needs to see how jobs end', {
       hint: 'leave one out',
@@ -91,6 +96,7 @@ export async function importOptions(
     ...options,
     isolate: options.isolate && options.wait,
     changedOnly,
+    maxChanged: changedOnly ? options.maxChanged : null,
     invalid: invalidBound(rejecting, flags),
     rejects: rejecting.rejects ?? null,
     outcomes: outcomesFile(given({ outcomes: SENDING.outcomes }, flags).outcomes, context.cwd),

@@ -12,10 +12,11 @@ import type { Context } from '../context.js';
 import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
-import { partialWords } from '../output/summary-text.js';
+import { heldWords, partialWords } from '../output/summary-text.js';
 import { sayReport } from '../output/write.js';
 import { hasToken, requireBaseUrl } from '../settings/index.js';
 import type { Ending } from './command.js';
+import { importConfirmation } from './confirm.js';
 import type { Report } from './import-options.js';
 import { offerOf } from './offer.js';
 import { checkPlanFile, savedPlanText, writePlan } from './save-plan.js';
@@ -45,7 +46,8 @@ export async function runAndReport(
   const stop = AbortSignal.any([context.stop, output.signal]);
   const base = await importDeps(options, context, scope);
   const offer = earlier || apply ? undefined : offerOf(options, context, () => reporter.pause());
-  const deps: ImportDeps = { ...base, stop, offer, inputs };
+  const confirm = options.dryRun ? undefined : await importConfirmation(context, () => reporter.pause());
+  const deps: ImportDeps = { ...base, stop, offer, inputs, confirm };
   const recorder = page === null ? null : await recorderOf({ page, values, options, earlier, deps }, context);
   const inWords = eventWords(context.commands);
   const knownOf = async ({ run, status }: Summary) => {
@@ -81,7 +83,9 @@ export async function runAndReport(
       if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
       const lost = reporter.lost();
       if (lost) throw lost;
-      return exit === Exit.rejected ? { exit, message: partialWords(next.value.summary) } : exit;
+      const { summary } = next.value;
+      if (exit === Exit.held) return { exit, message: heldWords(summary) };
+      return exit === Exit.rejected ? { exit, message: partialWords(summary) } : exit;
     }
   };
   try {

@@ -4,7 +4,7 @@ import { count, grouped } from '../../engine/numbers.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Context } from '../context.js';
-import { canAsk } from './config/store.js';
+import { isAttended } from './confirm.js';
 
 /** Undefined where nobody can be asked, or where what is to become of such a run was said. */
 export function offerOf(
@@ -12,8 +12,7 @@ export function offerOf(
   context: Context,
   pause: () => void,
 ): ((run: StoredRun) => Promise<boolean>) | undefined {
-  const { stderr, env } = context;
-  if (resume || full || dryRun || stderr.isTTY !== true || isCi(env.CI) || !canAsk(context)) return undefined;
+  if (resume || full || dryRun || !isAttended(context)) return undefined;
   return async (run) => {
     const { openPrompt } = await import('./config/prompt.js');
     pause();
@@ -25,8 +24,6 @@ export function offerOf(
     }
   };
 }
-
-const isCi = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== 'false';
 
 function question({ run, summary }: StoredRun): string {
   const sent = summary

@@ -1,10 +1,12 @@
 /** `profiles state`: what it holds, whether it is damaged, and a backup of it. Each subcommand's work is in `state/`. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { given, STATE_UNLOCK } from '../options/index.js';
 import { examples, requireSubcommand, type Wire } from './command.js';
 import { backup } from './state/backup.js';
 import { check } from './state/check.js';
 import { info } from './state/info.js';
+import { unlock } from './state/unlock.js';
 
 export function define(command: Command, wire: Wire): void {
   examples(requireSubcommand(command, wire), [
@@ -16,7 +18,7 @@ export function define(command: Command, wire: Wire): void {
   examples(
     command
       .command('info')
-      .description('show the state directory, its contents and age, and which processes hold locks'),
+      .description('show where the state is, its contents and age, and which processes hold locks'),
     ['profiles state info', 'profiles state info --json'],
   ).action(
     wire(
@@ -42,4 +44,14 @@ export function define(command: Command, wire: Wire): void {
       .argument('<file>', 'new file to write; to restore it, copy it into an empty directory as state.db'),
     ['profiles state backup state-backup.db', 'profiles state backup state-backup.db --json'],
   ).action(wire(([file], _, context) => resolve(context.cwd, file!), backup));
+
+  examples(command.command('unlock').description('release locks of a database whose owners are gone'), [
+    'profiles state unlock',
+    'profiles state unlock --force',
+  ]).action(
+    wire((_, flags) => {
+      const { force = false } = given(STATE_UNLOCK, flags);
+      return { force };
+    }, unlock),
+  );
 }

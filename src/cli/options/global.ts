@@ -60,6 +60,7 @@ export const GLOBAL = {
   debug: { type: FLAG, summary: 'log requests to stderr, without token or body' },
   color: { type: FLAG, negated: true, summary: 'print without color' },
   input: { type: FLAG, negated: true, summary: 'never prompt' },
+  yes: { type: FLAG, summary: 'send without asking, where the config says to ask (confirm)' },
 } as const satisfies Table;
 
 /** Built into commander, which gets their names and texts from here. */
@@ -75,6 +76,12 @@ export const FLAGLESS = {
     type: COMMAND_TYPE,
     summary: 'program whose first line of output is the API key, and its arguments; run without a shell',
     config: 'token_command',
+    flag: false,
+  },
+  confirm: {
+    type: FLAG,
+    summary: 'show what would be sent, and ask before sending; without a terminal, --yes is required',
+    config: 'confirm',
     flag: false,
   },
   progress: {

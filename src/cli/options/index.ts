@@ -19,6 +19,7 @@ import {
   RUNS,
   SANDBOX,
   SANDBOX_LIST,
+  STATE_UNLOCK,
 } from './others.js';
 import { COLUMNS, READING, SELECTING } from './reading.js';
 import { REJECTING, REPORTING, RETRYING, SENDING, WAITING } from './sending.js';
@@ -54,6 +55,7 @@ const GROUPS: readonly Group[] = [
       ...RESUME,
       ...IDENTIFY,
       ...CONFIG_INIT,
+      ...STATE_UNLOCK,
       ...INSPECT,
       ...COMPLETION,
     },

@@ -120,6 +120,14 @@ export const IDENTIFY = {
   company: { type: text('id'), summary: "the user's company_id", commands: ['identify user'] },
 } as const satisfies Table;
 
+export const STATE_UNLOCK = {
+  force: {
+    type: FLAG,
+    summary: 'take locks from running imports too, after asking; each then stops before its next request',
+    commands: ['state unlock'],
+  },
+} as const satisfies Table;
+
 export const CONFIG_INIT = {
   check: {
     type: FLAG,

@@ -29,6 +29,22 @@ export const SENDING = {
     summary: 'with --changed-only: also send rows completed longer ago than this',
     config: 'import.refresh_after',
   },
+  maxChanged: {
+    type: BOUND_TYPE,
+    default: null,
+    summary: 'with --changed-only: send nothing if more rows than this are new or changed',
+    config: 'import.max_changed',
+    commands: ['import', 'apply'],
+    sets: 'maxChanged',
+  },
+  trackKeys: {
+    type: FLAG,
+    default: false,
+    summary:
+      'remember a short hash of each cell, so that plans with --changed-only count changed rows by key',
+    config: 'import.track_keys',
+    sets: 'trackKeys',
+  },
   full: {
     type: FLAG,
     default: false,
@@ -60,6 +76,7 @@ export const SENDING = {
     ...engineNumber('canary', 'items'),
     summary: 'send a first request of at most this many items, and nothing else before its job has completed',
     config: 'import.canary',
+    commands: ['import', 'apply'],
   },
   concurrency: {
     ...engineNumber('concurrency'),

@@ -8,6 +8,7 @@ import type { PrintedSummary } from './result.js';
 import { safeLine } from './safe.js';
 import { stepOutputs } from './step-outputs.js';
 import { stepSummary } from './step-summary.js';
+import { heldWords } from './summary-text.js';
 import type { Env, TextStream } from './terminal.js';
 import { writeOut } from './write.js';
 
@@ -83,12 +84,14 @@ export function annotationCommands(summary: Summary, { env, cwd, values, names }
   const failed = failedJobs(summary.jobs).map(
     ({ file, line, jobs }) => `::error ${at(file, line)}::${data(jobsText(jobs))}`,
   );
+  const held =
+    summary.status === 'held' ? [`::error::${data(`${heldWords(summary)}; nothing was sent`)}`] : [];
   const causes = summary.causes.map((cause) => {
     const hint = cause.hint === null ? '' : `. ${cause.hint}`;
     return `::error ${at(cause.file, cause.first_line)}::${data(publicCauseText(cause, { values, names }) + hint)}`;
   });
   const warnings = summary.warnings.map((message) => `::warning::${shown(message)}`);
-  return [...[...failed, ...causes].slice(0, MAX_ANNOTATIONS), ...warnings.slice(0, MAX_ANNOTATIONS)]
+  return [...[...held, ...failed, ...causes].slice(0, MAX_ANNOTATIONS), ...warnings.slice(0, MAX_ANNOTATIONS)]
     .map((command) => `${command}\n`)
     .join('');
 }

@@ -42,7 +42,8 @@ export function conversation(options: ConversationOptions): Reporter & { pause()
   const conclude = async (summary: PrintedSummary): Promise<void> => {
     display.close();
     const { mode, stdoutLost } = options;
-    if (mode === 'text' && summary.plan && !stdoutLost()) {
+    // An import that is held back has one, too.
+    if (mode === 'text' && summary.plan && summary.run === null && !stdoutLost()) {
       const { planText } = await import('./plan-text.js'); // tables are drawn for a dry run alone
       const form = { width: terminalWidth(stdout), color: usesColor(stdout, env, flags) };
       await writeOut(stdout, planText(summary.plan, form));

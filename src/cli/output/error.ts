@@ -51,6 +51,7 @@ const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]
   [Exit.unauthorised]: ['unauthorised', 'no token, or the service refused it'],
   [Exit.rejected]: ['rejected', 'some rows were rejected, or a job completed fewer rows than it was sent'],
   [Exit.service]: ['service', 'the service or the network failed'],
+  [Exit.held]: ['held', 'more rows are new or changed than allowed; nothing was sent'],
   [Exit.jobFailed]: ['job_failed', 'a job failed'],
 };
 

@@ -1,6 +1,7 @@
 /** The plan of an import as a person reads it (`--dry-run`). */
 import type { FilePlan, Plan, PropertyCheck } from '../../engine/model.js';
 import { count, grouped, roughly } from '../../engine/numbers.js';
+import type { PlanChanges } from '../../engine/plan-changes.js';
 import { formatSize } from '../../engine/size.js';
 import { suggestedLines } from '../messages/input.js';
 import { safeJson, safeLine } from './safe.js';
@@ -12,6 +13,9 @@ export function planText(plan: Plan, form: TableForm): string {
   return joined([
     ...filesSections(plan.files, form),
     section('To send', toSend(plan), form),
+    ...(plan.changes
+      ? [section('Compared with the last imports', changesText(plan.changes, form), form)]
+      : []),
     ...sampleSections(plan.files, form),
     ...(plan.properties
       ? [section('Keys compared with the service', propertiesText(plan.properties), form)]
@@ -130,6 +134,22 @@ function toSend(plan: Plan): string {
     `  time        ${time}`,
     '',
   ].join('\n');
+}
+
+/** Keys that are shown; the JSON document has them all. */
+const SHOWN_KEYS = 20;
+
+function changesText(changes: PlanChanges, form: TableForm): string {
+  const { keys, ...classes } = changes;
+  const lines = Object.entries(classes).map(([name, rows]) => `  ${name.padEnd(10)}  ${grouped(rows)}\n`);
+  if (!keys || keys.length === 0) return lines.join('');
+  const more = keys.length - SHOWN_KEYS;
+  const table = renderTable(
+    [{ header: 'key' }, { header: 'changed rows', align: 'right' }],
+    keys.slice(0, SHOWN_KEYS).map(({ key, rows }) => [key, grouped(rows)]),
+    form,
+  );
+  return `${lines.join('')}\n${table}${more > 0 ? `and ${count(more, 'more key')}\n` : ''}`;
 }
 
 function propertiesText(check: PropertyCheck): string {

@@ -1,6 +1,7 @@
 /** The result of an import as Markdown, for `$GITHUB_STEP_SUMMARY`. */
 import { rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
+import { ROW_CLASSES } from '../../engine/plan-changes.js';
 import { type Public, publicCauseText } from './cause-text.js';
 import type { PrintedSummary } from './result.js';
 import { safeLine } from './safe.js';
@@ -22,10 +23,26 @@ export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: Ste
     counts.map(() => true),
     [counts.map((name) => grouped(rows[name] ?? 0))],
   );
+  const changes = summary.plan?.changes;
+  const compared = changes
+    ? table(
+        ROW_CLASSES,
+        ROW_CLASSES.map(() => true),
+        [ROW_CLASSES.map((name) => grouped(changes[name]))],
+      )
+    : [];
   const next = nextText(summary);
   // What is cut are the tables that may be long: the totals and the next command are what a reader needs.
-  const room = new Room(maxBytes - bytes(outcome + totals.join('') + next) - CUT_BYTES);
+  const room = new Room(maxBytes - bytes(outcome + [...totals, ...compared].join('') + next) - CUT_BYTES);
   const long = [
+    ...room.cut(
+      table(
+        ['key', 'changed rows'],
+        [false, true],
+        (changes?.keys ?? []).map(({ key, rows }) => [cell(key), grouped(rows)]),
+      ),
+      'key',
+    ),
     ...room.cut(
       table(
         ['file', 'cause of rejection', 'rows', 'hint'],
@@ -53,7 +70,7 @@ export function stepSummary(summary: PrintedSummary, { maxBytes, ...shown }: Ste
       'job',
     ),
   ];
-  const text = [outcome, ...totals, ...long, next].join('');
+  const text = [outcome, ...totals, ...compared, ...long, next].join('');
   return bytes(text) <= maxBytes ? text : '';
 }
 

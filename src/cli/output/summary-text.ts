@@ -8,6 +8,7 @@ import {
   type Summary,
 } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
+import { type PlanChanges, ROW_CLASSES } from '../../engine/plan-changes.js';
 import { isFinal } from '../../engine/service/names.js';
 import { causeText } from './cause-text.js';
 import { statusStyle } from './job-board.js';
@@ -27,6 +28,7 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
   submitted: { mark: '✓', words: 'accepted; the jobs continue', style: 'green' },
   planned: { mark: '✓', words: 'planned; nothing was sent', style: 'green' },
   rejected: { mark: '✗', words: 'nothing was sent: rows are invalid', style: 'red' },
+  held: { mark: '✗', words: 'held back; nothing was sent', style: 'red' },
   partial: { mark: '!', words: 'partially completed', style: 'yellow' },
   failed: { mark: '✗', words: 'a job failed', style: 'red' },
   stopped: { mark: '✗', words: 'stopped before the end', style: 'red' },
@@ -57,6 +59,12 @@ export function partialWords({ rows, jobs, status }: Summary): string {
 const isCompletedShort = ({ status, completed_rows, total_rows }: Summary['jobs'][number]): boolean =>
   status === 'completed' && completed_rows != null && (total_rows == null || completed_rows < total_rows);
 
+/** What exit code 9 means here. */
+export function heldWords({ rows, plan }: Summary): string {
+  const { changed = 0, new: added = 0 } = plan?.changes ?? {};
+  return `${grouped(added + changed)} of ${count(rows.read, 'row')} are new or changed, more than --max-changed allows`;
+}
+
 /** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, the next command. */
 export function summaryLines(summary: PrintedSummary, styles: Styles): string[] {
   const { mark, words, style } = outcomeOf(summary);
@@ -66,6 +74,7 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
     `  to        ${whereTo(summary)}`,
     `  rows      ${rowsLine(summary)}`,
     ...(summary.shard ? [`  shard     ${shardLine(summary.shard)}`] : []),
+    ...(summary.status === 'held' ? changesLines(summary, styles) : []),
     ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
     ...jobLines(summary, styles),
     ...resentLines(summary, styles.yellow),
@@ -87,9 +96,33 @@ function whereTo({ account, region, base_url }: Summary): string {
   return account === null ? service : `account ${safeLine(account)}, ${service}`;
 }
 
+/** Keys that are named. */
+const SHOWN_KEYS = 5;
+
+/** Why it was held back, and what differs in most rows. */
+function changesLines({ rows, plan }: Summary, styles: Styles): string[] {
+  const changes = plan?.changes;
+  if (!changes) return [];
+  const { keys = [] } = changes;
+  const shown = keys.slice(0, SHOWN_KEYS).map(({ key, rows }) => `${safeLine(key)} (${count(rows, 'row')})`);
+  const more = keys.length - shown.length;
+  return [
+    `  changes   ${changesLine(changes)} of ${count(rows.read, 'row')}: ${styles.red('more than --max-changed allows')}`,
+    ...(shown.length > 0
+      ? [`  differs   ${[...shown, ...(more > 0 ? [`and ${count(more, 'more key')}`] : [])].join(', ')}`]
+      : []),
+  ];
+}
+
+/** `2 new + 1,000 changed`; classes without a row are left out. */
+const changesLine = (changes: PlanChanges): string =>
+  ROW_CLASSES.filter((name) => changes[name] > 0)
+    .map((name) => `${grouped(changes[name])} ${name}`)
+    .join(' + ');
+
 /** "Nothing was sent after 57ms" would read as if it were the reason. */
 function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
-  if (status === 'planned' || status === 'rejected') return '';
+  if (status === 'planned' || status === 'rejected' || status === 'held') return '';
   return ` ${style(`after ${formatDuration(elapsed_seconds * 1_000)}`)}`;
 }
 
@@ -99,10 +132,13 @@ export function failureLines(summary: PrintedSummary, styles: Styles): string[] 
   if (style === 'green') return [];
   const files = rejectsFiles(summary);
   const where = files.length > 0 ? `, see ${files.join(', ')}` : '';
-  return [
-    `profiles: ${['partial', 'planned'].includes(summary.status) ? partialWords(summary) : words}: ${rowsLine(summary)}${where}`,
-    ...nextLines(summary, styles.bold),
-  ];
+  const why =
+    summary.status === 'held'
+      ? heldWords(summary)
+      : ['partial', 'planned'].includes(summary.status)
+        ? partialWords(summary)
+        : words;
+  return [`profiles: ${why}: ${rowsLine(summary)}${where}`, ...nextLines(summary, styles.bold)];
 }
 
 /** The last line of a conversation that is not drawn: what became of every row. */
@@ -182,7 +218,7 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
   const see = rejected.length > 0 ? `see ${rejected.join(', ')}` : '';
   const more = causes.length > shown.length ? `and ${count(causes.length - shown.length, 'more cause')}` : '';
   if (see || more) lines.push(`    ${[more, see].filter(Boolean).join(', ')}`);
-  const outcome = status === 'planned' ? 'would be rejected' : 'rejected';
+  const outcome = status === 'planned' || status === 'held' ? 'would be rejected' : 'rejected';
   return [`  ${styles.red(`${count(total, 'row')} ${outcome}`)}:`, ...lines];
 }
 

@@ -39,6 +39,7 @@ export function decideSettings(sources: Sources): Settings {
   const imports = importSettings(config.path, sections);
   const kept = sections.find(({ section }) => section.history?.keep !== undefined);
   const keep = kept?.section.history?.keep;
+  const confirms = sections.find(({ section }) => section.confirm !== undefined);
   return {
     account: choice.account,
     region: region.value,
@@ -50,6 +51,7 @@ export function decideSettings(sources: Sources): Settings {
     state: state.value,
     stateDir: stateDir.value,
     timeoutMs: valuesOf({ timeout: GLOBAL.timeout }, flags).timeout,
+    confirm: confirms?.section.confirm ?? false,
     historyKeepMs:
       keep === undefined
         ? NUMBERS.historyKeepMs.default
@@ -65,6 +67,7 @@ export function decideSettings(sources: Sources): Settings {
       state: state.origin,
       state_dir: stateDir.origin,
       timeout: flags.timeout === undefined ? 'default' : `flag ${spelled('timeout')}`,
+      ...(confirms && { confirm: `${config.path} (${confirms.prefix}confirm)` }),
       ...(kept && { 'history.keep': `${config.path} (${kept.prefix}history.keep)` }),
       ...imports.origins,
     },

@@ -98,6 +98,7 @@ export interface ConfigSection {
   state?: string;
   regions?: Record<string, { base_url?: string; lookup_base_url?: string }>;
   import?: Record<string, Scalar>;
+  confirm?: boolean;
   history?: { keep?: string };
 }
 export interface ConfigFile extends ConfigSection {

@@ -29,6 +29,8 @@ export interface Settings {
   stateDir: string;
   /** Deadline of one HTTP request, milliseconds. Default 120 s. */
   timeoutMs: number;
+  /** Ask before anything is sent. */
+  confirm: boolean;
   /** How long rows are kept for `history`, milliseconds. */
   historyKeepMs: number;
   /** `import.*` of the file: defaults for import flags, by their camelCase flag name, values as the file has them. */

@@ -1,5 +1,6 @@
 /** What a program asks for, and how that becomes the options of the flow: the command's defaults, checked values. */
 import { resolve } from 'node:path';
+import type { Bound } from '../bounds.js';
 import { dialectOptions } from '../dialect-options.js';
 import { UsageError } from '../errors.js';
 import { wholeNumber } from '../numbers.js';
@@ -54,7 +55,16 @@ export interface ReadRequest extends Partial<Omit<ReadOptions, 'paths' | 'rules'
 export interface PlanRequest
   extends ReadRequest,
     Partial<
-      Pick<ImportOptions, 'chunkSize' | 'chunkBytes' | 'changedOnly' | 'refreshAfterMs' | 'checkProperties'>
+      Pick<
+        ImportOptions,
+        | 'chunkSize'
+        | 'chunkBytes'
+        | 'changedOnly'
+        | 'refreshAfterMs'
+        | 'maxChanged'
+        | 'trackKeys'
+        | 'checkProperties'
+      >
     > {
   /** Needed for an estimate, for `changedOnly`, and for `checkProperties`. Default: none; the service is not contacted. */
   service?: ServiceOptions;
@@ -137,6 +147,8 @@ export async function optionsOf(
     rejects: request.rejects ?? null,
     outcomes: request.outcomes == null ? null : resolve(cwd, request.outcomes),
     changedOnly: request.changedOnly ?? false,
+    maxChanged: maxChangedOf(request),
+    trackKeys: request.trackKeys ?? false,
     continueOnError: request.continueOnError ?? false,
     isolate: request.isolate ?? false,
     checkProperties: request.checkProperties ?? false,
@@ -145,6 +157,20 @@ export async function optionsOf(
     failed: false,
     dryRun,
   };
+}
+
+/** @throws UsageError for a bound out of range, or without `changedOnly` */
+function maxChangedOf({
+  maxChanged = null,
+  changedOnly,
+}: PlanRequest & Partial<ImportRequest>): Bound | null {
+  if (maxChanged === null) return null;
+  if (changedOnly !== true) throw new UsageError('maxChanged has no effect without changedOnly');
+  if ('rows' in maxChanged) wholeNumber(maxChanged.rows, 'maxChanged.rows', { least: 0 });
+  else if (!(maxChanged.percent >= 0 && maxChanged.percent <= 100)) {
+    throw new UsageError(`maxChanged.percent: ${maxChanged.percent} is not a number from 0 to 100`);
+  }
+  return maxChanged;
 }
 
 /** What records are called in reports. */

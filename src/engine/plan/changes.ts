@@ -1,6 +1,7 @@
 /** Which rows of an input are left to send, kept from the scan of it (contract §3 "Only what changed"). */
 import type { FingerprintIndex } from '../fingerprint-index.js';
 import { type CellType, COLUMN_TYPES } from '../model.js';
+import type { RowClass } from '../plan-changes.js';
 import type { ItemBatch } from '../read/batch.js';
 import { type ChangedPart, type KnownItems, withUnchanged } from '../read/change-detector.js';
 import { metadataTypes } from '../read/mapping/targets.js';
@@ -40,7 +41,19 @@ export class KeptRows {
     this.#parts = null;
     return parts && known === this.known ? batchesOf(parts) : null;
   }
+
+  /** The rows to send, as long as they were not taken. */
+  *changed(): Generator<ItemBatch> {
+    for (const { changed } of this.#parts ?? []) yield changed;
+  }
+
+  isOf(known: Known): boolean {
+    return this.#parts !== null && known === this.known;
+  }
 }
+
+/** How many accepted rows of an input are in each class. */
+export type Classes = Record<RowClass, number>;
 
 function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
   for (let part = parts.shift(); part; part = parts.shift()) yield withUnchanged(part);
@@ -49,29 +62,39 @@ function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
 /**
  * Reads the whole input once, and finds in the same pass which of its rows are unchanged, where that is known.
  * @param room bytes that may be kept of the rows
- * @returns `kept` is null where all rows must be built to tell
+ * @returns `kept` is null where all rows must be built to tell, or are too many to keep; `classes` where they must be built,
+ *   as far as each row stands alone
  * @throws as `scanInput` does
  */
 export async function scanChanges(
   input: OpenedInput,
   { known, room, ...options }: ScanOptions & { known: Known | undefined; room: number },
-): Promise<{ scan: Scan; kept: KeptRows | null }> {
-  const types = known && known.index.size > 0 && room > 0 ? typesOfLastTime(input, known.types) : null;
-  if (!known || !types) return { scan: await scanInput(input, options), kept: null };
+): Promise<{ scan: Scan; kept: KeptRows | null; classes: Classes | null }> {
+  const types = known && known.index.rows > 0 ? typesOfLastTime(input, known.types) : null;
+  if (!known || !types) return { scan: await scanInput(input, options), kept: null, classes: null };
   let parts: ChangedPart[] | null = [];
+  let classes: Classes | null = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
   let bytes = 0;
   const scan = await scanInput(input, options, {
     known: knownItems(known, types),
     onChanges(part) {
+      if (part && classes) count(part, known.index, classes);
+      else classes = null;
       if (parts === null) return;
       if (part) bytes += sizeOf(part);
-      if (part && bytes <= room) parts.push(part);
+      if (part?.kept && bytes <= room) parts.push(part);
       else parts = null;
     },
   });
   const decided = metadataTypes(input.targets, (_, index) => scan.schema.types[index]!);
   const same = types.every((type, index) => type === decided[index]);
-  return { scan, kept: parts && same ? new KeptRows(parts, known, bytes) : null };
+  if (!same) return { scan, kept: null, classes: null };
+  return { scan, kept: parts && new KeptRows(parts, known, bytes), classes };
+}
+
+function count({ changed, runs }: ChangedPart, index: FingerprintIndex, classes: Classes): void {
+  for (let run = 1; run < runs.length; run += 2) classes.unchanged += runs[run]!;
+  for (let at = 0; at < changed.ends.length; at++) classes[index.classOf(changed, at)]++;
 }
 
 const knownItems = ({ index }: Known, types: CellType[]): KnownItems => ({

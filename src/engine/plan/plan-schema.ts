@@ -71,6 +71,19 @@ export const planSchema = z.strictObject({
       duplicates: count.describe('Rows whose identifier appears earlier in the inputs of their kind.'),
     })
     .describe('Rows, requests, and bytes of all request bodies.'),
+  changes: z
+    .strictObject({
+      new: count.describe('Rows whose identifier the state does not know.'),
+      changed: count,
+      refreshed: count.describe('Rows that are as they were, and are sent only because of refreshAfterMs.'),
+      unchanged: count,
+      keys: z
+        .array(z.strictObject({ key: text, rows: count }))
+        .describe('With trackKeys: in how many changed rows each key differs.')
+        .optional(),
+    })
+    .describe('With changedOnly: how the rows stand to what the service has.')
+    .optional(),
   account: text.nullable().describe('Configured name; null for an account without one.'),
   account_hash: sha256.describe('Of an account without a name: hash of token, host, and inputs.').optional(),
   region: text,

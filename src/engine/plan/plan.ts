@@ -16,7 +16,7 @@ import {
 } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { OpenedInput, Pool, Scan } from '../read/index.js';
-import { type KeptRows, type Known, MAX_KEPT_BYTES, scanChanges } from './changes.js';
+import { type Classes, type KeptRows, type Known, MAX_KEPT_BYTES, scanChanges } from './changes.js';
 import { DuplicateFinder, type Duplicates } from './duplicates.js';
 import { EitherKind } from './either-kind.js';
 import { estimateSeconds, type RequestTotals } from './estimate.js';
@@ -27,6 +27,8 @@ export interface PlannedInput {
   scan: Scan;
   /** Rows that need not be built from the file; null when all of them must be. */
   kept: KeptRows | null;
+  /** How they stand to what is known, row by row; null where that was not asked, or only building them tells. */
+  classes: Classes | null;
 }
 
 export interface ScanDeps {
@@ -116,7 +118,7 @@ export async function* scanAll(
     scanned.push({ opened: input, ...found });
     if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
   }
-  // Identifiers that appear more than once are always sent: where there are any, every item may be needed.
+  // Rows of an identifier that appears more than once are told by all of them: where there are any, every item may be needed.
   const inputs = scanned.map((input) =>
     finders.get(input.opened.kind)!.count > 0 ? { ...input, kept: null } : input,
   );

@@ -19,8 +19,9 @@ export interface KnownItems {
 
 /** Accepted rows of a batch. */
 export interface ChangedPart {
-  /** Rows that the service does not have, ready to be sent. */
+  /** Rows that the service does not have, ready to be sent; without items once there are too many to keep. */
   changed: ItemBatch;
+  kept: boolean;
   /** Runs of those that it has: for each its first row number, less `first`, and its length. */
   runs: Uint32Array<ArrayBuffer>;
   first: number;
@@ -40,11 +41,6 @@ export class ChangeDetector {
     this.#index = new FingerprintIndex(tables);
     this.#records = recordHashes();
     this.#writer = new ItemWriter(schema, hashKey, recordHashes());
-  }
-
-  /** There was too much to keep: then nothing that was detected of the input counts. */
-  get full(): boolean {
-    return this.#room <= 0;
   }
 
   /**
@@ -75,8 +71,11 @@ export class ChangeDetector {
     const places = [...made.ends.keys()].filter((at) => !this.#index.matches(made, at));
     const changed = places.length === made.ends.length ? made : select(made, rangesOf(places));
     this.#room -= changed.items.length;
+    const kept = this.#room > 0;
     const numbers = batch.rows ? rows.map((row) => rowOf(batch, row) - first) : rows;
-    return { part: { changed, runs: unchangedRuns(numbers, changed, first), first }, ids };
+    const runs = unchangedRuns(numbers, changed, first);
+    if (!kept) changed.items = new Uint8Array();
+    return { part: { changed, kept, runs, first }, ids };
   }
 
   #hash(records: Hashes, { bytes, spans }: RecordBatch, rows: Uint32Array): BigUint64Array {

@@ -16,7 +16,7 @@ export class Hashes {
   #length = 0;
 
   /** `domain` keeps hashes of different things apart. */
-  constructor(key: Uint8Array, domain: 'id' | 'item' | 'record' | 'row') {
+  constructor(key: Uint8Array, domain: 'id' | 'item' | 'merged' | 'record' | 'row') {
     const prefix = Buffer.from(`${domain}:${Buffer.from(key).toString('hex')}:`);
     this.#key = prefix.length;
     this.#memory = Buffer.concat([prefix, Buffer.alloc(READY)]);

@@ -18,6 +18,7 @@ export {
   slice,
   startOf,
 } from './batch.js';
+export { CellHasher, hashCells, MOST_KEYS } from './cells.js';
 export { type Converter, converterOf } from './conversion/converter.js';
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
@@ -25,7 +26,7 @@ export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
-export { idHashes } from './hashes.js';
+export { Hashes, idHashes } from './hashes.js';
 export { trimmed } from './identifier.js';
 export { inexactNumber, writtenAgain } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
@@ -40,8 +41,9 @@ export {
   withMappings,
 } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
+export { type Item, MergedHashes, mergeUpserts, parseItem } from './merged.js';
 export { columnsOf, openInput } from './open.js';
-export { buildItems, filteredRows, type OriginalRow, readRows } from './records.js';
+export { buildItems, filteredRows, KeptRecords, type OriginalRow, readRows } from './records.js';
 export { idOfItem, idOfOriginal } from './row-id.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';

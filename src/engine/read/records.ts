@@ -5,7 +5,7 @@ import type { Notes } from './csv/notes.js';
 import type { BinaryReader } from './format.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
-import { selectRecords } from './selection.js';
+import { only, selectRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes, refuseChanged } from './text/source.js';
 import { rowOf, splitText } from './text/splitter.js';
@@ -111,6 +111,37 @@ export async function* readRows(
     for (const row of wanted) {
       const number = row - batch.first;
       yield { row, line: batch.lines[number]!, original: originals[number]! };
+    }
+  }
+}
+
+/** Records as they are in the file, of which some are asked for again and again: read once. */
+export class KeptRecords {
+  readonly #batches: RecordBatch[] = [];
+
+  private constructor(private readonly input: OpenedInput) {}
+
+  /** @param rows their numbers, ascending @throws InputError; the signal's reason when aborted */
+  static async read(...[input, rows, options]: Parameters<typeof readRows>): Promise<KeptRecords> {
+    const kept = new KeptRecords(input);
+    for await (const { batch, wanted } of batchesWith(input, rows, options ?? {})) {
+      const numbers = wanted.map((row) => row - batch.first);
+      kept.#batches.push(only(batch, numbers));
+    }
+    return kept;
+  }
+
+  /** @param rows some of those that were read */
+  *rows(rows: readonly number[]): Generator<OriginalRow> {
+    const wanted = new Set(rows);
+    for (const batch of this.#batches) {
+      const places = [...batch.lines.keys()].filter((at) => wanted.has(rowOf(batch, at)));
+      if (places.length === 0) continue;
+      const some = only(batch, places);
+      const originals = readerOf(this.input).original(some, this.input);
+      for (const [at, original] of originals.entries()) {
+        yield { row: rowOf(some, at), line: some.lines[at]!, original };
+      }
     }
   }
 }

@@ -76,7 +76,7 @@ export class ScanRows {
   /** Numbers of the accepted rows, where changes are detected. */
   readonly #accepted = new Numbers();
   readonly #keepsCompanies: boolean;
-  #detecting = false;
+  readonly #detecting: boolean;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
   #rounded: ScanPart['rounded'] = { first: null, count: 0 };
@@ -95,13 +95,13 @@ export class ScanRows {
     this.#untilRepeated = input.eitherKind === true;
     this.#keepsCompanies = companies;
     this.#detector = detector;
+    this.#detecting = detector !== null;
     this.#anyId = input.anyId === true;
   }
 
   /** Forgets the batch before, whether or not it was finished. */
   begin(batch: RecordBatch): void {
     this.#batch = batch;
-    this.#detecting = this.#detector !== null && !this.#detector.full;
     this.#rejected = [];
     this.#rounded = { first: null, count: 0 };
     this.#odd = { id: noneOdd(), company: noneOdd() };

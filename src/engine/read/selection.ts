@@ -58,7 +58,7 @@ async function* taken(
 }
 
 /** Some records of a batch, by their numbers in it, ascending. */
-function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
+export function only(batch: RecordBatch, numbers: readonly number[]): RecordBatch {
   const { bytes, spans, lines, fileLines, first, broken, notes } = batch;
   const parts: Uint8Array[] = [];
   const kept = new Uint32Array(2 * numbers.length);

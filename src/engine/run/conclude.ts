@@ -29,7 +29,7 @@ interface Course {
   kinds: Kind[];
   /** All that were yielded, those of the end included. */
   warnings: readonly string[];
-  /** Of a dry run. */
+  /** Of a dry run, and of an import that is held back. */
   plan: Plan | undefined;
   /** When it began, on the monotonic clock. */
   started: number;
@@ -44,10 +44,8 @@ export async function* conclude(
   const files = await rejecting.flush();
   const { outcomes } = options;
   const ending =
-    outcomes == null || end.mode === 'planned'
-      ? end
-      : yield* tellOutcomes(outcomes, run.id, scanned, end, deps);
-  const recorded = ending.mode !== 'planned';
+    outcomes == null || options.dryRun ? end : yield* tellOutcomes(outcomes, run.id, scanned, end, deps);
+  const recorded = !options.dryRun;
   const finished = isFinished(ending);
   const paths = inputs.map(({ opened }) => opened.path);
   const left = leftOutWarnings(ending.records, paths);
@@ -81,7 +79,8 @@ export async function* conclude(
     const distinct = (kind: Kind): number =>
       submittedRows(ending.records.filter((r) => inputs[r.input]!.opened.kind === kind)) -
       duplicates.get(kind)!.count;
-    failure = await run.end(summary, finished, ending.failure, { distinct, historyKeepMs });
+    const { plan: _, ...kept } = summary; // it has cells
+    failure = await run.end(kept, finished, ending.failure, { distinct, historyKeepMs });
   }
   yield { type: 'summary', summary };
   return { summary, exit: exitOf(ending), failure };

@@ -2,13 +2,16 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
 import type { ExitCode } from '../errors.js';
-import type { Summary } from '../model.js';
+import type { Plan, Summary } from '../model.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
 import type { Records } from '../read/index.js';
 import type { ServiceClient } from '../service/client.js';
 import type { DownloadOptions } from '../service/download.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
+
+/** @param about `rows` that would be sent; `continues`: the run that goes on, null for a new one. @throws ProfilesError */
+export type Confirm = (about: { plan: Plan; rows: number; continues: string | null }) => Promise<void>;
 
 export interface ImportDeps {
   state: State;
@@ -35,6 +38,8 @@ export interface ImportDeps {
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
   /** Asks whether an unfinished run of the same content is to go on. Without it, only `resume` makes it. */
   offer?: ((run: StoredRun) => Promise<boolean>) | undefined;
+  /** Asks whether what is planned may go out; it throws where it may not. */
+  confirm?: Confirm | undefined;
   /** Milliseconds for which rows are kept for the history of profiles. Default 90 days. */
   historyKeepMs?: number | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */

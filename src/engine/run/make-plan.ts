@@ -6,16 +6,24 @@ import { planOf, type Scanned, scansOf } from '../plan/plan.js';
 import { checkProperties } from '../plan/properties.js';
 import type { SavedRequest } from '../plan/saved-plan.js';
 import { RequestGroups } from '../plan/shards.js';
+import type { PlanChanges } from '../plan-changes.js';
 import { type CutDeps, countRequests } from '../send/cutting.js';
 import type { ImportDeps } from './deps.js';
 import { type Apply, totalsOfPlan } from './planned.js';
 import { planToSave, savedRequest, withOffsets } from './save-plan.js';
 
+interface From {
+  run: string;
+  options: ImportOptions;
+  apply: Apply | null;
+  changes: PlanChanges | undefined;
+}
+
 /** Saves it, where that is asked for. @throws UsageError for one that cannot be saved */
 export async function makePlan(
   scanned: Scanned,
   cut: CutDeps,
-  { run, options, apply }: { run: string; options: ImportOptions; apply: Apply | null },
+  { run, options, apply, changes }: From,
   deps: ImportDeps,
 ): Promise<{ plan: Plan; totals: RequestTotals }> {
   const { savePlan, scope } = deps;
@@ -27,18 +35,19 @@ export async function makePlan(
   };
   const totals = apply
     ? totalsOfPlan(apply.plan)
-    : await countRequests(scanned, cut, options.dryRun, savePlan && keep);
+    : await countRequests(scanned, cut, options.dryRun || deps.confirm !== undefined, savePlan && keep);
   const throughput = new Map<Kind, number | null>();
   for (const kind of scope ? scanned.duplicates.keys() : []) {
     throughput.set(kind, await deps.state.throughput(scope!, kind));
   }
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
+  if (changes) plan.changes = changes;
   if (savePlan) {
     const grouped = groups
       .numbers()
       .map((group, at) => ({ ...requests[at]!, ...(group !== null && { group }) }));
     const placed = await withOffsets(grouped, scanned, deps.stop);
-    const saved = await planToSave({ run, options, scanned, totals, requests: placed }, deps);
+    const saved = await planToSave({ run, options, scanned, totals, changes, requests: placed }, deps);
     await savePlan(saved);
     plan.digest = saved.digest;
   }

@@ -86,7 +86,7 @@ export async function runOfPlan(
   const runs = (await state.knownRuns()).filter((known) => {
     const { plan } = known.options as Partial<ImportOptions>;
     const isOf = plan?.run === run && plan.digest === digest;
-    return isOf && known.status !== 'rejected' && sameScope(known.scope, scope);
+    return isOf && known.status !== 'rejected' && known.status !== 'held' && sameScope(known.scope, scope);
   });
   return runs.find(({ finished }) => !finished) ?? runs[0];
 }
@@ -144,7 +144,7 @@ export function scannedByPlan(
         key === null || key === 'user_id' || key === 'company_id' ? [] : [[key, type]],
       ),
     };
-    return { opened: input, scan, kept: null };
+    return { opened: input, scan, kept: null, classes: null };
   });
   return {
     inputs,

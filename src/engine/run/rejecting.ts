@@ -4,7 +4,14 @@ import { resolve } from 'node:path';
 import type { ImportEvent } from '../events.js';
 import type { Kind, RejectedRow, Rejection } from '../model.js';
 import type { Scanned } from '../plan/plan.js';
-import { idOfOriginal, type Marks, type OpenedInput, readRows, ShapeRejections } from '../read/index.js';
+import {
+  idOfOriginal,
+  KeptRecords,
+  type Marks,
+  type OpenedInput,
+  readRows,
+  ShapeRejections,
+} from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
 import type { InputLines } from '../state/row-lists.js';
@@ -29,6 +36,11 @@ interface Where {
   shard: number | null;
 }
 
+interface Pass {
+  marks: (input: number) => Marks;
+  signal: AbortSignal;
+}
+
 /** Rejected rows of a run whose identifiers are kept. */
 const MOST_REMEMBERED = 10_000;
 
@@ -43,7 +55,9 @@ export class Rejecting {
   #earlier: Paths = [];
   /** Inputs whose file of an earlier session is not here. */
   #absent: number[] = [];
-  /** Rows that only their shape speaks against. */
+  /** By input, of chunks that are narrowed down. */
+  readonly #kept = new WeakMap<Chunk, Map<number, Promise<KeptRecords>>>();
+  /** Rows that are rejected only for their shape. */
   readonly #shapes: ShapeRejections[];
   #scanned: Scanned['inputs'] = [];
   /** Files of before that were written for the input that is flushed, by location. */
@@ -98,10 +112,7 @@ export class Rejecting {
    * what the plan refuses, the file is whole again.
    * @returns how many rows are not known any more
    */
-  async restore(
-    records: readonly RequestRecord[],
-    pass: { marks: (input: number) => Marks; signal: AbortSignal },
-  ): Promise<number> {
+  async restore(records: readonly RequestRecord[], pass: Pass): Promise<number> {
     const { state, run } = this.where;
     let unknown = 0;
     for (const input of this.#absent) {
@@ -179,21 +190,24 @@ export class Rejecting {
 
   /**
    * The rows of a request that the service refused for good: read again, since only their items were kept.
-   * @param marks of what was planned of each input
+   * @param pass `marks` of what was planned of each input; `of` which chunk the rows are part, where more of it may follow:
+   * its rows are read once
    * @returns the rejects file of each input that the request is of; the rows are on disk
    */
   async refused(
     chunk: Chunk,
     reason: string,
     emit: (event: ImportEvent) => void,
-    pass: { marks: (input: number) => Marks; signal: AbortSignal },
+    pass: Pass & { of?: Chunk | undefined },
   ): Promise<Map<number, string | null>> {
     const files = new Map<number, string | null>();
     for (const [part, { input }] of chunk.parts.entries()) {
-      const opened = this.inputs[input]!;
-      const reading = { planned: pass.marks(input), signal: pass.signal };
-      for await (const { line, original } of readRows(opened, [...rowsIn(chunk, part)], reading)) {
-        const rejection = { file: opened.path, line, reason };
+      const rows = [...rowsIn(chunk, part)];
+      const originals = pass.of
+        ? (await this.#keptOf(pass.of, input, pass)).rows(rows)
+        : readRows(this.inputs[input]!, rows, { planned: pass.marks(input), signal: pass.signal });
+      for await (const { line, original } of originals) {
+        const rejection = { file: this.inputs[input]!.path, line, reason };
         this.#files[input]!.add({ ...rejection, original });
         keepFirst(this.first, rejection);
         emit({ type: 'rejected', ...rejection });
@@ -208,6 +222,17 @@ export class Rejecting {
     const files: (string | null)[] = [];
     for (const input of this.inputs.keys()) files.push(await this.#flush(input));
     return files.map((file, input) => file ?? this.#earlier[input] ?? null);
+  }
+
+  /** All rows of a chunk that are of one input, for as long as the chunk is there. */
+  #keptOf(chunk: Chunk, input: number, { marks, signal }: Pass): Promise<KeptRecords> {
+    const known = this.#kept.get(chunk) ?? new Map<number, Promise<KeptRecords>>();
+    this.#kept.set(chunk, known);
+    const rows = chunk.parts.flatMap((part, at) => (part.input === input ? [...rowsIn(chunk, at)] : []));
+    const kept =
+      known.get(input) ?? KeptRecords.read(this.inputs[input]!, rows, { planned: marks(input), signal });
+    known.set(input, kept);
+    return kept;
   }
 
   async #flush(input: number): Promise<string | null> {

@@ -12,6 +12,7 @@ import {
   type SavedRequest,
   sealed,
 } from '../plan/saved-plan.js';
+import type { PlanChanges } from '../plan-changes.js';
 import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
 import type { serialize } from '../send/body.js';
 import { type Chunk, rangesOf } from '../send/chunk.js';
@@ -26,11 +27,12 @@ export async function planToSave(
     options: ImportOptions;
     scanned: Scanned;
     totals: RequestTotals;
+    changes: PlanChanges | undefined;
     requests: SavedRequest[];
   },
   deps: Pick<ImportDeps, 'scope' | 'state' | 'tokenHash' | 'clock'>,
 ): Promise<SavedPlan> {
-  const { options, scanned, totals, requests } = from;
+  const { options, scanned, totals, changes, requests } = from;
   const { scope } = deps;
   if (!scope)
     throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
@@ -71,6 +73,7 @@ export async function planToSave(
       bytes: totals.bytes,
       duplicates,
     },
+    ...(changes && { changes }),
     ...(await accountOf(scope, inputs, deps)),
     region: scope.region,
     base_url: scope.base_url,

@@ -5,7 +5,7 @@
 import type { Clock } from '../clock.js';
 import { ServiceError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { FileRows, Kind, ShardStanding, Summary } from '../model.js';
+import type { FileRows, Kind, RowCounts, ShardStanding, Summary } from '../model.js';
 import { count } from '../numbers.js';
 import type { ImportOptions } from '../options.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
@@ -19,6 +19,7 @@ import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { ShardStore, Standing } from '../state/shards.js';
 import type { Scope, ShardOf, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
+import { isHeld } from './compared.js';
 import { countRows, type Ending, type Facts, isWithinBound, summarize } from './summary.js';
 
 /** So long after its last sign of life the lock of a shard that died is free, and some more. */
@@ -76,6 +77,12 @@ export class Shard {
       if (this.#parts[at] === this.of.shard) rows.read += rowsIn(request, input);
     }
     return rows;
+  }
+
+  /** It is sent: whether the plan may be was asked of the whole. */
+  afterPlan(records: readonly RequestRecord[]): { mode: 'sent'; rows: RowCounts; left: number } {
+    const rows = countRows(this.rows(), records);
+    return { mode: 'sent', rows, left: rows.unsent ?? 0 };
   }
 
   /** Inputs with the rows of its part. */
@@ -143,13 +150,19 @@ function rowsIn(request: SavedRequest, input: number | undefined): number {
 }
 
 /** @throws UsageError for a plan that shards cannot send, and a state that knows none */
-export function checkShard({ totals }: SavedPlan, { invalid }: ImportOptions, { shards }: State): void {
+export function checkShard(plan: SavedPlan, options: ImportOptions, { shards }: State): void {
   if (!shards) {
     throw new UsageError('shards need a state that they can all reach: a PostgreSQL database', {
       problem: { code: 'shards_need_postgres' },
     });
   }
-  if (isWithinBound(totals, invalid)) return;
+  const { totals, changes } = plan;
+  if (isHeld(totals, changes, options)) {
+    throw new UsageError('the plan changes more rows than it allows, and then nothing is sent', {
+      problem: { code: 'shards_of_held' },
+    });
+  }
+  if (isWithinBound(totals, options.invalid)) return;
   throw new UsageError(`the plan has ${count(totals.rejected, 'rejected row')}, and then nothing is sent`, {
     problem: { code: 'shards_of_invalid' },
   });

@@ -1,4 +1,6 @@
 /** The result of an import, worked out from what was planned and what was recorded. Pure. */
+
+import { isWithin } from '../bounds.js';
 import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
 import type {
   FileRows,
@@ -28,6 +30,7 @@ import { isOpen } from '../send/isolate.js';
 import { isShort } from '../service/names.js';
 import { type RequestRecord, type RequestState, rangesOf, standing } from '../state/requests.js';
 import type { CauseTotals } from './causes.js';
+import { failedOf } from './retry.js';
 
 /** Whether a resume has nothing left to do for what is in its rows. */
 const isClosed = (r: RequestRecord): boolean => wasAccepted(r) || r.state === 'rejected' || isRefused(r);
@@ -118,6 +121,12 @@ export function countPlanned(planned: FileRows, tallied: { merged: number; uncha
   return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
 }
 
+/** Rows that a run which goes on sends, those included that it sends again. */
+export function leftToSend(planned: FileRows, records: readonly RequestRecord[], again: boolean): number {
+  const failed = again ? sum(failedOf(records), ({ rows }) => rows) : 0;
+  return (countRows(planned, records).unsent ?? 0) + failed;
+}
+
 /** Rows of one input that the service refused for good, so that they are in its rejects file. */
 const refusedRows = (records: readonly RequestRecord[], input: number): number =>
   sum(
@@ -132,9 +141,7 @@ const refusedRows = (records: readonly RequestRecord[], input: number): number =
 export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
   if (rows.rejected === 0 || bound === 'any') return true;
   if (bound === 'none') return false;
-  if ('rows' in bound) return rows.rejected <= bound.rows;
-  // 0.57 % has no exact double; the hair that it is short of must not cost a row.
-  return rows.rejected <= ((rows.read - rows.filtered) * bound.percent * (1 + 1e-12)) / 100;
+  return isWithin(rows.rejected, rows.read - rows.filtered, bound);
 }
 
 /** What the result document says beside how it ended. */
@@ -213,7 +220,7 @@ export function maybeSentTwice(
 
 /** How an import ended, before anyone puts a word or a code to it. */
 export interface Ending {
-  mode: 'planned' | 'refused' | 'sent';
+  mode: 'planned' | 'refused' | 'held' | 'sent';
   rows: RowCounts;
   records: readonly RequestRecord[];
   wait: boolean;
@@ -228,6 +235,7 @@ export function statusOf(end: Ending): RunStatus {
   if (end.failure) return 'stopped';
   if (end.mode === 'planned') return 'planned';
   if (end.mode === 'refused') return 'rejected';
+  if (end.mode === 'held') return 'held';
   if (standing(end.records).some(isFailed)) return 'failed';
   if (isPartial(end)) return 'partial';
   return end.wait ? 'completed' : 'submitted';
@@ -252,6 +260,7 @@ export function exitOf(end: Ending): ExitCode {
   if (standing(end.records).some(isFailed)) return Exit.jobFailed;
   if (failure) return Exit.waiting;
   if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
+  if (end.mode === 'held') return Exit.held;
   return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;
 }
 

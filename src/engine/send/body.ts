@@ -1,5 +1,6 @@
 /** Bodies of bulk requests (spec: Endpoints 1 and 3): written from items, taken apart again, each id in them once. */
 import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
+import { mergeUpserts, parseItem } from '../read/index.js';
 
 /** A request body, and where its items are. */
 export interface Body {
@@ -83,27 +84,14 @@ function mergeDuplicates(rows: Rows): Uint8Array[] {
       items.push(item);
       continue;
     }
-    const later = parse(item);
+    const later = parseItem(item);
     const id = String(later[ID_FIELD[rows.kind]]);
     const place = places.get(id);
     if (place === undefined) {
       places.set(id, items.push(item) - 1);
     } else {
-      items[place] = Buffer.from(JSON.stringify(mergeUpserts(parse(items[place]!), later)));
+      items[place] = Buffer.from(JSON.stringify(mergeUpserts(parseItem(items[place]!), later)));
     }
   }
   return items;
-}
-
-type Item = Record<string, unknown> & { metadata?: Record<string, unknown> };
-
-const parse = (bytes: Uint8Array): Item => JSON.parse(Buffer.from(bytes).toString('utf8')) as Item;
-
-/** What two upserts in a row come to: keys of the later win, others stay. */
-function mergeUpserts(earlier: Item, later: Item): Item {
-  const { metadata: under, ...fields } = earlier;
-  const { metadata: over, ...laterFields } = later;
-  const merged: Item = { ...fields, ...laterFields };
-  if (under || over) merged.metadata = { ...under, ...over };
-  return merged;
 }

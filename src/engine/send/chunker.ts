@@ -28,6 +28,8 @@ export interface CutRules {
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
   /** Whether the service holds this row already; null when everything is sent. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
+  /** Of ids that appear more than once: whether the service has what their rows come to; null when they are sent. */
+  repeats?: { isUnchanged(id: bigint): boolean } | null | undefined;
   /** Who sent an id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
   sentLater?: ((repeats: RequestRecord | null) => Promise<SentLater>) | null | undefined;
   /** Requests of earlier sessions for these inputs; withdrawn ones left out. */
@@ -153,13 +155,13 @@ class Draft {
     this.#part.end_row = to;
   }
 
-  /** Takes a row: to be sent, or as unchanged. An id that stands more than once is always sent. */
+  /** Takes a row: to be sent, or as unchanged. Rows of one id are all of them the one or the other. */
   add(batch: ItemBatch, at: number): void {
-    const { duplicates, isUnchanged } = this.rules;
+    const { duplicates, repeats, isUnchanged } = this.rules;
     const id = batch.ids[at]!;
     const repeated = duplicates.count > 0 && duplicates.repeated.has(id);
     this.#part.end_row = batch.rows[at]! + 1;
-    if (!repeated && isUnchanged?.(batch, at)) {
+    if (repeated ? repeats?.isUnchanged(id) : isUnchanged?.(batch, at)) {
       this.#unchanged++;
       return;
     }

@@ -27,6 +27,8 @@ export interface CutDeps {
   signal: AbortSignal;
   /** What the service holds of a kind; undefined when everything is sent. */
   known(kind: Kind): Promise<Known | undefined>;
+  /** Of these, what is known of ids that stand more than once; null where there are none. */
+  repeats(kind: Kind, known: Known): Promise<CutRules['repeats']>;
   recorded(kind: Kind): CutRules['recorded'];
   isSentAgain(recorded: RequestRecord): boolean;
   /** With which row of an input to begin, by its index in the run; null: with the first. */
@@ -48,6 +50,7 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutD
     kind,
     limits: deps.limits,
     duplicates: duplicates.get(kind)!,
+    repeats: known ? await deps.repeats(kind, known) : null,
     isUnchanged: known ? (rows, at) => known.index.matches(rows, at) : null,
     sentLater: await deps.sentLater(kind),
     recorded: deps.recorded(kind),

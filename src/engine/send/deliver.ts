@@ -37,9 +37,9 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
     ? await repeated(chunk, body, chunk.recorded, deps)
     : newRecord(chunk, body, deps);
   const { isolate, continueOnError } = deps.options;
-  // Planned before it was known that requests of this size are too large.
+  // Planned before it was known that requests of this size are too large, or that there is a canary.
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
-    return deliverHalves(chunk, deps);
+    return deliverHalves(chunk, deps, deps.isCanary ? deps.mostItems() : undefined);
   }
   const error = await sendOnce(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
@@ -54,9 +54,9 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
   return [];
 }
 
-async function deliverHalves(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]> {
+async function deliverHalves(chunk: Chunk, deps: DeliverDeps, first?: number): Promise<Failed[]> {
   const failed: Failed[] = [];
-  for (const half of halve(chunk)) {
+  for (const half of halve(chunk, first)) {
     if (!deps.stop.aborted) failed.push(...(await deliver(half, deps)));
   }
   return failed;
@@ -91,11 +91,11 @@ export async function sendOnce(
     await follow(record, record.job!, deps);
     return null;
   }
-  let intent: Chunk['prints'] | null = chunk.prints;
+  let intent: Chunk | null = chunk;
   /** Resolves when the last commit is on disk. */
   let written = Promise.resolve();
   const commit = async (): Promise<void> => {
-    const prints = intent;
+    const prints = intent && deps.remembering.printsOf(intent);
     intent = null;
     const rows = prints && rowsOfRequest(chunk);
     written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared, rows);

@@ -12,6 +12,7 @@ import type { Scope, State } from '../state/state.js';
 import { completedRows, placeOf, placeText, runJob, submittedRows } from './accounts.js';
 import type { Chunk } from './chunk.js';
 import { forgiving } from './other-jobs.js';
+import type { Remembering } from './remembering.js';
 import { watchJobs } from './watch.js';
 
 export interface DeliverDeps {
@@ -33,6 +34,8 @@ export interface DeliverDeps {
   /** Of new ones. */
   numbers?: Numbers | undefined;
   inputs: readonly { path: string; kind: Kind }[];
+  /** Of this session and kind. */
+  remembering: Remembering;
   /** Rows of all inputs that are to be sent, for progress. */
   totalRows: number;
   emit(event: ImportEvent): void;
@@ -40,8 +43,11 @@ export interface DeliverDeps {
   stop: AbortSignal;
   /** Requests in flight end here. */
   abort: AbortSignal;
-  /** Takes the rows of a request that the service refused for good to the rejects file. */
-  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void): Promise<void>;
+  /**
+   * Takes the rows of a request that the service refused for good to the rejects file.
+   * @param of the chunk that they are part of, while it is narrowed down: more of its rows may follow
+   */
+  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
 }
 
 /** Follows the job of an acknowledged request to its end, or until waiting is ended. */

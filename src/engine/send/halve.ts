@@ -3,9 +3,12 @@ import { slice } from '../read/index.js';
 import { bodyOf, itemsOf } from './body.js';
 import type { Chunk, LeftOut } from './chunk.js';
 
-/** The two halves of a chunk that the service found too large. @param chunk of at least two items */
-export function halve(chunk: Chunk): [Chunk, Chunk] {
-  const middle = Math.ceil(chunk.ends.length / 2);
+/**
+ * The two halves of a chunk that the service found too large, or other parts of it.
+ * @param chunk of at least two items
+ * @param middle items of the first part
+ */
+export function halve(chunk: Chunk, middle = Math.ceil(chunk.ends.length / 2)): [Chunk, Chunk] {
   // The part that has the first item of the second half; it is divided unless that is its first item, too.
   const divided = chunk.parts.findLastIndex(({ from }) => from <= middle);
   const part = chunk.parts[divided]!;

@@ -32,9 +32,13 @@ import { UNSENT } from './request.js';
  */
 export async function narrow(
   { chunk, root, error }: Failed,
-  deps: DeliverDeps,
+  given: DeliverDeps,
   mayStart: () => Promise<boolean>,
 ): Promise<boolean> {
+  const deps: DeliverDeps = {
+    ...given,
+    reject: (rows, reason, emit) => given.reject(rows, reason, emit, chunk),
+  };
   const { isolate, isolateJobs } = deps.options;
   if (deps.stop.aborted) return true;
   if (error) refuse(root, error);

@@ -29,6 +29,12 @@ export const UNSENT = {
   job: null,
 } as const satisfies Partial<RequestRecord>;
 
+/** Where a request stands, which its attempts change. */
+export type Attempted = Pick<
+  RequestRecord,
+  'seq' | 'state' | 'reason' | 'retries' | 'possibleDuplicate' | 'job_id' | 'job'
+>;
+
 /** What a request needs of the world. */
 export interface RequestDeps {
   submit(signal: AbortSignal): Promise<Answer>;
@@ -64,7 +70,7 @@ const FOUND = 'the import ended before the answer was read';
  * every step. @throws StateError when that fails; nothing is sent after it
  */
 export async function sendRequest(
-  record: RequestRecord,
+  record: Attempted,
   options: RetryOptions,
   deps: RequestDeps,
 ): Promise<Outcome> {

@@ -1,7 +1,7 @@
 /** What a kind of database gives to the state beside its tables. */
 import type { Kind } from '../model.js';
 import type { Database } from './database.js';
-import type { HeldLease, Scope, ShardOf } from './types.js';
+import type { HeldLease, HeldLock, Scope, ShardOf } from './types.js';
 
 export interface Backend {
   /** Its tables are those of this version. */
@@ -11,10 +11,16 @@ export interface Backend {
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
   /** Shards of a run that a process has, or may have. Absent where shards of a run have no locks of their own. */
   liveShards?(run: string): Promise<number[]>;
+  /** Those of any process. @param scopes all that are known */
+  locks(scopes: readonly Scope[]): Promise<HeldLock[]>;
+  /** Takes locks from processes that are gone, or with `force` from all. @returns those that were taken */
+  unlock(force: boolean): Promise<HeldLock[]>;
   /** Called before each intent is recorded, and in the tick in which a request is written. @throws StateError when what is recorded would be lost, or a lock is */
   check(): void;
   /** What is wrong with the database itself, and rows that refer to none. */
   damages(): Promise<{ integrity: string[]; references: string[] }>;
+  /** Of the database, on its disk. */
+  bytes(): Promise<number>;
   /** Gives back room, after much was deleted. */
   shrink(): Promise<void>;
   /** @returns bytes. @throws UsageError where there is a file of that name; StateError where it cannot be written */

@@ -4,12 +4,13 @@
  * a send clears the fingerprints of all its ids, and one that completed sets them (`sends.ts`).
  *
  * So a request of 5,000 rows costs one insert, not 10,000 changes to a tree. Of each id the last row is kept, set or
- * not: it also says when the id was last sent, and by whom.
+ * not: it also says when the id was last sent, and by whom. What the same run sent of it before is kept with it.
  */
 
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
+import type { Cells } from './cells.js';
 import type { Reader, Transaction } from './database.js';
 import { SEND, type StateAge } from './sends.js';
 
@@ -27,7 +28,13 @@ export class Fingerprints {
   /** Ids that were found when they were read last. There are never fewer. */
   #loaded: { scope: number; kind: Kind; ids: number } | null = null;
 
-  async append(tx: Transaction, send: number, { ids, contents, records }: FingerprintColumns): Promise<void> {
+  constructor(private readonly cells: Cells) {}
+
+  async append(
+    tx: Transaction,
+    send: number,
+    { ids, contents, records, cells }: FingerprintColumns,
+  ): Promise<void> {
     await tx.run(
       'INSERT INTO fingerprints (send, ids, contents, records) VALUES (?, ?, ?, ?)',
       send,
@@ -35,6 +42,7 @@ export class Fingerprints {
       bytes(contents),
       someBytes(records),
     );
+    if (cells) await this.cells.put(tx, send, cells);
   }
 
   /** The rows of one send, in its order; none where they were compacted away. */
@@ -58,7 +66,7 @@ export class Fingerprints {
     return count;
   }
 
-  /** @param since ISO 8601: what was completed earlier, or nobody knows when, is not in it */
+  /** @param since ISO 8601: what was completed earlier, or nobody knows when, is too old to count as known */
   async load(
     on: Reader,
     scope: number,
@@ -98,8 +106,10 @@ export class Fingerprints {
   ): Promise<{ index: FingerprintIndex; completed: { to: number; at: string | null }[] }> {
     const index = new FingerprintIndex(await this.#stored(on, scope, kind));
     const completed: { to: number; at: string | null }[] = [];
-    const sends = on.each<StoredPrints & { state: number; at: string | null }>(
-      `SELECT state, completed_at AS at, ids, contents, records FROM sends JOIN fingerprints USING (send)
+    const sends = on.each<
+      StoredPrints & { send: number; run: string | null; state: number; at: string | null }
+    >(
+      `SELECT send, run, state, completed_at AS at, ids, contents, records FROM sends JOIN fingerprints USING (send)
        WHERE scope = ? AND kind = ? ORDER BY send`,
       scope,
       kind,
@@ -107,7 +117,7 @@ export class Fingerprints {
     for await (const send of sends) {
       const isCompleted = send.state === SEND.completed;
       const isOld = since !== null && (send.at === null || send.at < since || send.at > now);
-      index.apply(printsOf(send), isCompleted && !isOld);
+      index.apply(printsOf(send), isCompleted, { send: send.send, run: send.run, old: isOld });
       if (isCompleted) completed.push({ to: index.rows, at: send.at });
     }
     return { index, completed };
@@ -131,6 +141,7 @@ export class Fingerprints {
       if (last.length === 0) await tx.run('DELETE FROM sends WHERE send = ?', send);
       else {
         const of = (values: BigUint64Array): BigUint64Array => BigUint64Array.from(last, (at) => values[at]!);
+        await this.cells.keep(tx, send, last);
         await tx.run(
           'UPDATE fingerprints SET ids = ?, contents = ?, records = ? WHERE send = ?',
           bytes(of(prints.ids)),
@@ -143,25 +154,31 @@ export class Fingerprints {
     return true;
   }
 
-  /** `last`: places of the rows that stay, which are the last of their ids, or all of an open send. */
+  /** `last`: places of the rows that stay, which are the last of their ids and run, or all of an open send. */
   async *#newestFirst(
     on: Reader,
     scope: number,
     kind: Kind,
   ): AsyncGenerator<{ send: number; prints: FingerprintColumns; last: readonly number[] }> {
-    const sends = await on.all<{ send: number; open: number }>(
-      `SELECT send, CASE WHEN state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL THEN 1 ELSE 0 END AS open
+    const sends = await on.all<{ send: number; run: string | null; open: number }>(
+      `SELECT send, run, CASE WHEN state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL THEN 1 ELSE 0 END AS open
        FROM sends WHERE scope = ? AND kind = ? ORDER BY send DESC`,
       scope,
       kind,
     );
+    /** By which run each id was sent last. Runs count from 1, as do profiles that went out by themselves. */
     const later = new IdTable();
-    for (const { send, open } of sends) {
+    const runs = new Map<string | number, number>();
+    for (const { send, run, open } of sends) {
+      const own = runs.get(run ?? send) ?? runs.size + 1;
+      runs.set(run ?? send, own);
       const prints = await this.of(on, send);
       const last: number[] = [];
       for (const [at, id] of prints.ids.entries()) {
-        if (open === 1 || later.get(id) === 0) last.push(at);
-        later.set(id, 1);
+        const newest = later.get(id);
+        // What one run sends of an id, one time after another, counts together.
+        if (open === 1 || newest === 0 || newest === own) last.push(at);
+        if (newest === 0) later.set(id, own);
       }
       yield { send, prints, last };
     }

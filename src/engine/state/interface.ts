@@ -2,6 +2,7 @@
 import type { FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import type { Kind, Summary } from '../model.js';
 import type { Job } from '../service/contract.js';
+import type { CellColumns } from '../stored-cells.js';
 import type { StateProblem } from './check.js';
 import type { History, HistoryEntry, RequestRows } from './history.js';
 import type { LaterSends, OpenJobs } from './open-jobs.js';
@@ -160,6 +161,8 @@ export interface State {
    * @param since ISO 8601: what was completed earlier, or nobody knows when, counts as unknown
    */
   fingerprints(scope: Scope, kind: Kind, since?: string | null): Promise<FingerprintIndex>;
+  /** The cells of a send, in the order of its rows; null where they are not remembered. */
+  cells(send: number): Promise<CellColumns | null>;
   /** A number that is another one once ids of the kind were sent since. */
   newestFingerprints(scope: Scope, kind: Kind): Promise<number>;
   /** A text that is another one once something has been sent, or seen completed, since. */
@@ -179,6 +182,14 @@ export interface State {
   age(): Promise<StateAge>;
   /** Locks that another process holds now. */
   locks(): Promise<HeldLock[]>;
+  /**
+   * Takes locks from processes that are gone, or with `force` from all: an import that runs then stops before its next
+   * request. Locks of a state directory are the operating system's, and stay.
+   * @returns those that were taken
+   */
+  unlock(force: boolean): Promise<HeldLock[]>;
+  /** Bytes that the database takes. */
+  size(): Promise<number>;
   /** What is wrong with it: in the database, and between its records. None where all is well. */
   problems(): Promise<StateProblem[]>;
   /**

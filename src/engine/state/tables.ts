@@ -1,5 +1,6 @@
 /** The tables of the state, and the two ways to them: a look, and a transaction. */
 import type { Backend } from './backend.js';
+import { Cells } from './cells.js';
 import { Commits } from './commits.js';
 import type { Database, Transaction } from './database.js';
 import { Fingerprints } from './fingerprints.js';
@@ -22,7 +23,8 @@ export class Tables {
   readonly runs = new Runs();
   readonly requests = new Requests();
   readonly jobs = new Jobs();
-  readonly fingerprints = new Fingerprints();
+  readonly cells = new Cells();
+  readonly fingerprints = new Fingerprints(this.cells);
   readonly history = new History();
   readonly rejects: RejectsFiles;
   readonly sends: Sends;

@@ -70,4 +70,8 @@ export interface HeldLock extends Scope {
   kind: Kind;
   /** The run and its files, in its own words; null where it did not say. */
   holder: string | null;
+  /** Seconds since it was last heard of; null where the operating system holds the lock for as long as it runs. */
+  heartbeat_age: number | null;
+  /** Whether it is heard of as often as it should be. Otherwise its process is gone, or cut off. */
+  fresh: boolean;
 }

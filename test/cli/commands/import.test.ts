@@ -186,7 +186,7 @@ describe('import', () => {
     ]);
   });
 
-  test('--changed-only sends what changed, and what appears twice', async ({ sandbox }) => {
+  test('--changed-only sends what changed, and what is different together', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     const cwd = folder({ 'c.csv': 'company_id,name\n1,A\n2,B\n3,C\n' });
     const run = async (): Promise<Summary> =>
@@ -197,8 +197,8 @@ describe('import', () => {
       rows: { submitted: 0, unchanged: 3 },
       requests: 0,
     });
-    writeFileSync(join(cwd, 'c.csv'), 'company_id,name\n1,A\n2,changed\n3,C\n3,C\n');
-    expect((await run()).rows).toMatchObject({ submitted: 2, merged: 1, unchanged: 1 });
+    writeFileSync(join(cwd, 'c.csv'), 'company_id,name\n1,A\n2,changed\n3,other\n3,C\n1,D\n');
+    expect((await run()).rows).toMatchObject({ submitted: 2, merged: 1, unchanged: 2 });
   });
 
   test('--refresh-after sends what was completed longer ago again, as a flag and in the config file', async ({

@@ -106,6 +106,8 @@ describe('state info', () => {
         base_url: 'embedded',
         kind: 'companies',
         holder: 'run x (c.csv)',
+        heartbeat_age: null,
+        fresh: true,
       },
     ]);
     expect(text.stdout).toMatch(/^locks +companies of sandbox \(sandbox\) held by run x \(c\.csv\)$/m);

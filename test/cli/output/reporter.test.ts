@@ -125,7 +125,7 @@ describe('text', () => {
   });
 
   test('--dry-run: the plan is the result, so it is on stdout, also when quiet', async () => {
-    const planned = ended(aSummary({ status: 'planned', plan: aPlan(), jobs: [], requests: 0 }));
+    const planned = ended(aSummary({ run: null, status: 'planned', plan: aPlan(), jobs: [], requests: 0 }));
     const loud = await told([planned]);
     expect(loud.stdout).toMatch(/^Files\n/);
     expect(loud.stderr).toMatch(/^✓ planned; nothing was sent/);

@@ -9,6 +9,7 @@ import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
 import { cutChunks } from '../../../src/engine/send/chunker.js';
 import { deliver } from '../../../src/engine/send/deliver.js';
 import type { DeliverDeps } from '../../../src/engine/send/follow.js';
+import { Remembering } from '../../../src/engine/send/remembering.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { IdleClock } from '../../support/clock.js';
@@ -122,6 +123,7 @@ class Import {
     return {
       run: 'run',
       isCanary: false,
+      remembering: new Remembering('companies', Buffer.from('key'), false),
       scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
       state: {
         record: async (_run: string, _scope: unknown, _kind: unknown, record: RequestRecord) => {

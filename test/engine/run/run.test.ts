@@ -37,6 +37,8 @@ const OPTIONS: ImportOptions = {
   outcomes: null,
   changedOnly: false,
   refreshAfterMs: null,
+  maxChanged: null,
+  trackKeys: false,
   continueOnError: false,
   dryRun: false,
   checkProperties: false,

@@ -15,6 +15,7 @@ import {
   requireLookupBaseUrl,
   type Settings,
 } from '../../settings/index.js';
+import { statePlace } from '../state/place.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 
 /** The floor of `engines` in package.json. */
@@ -75,7 +76,8 @@ export async function checkToken(context: Context, { origins }: Settings): Promi
 
 /** The folder can be written, the database opens, and there is room. */
 export async function checkState(context: Context, settings: Settings): Promise<Finding> {
-  const { stateDir, origins } = settings;
+  const { stateDir } = settings;
+  const { name, origin, isFolder } = await statePlace(context);
   let age: StateAge;
   try {
     const state = await context.state();
@@ -86,7 +88,8 @@ export async function checkState(context: Context, settings: Settings): Promise<
   }
   const { bavail, bsize } = await statfs(stateDir);
   const free = `${formatSize(bavail * bsize)} free`;
-  const about = `${stateDir} (${origins.state_dir}), ${free}${remembered(age, context.clock.now())}`;
+  const room = isFolder && name === stateDir ? free : `${free} in ${stateDir}`;
+  const about = `${name} (${origin}), ${room}${remembered(age, context.clock.now())}`;
   if (bavail * bsize >= ENOUGH_BYTES) return ok('state', about);
   return warn(
     'state',

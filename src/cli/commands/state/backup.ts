@@ -12,7 +12,7 @@ export async function backup(file: string, context: Context): Promise<ExitCode> 
   const place = await statePlace(context);
   requireState(place);
   const bytes = await (await context.state()).backup(file);
-  if (flags.json) await writeJson(stdout, JSON.stringify({ state: place.folder, backup: file, bytes }));
+  if (flags.json) await writeJson(stdout, JSON.stringify({ state: place.name, backup: file, bytes }));
   else
     await writeOut(
       stdout,

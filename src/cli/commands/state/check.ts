@@ -12,7 +12,7 @@ export async function check(context: Context): Promise<ExitCode> {
   const place = await statePlace(context);
   requireState(place);
   const problems = await (await context.state()).problems();
-  const state = place.folder;
+  const state = place.name;
   if (flags.json)
     await writeJson(stdout, JSON.stringify({ state, ok: problems.length === 0, problems }, null, 2));
   else if (problems.length === 0) await writeOut(stdout, `${safeLine(state)}: no problems found\n`);

@@ -1,28 +1,27 @@
 /** `state info`: what distinguishes this state from another one, or from an older copy of it. */
-import { statSync } from 'node:fs';
 import { Exit, type ExitCode } from '../../../engine/errors.js';
 import { formatSize } from '../../../engine/size.js';
-import type { HeldLock } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
 import { ago } from '../../output/ago.js';
 import { fieldsText } from '../../output/record-text.js';
 import { stylesFor, usesColor } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
+import { lockText } from './lock-text.js';
 import { statePlace } from './place.js';
 
 export async function info(context: Context): Promise<ExitCode> {
   const { stdout, env, flags, clock } = context;
-  const { folder, origin, database, exists } = await statePlace(context);
-  const place = { state: folder, origin, exists };
+  const { name, origin, exists } = await statePlace(context);
+  const place = { state: name, origin, exists };
   const styles = stylesFor(usesColor(stdout, env, flags));
   if (!exists) {
     if (flags.json) await writeJson(stdout, JSON.stringify(place, null, 2));
-    else await writeOut(stdout, fieldsText({ state: `${folder} (${origin})`, holds: 'nothing yet' }, styles));
+    else await writeOut(stdout, fieldsText({ state: `${name} (${origin})`, holds: 'nothing yet' }, styles));
     return Exit.done;
   }
   const state = await context.state();
   const held = {
-    bytes: statSync(database).size,
+    bytes: await state.size(),
     ...(await state.overview()),
     locks: await state.locks(),
   };
@@ -34,7 +33,7 @@ export async function info(context: Context): Promise<ExitCode> {
     time === null ? null : `${time} (${ago(clock.now() - Date.parse(time))})`;
   const { bytes, known, locks, last_run_at, last_job_seen_at, ...counts } = held;
   const summary = {
-    state: `${folder} (${origin})`,
+    state: `${name} (${origin})`,
     size: formatSize(bytes),
     runs: counts.runs,
     unfinished_runs: counts.unfinished_runs,
@@ -55,6 +54,3 @@ export async function info(context: Context): Promise<ExitCode> {
   }
   return Exit.done;
 }
-
-const lockText = ({ kind, account, region, holder }: HeldLock): string =>
-  `${kind} of ${account} (${region}) held by ${holder ?? 'another process'}`;

@@ -1,27 +1,37 @@
 /** Where the state is, without making one. */
 import { existsSync } from 'node:fs';
 import { UsageError } from '../../../engine/errors.js';
-import { databaseFile } from '../../../engine/state/sqlite/open.js';
+import { withoutPassword } from '../../../engine/state/location.js';
+import { databaseFile } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
 
 export interface StatePlace {
-  folder: string;
+  /** A folder, or a URL without its password. */
+  name: string;
   /** The flag, variable or default that names it. */
   origin: string;
+  /** The database, as it is named. */
   database: string;
+  /** Whether a database in a folder is there. Of another one that is known when it is opened, which makes it. */
   exists: boolean;
+  isFolder: boolean;
 }
 
 export async function statePlace(context: Context): Promise<StatePlace> {
-  const { stateDir, origins } = await context.settings();
-  const database = databaseFile(stateDir);
-  return { folder: stateDir, origin: origins.state_dir!, database, exists: existsSync(database) };
+  const { state, origins } = await context.settings();
+  const origin = origins.state!;
+  if (state.kind === 'postgres') {
+    const name = withoutPassword(state.url.reveal());
+    return { name, origin, database: name, exists: true, isFolder: false };
+  }
+  const database = databaseFile(state.folder);
+  return { name: state.folder, origin, database, exists: existsSync(database), isFolder: true };
 }
 
 /** @throws UsageError where there is no state yet */
-export function requireState({ folder, origin, exists }: StatePlace): void {
+export function requireState({ name, origin, exists }: StatePlace): void {
   if (exists) return;
-  throw new UsageError(`no state found in ${folder} (${origin})`, {
+  throw new UsageError(`no state found in ${name} (${origin})`, {
     hint: 'choose its directory with --state-dir, or import something first',
   });
 }

@@ -72,17 +72,8 @@ ${lines.length === 0 ? html`<p>All keys are known, with the same types.</p>` : h
 ${cutNote(more, 'key')}`;
 }
 
-/** Of a plan that was compared with what the service has (`changes` of the plan). */
-interface Changes {
-  new: number;
-  changed: number;
-  refreshed: number;
-  unchanged: number;
-  keys?: readonly { key: string; rows: number }[];
-}
-
 export function changesSection({ plan, summary }: Facts, room: Room): Html | null {
-  const changes = (plan as (Plan & { changes?: Changes }) | null)?.changes;
+  const changes = plan?.changes;
   const duplicates = plan?.duplicates ?? 0;
   const merged = summary?.rows.merged ?? 0;
   if (!changes && duplicates === 0 && merged === 0) return null;

@@ -122,7 +122,7 @@ function overview(facts: Facts, wording: Wording): Html {
   const large = (name: string, value: string): Html =>
     html`<div class="large"><dt>${name}</dt><dd>${value}</dd></div>`;
   const rows = summary?.rows;
-  const planned = facts.status === 'planned';
+  const planned = facts.status === 'planned' || facts.status === 'held';
   const numbers = [
     ...(rows ? [large('Rows read', grouped(rows.read))] : []),
     ...(rows && planned ? [large('To send', grouped(rows.unsent ?? 0))] : []),

@@ -52,7 +52,7 @@ function classesOf(rows: RowCounts, planned: boolean): Class[] {
 export function rowsSection({ summary, status }: Facts): Html | null {
   if (!summary) return null;
   const { rows } = summary;
-  const classes = classesOf(rows, status === 'planned');
+  const classes = classesOf(rows, status === 'planned' || status === 'held');
   let x = 0;
   const parts = classes.map(({ kind, rows: part }) => {
     const width = (part / Math.max(1, rows.read)) * 1_000;
@@ -121,7 +121,7 @@ export function causesSection(
 ): Html | null {
   if (!summary || summary.rows.rejected === 0) return null;
   const { causes, rows, files, status } = summary;
-  const heading = status === 'planned' ? 'Rows that would be rejected' : 'Rejected rows';
+  const heading = status === 'planned' || status === 'held' ? 'Rows that would be rejected' : 'Rejected rows';
   if (stored) {
     return section(
       'rejected',

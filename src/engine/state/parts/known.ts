@@ -5,6 +5,7 @@ import type { Tables } from '../tables.js';
 
 type OfKnown =
   | 'fingerprints'
+  | 'cells'
   | 'newestFingerprints'
   | 'fingerprintsMark'
   | 'clearFingerprints'
@@ -15,10 +16,11 @@ type OfKnown =
   | 'setColumnTypes';
 
 export function ofKnown(tables: Tables): Pick<State, OfKnown> {
-  const { db, backend, fingerprints, sends, history, scopes } = tables;
+  const { db, backend, cells, fingerprints, sends, history, scopes } = tables;
   return {
     fingerprints: async (scope, kind, since = null) =>
       fingerprints.load(db, await tables.find(scope), kind, since, tables.time()),
+    cells: (send) => cells.of(db, send),
     newestFingerprints: async (scope, kind) => sends.newest(db, await tables.find(scope), kind),
     fingerprintsMark: async (scope, kind) => {
       const id = await tables.find(scope);

@@ -1,10 +1,8 @@
 /** The state as a whole: who has a lock, what it holds, whether it is damaged, a copy of it. */
-import { KINDS } from '../../model.js';
 import { firstOf, problemsOf } from '../check.js';
 import type { State } from '../interface.js';
 import { overviewOf } from '../overview.js';
 import type { Tables } from '../tables.js';
-import type { HeldLock } from '../types.js';
 
 type OfWhole =
   | 'takeLock'
@@ -12,6 +10,8 @@ type OfWhole =
   | 'lockHolder'
   | 'check'
   | 'locks'
+  | 'unlock'
+  | 'size'
   | 'overview'
   | 'age'
   | 'problems'
@@ -28,16 +28,9 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
     },
     lockHolder: (scope, kind) => backend.lockHolder(scope, kind),
     check: () => backend.check(),
-    locks: async () => {
-      const held: HeldLock[] = [];
-      for (const scope of await scopes.all(db)) {
-        for (const kind of KINDS) {
-          if (!(await backend.isLocked(scope, kind))) continue;
-          held.push({ ...scope, kind, holder: await backend.lockHolder(scope, kind) });
-        }
-      }
-      return held;
-    },
+    locks: async () => backend.locks(await scopes.all(db)),
+    unlock: (force) => backend.unlock(force),
+    size: () => backend.bytes(),
     overview: () => tables.read(() => overviewOf(db, fingerprints)),
     age: () => tables.read(() => sends.age(db)),
     problems: () =>

@@ -7,6 +7,15 @@ import { Leases } from './lease.js';
 import type { PostgresLocation } from './location.js';
 import { prepareSchema } from './schema.js';
 
+async function bytesOf(db: PostgresDatabase): Promise<number> {
+  const row = await db.get<{ bytes: number }>(
+    `SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bytes
+     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = ? AND relkind = 'r'`,
+    db.location.schema,
+  );
+  return row!.bytes;
+}
+
 /** @throws StateError also for a schema of a newer version than this program's */
 export async function openPostgres(
   location: PostgresLocation,
@@ -43,12 +52,14 @@ export async function openPostgres(
     },
     takeLock: (...of) => leases.take(...of),
     liveShards: (run) => leases.live(run),
-    isLocked: async (scope, kind) => (await find(scope, kind)).some(({ is_free }) => is_free === 0),
+    isLocked: async (scope, kind) => (await find(scope, kind)).some(({ is_free }) => !is_free),
     lockHolder: async (scope, kind) => {
       const found = await find(scope, kind);
-      const lease = found.find(({ is_free }) => is_free === 0) ?? found[0];
-      return lease ? `${lease.holder} on ${lease.machine}` : null;
+      return (found.find(({ is_free }) => !is_free) ?? found[0])?.holder ?? null;
     },
+    locks: async () => (await leases.known()).map(({ is_free, ...lock }) => lock),
+    unlock: (force) => leases.unlock(force),
+    bytes: () => bytesOf(db),
     check: () => leases.checkHeld(),
     // The database keeps its own integrity, and refuses rows that refer to none.
     damages: async () => ({ integrity: [], references: [] }),

@@ -10,24 +10,16 @@ import { hostname } from 'node:os';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import type { Transaction } from '../database.js';
-import type { HeldLease, Scope, ShardOf } from '../types.js';
+import type { HeldLease, HeldLock, Scope, ShardOf } from '../types.js';
 import type { Fence, PostgresDatabase } from './database.js';
 import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type Times } from './heart.js';
 import { Pulse } from './pulse.js';
 import { literal } from './sql.js';
 
 /** A lease of any process, as it stands. */
-export interface KnownLease extends Scope {
-  kind: Kind;
-  /** In its owner's own words. */
-  holder: string;
-  machine: string;
-  /** Seconds since its last heartbeat, by the database's clock. */
-  beat_age: number;
-  /** Whether its heartbeat is fresh; otherwise its owner is gone, or cut off. */
-  is_fresh: number;
+export interface KnownLease extends HeldLock {
   /** Whether another process may take it. */
-  is_free: number;
+  is_free: boolean;
 }
 
 const FREE = `(owner IS NULL OR expires_at + lease_ms / 2 * interval '1 millisecond' <= clock_timestamp())`;
@@ -143,18 +135,17 @@ export class Leases implements Fence {
       );
       if (row?.owner === lease.owner && row.epoch === lease.epoch) continue;
       markLost(lease.pulse);
-      throw lost(lease.kind, row?.owner == null ? null : `${row.holder} (${row.machine})`);
+      throw lost(lease.kind, row?.owner == null ? null : `${row.holder} on ${row.machine}`);
     }
   }
 
   /** Leases that have an owner, expired ones included. */
-  known(): Promise<KnownLease[]> {
-    return this.db.all<KnownLease>(
-      `SELECT account, region, base_url, kind, holder, machine,
-         extract(epoch FROM clock_timestamp() - beat_at) AS beat_age, expires_at > clock_timestamp() AS is_fresh,
-         ${FREE} AS is_free
-       FROM leases JOIN scopes USING (scope) WHERE owner IS NOT NULL ORDER BY account, region, base_url, kind`,
+  async known(): Promise<KnownLease[]> {
+    const rows = await this.db.all<Row & { is_free: number }>(
+      `SELECT ${KNOWN}, ${FREE} AS is_free FROM leases JOIN scopes USING (scope)
+       WHERE owner IS NOT NULL ORDER BY account, region, base_url, kind`,
     );
+    return rows.map(({ is_free, ...row }) => ({ ...lockOf(row), is_free: is_free === 1 }));
   }
 
   /** Shards of a run that a process has, or may have. */
@@ -166,20 +157,31 @@ export class Leases implements Fence {
     return rows.map(({ shard }) => shard);
   }
 
-  /** Takes leases from their owners: of those that are gone, or of all. @returns how many */
-  unlock(force: boolean): Promise<number> {
-    return this.db.write((tx) =>
-      tx.run(
-        `UPDATE leases SET owner = NULL, epoch = epoch + 1
-         WHERE owner IS NOT NULL ${force ? '' : 'AND expires_at <= clock_timestamp()'}`,
-      ),
-    );
+  /** Takes leases from their owners: of those that are gone, or of all. @returns those that it took */
+  unlock(force: boolean): Promise<HeldLock[]> {
+    const those = `owner IS NOT NULL ${force ? '' : 'AND expires_at <= clock_timestamp()'}`;
+    return this.db.write(async (tx) => {
+      const rows = await tx.all<Row>(`SELECT ${KNOWN} FROM leases JOIN scopes USING (scope) WHERE ${those}`);
+      await tx.run(`UPDATE leases SET owner = NULL, epoch = epoch + 1 WHERE ${those}`);
+      return rows.map(lockOf);
+    });
   }
 
   async close(): Promise<void> {
     await this.#pulse.stop();
   }
 }
+
+type Row = Omit<HeldLock, 'fresh' | 'holder'> & { holder: string; machine: string; fresh: number };
+
+const KNOWN = `account, region, base_url, kind, holder, machine,
+  floor(extract(epoch FROM clock_timestamp() - beat_at)) AS heartbeat_age, expires_at > clock_timestamp() AS fresh`;
+
+const lockOf = ({ holder, machine, fresh, ...row }: Row): HeldLock => ({
+  ...row,
+  holder: `${holder} on ${machine}`,
+  fresh: fresh === 1,
+});
 
 const lost = (kind: string, by: string | null): LockLostError =>
   new LockLostError(

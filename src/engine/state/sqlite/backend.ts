@@ -1,4 +1,5 @@
 /** The state in a directory of this machine: one SQLite database, and a small file for each lock. */
+import { statSync } from 'node:fs';
 import type { Backend } from '../backend.js';
 import { backupTo } from './backup.js';
 import type { SqliteDatabase } from './driver.js';
@@ -19,6 +20,10 @@ export function openSqlite(folder: string): Backend {
     takeLock: async (scope, kind, holder) => locks.take(scope, kind, holder),
     isLocked: async (...of) => locks.isHeld(...of),
     lockHolder: async (...of) => locks.holder(...of),
+    locks: async (scopes) => locks.of(scopes),
+    // The operating system releases a lock with its process.
+    unlock: async () => [],
+    bytes: async () => statSync(databaseFile(folder)).size,
     check: () => inUse.check(),
     damages: () => damagesOf(db),
     shrink: () => db.alone((connection) => connection.exec('PRAGMA incremental_vacuum')),

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { Kind } from '../../model.js';
+import { KINDS, type Kind } from '../../model.js';
 import { privateFolder, stateError } from '../folder.js';
-import type { HeldLease, Scope } from '../types.js';
+import type { HeldLease, HeldLock, Scope } from '../types.js';
 import type { FilesInUse } from './in-use.js';
 import { makePrivate } from './open.js';
 
@@ -46,6 +46,20 @@ export class Locks {
   /** Whether another process holds it now. */
   isHeld(scope: Scope, kind: Kind): boolean {
     return isLocked(this.folder, scope, kind);
+  }
+
+  /** Those that other processes hold now. */
+  of(scopes: readonly Scope[]): HeldLock[] {
+    return scopes
+      .flatMap((scope) => KINDS.map((kind) => ({ scope, kind })))
+      .filter(({ scope, kind }) => this.isHeld(scope, kind))
+      .map(({ scope, kind }) => ({
+        ...scope,
+        kind,
+        holder: this.holder(scope, kind),
+        heartbeat_age: null,
+        fresh: true,
+      }));
   }
 }
 

@@ -219,4 +219,12 @@ export const MIGRATIONS: readonly string[] = [
   INSERT INTO counters (name, last) SELECT 'sends', coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'sends';
   ALTER TABLE jobs ADD COLUMN missing_since TEXT;
   `,
+  // Short hashes of the cells of a send, where changes are counted by key; its keys as JSON.
+  `
+  CREATE TABLE cells (
+    send INTEGER PRIMARY KEY REFERENCES sends ON DELETE CASCADE,
+    keys TEXT NOT NULL,
+    cells BLOB NOT NULL
+  );
+  `,
 ];

@@ -1,0 +1,24 @@
+// npm run test:postgres: the driver of PostgreSQL by itself; then the tests of the state with their state in PostgreSQL,
+// directly and, some of them, through PgBouncer. What is named behind `--` is run in each way: test/loss/two.test.ts
+import { spawnSync } from 'node:child_process';
+
+const named = process.argv.slice(2);
+/** Enough of an import to see that nothing stays in a session. */
+const POOLED = ['test/engine/state', 'test/loss/resume', 'test/loss/across-runs', 'test/loss/two'];
+const WAYS = [
+  { state: undefined, files: [] },
+  { state: 'postgres', files: [] },
+  { state: 'pgbouncer', files: POOLED },
+];
+
+let failed = false;
+for (const { state, files } of WAYS) {
+  console.log(`== ${state === undefined ? 'the driver' : `the state in ${state}`}`);
+  const words = ['run', '--config', 'vitest.postgres.config.ts', '--passWithNoTests', ...(named.length > 0 ? named : files)];
+  const { status } = spawnSync('node_modules/.bin/vitest', words, {
+    stdio: 'inherit',
+    env: { ...process.env, ...(state && { PROFILES_TEST_STATE: state }) },
+  });
+  failed ||= status !== 0;
+}
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,79 @@
+/** Where the config says `confirm: true`, nothing is sent before somebody says yes (contract §2). */
+import { NotConfirmedError, UsageError } from '../../engine/errors.js';
+import { count, grouped } from '../../engine/numbers.js';
+import type { Confirm } from '../../engine/run/deps.js';
+import { formatSize } from '../../engine/size.js';
+import type { Context } from '../context.js';
+import { hinted } from '../hint.js';
+import { safeLine } from '../output/safe.js';
+import type { Settings } from '../settings/index.js';
+import { canAsk } from './config/store.js';
+
+/** Whether somebody sits at a terminal who may answer. */
+export const isAttended = (context: Context): boolean =>
+  context.stderr.isTTY === true && !isCi(context.env.CI) && canAsk(context);
+
+const isCi = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== 'false';
+
+/**
+ * Asks whether to go on, and throws where the answer is no.
+ * @throws NotConfirmedError InterruptedError
+ */
+type Ask = (what: string) => Promise<void>;
+
+/**
+ * Undefined where nothing is asked.
+ * @param pause wipes what is drawn
+ * @throws UsageError where nobody can be asked
+ */
+export async function confirmation(context: Context, pause = (): void => {}): Promise<Ask | undefined> {
+  const { confirm, origins } = await context.settings();
+  if (!confirm || context.flags.yes === true) return undefined;
+  if (!isAttended(context)) {
+    throw hinted(
+      new UsageError(
+        `nothing is sent without a yes (confirm, ${origins.confirm}), and nobody can be asked here`,
+      ),
+      ({ again }) =>
+        `look at the plan with --dry-run, then send without being asked: ${again({ plus: ['--yes'] })}`,
+    );
+  }
+  return async (what) => {
+    const { openPrompt } = await import('./config/prompt.js');
+    pause();
+    const answer = await openPrompt(context).ask(`${what}\nSend? Type y to send; Enter stops: `);
+    if (!['y', 'yes'].includes(answer.trim().toLowerCase())) {
+      throw new NotConfirmedError('not confirmed; nothing was sent');
+    }
+  };
+}
+
+/** The same for an import: its totals are shown. */
+export async function importConfirmation(context: Context, pause: () => void): Promise<Confirm | undefined> {
+  const ask = await confirmation(context, pause);
+  if (!ask) return undefined;
+  const settings = await context.settings();
+  return async ({ plan, rows, continues }) => {
+    const { changes } = plan;
+    const lines = [
+      continues === null
+        ? `${count(rows, 'row')} in ${count(plan.requests, 'request')}, ${formatSize(plan.bytes)}`
+        : `${count(rows, 'row')} left of run ${continues}`,
+      `from ${plan.files.map(({ path }) => safeLine(path)).join(', ')}`,
+      ...(changes
+        ? [
+            `${grouped(changes.new)} new, ${grouped(changes.changed)} changed, ${grouped(changes.refreshed)} refreshed; ${grouped(changes.unchanged)} unchanged ${changes.unchanged === 1 ? 'is' : 'are'} left out`,
+          ]
+        : []),
+      `to ${whereTo(settings)}`,
+    ];
+    await ask(lines.join('\n'));
+  };
+}
+
+/** To whom a profile would go. */
+export function whereTo({ account, region, baseUrl, embedded }: Settings): string {
+  const host = embedded ? 'embedded' : safeLine(baseUrl ?? 'no host set');
+  const service = `region ${safeLine(region)}, ${host}`;
+  return account === null ? service : `account ${safeLine(account)}, ${service}`;
+}

@@ -1,0 +1,70 @@
+/** `state unlock`: releases locks whose owner is gone; with `--force`, all of them. */
+import { Exit, type ExitCode, LockedError, UsageError } from '../../../engine/errors.js';
+import { count } from '../../../engine/numbers.js';
+import type { HeldLock } from '../../../engine/state/state.js';
+import type { Context } from '../../context.js';
+import { hinted } from '../../hint.js';
+import { safeLine } from '../../output/safe.js';
+import { writeJson, writeOut } from '../../output/write.js';
+import { canAsk } from '../config/store.js';
+import { lockText } from './lock-text.js';
+import { requireState, type StatePlace, statePlace } from './place.js';
+
+/** @throws LockedError while the owner of a lock is heard of, and nobody said to take it */
+export async function unlock({ force }: { force: boolean }, context: Context): Promise<ExitCode> {
+  const place = await statePlace(context);
+  requireState(place);
+  const state = await context.state();
+  const held = await state.locks();
+  if (place.isFolder) return explain(held, place, context);
+  const fresh = held.filter((lock) => lock.fresh);
+  if (fresh.length > 0 && !force) {
+    throw hinted(
+      new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`),
+      ({ command }) =>
+        `wait for that import to end, or stop it; ${command('state', 'unlock', '--force')} takes the lock from it, and it then stops before its next request`,
+    );
+  }
+  if (fresh.length > 0) await ask(fresh, context);
+  const released = await state.unlock(force);
+  if (context.flags.json)
+    await writeJson(context.stdout, JSON.stringify({ state: place.name, released }, null, 2));
+  else if (released.length === 0)
+    await writeOut(context.stdout, 'no lock is held by a process that is gone\n');
+  else
+    await writeOut(
+      context.stdout,
+      released.map((lock) => `released: ${safeLine(lockText(lock))}\n`).join(''),
+    );
+  return Exit.done;
+}
+
+/** There is nothing to release: a lock in a folder goes with its process. */
+async function explain(held: HeldLock[], place: StatePlace, context: Context): Promise<ExitCode> {
+  if (context.flags.json) {
+    await writeJson(context.stdout, JSON.stringify({ state: place.name, released: [] }, null, 2));
+    return Exit.done;
+  }
+  const lines = [
+    ...held.map((lock) => `${safeLine(lockText(lock))}\n`),
+    held.length === 0 ? 'no lock is held\n' : '',
+    'Locks of a state directory need no unlocking: the operating system releases each when its process ends.\n',
+  ];
+  await writeOut(context.stdout, lines.join(''));
+  return Exit.done;
+}
+
+/** @throws UsageError where nobody can be asked, and for another answer than yes */
+async function ask(fresh: readonly HeldLock[], context: Context): Promise<void> {
+  if (context.flags.yes === true) return;
+  if (!canAsk(context)) {
+    throw hinted(
+      new UsageError('--force takes the lock from a running import, and nobody can be asked here'),
+      ({ again }) => again({ plus: ['--yes'] }),
+    );
+  }
+  const { openPrompt } = await import('../config/prompt.js');
+  const question = `${fresh.map((lock) => `The lock on ${safeLine(lockText(lock))}.\n`).join('')}Take ${count(fresh.length, 'lock')}? That import stops before its next request. y takes, Enter leaves: `;
+  const answer = (await openPrompt(context).ask(question)).trim().toLowerCase();
+  if (!['y', 'yes'].includes(answer)) throw new UsageError('nothing was released');
+}

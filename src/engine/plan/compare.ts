@@ -1,0 +1,99 @@
+/** What of the inputs the service has (contract §3 "Only what changed"): counted, and decided for what stands more than once. */
+import type { Kind } from '../model.js';
+import { type KeyChange, ROW_CLASSES } from '../plan-changes.js';
+import { buildItems, bytesOf, type ItemBatch, type Pool, startOf } from '../read/index.js';
+import type { CellColumns } from '../stored-cells.js';
+import type { Classes, Known } from './changes.js';
+import { KeyChanges } from './key-changes.js';
+import { acceptedOf, type PlannedInput, type Scanned } from './plan.js';
+import { Repeats } from './repeats.js';
+
+export interface CompareDeps {
+  hashKey: Buffer;
+  pool: Pool;
+  signal: AbortSignal;
+  /** The cells of a send; null where differences are not counted by key. */
+  cells: ((send: number) => Promise<CellColumns | null>) | null;
+}
+
+/** How the rows of a kind stand to what is known. */
+export interface Comparison {
+  /** To what they were compared. */
+  known: Known;
+  changes: Classes;
+  /** In how many changed rows each key differs. */
+  keys: KeyChange[];
+  /** Null where no identifier stands more than once, or nothing is known. */
+  repeats: Repeats | null;
+  /** Changed rows that are not counted by key: their cells were not kept when they were sent. */
+  untracked: number;
+}
+
+/**
+ * Compares all rows of a kind. The scan tells most of it; the inputs are read again where identifiers stand more than once,
+ * and where the scan could not tell.
+ * @throws InputError; the signal's reason when aborted
+ */
+export async function compareRows(
+  scanned: Scanned,
+  kind: Kind,
+  known: Known,
+  deps: CompareDeps,
+): Promise<Comparison> {
+  const inputs = scanned.inputs.filter(({ opened }) => opened.kind === kind);
+  const { index } = known;
+  const changes: Classes = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+  const keys = deps.cells && new KeyChanges(kind, deps.hashKey, deps.cells);
+  const done = (repeats: Repeats | null): Comparison => ({
+    known,
+    changes,
+    keys: keys?.list() ?? [],
+    repeats,
+    untracked: keys?.untracked ?? 0,
+  });
+  if (index.rows === 0) {
+    for (const { scan } of inputs) changes.new += acceptedOf(scan.rows);
+    return done(null);
+  }
+  const { count, repeated } = scanned.duplicates.get(kind)!;
+  if (count === 0 && inputs.every((input) => isTold(input, known, keys))) {
+    for (const { classes, kept } of inputs) {
+      for (const name of ROW_CLASSES) changes[name] += classes![name];
+      if (keys === null || classes!.changed === 0) continue;
+      for (const batch of kept!.changed()) {
+        for (let at = 0; at < batch.ends.length; at++) {
+          if (index.classOf(batch, at) === 'changed') await addKey(keys, batch, at, known);
+        }
+      }
+    }
+    return done(null);
+  }
+  const repeats =
+    count > 0 ? new Repeats(index, kind, deps.hashKey, (name, rows) => (changes[name] += rows)) : null;
+  for (const { opened, scan } of inputs) {
+    const { hashKey, pool, signal } = deps;
+    const options = { hashKey, records: false, pool, planned: scan.marks, signal };
+    for await (const batch of buildItems(opened, scan.schema, options)) {
+      for (let at = 0; at < batch.ends.length; at++) {
+        if (repeats && repeated.has(batch.ids[at]!)) {
+          repeats.add(batch, at);
+          continue;
+        }
+        const name = index.classOf(batch, at);
+        changes[name]++;
+        if (keys && name === 'changed') await addKey(keys, batch, at, known);
+      }
+    }
+  }
+  await repeats?.decide(keys);
+  return done(repeats);
+}
+
+/** Whether the scan has told all there is to tell, where each row stands alone. */
+const isTold = ({ classes, kept }: PlannedInput, known: Known, keys: KeyChanges | null): boolean =>
+  classes !== null && (keys === null || classes.changed === 0 || kept?.isOf(known) === true);
+
+async function addKey(keys: KeyChanges, batch: ItemBatch, at: number, { index }: Known): Promise<void> {
+  const item = Buffer.from(batch.items.buffer, startOf(batch, at), bytesOf(batch, at));
+  await keys.add(index.placesOf(index.rowOf(batch.ids[at]!)), [item]);
+}

@@ -1,0 +1,87 @@
+/** In how many changed rows each key differs from what was sent last, by the hashes of cells that are remembered. */
+
+import type { Kind } from '../model.js';
+import type { KeyChange } from '../plan-changes.js';
+import { CellHasher, MOST_KEYS } from '../read/index.js';
+import type { PlaceOfRow } from '../row-sources.js';
+import { type CellColumns, StoredCells } from '../stored-cells.js';
+
+/** Of cells that were read: a file in the order of the last time needs those of one request after the other. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+interface Sent {
+  cells: StoredCells;
+  bytes: number;
+  /** Of each of its keys, as they are numbered here; -1: left out. */
+  numbers: number[];
+}
+
+export class KeyChanges {
+  /** Changed rows of which no cells are remembered. */
+  untracked = 0;
+  readonly #hasher: CellHasher;
+  /** By the numbers of keys. */
+  readonly #rows: number[] = [];
+  readonly #before = new Uint16Array(MOST_KEYS);
+  readonly #now = new Uint16Array(MOST_KEYS);
+  readonly #sends = new Map<number, Sent | null>();
+  #bytes = 0;
+
+  /** @param read the cells of a send; null where none were kept */
+  constructor(
+    kind: Kind,
+    hashKey: Uint8Array,
+    private readonly read: (send: number) => Promise<CellColumns | null>,
+  ) {
+    this.#hasher = new CellHasher(kind, hashKey);
+  }
+
+  /**
+   * Compares rows of one id, of which later ones lie over earlier ones.
+   * @param places where they were sent last
+   * @param items their JSON texts now
+   */
+  async add(places: readonly PlaceOfRow[], items: readonly Buffer[]): Promise<void> {
+    this.#before.fill(0, 0, this.#hasher.keys.length);
+    this.#now.fill(0, 0, this.#hasher.keys.length);
+    for (const { send, at } of places) {
+      const sent = this.#sends.get(send) ?? (await this.#load(send));
+      if (sent === null) {
+        this.untracked += items.length;
+        return;
+      }
+      sent.cells.each(at, (key, hash) => {
+        const number = sent.numbers[key]!;
+        if (number >= 0) this.#before[number] = hash;
+      });
+    }
+    for (const item of items) {
+      for (const cell of this.#hasher.of(item, 0, item.length)) this.#now[cell >>> 16] = cell & 0xffff;
+    }
+    for (let key = 0; key < this.#hasher.keys.length; key++) {
+      if (this.#before[key] !== this.#now[key]) this.#rows[key] = (this.#rows[key] ?? 0) + items.length;
+    }
+  }
+
+  /** Those that differ. */
+  list(): KeyChange[] {
+    return this.#rows.flatMap((rows, key) => (rows > 0 ? [{ key: this.#hasher.keys[key]!, rows }] : []));
+  }
+
+  async #load(send: number): Promise<Sent | null> {
+    const known = this.#sends.get(send);
+    if (known !== undefined) return known;
+    const stored = await this.read(send);
+    const bytes = stored?.bytes.length ?? 0;
+    for (const [oldest, dropped] of this.#sends) {
+      if (this.#bytes + bytes <= MOST_BYTES) break;
+      this.#sends.delete(oldest);
+      this.#bytes -= dropped?.bytes ?? 0;
+    }
+    this.#bytes += bytes;
+    const numbers = stored?.keys.map((key) => this.#hasher.numberOf(key)) ?? [];
+    const sent = stored && { cells: new StoredCells(stored), bytes, numbers };
+    this.#sends.set(send, sent);
+    return sent;
+  }
+}

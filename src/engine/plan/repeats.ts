@@ -1,0 +1,97 @@
+/**
+ * Identifiers that stand more than once in the inputs of a kind: whether what their rows come to is what the service has
+ * (contract §3 "Only what changed"). The sequence of their contents tells so at eight bytes for each row that is remembered.
+ * Where it differs, so may what the rows come to; that is compared as long as there is room for them.
+ */
+import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
+import type { Kind } from '../model.js';
+import type { RowClass } from '../plan-changes.js';
+import {
+  Hashes,
+  type Item,
+  type ItemBatch,
+  MergedHashes,
+  mergeUpserts,
+  parseItem,
+  startOf,
+} from '../read/index.js';
+import { foldContents } from '../row-sources.js';
+import type { KeyChanges } from './key-changes.js';
+
+/** Of items that are kept to be merged. */
+const MOST_BYTES = 16 * 1024 * 1024;
+/** What one takes beside its text. */
+const OVERHEAD = 128;
+
+export class Repeats {
+  /** By the rows of the index: what the rows of their ids come to, how many there are, and whether they are as they were. */
+  readonly #contents: BigUint64Array;
+  readonly #counts: Uint32Array;
+  readonly #same: Uint8Array;
+  /** Items of the ids that are known; null where there are too many. */
+  #items: Map<number, Buffer[]> | null = new Map();
+  #room = MOST_BYTES;
+  readonly #merged: MergedHashes;
+  readonly #hashes: Hashes;
+
+  constructor(
+    private readonly index: FingerprintIndex,
+    kind: Kind,
+    hashKey: Uint8Array,
+    private readonly take: (kind: RowClass, rows: number) => void,
+  ) {
+    this.#contents = new BigUint64Array(index.rows + 1);
+    this.#counts = new Uint32Array(index.rows + 1);
+    this.#same = new Uint8Array(index.rows + 1);
+    this.#merged = new MergedHashes(kind, hashKey);
+    this.#hashes = new Hashes(hashKey, 'item');
+  }
+
+  /** Takes a row, in input order. */
+  add(batch: ItemBatch, at: number): void {
+    const row = this.index.rowOf(batch.ids[at]!);
+    if (row === 0) {
+      this.take('new', 1);
+      return;
+    }
+    this.#contents[row] = foldContents(this.#contents[row]!, batch.contents[at]!);
+    this.#counts[row]!++;
+    if (this.#items === null) return;
+    const item = Buffer.from(batch.items.slice(startOf(batch, at), batch.ends[at]!));
+    this.#room -= item.length + OVERHEAD;
+    if (this.#room < 0) this.#items = null;
+    else if (this.#items.get(row)?.push(item) === undefined) this.#items.set(row, [item]);
+  }
+
+  /** Once all rows are in. */
+  async decide(keys: KeyChanges | null): Promise<void> {
+    for (const [row, rows] of this.#counts.entries()) {
+      if (rows === 0) continue;
+      const known = this.index.remembered(row);
+      const items = this.#items?.get(row);
+      const same = known.content !== 0n && this.#isSame(known, this.#contents[row]!, items);
+      const kind = !same ? 'changed' : known.old ? 'refreshed' : 'unchanged';
+      this.take(kind, rows);
+      if (kind === 'unchanged') this.#same[row] = 1;
+      if (kind !== 'changed' || keys === null) continue;
+      if (items) await keys.add(this.index.placesOf(row), items);
+      else keys.untracked += rows;
+    }
+    this.#items = null;
+  }
+
+  /** Whether the rows of an id need not be sent. */
+  isUnchanged(id: bigint): boolean {
+    return this.#same[this.index.rowOf(id)] === 1;
+  }
+
+  #isSame({ content, merged }: Remembered, now: bigint, items: readonly Buffer[] | undefined): boolean {
+    if (content === now) return true;
+    if (items === undefined) return false;
+    const whole = items.map(parseItem).reduce((before: Item, next) => mergeUpserts(before, next));
+    if (merged !== 0n && merged === this.#merged.of(whole)) return true;
+    // Perhaps it stood there once, as it is now together.
+    this.#hashes.add(JSON.stringify(whole));
+    return content === this.#hashes.take()[0];
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Cells of items as short keyed hashes (contract §3 "Review before sending"): they tell which keys differ from what was
+ * sent last, and nothing else depends on them. Two cells in 65,536 have the same one.
+ */
+import { createHmac } from 'node:crypto';
+import { ID_FIELD, type Kind } from '../model.js';
+import type { CellColumns } from '../stored-cells.js';
+import { Fields, Keys, Members } from './json/members.js';
+import { METADATA, type Target } from './mapping/targets.js';
+import { parseItem } from './merged.js';
+import { shortHash } from './short-hash.js';
+
+/** Keys beyond these are left out. */
+export const MOST_KEYS = 4_096;
+
+/** Hashes the cells of one item after another. Keys have numbers in the order in which they were met. */
+export class CellHasher {
+  readonly keys: string[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #low: number;
+  readonly #high: number;
+  readonly #nested: Members;
+  readonly #flat: Members;
+  readonly #idField: string;
+  #item = 0;
+  /** Of the item at hand: keys as numbers, and their hashes. */
+  #count = 0;
+  #found = new Uint32Array(64);
+
+  constructor(kind: Kind, hashKey: Uint8Array) {
+    this.#idField = ID_FIELD[kind];
+    const key = createHmac('sha256', hashKey).update('cells').digest();
+    this.#low = key.readInt32LE(0);
+    this.#high = key.readInt32LE(4);
+    const target = (column: string, role: Target['role']): Target => ({
+      column,
+      role,
+      key: column,
+      pinned: null,
+      because: null,
+    });
+    const roleOf = (name: string): Target['role'] =>
+      name === METADATA ? 'spread' : name === this.#idField ? 'id' : 'metadata';
+    const keys = new Keys(new Set());
+    this.#flat = new Members(new Fields((name) => target(name, roleOf(name)), keys));
+    this.#nested = new Members(new Fields((name) => target(name, 'metadata'), keys));
+  }
+
+  /** The number of a key; -1 for one that is left out. */
+  numberOf(key: string): number {
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    if (this.keys.length >= MOST_KEYS) return -1;
+    this.#numbers.set(key, this.keys.length);
+    return this.keys.push(key) - 1;
+  }
+
+  /**
+   * @param items JSON text of an item from `start` to `end`, as it is sent
+   * @returns for each cell the number of its key, times 65,536, and its hash, which is not 0; valid until the next call
+   */
+  of(items: Buffer, start: number, end: number): Uint32Array {
+    this.#count = 0;
+    if (this.#flat.read(items, start, end, ++this.#item, this.#nested) === end) {
+      this.#addMembers(this.#flat, items);
+      this.#addMembers(this.#nested, items);
+    } else {
+      const { metadata = {}, ...fields } = parseItem(items.subarray(start, end));
+      delete fields[this.#idField];
+      this.#addValues(fields);
+      this.#addValues(metadata);
+    }
+    this.#nested.count = 0;
+    return this.#found.subarray(0, this.#count);
+  }
+
+  #addMembers({ count, fields, starts, ends }: Members, bytes: Buffer): void {
+    for (let at = 0; at < count; at++) {
+      const { role, column } = fields[at]!.target;
+      if (role === 'metadata') this.#add(column, bytes, starts[at]!, ends[at]!);
+    }
+  }
+
+  #addValues(values: Record<string, unknown>): void {
+    for (const [key, value] of Object.entries(values)) {
+      const bytes = Buffer.from(JSON.stringify(value));
+      this.#add(key, bytes, 0, bytes.length);
+    }
+  }
+
+  #add(key: string, bytes: Uint8Array, start: number, end: number): void {
+    const number = this.numberOf(key);
+    if (number < 0) return;
+    if (this.#count === this.#found.length) {
+      const larger = new Uint32Array(2 * this.#count);
+      larger.set(this.#found);
+      this.#found = larger;
+    }
+    const hash = shortHash(bytes, start, end, this.#low, this.#high) & 0xffff || 1;
+    this.#found[this.#count++] = number * 0x1_0000 + hash;
+  }
+}
+
+/** The cells of items back to back, as they are stored. @param ends of each item */
+export function hashCells(
+  hasher: CellHasher,
+  items: Buffer,
+  rows: Iterable<readonly [start: number, end: number]>,
+): CellColumns {
+  const found: Uint32Array[] = [];
+  let cells = 0;
+  for (const [start, end] of rows) {
+    const row = Uint32Array.from(hasher.of(items, start, end));
+    found.push(row);
+    cells += row.length;
+  }
+  const keys = [...hasher.keys];
+  const marks = Math.ceil(keys.length / 8);
+  const bytes = Buffer.alloc(found.length * marks + 2 * cells);
+  let at = 0;
+  for (const row of found) {
+    // Mostly they are in order already. A key that stands twice counts as it came last.
+    const ordered = row.every((cell, index) => index === 0 || cell >>> 16 > row[index - 1]! >>> 16)
+      ? row
+      : [...new Map(Array.from(row, (cell) => [cell >>> 16, cell])).values()].sort((a, b) => a - b);
+    const first = at;
+    at += marks;
+    for (const cell of ordered) {
+      const key = cell >>> 16;
+      bytes[first + (key >>> 3)]! |= 1 << (key & 7);
+      at = bytes.writeUInt16LE(cell & 0xffff, at);
+    }
+  }
+  return { keys, bytes: bytes.subarray(0, at) };
+}

@@ -1,0 +1,36 @@
+/** What several rows of one identifier come to, as upserts one after another (contract §3 "Plan, then send", 5). */
+import { ID_FIELD, type Kind } from '../model.js';
+import { Hashes } from './hashes.js';
+
+/** An item as it is sent (spec: Company, User). */
+export type Item = Record<string, unknown> & { metadata?: Record<string, unknown> };
+
+export const parseItem = (bytes: Uint8Array): Item =>
+  JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as Item;
+
+/** What two upserts in a row come to: keys of the later win, others stay. */
+export function mergeUpserts(earlier: Item, later: Item): Item {
+  const { metadata: under, ...fields } = earlier;
+  const { metadata: over, ...laterFields } = later;
+  const merged: Item = { ...fields, ...laterFields };
+  if (under || over) merged.metadata = { ...under, ...over };
+  return merged;
+}
+
+/** Keyed hashes of merged items: equal items have equal hashes, in whatever order their keys are. */
+export class MergedHashes {
+  readonly #hashes: Hashes;
+  readonly #field: string;
+
+  constructor(kind: Kind, hashKey: Uint8Array) {
+    this.#hashes = new Hashes(hashKey, 'merged');
+    this.#field = ID_FIELD[kind];
+  }
+
+  of({ metadata = {}, ...fields }: Item): bigint {
+    const { [this.#field]: _, ...others } = fields;
+    const sorted = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
+    this.#hashes.add(JSON.stringify([others, sorted]));
+    return this.#hashes.take()[0]!;
+  }
+}

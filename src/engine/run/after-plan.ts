@@ -1,0 +1,36 @@
+/** What follows a plan: it is only shown, it speaks against sending, or it is carried out. Pure. */
+
+import type { FileRows, RowCounts } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import type { RequestTotals } from '../plan/estimate.js';
+import type { PlanChanges } from '../plan-changes.js';
+import { isHeld } from './compared.js';
+import type { OpenRun } from './open-run.js';
+import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js';
+
+type AfterPlan =
+  | { mode: 'planned' | 'held' | 'refused'; rows: RowCounts }
+  /** `left`: rows that go out, now or when the run goes on. */
+  | { mode: 'sent'; rows: RowCounts; left: number };
+
+export function afterPlan(
+  planned: FileRows,
+  of: {
+    totals: RequestTotals;
+    changes: PlanChanges | undefined;
+    run: Pick<OpenRun, 'earlier' | 'records'>;
+    options: Pick<ImportOptions, 'dryRun' | 'invalid' | 'maxChanged' | 'failed'>;
+  },
+): AfterPlan {
+  const { totals, changes, run, options } = of;
+  const isValid = isWithinBound(planned, options.invalid);
+  // A run that goes on was not held back when it began.
+  const held = isValid && !run.earlier && isHeld(planned, changes, options);
+  const rows = countPlanned(planned, totals);
+  if (options.dryRun) return { mode: held ? 'held' : 'planned', rows };
+  if (held)
+    return { mode: 'held', rows: countPlanned(planned, { merged: 0, unchanged: changes!.unchanged }) };
+  if (!isValid) return { mode: 'refused', rows: countRows(planned, run.records) };
+  const left = run.earlier ? leftToSend(planned, run.records, options.failed) : (rows.unsent ?? 0);
+  return { mode: 'sent', rows, left };
+}

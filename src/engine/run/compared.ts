@@ -1,0 +1,69 @@
+/** How the rows of a session stand to what the service has (contract §3 "Review before sending"). */
+
+import { type Bound, isWithin } from '../bounds.js';
+import type { Kind, RowCounts } from '../model.js';
+import { count } from '../numbers.js';
+import type { ImportOptions } from '../options.js';
+import type { Known } from '../plan/changes.js';
+import { type CompareDeps, type Comparison, compareRows } from '../plan/compare.js';
+import type { Scanned } from '../plan/plan.js';
+import { type KeyChange, type PlanChanges, ROW_CLASSES } from '../plan-changes.js';
+import type { Warning } from '../problems.js';
+
+/** Compares the rows of each kind once, as long as what is known of it stays as it is. */
+export class ComparedRows {
+  readonly #kinds = new Map<Kind, Comparison>();
+
+  constructor(
+    private readonly scanned: Scanned,
+    private readonly deps: CompareDeps,
+  ) {}
+
+  async of(kind: Kind, known: Known): Promise<Comparison> {
+    const before = this.#kinds.get(kind);
+    if (before?.known === known) return before;
+    // What was counted has been said: later only what is sent matters.
+    const deps = before ? { ...this.deps, cells: null } : this.deps;
+    const compared = await compareRows(this.scanned, kind, known, deps);
+    this.#kinds.set(kind, compared);
+    return compared;
+  }
+
+  /** What the comparisons of these kinds come to; undefined where everything is sent. */
+  async all(
+    kinds: readonly Kind[],
+    knownOf: (kind: Kind) => Promise<Known | undefined>,
+  ): Promise<{ changes: PlanChanges; warnings: Warning[] } | undefined> {
+    const changes: PlanChanges = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+    const keys = new Map<string, number>();
+    let untracked = 0;
+    for (const kind of kinds) {
+      const known = await knownOf(kind);
+      if (!known) return undefined;
+      const one = await this.of(kind, known);
+      for (const name of ROW_CLASSES) changes[name] += one.changes[name];
+      for (const { key, rows } of one.keys) keys.set(key, (keys.get(key) ?? 0) + rows);
+      untracked += one.untracked;
+    }
+    if (this.deps.cells) changes.keys = [...keys].map(([key, rows]) => ({ key, rows })).sort(mostRowsFirst);
+    return { changes, warnings: untracked > 0 ? [untrackedWarning(untracked)] : [] };
+  }
+}
+
+const mostRowsFirst = (a: KeyChange, b: KeyChange): number => b.rows - a.rows || (a.key < b.key ? -1 : 1);
+
+const untrackedWarning = (rows: number): Warning => ({
+  message: `${count(rows, 'changed row')} ${rows === 1 ? 'is' : 'are'} not counted by key: the cells that were sent last are not remembered`,
+});
+
+/** Whether more rows are new or changed than the import allows. */
+export function isHeld(
+  rows: Pick<RowCounts, 'read' | 'filtered'>,
+  changes: PlanChanges | undefined,
+  { maxChanged }: Pick<ImportOptions, 'maxChanged'>,
+): boolean {
+  // Runs that began before there was the option do not have it.
+  const bound: Bound | null = maxChanged ?? null;
+  if (bound === null || !changes) return false;
+  return !isWithin(changes.new + changes.changed, rows.read - rows.filtered, bound);
+}

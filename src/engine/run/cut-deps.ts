@@ -1,0 +1,43 @@
+/** What a session tells of itself where rows are split into requests. */
+import type { ImportOptions } from '../options.js';
+import type { OpenedInput, Pool } from '../read/index.js';
+import type { CutDeps } from '../send/cutting.js';
+import type { ComparedRows } from './compared.js';
+import type { ImportDeps } from './deps.js';
+import type { KnownProfiles } from './known.js';
+import type { OpenRun } from './open-run.js';
+import { type Apply, endOfRest, startOfRest } from './planned.js';
+import { needsOf, sentLater } from './sent-later.js';
+
+interface How {
+  opened: readonly OpenedInput[];
+  apply: Apply | null;
+  compared: ComparedRows;
+  pool: Pool;
+  known: KnownProfiles;
+}
+
+export function cutDepsOf(
+  run: OpenRun,
+  options: ImportOptions,
+  { state, stop }: ImportDeps,
+  { opened, apply, compared, pool, known }: How,
+): CutDeps {
+  const needs = needsOf(run, options);
+  const isLater = run.earlier !== null || (apply !== null && !apply.again);
+  return {
+    options,
+    limits: { items: options.chunkSize, bytes: options.chunkBytes },
+    hashKey: state.secret,
+    pool,
+    signal: stop,
+    known: (kind) => known.of(kind),
+    repeats: async (kind, of) => (await compared.of(kind, of)).repeats,
+    // A retry leaves out what others have sent since.
+    sentLater: async (kind) => (isLater ? sentLater(run, kind, state, needs.isSentAgain) : null),
+    recorded: (kind) => needs.recorded((input) => opened[input]!.kind === kind),
+    isSentAgain: needs.isSentAgain,
+    startAt: (input) => (apply ? startOfRest(apply.plan, input, needs.isDone) : null),
+    ...(run.shard && { endAt: (input: number) => endOfRest(apply!.plan, input, needs.isDone) }),
+  };
+}

@@ -1,0 +1,77 @@
+/** What is remembered of the rows of a request beside their contents (contract §3 "Only what changed"). */
+import type { FingerprintColumns } from '../fingerprint-index.js';
+import { ENVELOPE, type Kind } from '../model.js';
+import { CellHasher, hashCells, MergedHashes, mergeUpserts, parseItem } from '../read/index.js';
+import { foldContents } from '../row-sources.js';
+import { itemsOf } from './body.js';
+import type { Chunk } from './chunk.js';
+
+/** Of items that are kept to be merged with those of later requests. */
+const MOST_BYTES = 16 * 1024 * 1024;
+/** What one takes beside its text. */
+const OVERHEAD = 256;
+
+/** What the rows of an id have come to so far. */
+interface Sofar {
+  /** Their contents, folded. */
+  content: bigint;
+  /** JSON text of what they come to. */
+  item: Buffer;
+}
+
+/** Of one session, kind by kind: the requests of a session go out in the order in which they are asked for here. */
+export class Remembering {
+  readonly #merged: MergedHashes;
+  readonly #cells: CellHasher | null;
+  /** Ids that stand more than once; null where there are too many. */
+  #known: Map<bigint, Sofar> | null = new Map();
+  #room = MOST_BYTES;
+
+  constructor(kind: Kind, hashKey: Uint8Array, trackKeys: boolean) {
+    this.#merged = new MergedHashes(kind, hashKey);
+    this.#cells = trackKeys ? new CellHasher(kind, hashKey) : null;
+  }
+
+  /** The prints of a request that goes out. */
+  printsOf(chunk: Chunk): FingerprintColumns {
+    const { prints, shared, body, ends, kind } = chunk;
+    const records = shared.size > 0 ? this.#recordsOf(chunk) : prints.records;
+    if (this.#cells === null) return { ...prints, records };
+    const start = ENVELOPE[kind].open.length;
+    const rows = Array.from(ends, (end, at) => [at === 0 ? start : ends[at - 1]! + 1, end] as const);
+    return { ...prints, records, cells: hashCells(this.#cells, body, rows) };
+  }
+
+  /**
+   * The records; in the place of that of the last row of an id stands what its rows come to. That counts only if those of
+   * them that went out in earlier requests have been completed, and so depends on their content.
+   */
+  #recordsOf(chunk: Chunk): BigUint64Array {
+    const { ids, contents, records } = chunk.prints;
+    const last = new Map<bigint, { at: number; before: bigint }>();
+    for (const [at, item] of itemsOf(chunk).entries()) {
+      const id = ids[at]!;
+      if (!chunk.shared.has(id)) continue;
+      const sofar = this.#known?.get(id);
+      if (sofar) last.set(id, { at, before: sofar.content });
+      this.#keep(id, contents[at]!, Buffer.from(item), sofar);
+    }
+    if (this.#known === null) return records;
+    const kept = records.slice();
+    for (const [id, { at, before }] of last) {
+      kept[at] = this.#merged.of(parseItem(this.#known.get(id)!.item)) ^ before;
+    }
+    return kept;
+  }
+
+  #keep(id: bigint, content: bigint, item: Buffer, sofar: Sofar | undefined): void {
+    if (this.#known === null) return;
+    const whole =
+      sofar === undefined || sofar.item.equals(item)
+        ? item
+        : Buffer.from(JSON.stringify(mergeUpserts(parseItem(sofar.item), parseItem(item))));
+    this.#room -= sofar ? whole.length - sofar.item.length : whole.length + OVERHEAD;
+    if (this.#room < 0) this.#known = null;
+    else this.#known.set(id, { content: foldContents(sofar?.content ?? 0n, content), item: whole });
+  }
+}

@@ -1,0 +1,55 @@
+/** Short hashes of cells, as they are stored for the rows of a send (`read/cells.ts` makes them). */
+
+/** The cells of rows, as they are stored. */
+export interface CellColumns {
+  keys: readonly string[];
+  /** For each row: one bit for each key, then two bytes for each that is set. */
+  bytes: Uint8Array;
+}
+
+/** Reads cells as they are stored. */
+export class StoredCells {
+  readonly #starts: number[] = [];
+  readonly #marks: number;
+
+  constructor(private readonly stored: CellColumns) {
+    this.#marks = Math.ceil(stored.keys.length / 8);
+    for (let at = 0; at < stored.bytes.length || (at === 0 && this.#marks === 0); ) {
+      this.#starts.push(at);
+      if (this.#marks === 0) break;
+      at += this.#marks + 2 * this.#countAt(at);
+    }
+  }
+
+  get keys(): readonly string[] {
+    return this.stored.keys;
+  }
+
+  /** Takes each cell of a row: the number of its key, and its hash. */
+  each(row: number, take: (key: number, hash: number) => void): void {
+    const { bytes } = this.stored;
+    const start = this.#starts[row];
+    if (start === undefined) return;
+    let at = start + this.#marks;
+    for (let key = 0; key < 8 * this.#marks; key++) {
+      if ((bytes[start + (key >>> 3)]! & (1 << (key & 7))) === 0) continue;
+      take(key, bytes[at]! + 256 * bytes[at + 1]!);
+      at += 2;
+    }
+  }
+
+  /** The same without other rows, as they are stored. */
+  select(rows: readonly number[]): CellColumns {
+    const { keys, bytes } = this.stored;
+    const parts = rows.map((row) => bytes.subarray(this.#starts[row], this.#starts[row + 1]));
+    return { keys, bytes: Buffer.concat(parts) };
+  }
+
+  #countAt(at: number): number {
+    let count = 0;
+    for (let mark = 0; mark < this.#marks; mark++) {
+      for (let bits = this.stored.bytes[at + mark]!; bits !== 0; bits &= bits - 1) count++;
+    }
+    return count;
+  }
+}
