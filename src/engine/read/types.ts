@@ -167,6 +167,11 @@ export interface RecordBatch {
   first: number;
   /** Number of each record in the input, where some were filtered out. Absent: they count up from `first`. */
   rows?: Float64Array<ArrayBuffer>;
+  /**
+   * Of a reader that wrote the records itself, as `{"name":value,…}` in the order of the input's columns: for each record and each of
+   * them a `written` value, so that none of it has to be read again.
+   */
+  values?: Uint32Array<ArrayBuffer>;
   /** CSV: records that are not to be read, by their places in the batch; absent where there are none. */
   broken?: BrokenRecord[];
 }

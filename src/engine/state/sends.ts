@@ -121,12 +121,8 @@ export class Sends {
     send: number,
     { doubt, job }: { doubt: boolean; job: string | null },
   ): Promise<void> {
-    await tx.run(
-      'UPDATE sends SET doubt = ?, job_id = ? WHERE send = ?',
-      doubt ? this.now() : null,
-      job,
-      send,
-    );
+    const since = doubt ? this.now() : null;
+    await tx.run('UPDATE sends SET doubt = ?, job_id = ? WHERE send = ?', since, job, send);
   }
 
   /**
@@ -182,13 +178,8 @@ export class Sends {
 
   /** Everything counts as changed from here on. */
   async clear(tx: Transaction, scope: number, kind: Kind): Promise<void> {
-    await tx.run(
-      'UPDATE sends SET state = ? WHERE scope = ? AND kind = ? AND state = ?',
-      SEND.dead,
-      scope,
-      kind,
-      SEND.completed,
-    );
+    const sql = `UPDATE sends SET state = ${SEND.dead} WHERE scope = ? AND kind = ? AND state = ${SEND.completed}`;
+    await tx.run(sql, scope, kind);
   }
 
   /** Of all scopes and kinds, as stored: one whose ids were all sent since counts until compaction drops it. */

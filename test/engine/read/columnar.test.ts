@@ -3,8 +3,10 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
-import { NO_RULES } from '../../../src/engine/options.js';
+import { type MappingRules, NO_RULES } from '../../../src/engine/options.js';
 import { buildItems, columnsOf, Pool, readRows } from '../../../src/engine/read/index.js';
+import { readRecords } from '../../../src/engine/read/records.js';
+import { createTask } from '../../../src/engine/read/workers/protocol.js';
 import { scratch } from '../../support/cli.js';
 import { FIXTURES, file, HERE, KEY, open, type ReadOptions, read } from './reading.js';
 
@@ -313,6 +315,32 @@ describe('Parquet', () => {
     }
   });
 });
+
+it.each(['snappy', 'zstd', 'delta', 'uncompressed', 'types'])(
+  'what %s.parquet says of its values is what is found when its rows are read as JSON',
+  async (name) => {
+    const rules: [string, MappingRules][] = [
+      ['none', NO_RULES],
+      ['null', { ...NO_RULES, empty: 'null' }],
+      ['string', { ...NO_RULES, empty: 'string', infer: false }],
+    ];
+    for (const [what, rule] of rules) {
+      const input = await open(`${name}.parquet`, { cwd: FOLDER, rules: rule });
+      const schema = { types: [], itemLimitBytes: 1 << 22 };
+      const given = { hashKey: KEY, itemLimitBytes: 1 << 22, companies: true, known: null };
+      let values = 0;
+      for await (const batch of readRecords(input)) {
+        const { values: told, ...asText } = batch;
+        values += told!.length;
+        const scan = await createTask({ pass: 'scan', input, ...given });
+        expect(scan(batch), what).toEqual((await createTask({ pass: 'scan', input, ...given }))(asText));
+        const build = await createTask({ pass: 'build', input, schema, hashKey: KEY, records: false });
+        expect(build(batch), what).toEqual(build(asText));
+      }
+      expect(values).toBeGreaterThan(0);
+    }
+  },
+);
 
 it.each(['people.xlsx', 'types.parquet'])(
   '%s: another file of that name is refused when it is read again',

@@ -188,6 +188,22 @@ describe('opening', () => {
     await reopen();
   });
 
+  test('numbers that SQLite has given out are not given out again by the counter', async ({
+    folder,
+    reopen,
+  }) => {
+    mkdirSync(folder, { recursive: true });
+    const db = new DatabaseSync(join(folder, 'state.db'));
+    const before = MIGRATIONS.findIndex((step) => step.includes('CREATE TABLE counters'));
+    for (const step of MIGRATIONS.slice(0, before)) db.exec(step);
+    db.exec(`PRAGMA user_version = ${before}; UPDATE sqlite_sequence SET seq = 41 WHERE name = 'sends'`);
+    db.close();
+    const state = await reopen();
+    expect(await state.startProfile(SCOPE, 'users', BigUint64Array.of(1n))).toBe(42);
+    await state.forgetScope(SCOPE);
+    expect(await state.startProfile(SCOPE, 'users', BigUint64Array.of(1n))).toBe(43);
+  });
+
   test('a database of a newer version is refused and left alone', async ({ folder, reopen }) => {
     await (await reopen()).close();
     const file = join(folder, 'state.db');

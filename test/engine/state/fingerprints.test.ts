@@ -2,8 +2,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
+import { foldContents } from '../../../src/engine/row-sources.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import type { Scope, State } from '../../../src/engine/state/state.js';
+import { StoredCells } from '../../../src/engine/stored-cells.js';
 import {
   acknowledged,
   aJob,
@@ -277,6 +279,55 @@ describe('fingerprints', () => {
     db.prepare('UPDATE sends SET completed_at = NULL WHERE completed_at = ?').run(at);
     db.close();
   }
+
+  test('what one run sent of an id, one time after another, counts together, compacted or not', async ({
+    state,
+  }) => {
+    const scope = { account: 'a', region: 'r', base_url: 'h' };
+    const cellsOf = (rows: number, hash: number) => ({
+      keys: ['k'],
+      bytes: Buffer.concat(Array.from({ length: rows }, (_, row) => Buffer.from([1, hash, row & 0xff]))),
+    });
+    let jobs = 0;
+    const complete = async (
+      run: string,
+      request: number,
+      prints: ReturnType<typeof printsOf>,
+      hash: number,
+    ) => {
+      const job = `job ${++jobs}`;
+      const cells = cellsOf(prints.ids.length, hash);
+      await state.record(run, scope, 'users', acknowledged(aJob(job), { seq: request }), {
+        ...prints,
+        cells,
+      });
+      await state.updateJob(scope, aJob(job, { status: 'completed' }));
+    };
+    const many = (from: number, to: number, content: number) =>
+      printsOf(...Array.from({ length: to - from }, (_, at) => [from + at, content] as const));
+    await state.startRun(aRun({ run: 'one', scope }));
+    await complete('one', 1, many(1, 1_001, 5), 1);
+    await complete('one', 2, printsOf([1_000, 6], [1_500, 7]), 2);
+    const check = async () => {
+      const index = await state.fingerprints(scope, 'users');
+      const row = index.rowOf(1_000n);
+      expect(index.remembered(row).content).toBe(foldContents(5n, 6n));
+      const cells: number[] = [];
+      for (const { send, at } of index.placesOf(row)) {
+        new StoredCells((await state.cells(send))!).each(at, (_, hash) => cells.push(hash));
+      }
+      // Of its row in each of the two requests, wherever that is stored now.
+      expect(cells).toEqual([1 + 256 * (999 & 0xff), 2]);
+      return index;
+    };
+    const before = await check();
+    await state.startRun(aRun({ run: 'two', scope }));
+    await complete('two', 1, many(1, 999, 8), 3);
+    await state.compactFingerprints(scope, 'users');
+    const after = await check();
+    expect(after.rows).toBeLessThan(before.rows + 998);
+    expect(after.remembered(after.rowOf(1n)).content).toBe(8n);
+  });
 
   test('what was completed before a moment counts as unknown, and so does what nobody dated', async ({
     state,

@@ -18,7 +18,7 @@ export function buildJson(
   const writer = new ItemWriter(schema, hashKey, null);
   return (batch) => {
     writer.begin(batch);
-    plain.begin(batch.bytes);
+    plain.begin(batch.bytes, batch.values);
     for (let number = 0; number < batch.lines.length; number++) {
       const reason = appendItem(writer, batch, number);
       if (reason === null) continue;
@@ -36,7 +36,7 @@ export function itemAppender(
   const layout = jsonLayout(input);
   return (writer, batch, number) => {
     if (
-      plain.read(batch.spans[number * 2]!, batch.spans[number * 2 + 1]!) &&
+      plain.read(batch.spans[number * 2]!, batch.spans[number * 2 + 1]!, number) &&
       writer.addPlain(number, plain)
     ) {
       return null;

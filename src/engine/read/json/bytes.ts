@@ -31,6 +31,9 @@ export enum Is {
   other,
 }
 
+/** A value of so many bytes, in one number; 0 for a member that is not there. `Is.other` is to be looked at again. */
+export const written = (bytes: number, is: Is): number => bytes * 8 + is;
+
 /** Where a value ends, and what it is. */
 export const token = { end: 0, is: Is.other };
 

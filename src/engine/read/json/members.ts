@@ -90,6 +90,17 @@ export class Fields {
     return field;
   }
 
+  /** Those of all columns; null where a record of them has to be read. */
+  ofColumns(columns: readonly string[]): Field[] | null {
+    if (columns.length > MOST_MEMBERS) return null;
+    const fields = columns.flatMap((name) => {
+      const field = this.of(name);
+      const isPlain = jsonString(name) === `"${name}"` && field?.target.role !== 'spread';
+      return field !== null && isPlain ? [field] : [];
+    });
+    return fields.length === columns.length ? fields : null;
+  }
+
   /** What was counted belongs to a batch; the next one begins at nothing. */
   forgetParts(): void {
     for (const field of this.#known.values()) field.part = null;
@@ -161,13 +172,7 @@ export class Members {
         token.end = nested.read(bytes, at, end, item, null);
         if (token.end === -1) return -1;
         token.is = Is.spread;
-      } else if (bytes[at] === QUOTE ? !readString(bytes, at, end) : !readOther(bytes, at, end)) {
-        return -1;
-      } else if (token.is === Is.other) {
-        const spelled = respelled(bytes.toString('utf8', at, token.end));
-        if (spelled === null) return -1;
-        this.respelled[index] = spelled;
-      }
+      } else if (!this.#readValue(index, bytes, at, end)) return -1;
       const valueEnd = token.end;
       this.ends[index] = valueEnd;
       this.kinds[index] = token.is;
@@ -178,6 +183,54 @@ export class Members {
       if (byte !== COMMA || at >= end) return -1;
       at = skipSpace(bytes, at);
     }
+  }
+
+  /**
+   * The members of a record that its reader wrote, whose opening brace is at `start`. Nothing is spread.
+   * @param values of this record, from `at` on, one for each of the fields
+   * @returns false for what is left to `JSON.parse`
+   */
+  take(
+    bytes: Buffer,
+    start: number,
+    item: number,
+    fields: readonly Field[],
+    values: Uint32Array,
+    at: number,
+  ): boolean {
+    let count = 0;
+    let end = start;
+    for (let column = 0; column < fields.length; column++) {
+      const value = values[at + column]!;
+      if (value === 0) continue;
+      const field = fields[column]!;
+      const name = end + 1;
+      const valueStart = name + field.text.length;
+      end = valueStart + (value >>> 3);
+      this.fields[count] = field;
+      this.names[count] = name;
+      this.starts[count] = valueStart;
+      this.ends[count] = end;
+      this.kinds[count] = value & 7;
+      field.item = item;
+      if ((value & 7) === Is.other) {
+        if (!this.#readValue(count, bytes, valueStart, end)) return false;
+        this.kinds[count] = token.is;
+      }
+      count++;
+    }
+    this.count = count;
+    return true;
+  }
+
+  /** Reads a value into `token`, and takes note of it where it is sent otherwise than it is spelled. */
+  #readValue(index: number, bytes: Buffer, at: number, end: number): boolean {
+    if (bytes[at] === QUOTE ? !readString(bytes, at, end) : !readOther(bytes, at, end)) return false;
+    if (token.is !== Is.other) return true;
+    const spelled = respelled(bytes.toString('utf8', at, token.end));
+    if (spelled === null) return false;
+    this.respelled[index] = spelled;
+    return true;
   }
 
   /** Whether a member can be copied together with its name and the comma before it. */

@@ -9,7 +9,7 @@ import * as form from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
 import { CLOSE_BRACE, COMMA, Is, QUOTE, skipSpace } from './bytes.js';
 import { isOfType, targetsOfItems } from './layout.js';
-import { Fields, Keys, Members } from './members.js';
+import { type Field, Fields, Keys, Members } from './members.js';
 import { membersText } from './text.js';
 import { type JsonType, jsonTypeOf } from './totals.js';
 
@@ -51,6 +51,9 @@ export class PlainItem implements RawItem {
   readonly #check: IdentifierCheck | null;
   /** Texts are changed, so none is copied; and items of a rejects file are looked at one by one. */
   readonly #changes: boolean;
+  /** Of records whose values are known before they are read. */
+  readonly #columns: readonly Field[] | null;
+  #values: Uint32Array | null = null;
   #item = 0;
   /** Bytes of the members that are placed, each with a comma before it, and of the constants. */
   #body = 0;
@@ -61,6 +64,7 @@ export class PlainItem implements RawItem {
     const targets = targetsOfItems(input);
     const [flat, nested] = [new Fields(targets.flat, keys), new Fields(targets.nested, keys)];
     this.#fields = [flat, nested];
+    this.#columns = flat.ofColumns(input.columns);
     this.flat = new Members(flat);
     this.nested = new Members(nested);
     this.#head = Buffer.from(form.headOf(input.kind));
@@ -69,20 +73,31 @@ export class PlainItem implements RawItem {
     this.#changes = cleaner(input.rules) !== null || input.again !== undefined;
   }
 
-  begin(batch: Uint8Array): void {
+  /** @param values of a batch whose reader wrote it */
+  begin(batch: Uint8Array, values?: Uint32Array): void {
+    this.#values = (this.#columns && values) ?? null;
     this.bytes = Buffer.from(batch.buffer, batch.byteOffset, batch.byteLength);
     for (const fields of this.#fields) fields.forgetParts();
     for (const members of [this.flat, this.nested]) members.respelled.length = 0;
   }
 
-  /** Reads the item from `start` to `end`. False when it is not plain: nothing is known of it then. */
-  read(start: number, end: number): boolean {
+  /**
+   * Reads the item from `start` to `end`. False when it is not plain: nothing is known of it then.
+   * @param number of the record in its batch
+   */
+  read(start: number, end: number, number = 0): boolean {
     if (this.#changes) return false;
     const { bytes, flat, nested } = this;
     this.#item++;
     nested.count = 0;
-    const at = flat.read(bytes, skipSpace(bytes, start), end, this.#item, nested);
-    if (at === -1 || at > end || skipSpace(bytes, at) < end) return false;
+    if (this.#values !== null) {
+      const columns = this.#columns!;
+      const from = number * columns.length;
+      if (!flat.take(bytes, start, this.#item, columns, this.#values, from)) return false;
+    } else {
+      const at = flat.read(bytes, skipSpace(bytes, start), end, this.#item, nested);
+      if (at === -1 || at > end || skipSpace(bytes, at) < end) return false;
+    }
     this.id = this.idEnd = this.company = this.companyEnd = 0;
     this.#body = this.#constants.length;
     for (let index = 0; index < flat.count; index++) if (!this.#takeFlat(index)) return false;

@@ -24,10 +24,11 @@ export function scanJson(input: OpenedInput, options: RowOptions): (batch: Recor
     const spans = batch.spans;
     rows.begin(batch);
     const seen = new FieldParts();
-    plain.begin(batch.bytes);
+    plain.begin(batch.bytes, batch.values);
     for (let number = 0; number < batch.lines.length; number++) {
       const line = batch.lines[number]!;
-      if (plain.read(spans[number * 2]!, spans[number * 2 + 1]!) && plain.size <= options.itemLimitBytes) {
+      const isPlain = plain.read(spans[number * 2]!, spans[number * 2 + 1]!, number);
+      if (isPlain && plain.size <= options.itemLimitBytes) {
         seen.addMembers(plain.flat, plain.bytes, line);
         seen.addMembers(plain.nested, plain.bytes, line);
         rows.acceptPlain(number, plain);

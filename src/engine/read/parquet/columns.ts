@@ -2,10 +2,19 @@
 import type { SchemaElement, SchemaTree } from 'hyparquet';
 import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
+import { Is, written } from '../json/bytes.js';
 import { jsonString } from '../json/text.js';
 import { Output } from '../text/output.js';
-import { type ColumnChunkPlace, type Page, Pages } from './pages.js';
-import { converterOf, isJson, isPlainInt32, isText, type JsonValue, textOf } from './values.js';
+import { type ColumnChunkPlace, type Dictionary, type Page, Pages } from './pages.js';
+import {
+  BadValueError,
+  converterOf,
+  isJson,
+  isPlainNumber,
+  isText,
+  type JsonValue,
+  textOf,
+} from './values.js';
 
 /** How a column goes into items. */
 export interface Member {
@@ -24,8 +33,8 @@ export interface Member {
 export interface Column {
   /** Has rows at hand, and tells how many; 0 after the last. */
   ready(): number | Promise<number>;
-  /** Writes `,"key":value` of the next row, or nothing. */
-  write(out: Output): void;
+  /** Writes `,"key":value` of the next row, or nothing. @returns the `written` value */
+  write(out: Output): number;
 }
 
 const keyOf = ({ name }: Member): Buffer => Buffer.from(`,${jsonString(name)}:`);
@@ -53,10 +62,10 @@ export class FlatColumn implements Column {
   readonly #key: Buffer;
   readonly #element: SchemaElement;
   readonly #convert: ReturnType<typeof converterOf>;
-  /** Its values are copied, are ASCII whatever they are, or are integers of 32 bits with a sign. */
+  /** Its values are copied, are ASCII whatever they are, or are numbers that are what they are. */
   readonly #copies: boolean;
   readonly #ascii: boolean;
-  readonly #small: boolean;
+  readonly #number: boolean;
   #page: Page | null = null;
   #row = 0;
   /** Of the page: values so far. */
@@ -64,10 +73,13 @@ export class FlatColumn implements Column {
   /** Of a page of texts: its bytes, and where the next one begins. */
   #bytes: Uint8Array = new Uint8Array(0);
   #offset = 0;
-  /** The members of the dictionary as they were first written; undefined before that, null for missing values. */
-  #written: (Buffer | null | undefined)[] = [];
-  #dictionary: ArrayLike<unknown> | null = null;
-  readonly #entry = new Output(256);
+  #dictionary: Dictionary | null = null;
+  /** The members that its values make, one after another; where each begins, and what its value is. */
+  readonly #entries = new Output(256);
+  #starts = new Uint32Array(1);
+  #kinds = new Uint8Array(0);
+  /** Of values that are none: what is thrown in the row that has one. */
+  #bad = new Map<number, unknown>();
 
   constructor(place: ColumnChunkPlace, member: Member) {
     this.#pages = new Pages(place);
@@ -77,7 +89,7 @@ export class FlatColumn implements Column {
     this.#convert = converterOf(this.#element, member.wide);
     this.#copies = isText(this.#element) && !member.spread;
     this.#ascii = this.#element.type !== 'BYTE_ARRAY';
-    this.#small = isPlainInt32(this.#element) && member.asText === 'none';
+    this.#number = isPlainNumber(this.#element) && member.asText === 'none' && !member.wide;
   }
 
   ready(): number | Promise<number> {
@@ -95,33 +107,31 @@ export class FlatColumn implements Column {
       this.#bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
       this.#offset = offset;
     }
-    if (this.#dictionary !== this.#pages.dictionary) {
+    if (page?.values.from === 'dictionary' && this.#dictionary !== this.#pages.dictionary) {
       this.#dictionary = this.#pages.dictionary;
-      this.#written = [];
+      this.#writeEntries(this.#dictionary);
     }
     return page?.count ?? 0;
   }
 
-  write(out: Output): void {
+  write(out: Output): number {
     const { definition, values } = this.#page!;
-    if (definition && definition[this.#row++] === 0) {
-      this.#missing(out);
-      return;
-    }
+    if (definition && definition[this.#row++] === 0) return this.#missing(out);
     if (!definition) this.#row++;
-    if (values.from === 'texts') this.#writeText(out, values.view);
-    else if (values.from === 'list') this.#writeValue(out, values.list[this.#value++]);
-    else this.#writeEntry(out, values.indices[this.#value++]!);
+    if (values.from === 'texts') return this.#writeText(out, values.view);
+    if (values.from === 'list') return this.#writeValue(out, values.list[this.#value++]);
+    return this.#writeEntry(out, values.indices[this.#value++]!);
   }
 
-  #missing(out: Output): void {
+  #missing(out: Output): number {
     const { missing } = this.#member;
-    if (missing === null) return;
+    if (missing === null) return 0;
     out.copy(this.#key);
     out.write(missing);
+    return written(missing.length, Is.other);
   }
 
-  #writeText(out: Output, view: DataView): void {
+  #writeText(out: Output, view: DataView): number {
     const start = this.#offset + 4;
     const end = start + view.getUint32(this.#offset, true);
     if (end > view.byteLength) throw new Error('a text is cut off');
@@ -130,40 +140,64 @@ export class FlatColumn implements Column {
     if (this.#copies) {
       const before = out.length;
       out.copy(this.#key);
-      if (out.copyText(bytes, start, end)) return;
+      if (out.copyText(bytes, start, end)) return written(end - start + 2, Is.text);
       out.length = before;
     }
-    this.#writeValue(out, bytes.subarray(start, end));
+    return this.#writeValue(out, bytes.subarray(start, end));
   }
 
-  #writeEntry(out: Output, index: number): void {
-    let written = this.#written[index];
-    if (written === undefined) {
-      const dictionary = this.#dictionary!;
-      if (index >= dictionary.length) throw new Error('a value is not in its dictionary');
-      const entry = this.#entry;
-      entry.length = 0;
-      this.#writeValue(entry, dictionary[index]);
-      written = entry.length === 0 ? null : Buffer.from(entry.bytes.subarray(0, entry.length));
-      this.#written[index] = written;
+  /** Most values of a dictionary are met, and many of them often: each is written once. */
+  #writeEntries({ view, count }: Dictionary): void {
+    const entries = this.#entries;
+    const starts = new Uint32Array(count + 1);
+    const kinds = new Uint8Array(count);
+    const list = this.#copies ? null : this.#pages.dictionaryList;
+    this.#bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    this.#offset = 0;
+    this.#bad = new Map();
+    entries.length = 0;
+    for (let index = 0; index < count; index++) {
+      try {
+        kinds[index] =
+          (list === null ? this.#writeText(entries, view) : this.#writeValue(entries, list[index])) & 7;
+      } catch (error) {
+        if (!(error instanceof BadValueError)) throw error;
+        entries.length = starts[index]!;
+        this.#bad.set(index, error);
+      }
+      starts[index + 1] = entries.length;
     }
-    if (written) out.copy(written);
+    this.#starts = starts;
+    this.#kinds = kinds;
   }
 
-  #writeValue(out: Output, raw: unknown): void {
-    if (this.#small && typeof raw === 'number') {
+  #writeEntry(out: Output, index: number): number {
+    const starts = this.#starts;
+    if (index >= starts.length - 1) throw new Error('a value is not in its dictionary');
+    if (this.#bad.size > 0 && this.#bad.has(index)) throw this.#bad.get(index);
+    const [start, end] = [starts[index]!, starts[index + 1]!];
+    if (start === end) return 0;
+    out.copy(this.#entries.bytes, start, end);
+    return written(end - start - this.#key.length, this.#kinds[index]!);
+  }
+
+  #writeValue(out: Output, raw: unknown): number {
+    if (this.#number && typeof raw === 'number') {
+      const before = out.length;
       out.copy(this.#key);
-      out.writeSmall(raw);
-      return;
+      const start = out.length;
+      if (out.writeNumber(raw)) {
+        return written(out.length - start, Number.isInteger(raw) ? Is.integer : Is.decimal);
+      }
+      out.length = before;
     }
     const json = this.#json(raw);
-    if (json === null) {
-      this.#missing(out);
-      return;
-    }
+    if (json === null) return this.#missing(out);
     out.copy(this.#key);
+    const start = out.length;
     if (this.#ascii) out.writeAscii(json);
     else out.write(json);
+    return written(out.length - start, Is.other);
   }
 
   /** JSON stays as it is in the file: read and written again, a number could lose digits. */
@@ -213,13 +247,15 @@ export class NestedColumn implements Column {
     return this.#rows.length;
   }
 
-  write(out: Output): void {
+  write(out: Output): number {
     const value = this.#rows[this.#at++];
     const json =
       value === null || value === undefined ? this.#member.missing : JSON.stringify(value, withBigInts);
-    if (json === null) return;
+    if (json === null) return 0;
     out.copy(this.#key);
+    const start = out.length;
     out.write(json);
+    return written(out.length - start, Is.other);
   }
 }
 
@@ -268,7 +304,7 @@ class NestedLeaf {
   }
 
   #add({ definition, repetition, values, count }: Page): void {
-    const found = valuesOf(values, this.#pages.dictionary, count).map((raw) => this.#convert(raw));
+    const found = valuesOf(values, this.#pages, count).map((raw) => this.#convert(raw));
     const levels = definition ? Array.from(definition) : undefined;
     const lists = repetition ? Array.from(repetition) : [];
     const rows = assembleLists(this.#rows, levels, lists, found, this.#schemaPath) as unknown[];
@@ -278,9 +314,12 @@ class NestedLeaf {
 }
 
 /** The values of a page, decoded. */
-function valuesOf(values: Page['values'], dictionary: ArrayLike<unknown>, most: number): unknown[] {
+function valuesOf(values: Page['values'], pages: Pages, most: number): unknown[] {
   if (values.from === 'list') return Array.from(values.list);
-  if (values.from === 'dictionary') return Array.from(values.indices, (index) => dictionary[index]);
+  if (values.from === 'dictionary') {
+    const { dictionaryList } = pages;
+    return Array.from(values.indices, (index) => dictionaryList[index]);
+  }
   const { view } = values;
   const found: unknown[] = [];
   for (let at = values.offset; at + 4 <= view.byteLength && found.length < most; ) {

@@ -26,6 +26,12 @@ export type Values =
   | { from: 'dictionary'; indices: Int32Array }
   | { from: 'list'; list: ArrayLike<unknown> };
 
+/** The values of a dictionary page as they lie in it, one after another. */
+export interface Dictionary {
+  view: DataView;
+  count: number;
+}
+
 export interface Page {
   /** Values, nulls included. Of a column without lists: rows. */
   count: number;
@@ -61,7 +67,8 @@ export class Pages {
   /** In the window: the first byte that was not taken. */
   #at = 0;
   #left: number;
-  #dictionary: ArrayLike<unknown> = [];
+  #dictionary: Dictionary = { view: new DataView(new ArrayBuffer(0)), count: 0 };
+  #listed: ArrayLike<unknown> | null = null;
 
   constructor(place: ColumnChunkPlace) {
     this.#place = place;
@@ -82,9 +89,17 @@ export class Pages {
     return this.#left;
   }
 
-  /** Of the column: empty where it has none. */
-  get dictionary(): ArrayLike<unknown> {
+  /** Of the pages that follow it: empty where there is none. Another object for each. */
+  get dictionary(): Dictionary {
     return this.#dictionary;
+  }
+
+  /** Its values. An object for each text takes several times its bytes. */
+  get dictionaryList(): ArrayLike<unknown> {
+    const { view, count } = this.#dictionary;
+    const { type } = this.#place.meta;
+    this.#listed ??= readPlain({ view, offset: 0 }, type, count, this.#element.type_length);
+    return this.#listed;
   }
 
   /** The next page of values; null after the last. */
@@ -149,14 +164,14 @@ export class Pages {
 
   /** Null for a page without values: a dictionary, which is kept, or an index. */
   #page(header: PageHeader, bytes: Uint8Array): Page | null {
-    const { type, codec } = this.#place.meta;
+    const { codec } = this.#place.meta;
     const size = header.uncompressed_page_size;
     switch (header.type) {
       case 'DICTIONARY_PAGE': {
         const count = checked(header.dictionary_page_header?.num_values);
         const unpacked = codec === 'UNCOMPRESSED' ? bytes : unpack(bytes, size, codec);
-        const reader = { view: viewOf(Uint8Array.from(unpacked)), offset: 0 };
-        this.#dictionary = readPlain(reader, type, count, this.#element.type_length);
+        this.#dictionary = { view: viewOf(Uint8Array.from(unpacked)), count };
+        this.#listed = null;
         return null;
       }
       case 'DATA_PAGE': {

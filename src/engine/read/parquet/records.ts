@@ -74,7 +74,7 @@ async function nextBatch(
   end: number,
   path: string,
 ): Promise<RecordBatch> {
-  const [lines, spans] = [new Numbers(), new Numbers()];
+  const [lines, spans, values] = [new Numbers(), new Numbers(), new Numbers()];
   const last = Math.min(end, first + BATCH_ROWS);
   out.length = 0;
   for (let row = first; row < last && out.length < BATCH_BYTES; ) {
@@ -86,7 +86,7 @@ async function nextBatch(
     if (ready === 0) throw new Error(`a column ends before row ${row + 1}`);
     for (; ready > 0 && out.length < BATCH_BYTES; ready--) {
       const start = out.length;
-      writeRow(columns, out, row + 1, path);
+      writeRow(columns, out, values, row + 1, path);
       if (out.length - start > MAX_RECORD_BYTES) {
         throw new InputError(`a row is larger than ${formatSize(MAX_RECORD_BYTES)}`, {
           file: path,
@@ -102,16 +102,23 @@ async function nextBatch(
   }
   const bytes = new Uint8Array(out.length);
   bytes.set(out.bytes.subarray(0, out.length));
-  return { bytes, lines: lines.take(), spans: spans.take(), fileLines: null, first };
+  const written = { bytes, lines: lines.take(), spans: spans.take(), values: values.take() };
+  return { ...written, fileLines: null, first };
 }
 
 const OPEN_BRACE = 0x7b;
 const COMMA = 0x2c;
 
-function writeRow(columns: readonly Column[], out: Output, line: number, path: string): void {
+function writeRow(
+  columns: readonly Column[],
+  out: Output,
+  values: Numbers,
+  line: number,
+  path: string,
+): void {
   const start = out.length;
   try {
-    for (const column of columns) column.write(out);
+    for (const column of columns) values.push(column.write(out));
   } catch (error) {
     if (!(error instanceof BadValueError)) throw error;
     throw new InputError(error.message, {

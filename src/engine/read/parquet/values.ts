@@ -69,11 +69,17 @@ export const isPlainInt64 = ({ type, converted_type: converted, logical_type: lo
   (converted === undefined || /^U?INT_/.test(converted)) &&
   (logical === undefined || logical.type === 'INTEGER');
 
-/** Whether it holds integers with a sign that are what they are. */
-export const isPlainInt32 = ({ type, converted_type: converted, logical_type: logical }: SchemaElement) =>
-  type === 'INT32' &&
-  (converted === undefined || /^INT_/.test(converted)) &&
-  (logical === undefined || (logical.type === 'INTEGER' && logical.isSigned));
+/** Whether it holds integers with a sign or doubles, and no times or decimals. */
+export const isPlainNumber = (element: SchemaElement): boolean => {
+  const { type, converted_type: converted, logical_type: logical } = element;
+  if (type === 'DOUBLE') return true;
+  const isPlain = type === 'INT64' ? isPlainInt64(element) : type === 'INT32';
+  return (
+    isPlain &&
+    (converted === undefined || /^INT_/.test(converted)) &&
+    (logical === undefined || (logical.type === 'INTEGER' && logical.isSigned))
+  );
+};
 
 const NANOS = { MILLIS: 1_000_000n, MICROS: 1000n, NANOS: 1n } as const;
 

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 
 const MINUS = 0x2d;
+const POINT = 0x2e;
 const ZERO = 0x30;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -57,16 +58,49 @@ export class Output {
     } while (rest > 0);
   }
 
-  copy(source: Uint8Array): void {
-    const { length } = source;
-    this.reserve(length);
+  /** A number as JSON has it, where that is found without being asked of the language, which takes long. False for any other. */
+  writeNumber(number: number): boolean {
+    const cents = Math.round(number * 100);
+    // Up to 15 digits, no two decimals are the same double.
+    if (cents / 100 !== number || Math.abs(cents) >= 1e15) return false;
+    this.reserve(20);
+    const size = Math.abs(cents);
+    const whole = Math.floor(size / 100);
+    const rest = size - whole * 100;
+    const { bytes } = this;
+    if (cents < 0) bytes[this.length++] = MINUS;
+    if (whole < 0x7fff_ffff) this.writeSmall(whole);
+    else {
+      this.writeSmall(Math.floor(whole / 1e6));
+      this.#writeDigits(whole % 1e6, 6);
+    }
+    if (rest === 0) return true;
+    bytes[this.length++] = POINT;
+    if (rest % 10 === 0) this.#writeDigits(rest / 10, 1);
+    else this.#writeDigits(rest, 2);
+    return true;
+  }
+
+  /** With zeros before it. */
+  #writeDigits(number: number, digits: number): void {
+    let rest = number;
+    for (let at = this.length + digits - 1; at >= this.length; at--) {
+      const tens = (rest / 10) | 0;
+      this.bytes[at] = ZERO + rest - tens * 10;
+      rest = tens;
+    }
+    this.length += digits;
+  }
+
+  copy(source: Uint8Array, start = 0, end = source.length): void {
+    this.reserve(end - start);
     const { bytes } = this;
     let to = this.length;
-    if (length > 48) {
-      bytes.set(source, to);
-      to += length;
+    if (end - start > 64) {
+      bytes.set(source.subarray(start, end), to);
+      to += end - start;
     } else {
-      for (let at = 0; at < length; at++) bytes[to++] = source[at]!;
+      for (let at = start; at < end; at++) bytes[to++] = source[at]!;
     }
     this.length = to;
   }

@@ -1,0 +1,101 @@
+/** What the stores rely on in any database of the state (`database.ts`). */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { test as base, describe, expect } from 'vitest';
+import type { Database } from '../../../src/engine/state/database.js';
+import { SqliteDatabase } from '../../../src/engine/state/sqlite/driver.js';
+
+interface Fixtures {
+  /** Has one table, of words and bytes. */
+  db: Database;
+}
+
+const test = base.extend<Fixtures>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
+  db: async ({}, use) => {
+    const folder = mkdtempSync(join(tmpdir(), 'profiles-driver-'));
+    const db = new SqliteDatabase(new DatabaseSync(join(folder, 'words.db')));
+    await db.write((tx) => tx.run('CREATE TABLE words (word TEXT UNIQUE, size INTEGER, body BLOB)'));
+    await use(db);
+    await db.close().catch(() => {}); // a test may have closed it
+    rmSync(folder, { recursive: true });
+  },
+});
+
+const add = (db: Database, ...words: string[]): Promise<void> =>
+  db.write(async (tx) => {
+    for (const word of words) {
+      await Promise.resolve();
+      await tx.run('INSERT INTO words (word, size) VALUES (?, ?)', word, word.length);
+    }
+  });
+
+const words = async (db: Database): Promise<string[]> =>
+  (await db.all<{ word: string }>('SELECT word FROM words ORDER BY word')).map(({ word }) => word);
+
+describe('a database', () => {
+  test('gives numbers as numbers and bytes as bytes, by numbered placeholders too', async ({ db }) => {
+    const size = 2 ** 50 + 1;
+    const body = Uint8Array.of(0, 255, 7);
+    await db.write((tx) => tx.run('INSERT INTO words VALUES (?2, ?1, ?3)', size, 'a', body));
+    const row = await db.get<{ size: number; body: Uint8Array }>(
+      'SELECT size, body FROM words WHERE word = ?',
+      'a',
+    );
+    expect([row!.size, [...row!.body]]).toEqual([size, [...body]]);
+    expect(await db.get('SELECT 1 AS one FROM words WHERE word = ?', 'b')).toBeUndefined();
+  });
+
+  test('counts what a statement changed, and returns rows of what it wrote', async ({ db }) => {
+    await add(db, 'a', 'bb', 'cc');
+    const [changed, returned] = await db.write(async (tx) => [
+      await tx.run('UPDATE words SET size = 9 WHERE size = ?', 2),
+      await tx.all('DELETE FROM words WHERE size = 9 RETURNING word'),
+    ]);
+    expect([changed, returned]).toEqual([2, [{ word: 'bb' }, { word: 'cc' }]]);
+    expect(await words(db)).toEqual(['a']);
+  });
+
+  test('a transaction that fails leaves nothing, and those behind it go on', async ({ db }) => {
+    const outcomes = await Promise.allSettled([add(db, 'a', 'b', 'a'), add(db, 'c')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(await words(db)).toEqual(['c']);
+  });
+
+  test('what was asked for first comes first: no statement sees half a transaction', async ({ db }) => {
+    const before = words(db);
+    const first = add(db, 'a', 'b');
+    const between = words(db);
+    const second = add(db, 'c', 'd');
+    expect(await Promise.all([before, between, words(db)])).toEqual([[], ['a', 'b'], ['a', 'b', 'c', 'd']]);
+    await Promise.all([first, second]);
+  });
+
+  test('row by row, also where the reader stops early; whoever comes next waits for that', async ({ db }) => {
+    await add(db, 'a', 'b', 'c');
+    const read: string[] = [];
+    let added: Promise<void> | undefined;
+    for await (const { word } of db.each<{ word: string }>('SELECT word FROM words ORDER BY word')) {
+      read.push(word);
+      added ??= add(db, 'aa');
+      await new Promise(setImmediate); // time enough to be written
+      if (word === 'b') break;
+    }
+    await added;
+    for await (const { word } of db.each<{ word: string }>('SELECT word FROM words WHERE word > ?', 'b'))
+      read.push(word);
+    expect([read, await words(db)]).toEqual([
+      ['a', 'b', 'c'],
+      ['a', 'aa', 'b', 'c'],
+    ]);
+  });
+
+  test('closes after what it was asked before, and fails for what comes later', async ({ db }) => {
+    const last = add(db, 'a');
+    const closed = db.close();
+    await Promise.all([last, closed]);
+    await expect(words(db)).rejects.toThrow(/not open/);
+  });
+});
