@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { BIN, built, type Ended } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
-import { balance, elevenCompanies, Machine } from './support.js';
 import { stateEnv } from '../support/state.js';
+import { balance, elevenCompanies, Machine } from './support.js';
 
 const file = elevenCompanies();
 const SEND = `import ${file.path} --chunk-size 4 --interval 5ms`;

@@ -8,9 +8,9 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BIN, built, type Child, profiles } from '../support/child.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
+import { stateEnv } from '../support/state.js';
 import { fates, status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
-import { stateEnv } from '../support/state.js';
 
 const file = elevenCompanies();
 const SEND = ['import', file.path, '--chunk-size', '4', '--interval', '5ms'];

@@ -43,8 +43,20 @@ describe.runIf(hasPostgres).each(ways)('a lease, %s', (way) => {
     expect(await one.take()).toBeNull();
     expect(await other.take('users')).not.toBeNull();
     expect(await other.leases.known()).toMatchObject([
-      { ...SCOPE, kind: 'companies', holder: expect.stringMatching(/^run of companies on ./), fresh: true, is_free: false },
-      { ...SCOPE, kind: 'users', holder: expect.stringMatching(/^run of users on ./), fresh: true, is_free: false },
+      {
+        ...SCOPE,
+        kind: 'companies',
+        holder: expect.stringMatching(/^run of companies on ./),
+        fresh: true,
+        is_free: false,
+      },
+      {
+        ...SCOPE,
+        kind: 'users',
+        holder: expect.stringMatching(/^run of users on ./),
+        fresh: true,
+        is_free: false,
+      },
     ]);
     await held!.release();
     expect(await other.take()).not.toBeNull();

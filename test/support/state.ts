@@ -45,6 +45,17 @@ export function openState(folder: string, now: () => number): Promise<State> {
 export const stateSql = (folder: string, statements: string): string =>
   clientOf(server()).sql(`SET search_path TO ${schemaOf(folder)}; ${statements}`);
 
+/** All that its tables hold, bytes as they are. */
+export function stateBytes(folder: string): Buffer {
+  const tables = stateSql(
+    folder,
+    'SELECT tablename FROM pg_tables WHERE schemaname = current_schema()',
+  ).split('\n');
+  const text = stateSql(folder, tables.map((table) => `SELECT t::text FROM ${table} AS t;`).join('\n'));
+  const bytes = [...text.matchAll(/\\x([0-9a-f]+)/g)].map(([, hex]) => Buffer.from(hex!, 'hex'));
+  return Buffer.concat([Buffer.from(text), ...bytes]);
+}
+
 /** As if their owners had not been heard of for long. */
 export function expireLeases(folder: string): void {
   const past = "now() - interval '1 day'";

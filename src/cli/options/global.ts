@@ -60,7 +60,10 @@ export const GLOBAL = {
   debug: { type: FLAG, summary: 'log requests to stderr, without token or body' },
   color: { type: FLAG, negated: true, summary: 'print without color' },
   input: { type: FLAG, negated: true, summary: 'never prompt' },
-  yes: { type: FLAG, summary: 'send without asking, where the config says to ask (confirm)' },
+  yes: {
+    type: FLAG,
+    summary: 'do not ask before sending, where the config says to (confirm), or before taking a lock',
+  },
 } as const satisfies Table;
 
 /** Built into commander, which gets their names and texts from here. */

@@ -6,6 +6,7 @@ import { foldContents } from '../../../src/engine/row-sources.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import type { Scope, State } from '../../../src/engine/state/state.js';
 import { StoredCells } from '../../../src/engine/stored-cells.js';
+import { onPostgres, stateSql } from '../../support/state.js';
 import {
   acknowledged,
   aJob,
@@ -275,8 +276,10 @@ describe('fingerprints', () => {
 
   /** One that was recorded before its age was. */
   function undate(folder: string, at: string): void {
+    const sql = `UPDATE sends SET completed_at = NULL WHERE completed_at = '${at}'`;
+    if (onPostgres) return void stateSql(folder, sql);
     const db = new DatabaseSync(join(folder, 'state.db'));
-    db.prepare('UPDATE sends SET completed_at = NULL WHERE completed_at = ?').run(at);
+    db.exec(sql);
     db.close();
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { idHashes } from '../../../src/engine/read/index.js';
 import type { State } from '../../../src/engine/state/state.js';
+import { onPostgres, stateBytes } from '../../support/state.js';
 import { acknowledged, aJob, aRequest, aRun, RUN, SCOPE, test } from './support/state.js';
 
 const TOKEN = 'sk-live-Zm9vYmFy-0123456789';
@@ -33,6 +34,7 @@ describe('scope', () => {
 
 /** Every byte that is in the folder, files within folders too. */
 function bytesIn(folder: string): Buffer {
+  if (onPostgres) return stateBytes(folder);
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
   );

@@ -2,7 +2,7 @@
 import { ChangeDetector } from '../change-detector.js';
 import { type Converter, partsOf } from '../conversion/converter.js';
 import { addCurrency, type Currencies, noCurrencies } from '../conversion/currency.js';
-import { type Likely, nextLikely, noLikely } from '../conversion/suggest.js';
+import { type Likely, nextLikely, noLikely } from '../conversion/likely.js';
 import { COMPANY, METADATA_CLOSE, METADATA_OPEN, TOO_LARGE } from '../item-writer.js';
 import { jsonStringBytes } from '../json/text.js';
 import { addCell, type ColumnStats, emptyStats } from '../mapping/stats.js';

@@ -12,7 +12,7 @@ import {
   noLikely,
   type Plain,
   plainLikely,
-} from '../conversion/suggest.js';
+} from '../conversion/likely.js';
 import { type Evidence, quoted } from '../wording.js';
 import { classify, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
 
