@@ -60,6 +60,7 @@ const BASE = [
   'nearest',
   'numbers',
   'options',
+  'place',
   'plan-changes',
   'print-tables',
   'problems',

@@ -5,13 +5,13 @@
 import { tap } from './channel.js';
 import { InterruptedError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent } from './events.js';
-import type { CellType, Kind, Plan } from './model.js';
+import type { Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scansOf } from './plan/plan.js';
 import { typesOf } from './plan/type-changes.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
-import { idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { type Marks, type OpenedInput, Pool } from './read/index.js';
 import { afterPlan } from './run/after-plan.js';
 import { ComparedRows } from './run/compared.js';
 import { conclude } from './run/conclude.js';
@@ -31,11 +31,12 @@ import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOutcomes } from './run/outcomes.js';
-import { type Apply, checkState, runPlanned } from './run/planned.js';
+import { type Apply, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
 import { rejectingFor, scanInputs } from './run/scan.js';
-import { checkShard, Shard, ShardWaits } from './run/shard.js';
+import { checkOutdated, checkShard, Shard } from './run/shard.js';
+import { ShardWaits } from './run/shard-waits.js';
 import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending, isDone } from './run/summary.js';
 import { isCanaryDue } from './send/canary.js';
@@ -66,8 +67,7 @@ export class Session {
     private readonly apply: Apply | null,
   ) {
     this.#started = deps.clock.monotonic();
-    const shard = apply?.shard ? new Shard(apply.plan, apply.shard) : null;
-    this.#run = new OpenRun(earlier, deps, shard);
+    this.#run = new OpenRun(earlier, deps, apply?.shard ? new Shard(apply.plan, apply.shard) : null);
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
     this.#known = new KnownProfiles(
@@ -97,7 +97,7 @@ export class Session {
       await this.#run.continueWith(await still(earlier, deps.state));
     }
 
-    if (apply && !this.#run.earlier) await this.#checkState(apply);
+    if (apply) await checkOutdated(apply.plan, this.#run, deps);
 
     const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
@@ -117,9 +117,7 @@ export class Session {
 
     const planned = shard?.rows() ?? plannedRows(scanned);
     const base = { records: this.#run.records, wait: options.wait, failure: null };
-    const next = shard
-      ? shard.afterPlan(this.#run.records)
-      : afterPlan(planned, { totals, changes: plan.changes, run: this.#run, options });
+    const next = afterPlan(planned, { totals, changes: plan.changes, run: this.#run, options });
     if (options.dryRun) return yield* this.#conclude(scanned, { ...base, ...next }, plan);
     if (next.mode === 'sent' && next.left > 0) {
       const { earlier, id } = this.#run;
@@ -169,8 +167,8 @@ export class Session {
     if (!found) return;
     if (!this.options.resume) {
       // One that cannot go on is replaced, as it is where nobody is asked.
-      if (!isContinuable(found, typesIn(scanned)) || !(await this.deps.offer!(found))) return;
-    } else checkContinuable(found, typesIn(scanned));
+      if (!isContinuable(found, scanned.inputs) || !(await this.deps.offer!(found))) return;
+    } else checkContinuable(found, scanned.inputs);
     if (!sameScope(found.scope, here)) {
       yield* this.#run.lock(this.options, this.#opened, this.#deadline.signal, found.scope);
       this.#known.forget();
@@ -192,16 +190,6 @@ export class Session {
     const { deps, options } = this;
     const how = { opened: this.#opened, apply: this.apply, compared, pool: this.#pool, known: this.#known };
     return cutDepsOf(this.#run, options, deps, how);
-  }
-
-  /** A plan of what changed is out of date once something was sent, unless it was by another shard of it. */
-  async #checkState({ plan }: Apply): Promise<void> {
-    try {
-      await checkState(plan, this.deps);
-    } catch (error) {
-      if (this.#run.shard) await this.#run.join();
-      if (!this.#run.earlier) throw error;
-    }
   }
 
   /** Also of a run that began with one and goes on without. */
@@ -229,23 +217,16 @@ export class Session {
         message: `this import replaces run ${old} of the same file, which was unfinished`,
       });
     }
-    for (const kind of this.#kinds()) {
-      const { ids, lines } = this.#rejecting!.remembered(kind);
-      if (ids.length === 0) continue;
-      const { state } = this.deps;
-      const rejected = { ids: idHashes(state.secret, ids), lines };
-      await state.setRejected(this.#run.id, this.#run.scope, kind, rejected);
-    }
+    await this.#rejecting!.keepRemembered(this.#run.scope);
   }
 
   /** @returns what ended it early, or null */
   async *#send(scanned: Scanned, cut: CutDeps): AsyncGenerator<ImportEvent, unknown> {
     const { deps, options } = this;
-    const { id, scope, records } = this.#run;
+    const { id, scope, records, shard } = this.#run;
     const client = await deps.client();
     const stop = this.#deadline.signal;
     const rejecting = this.#rejecting!;
-    const { shard } = this.#run;
     const rows = shard?.rows() ?? plannedRows(scanned);
     const waits = shard && new ShardWaits(shard, this.#opened, { ...deps, scope, client, options, stop });
     const canary = shard && !this.#isCanaryDue() ? null : options.canary;
@@ -317,7 +298,3 @@ export class Session {
     return [...new Set(this.#opened.map((input) => input.kind))];
   }
 }
-
-/** The types that the columns of each input have. */
-const typesIn = ({ inputs }: Scanned): readonly (readonly CellType[])[] =>
-  inputs.map(({ scan }) => scan.schema.types);

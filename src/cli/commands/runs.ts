@@ -8,7 +8,6 @@ import { jobsOf } from '../../engine/run/summary.js';
 import { placeOf } from '../../engine/send/accounts.js';
 import type { RequestRecord } from '../../engine/state/requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
-import type { ShardRecord } from '../../engine/state/shards.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
@@ -24,6 +23,7 @@ import { sayReport, writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 import { commandsAt, findRun } from './recorded-service.js';
+import { shardRecord } from './shard-record.js';
 
 const FIELDS = [
   'run',
@@ -190,22 +190,6 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
   }
   const lines = nextLines({ next }, styles.bold);
   if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.trim()}\n`).join('')}`);
-}
-
-/** One of the processes that send a run in parts; its rows are as they were when it ended. */
-function shardRecord({ shard, status, summary, rejects, started_at, ended_at }: ShardRecord): ListRecord {
-  const { read, submitted, completed, unsent } = summary?.rows ?? {};
-  return {
-    shard,
-    status,
-    read: read ?? null,
-    submitted: submitted ?? null,
-    completed: completed ?? null,
-    unsent: unsent ?? null,
-    ...(rejects.some(Boolean) && { rejects_file: rejects.filter(Boolean).join(',') }),
-    started_at,
-    ended_at,
-  };
 }
 
 const resumeOf = (run: StoredRun, { command }: Commands): string | null =>

@@ -1,12 +1,6 @@
 /** The result of an import in words. */
 import { formatDuration } from '../../engine/duration.js';
-import {
-  type Place,
-  type RunStatus,
-  rangesIn,
-  type ShardStanding,
-  type Summary,
-} from '../../engine/model.js';
+import { type Place, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { count, grouped, lineRange } from '../../engine/numbers.js';
 import { type PlanChanges, ROW_CLASSES } from '../../engine/plan-changes.js';
 import { isFinal } from '../../engine/service/names.js';
@@ -84,7 +78,7 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
 }
 
 /** Which part the rest is about, and what the run stands at. */
-function shardLine({ shard, shards, finished, run }: ShardStanding): string {
+function shardLine({ shard, shards, finished, run }: NonNullable<Summary['shard']>): string {
   const { read, completed } = run.rows;
   const rows = `${grouped(completed)} of ${count(read, 'row')} completed`;
   return `${shard} of ${shards}; the whole run: ${grouped(finished)} of ${count(shards, 'shard')} finished, ${rows}`;

@@ -2,9 +2,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ImportEvent } from '../events.js';
-import type { Kind, RejectedRow, Rejection } from '../model.js';
+import { KINDS, type RejectedRow, type Rejection } from '../model.js';
 import type { Scanned } from '../plan/plan.js';
 import {
+  idHashes,
   idOfOriginal,
   KeptRecords,
   type Marks,
@@ -14,8 +15,7 @@ import {
 } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
-import type { InputLines } from '../state/row-lists.js';
-import type { State } from '../state/state.js';
+import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { readingOf, rowKey } from './origin.js';
 import { createRejects, type Rejects } from './rejects.js';
@@ -153,13 +153,16 @@ export class Rejecting {
     });
   }
 
-  /** Identifiers of rows that the plan refused, the first ones of each kind, for their history. */
-  remembered(kind: Kind): { ids: string[]; lines: InputLines[] } {
-    const mine = [...this.#remembered].filter(([input]) => this.inputs[input]!.kind === kind);
-    return {
-      ids: mine.flatMap(([, { ids }]) => ids),
-      lines: mine.map(([input, { lines }]) => ({ input, lines })),
-    };
+  /** Records which rows the plan refused, the first ones, for the history of their identifiers. */
+  async keepRemembered(scope: Scope): Promise<void> {
+    const { state, run } = this.where;
+    for (const kind of KINDS) {
+      const mine = [...this.#remembered].filter(([input]) => this.inputs[input]!.kind === kind);
+      if (mine.length === 0) continue;
+      const ids = mine.flatMap(([, row]) => row.ids);
+      const lines = mine.map(([input, row]) => ({ input, lines: row.lines }));
+      await state.setRejected(run(), scope, kind, { ids: idHashes(state.secret, ids), lines });
+    }
   }
 
   #remember(input: number, { line, original }: RejectedRow): void {

@@ -50,6 +50,14 @@ export interface DeliverDeps {
   reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
 }
 
+/** Jobs that may be unfinished, where others count too. */
+export interface Slots {
+  /** Waits for one for a request, at most until `stop`. */
+  take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void>;
+  /** What it was for has ended. */
+  release(request: number): Promise<void>;
+}
+
 /** Follows the job of an acknowledged request to its end, or until waiting is ended. */
 export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps): Promise<void> {
   const { kind } = deps.inputs[record.input]!;

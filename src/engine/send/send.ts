@@ -13,18 +13,10 @@ import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
 import { deliver, type Failed, rejectWhole } from './deliver.js';
-import { type DeliverDeps, follow, pathsOf } from './follow.js';
+import { type DeliverDeps, follow, pathsOf, type Slots } from './follow.js';
 import { failureOf, isOpen, mayIsolate } from './isolate.js';
 import { narrow } from './narrow.js';
 import { OtherJobs } from './other-jobs.js';
-
-/** Jobs that may be unfinished, where others count too. */
-export interface Slots {
-  /** Waits for one for a request, at most until `stop`. */
-  take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void>;
-  /** What it was for has ended. */
-  release(request: number): Promise<void>;
-}
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge'> {
   /** Items that a request may have. */
