@@ -15,6 +15,7 @@ const SECTIONS = [
   'csv',
   'json',
   'columnar',
+  'conversions',
   'latency',
   'memory',
   'identifiers',

@@ -26,6 +26,8 @@ export type Values =
   | { from: 'dictionary'; indices: Int32Array }
   | { from: 'list'; list: ArrayLike<unknown> };
 
+const NOTHING = new DataView(new ArrayBuffer(0));
+
 /** The values of a dictionary page as they lie in it, one after another. */
 export interface Dictionary {
   view: DataView;
@@ -51,6 +53,13 @@ export interface ColumnChunkPlace {
   schemaPath: SchemaTree[];
   /** Bytes that are read at once. */
   blockBytes: number;
+  memory: PageMemory;
+}
+
+/** Used again for page after page and row group after row group: what is left to the garbage collector lies around for long. */
+export class PageMemory {
+  window = Buffer.alloc(0);
+  unpacked = Buffer.alloc(0);
 }
 
 export class Pages {
@@ -58,20 +67,20 @@ export class Pages {
   readonly #maxDefinition: number;
   readonly #maxRepetition: number;
   readonly #narrows: boolean;
-  #memory = Buffer.alloc(0);
+  readonly #memory: PageMemory;
   #window = Buffer.alloc(0);
-  #unpacked = Buffer.alloc(0);
   /** In the file: where the window begins, and where the chunk ends. */
   #start: number;
   readonly #end: number;
   /** In the window: the first byte that was not taken. */
   #at = 0;
   #left: number;
-  #dictionary: Dictionary = { view: new DataView(new ArrayBuffer(0)), count: 0 };
+  #dictionary: Dictionary = { view: NOTHING, count: 0 };
   #listed: ArrayLike<unknown> | null = null;
 
   constructor(place: ColumnChunkPlace) {
     this.#place = place;
+    this.#memory = place.memory;
     const { meta, schemaPath, fileBytes } = place;
     this.#maxDefinition = getMaxDefinitionLevel(schemaPath);
     this.#maxRepetition = getMaxRepetitionLevel(schemaPath);
@@ -92,6 +101,11 @@ export class Pages {
   /** Of the pages that follow it: empty where there is none. Another object for each. */
   get dictionary(): Dictionary {
     return this.#dictionary;
+  }
+
+  /** Once its values are held otherwise. */
+  forgetDictionary(): void {
+    this.#dictionary.view = NOTHING;
   }
 
   /** Its values. An object for each text takes several times its bytes. */
@@ -147,9 +161,9 @@ export class Pages {
     const from = this.#start + this.#window.length;
     const more = Math.min(Math.max(bytes - have, this.#place.blockBytes), this.#end - from);
     if (more <= 0) return;
-    // The same memory for page after page: what is left to the garbage collector stays for long.
-    if (this.#memory.length < have + more) this.#memory = Buffer.allocUnsafeSlow(have + more);
-    const window = this.#memory.subarray(0, have + more);
+    const memory = this.#memory;
+    if (memory.window.length < have + more) memory.window = Buffer.allocUnsafeSlow(have + more);
+    const window = memory.window.subarray(0, have + more);
     this.#window.copy(window, 0, this.#at);
     const { handle } = this.#place;
     for (let at = have; at < window.length; ) {
@@ -169,7 +183,7 @@ export class Pages {
     switch (header.type) {
       case 'DICTIONARY_PAGE': {
         const count = checked(header.dictionary_page_header?.num_values);
-        const unpacked = codec === 'UNCOMPRESSED' ? bytes : unpack(bytes, size, codec);
+        const unpacked = codec === 'UNCOMPRESSED' ? bytes : this.#unpack(bytes, size);
         this.#dictionary = { view: viewOf(Uint8Array.from(unpacked)), count };
         this.#listed = null;
         return null;
@@ -204,8 +218,9 @@ export class Pages {
   #unpack(bytes: Uint8Array, size: number): Uint8Array {
     const { codec } = this.#place.meta;
     if (codec !== 'SNAPPY') return unpack(bytes, size, codec);
-    if (this.#unpacked.length < size) this.#unpacked = Buffer.allocUnsafeSlow(size);
-    const unpacked = this.#unpacked.subarray(0, size);
+    const memory = this.#memory;
+    if (memory.unpacked.length < size) memory.unpacked = Buffer.allocUnsafeSlow(size);
+    const unpacked = memory.unpacked.subarray(0, size);
     snappyUncompress(bytes, unpacked);
     return unpacked;
   }

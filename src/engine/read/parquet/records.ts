@@ -14,8 +14,9 @@ import { Output } from '../text/output.js';
 import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
 import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { type Column, FlatColumn, type Member, NestedColumn } from './columns.js';
-import type { ColumnChunkPlace } from './pages.js';
+import { type Column, FlatColumn, type Member } from './columns.js';
+import { NestedColumn } from './nested.js';
+import { type ColumnChunkPlace, PageMemory } from './pages.js';
 import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
 
 /** What describes the columns has to fit into memory. */
@@ -191,6 +192,8 @@ function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
       asText: pinned !== 'string' ? 'none' : role === 'metadata' ? 'all' : 'integers',
       spread: role === 'spread' && isText(node.element),
       wide: isPlainInt64(node.element) && isWide(metadata, node.element),
+      memory: new PageMemory(),
+      entries: new Output(256),
     };
   });
 }
@@ -221,14 +224,16 @@ function columnsOf(
 ): Column[] {
   const blockBytes = Math.min(Math.max(WINDOW_BYTES / group.columns.length, 4096), 256 * 1024);
   return schema.children.map((node, index) => {
+    const isFlat = isFlatColumn([schema, node]);
     const places = group.columns.flatMap(({ meta_data: meta, file_path }): ColumnChunkPlace[] => {
       if (!meta || meta.path_in_schema[0] !== node.element.name) return [];
       if (file_path) throw new Error('its data is in another file');
       const schemaPath = getTreePath(schema, meta.path_in_schema);
-      return [{ handle, fileBytes, meta, schemaPath, blockBytes }];
+      const memory = isFlat ? members[index]!.memory : new PageMemory();
+      return [{ handle, fileBytes, meta, schemaPath, blockBytes, memory }];
     });
     if (places.length === 0) throw new Error(`the column ${node.element.name} is missing`);
-    return isFlatColumn([schema, node])
+    return isFlat
       ? new FlatColumn(places[0]!, members[index]!)
       : new NestedColumn(node, places, members[index]!);
   });

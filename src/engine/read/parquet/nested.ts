@@ -1,0 +1,126 @@
+/** A list, a map or a structure of a row group: several columns in the file, put together again. */
+import type { SchemaTree } from 'hyparquet';
+import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
+import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
+import { Is, written } from '../json/bytes.js';
+import type { Output } from '../text/output.js';
+import { type Column, keyOf, type Member } from './columns.js';
+import { type ColumnChunkPlace, type Page, Pages } from './pages.js';
+import { converterOf } from './values.js';
+
+/** Rows of a nested column that are made at once. */
+const STEP_ROWS = 1000;
+
+/** A list, a map or a structure: several columns in the file. */
+export class NestedColumn implements Column {
+  readonly #tree: SchemaTree;
+  readonly #leaves: NestedLeaf[];
+  readonly #member: Member;
+  readonly #key: Buffer;
+  #rows: ArrayLike<unknown> = [];
+  #at = 0;
+
+  constructor(tree: SchemaTree, places: readonly ColumnChunkPlace[], member: Member) {
+    this.#tree = tree;
+    this.#leaves = places.map((place) => new NestedLeaf(place));
+    this.#member = member;
+    this.#key = keyOf(member);
+  }
+
+  async ready(): Promise<number> {
+    if (this.#at < this.#rows.length) return this.#rows.length - this.#at;
+    const counts = await Promise.all(this.#leaves.map((leaf) => leaf.fill(STEP_ROWS)));
+    const count = Math.min(...counts, STEP_ROWS);
+    this.#at = 0;
+    this.#rows = [];
+    if (count === 0) return 0;
+    const parts = new Map(this.#leaves.map((leaf) => [leaf.path, leaf.take(count)]));
+    assembleNested(parts as never, this.#tree, DEFAULT_PARSERS);
+    this.#rows = parts.get(this.#tree.path.join('.'))!;
+    return this.#rows.length;
+  }
+
+  write(out: Output): number {
+    const value = this.#rows[this.#at++];
+    const json =
+      value === null || value === undefined ? this.#member.missing : JSON.stringify(value, withBigInts);
+    if (json === null) return 0;
+    out.copy(this.#key);
+    const start = out.length;
+    out.write(json);
+    return written(out.length - start, Is.other);
+  }
+}
+
+/** What hyparquet takes out of variants. */
+function withBigInts(_: string, value: unknown): unknown {
+  if (typeof value !== 'bigint') return value === undefined ? null : value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+}
+
+/** One column of a nested one: its values, put back into the lists of their rows. */
+class NestedLeaf {
+  readonly path: string;
+  readonly #pages: Pages;
+  readonly #schemaPath: SchemaTree[];
+  readonly #convert: (raw: unknown) => unknown;
+  /** While pages are left, the last row may continue in the next one. */
+  #rows: unknown[] = [];
+
+  constructor(place: ColumnChunkPlace) {
+    const { element } = place.schemaPath.at(-1)!;
+    this.path = place.meta.path_in_schema.join('.');
+    this.#pages = new Pages(place);
+    this.#schemaPath = place.schemaPath;
+    const variant = place.schemaPath.some((node) => node.element.logical_type?.type === 'VARIANT');
+    const binary = element.type === 'BYTE_ARRAY' && element.converted_type !== 'UTF8';
+    // A variant is encoded in bytes, which hyparquet decodes once they are together.
+    this.#convert = variant && binary ? (raw) => raw : converterOf(element, false);
+  }
+
+  /** Has so many whole rows, or all that are left. @returns how many */
+  async fill(rows: number): Promise<number> {
+    while (this.#whole() < rows) {
+      const page = await this.#pages.next();
+      if (page === null) break;
+      this.#add(page);
+    }
+    return this.#whole();
+  }
+
+  #whole(): number {
+    return Math.max(this.#pages.left > 0 ? this.#rows.length - 1 : this.#rows.length, 0);
+  }
+
+  take(count: number): unknown[] {
+    return this.#rows.splice(0, count);
+  }
+
+  #add({ definition, repetition, values, count }: Page): void {
+    const found = valuesOf(values, this.#pages, count).map((raw) => this.#convert(raw));
+    const levels = definition ? Array.from(definition) : undefined;
+    const lists = repetition ? Array.from(repetition) : [];
+    const rows = assembleLists(this.#rows, levels, lists, found, this.#schemaPath) as unknown[];
+    if (rows === this.#rows) return;
+    for (const row of rows) this.#rows.push(row);
+  }
+}
+
+/** The values of a page, decoded. */
+function valuesOf(values: Page['values'], pages: Pages, most: number): unknown[] {
+  if (values.from === 'list') return Array.from(values.list);
+  if (values.from === 'dictionary') {
+    const { dictionaryList } = pages;
+    return Array.from(values.indices, (index) => dictionaryList[index]);
+  }
+  const { view } = values;
+  const found: unknown[] = [];
+  for (let at = values.offset; at + 4 <= view.byteLength && found.length < most; ) {
+    const length = view.getUint32(at, true);
+    at += 4;
+    if (at + length > view.byteLength) throw new Error('a text is cut off');
+    found.push(new Uint8Array(view.buffer, view.byteOffset + at, length));
+    at += length;
+  }
+  return found;
+}
