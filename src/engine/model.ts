@@ -1,9 +1,9 @@
 /** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
-import type { MaybeSentTwice, RunJob } from './place.js';
+import type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Problem } from './problems.js';
 
-export { type FileRange, type MaybeSentTwice, type Place, type RunJob, rangesIn } from './place.js';
+export type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
 
 /** In the order in which they are sent. */
 export const KINDS = ['companies', 'users'] as const;
@@ -281,3 +281,5 @@ export interface Summary {
   /** Seconds. */
   elapsed_seconds: number;
 }
+
+export const rangesIn = (place: Place): FileRange[] => ('first_line' in place ? [place] : place.ranges);

@@ -11,8 +11,6 @@ export interface FileRange {
 /** Where the rows of a request are. A request with rows of several inputs has `ranges`. */
 export type Place = FileRange | { ranges: FileRange[] };
 
-export const rangesIn = (place: Place): FileRange[] => ('first_line' in place ? [place] : place.ranges);
-
 /** A job of this run: the service's record, with the files and lines that its rows came from. */
 export type RunJob = Job & Place;
 
