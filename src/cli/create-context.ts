@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
-import type { Elsewhere, Scope, State } from '../engine/state/state.js';
+import type { Scope, State } from '../engine/state/state.js';
 import { commandsOf } from './again.js';
 import { type Context, EMBEDDED, type GlobalFlags, type ReadRetries, type World } from './context.js';
 import { safeLine, safeLines } from './output/safe.js';
@@ -14,6 +14,7 @@ import {
   type Secret,
   type Settings,
   type SettingsFlags,
+  stateElsewhere,
 } from './settings/index.js';
 
 export function createContext(
@@ -46,7 +47,7 @@ export function createContext(
   const state = once(async (): Promise<State> => {
     const found = await settings();
     const { openState } = await import('../engine/state/state.js');
-    const opened = await openState(found.stateDir, world.clock.now, elsewhere(found, world));
+    const opened = await openState(found.stateDir, world.clock.now, stateElsewhere(found, world));
     closers.push(() => opened.close());
     return opened;
   });
@@ -122,13 +123,6 @@ async function deferParserOptimization(nodeVersion: string): Promise<void> {
   if (!nodeVersion.startsWith('20.')) return;
   const { setFlagsFromString } = await import('node:v8');
   setFlagsFromString('--wasm-tiering-budget=100000000'); // default: 1,800,000
-}
-
-/** Where the state is, unless it is in the state directory. */
-function elsewhere({ state, stateDir, origins }: Settings, { env, abort }: World): Elsewhere | undefined {
-  if (state.kind === 'sqlite' && state.folder === stateDir) return undefined;
-  const at = state.kind === 'sqlite' ? state : { kind: state.kind, url: state.url.reveal() };
-  return { at, env, origin: origins.state!, signal: abort };
 }
 
 interface Service {

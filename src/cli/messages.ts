@@ -41,6 +41,10 @@ const WORDS: Dictionary = {
   state_folder: () => ({ hint: STATE_FOLDER }),
   state_folder_shared: ({ folder }) => ({ hint: `chmod go-w ${shellWord(folder)}` }),
   state_newer: () => ({ hint: 'upgrade profiles, or choose another folder with --state-dir' }),
+  state_moved: ({ to }, { command }) => ({
+    hint: `import with --state ${shellWord(to)}, or set it for good: ${command('config', 'set', 'state', to)}`,
+  }),
+  state_incomplete: () => ({ hint: 'finish the copy: run the same profiles state migrate again' }),
   lock_lost: (_, { command }) => ({
     hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
   }),

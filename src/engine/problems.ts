@@ -158,6 +158,10 @@ export type Problem =
   | { code: 'state_folder_shared'; folder: string }
   /** A newer version wrote the state. */
   | { code: 'state_newer' }
+  /** The state has moved: others are recorded there. */
+  | { code: 'state_moved'; to: string }
+  /** The state is not yet the copy of another one that it is going to be. */
+  | { code: 'state_incomplete' }
   /** The lock of the import is gone. */
   | { code: 'lock_lost' }
   /** Another import is running; `run` is null while it is not recorded. */

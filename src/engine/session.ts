@@ -80,6 +80,7 @@ export class Session {
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
     const { options, deps, apply } = this;
     const { earlier, shard } = this.#run;
+    await deps.state.refuseMoved();
     if (apply?.shard) checkShard(apply.plan, options, deps.state);
     if (earlier) checkItemFormat(earlier);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
@@ -98,7 +99,6 @@ export class Session {
     }
 
     if (apply) await checkOutdated(apply.plan, this.#run, deps);
-
     const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
     else if (!shard && (options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
@@ -202,11 +202,7 @@ export class Session {
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
     const lost = await this.#rejecting!.restore(this.#run.records, { marks, signal: this.deps.stop });
-    if (lost > 0) {
-      yield this.#warn({
-        message: `the rejects file of an earlier session is not here, and ${lost} of the rows that the service refused then cannot be found again`,
-      });
-    }
+    if (lost !== null) yield this.#warn({ message: lost });
     const rejects = await this.#rejecting!.flush();
     if (this.options.failed) await this.#run.retry(this.options);
     else if (this.#run.earlier && sends && this.#isCanaryDue()) await this.#run.retryCanary(this.options);

@@ -181,6 +181,11 @@ const CASES: {
   ],
   state_folder_shared: [{ folder: '/var/my state' }, "chmod go-w '/var/my state'"],
   state_newer: [{}, 'upgrade profiles, or choose another folder with --state-dir'],
+  state_moved: [
+    { to: 'postgres://ci@db/profiles?schema=profiles' },
+    "import with --state 'postgres://ci@db/profiles?schema=profiles', or set it for good: profiles config set state 'postgres://ci@db/profiles?schema=profiles'",
+  ],
+  state_incomplete: [{}, 'finish the copy: run the same profiles state migrate again'],
   lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
   import_running: [
     { run: 'run-1' },

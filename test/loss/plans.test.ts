@@ -12,7 +12,7 @@ import { FIXTURES } from '../engine/read/reading.js';
 import { built, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
-import { openState } from '../support/state.js';
+import { openState, removeState } from '../support/state.js';
 import { zip } from '../support/zip.js';
 import { status } from './faults.js';
 import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
@@ -120,7 +120,7 @@ describe('what is sent is what an import sends', () => {
     expect([applied.code, applied.summary!.rows]).toEqual([imported.code, imported.summary!.rows]);
 
     writeFileSync(join(other.folder, name), Buffer.concat([bytes, Buffer.from('x')]));
-    rmSync(join(other.folder, '.state'), { recursive: true });
+    removeState(join(other.folder, '.state'));
     await refused(other, /./);
   });
 

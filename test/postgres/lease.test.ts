@@ -11,7 +11,7 @@ const LEASE_MS = 600_000;
 
 /** Leases of another process each, with clocks that a test moves. */
 async function process(db: TestDatabase, query = LEASE) {
-  const clock: Times = { monotonic: 5_000, wall: 1_000_000 };
+  const clock: Times = { monotonic: performance.now(), wall: 1_000_000 };
   const database = await db.open({}, query);
   const leases = new Leases(database, scopeId, () => ({ ...clock }));
   return {
@@ -85,7 +85,7 @@ describe.runIf(hasPostgres).each(ways)('a lease, %s', (way) => {
   test('its owner sends nothing when less than a third of it is left', async ({ db }) => {
     const one = await process(db);
     const held = (await one.take())!;
-    one.pass(LEASE_MS * (2 / 3));
+    one.pass(LEASE_MS * (2 / 3) - 10);
     held.check();
     one.pass(1_000);
     expect(() => held.check()).toThrow(LockLostError);
@@ -143,6 +143,9 @@ describe.runIf(hasPostgres).each(ways)('a lease, %s', (way) => {
     const before = Number(epochs());
     await expect.poll(() => Number(epochs())).toBeGreaterThan(before);
     await expect.poll(() => Number(epochs())).toBeGreaterThan(before + 0.3);
+    // What it knows here goes by the clock of the heart, which is the real one: the beats catch up with this one.
+    one.pass(900);
+    await expect.poll(() => problemOf(held.check)).toBe('');
     await held.release();
     await one.leases.close();
   });

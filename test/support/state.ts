@@ -3,6 +3,7 @@
  * `postgres` directly, by `pgbouncer` through a pooler (`npm run test:postgres`).
  */
 import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { inject } from 'vitest';
 import { openState as open, type State } from '../../src/engine/state/state.js';
@@ -44,6 +45,15 @@ export function openState(folder: string, now: () => number): Promise<State> {
 /** What psql prints of statements within the schema of a state directory. */
 export const stateSql = (folder: string, statements: string): string =>
   clientOf(server()).sql(`SET search_path TO ${schemaOf(folder)}; ${statements}`);
+
+/** As on a machine that never imported. */
+export function removeState(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  if (onPostgres)
+    clientOf(server()).sql(
+      `SET client_min_messages = error; DROP SCHEMA IF EXISTS ${schemaOf(folder)} CASCADE`,
+    );
+}
 
 /** All that its tables hold, bytes as they are. */
 export function stateBytes(folder: string): Buffer {

@@ -1,11 +1,13 @@
 /** `profiles state`: what it holds, whether it is damaged, and a backup of it. Each subcommand's work is in `state/`. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { given, STATE_UNLOCK } from '../options/index.js';
-import { examples, requireSubcommand, type Wire } from './command.js';
+import { UsageError } from '../../engine/errors.js';
+import { given, STATE_MIGRATE, STATE_UNLOCK } from '../options/index.js';
+import { examples, type Flags, requireSubcommand, type Wire } from './command.js';
 import { backup } from './state/backup.js';
 import { check } from './state/check.js';
 import { info } from './state/info.js';
+import { migrate } from './state/migrate.js';
 import { unlock } from './state/unlock.js';
 
 export function define(command: Command, wire: Wire): void {
@@ -13,6 +15,7 @@ export function define(command: Command, wire: Wire): void {
     'profiles state info',
     'profiles state check',
     'profiles state backup state-backup.db',
+    'profiles state migrate --to postgres://ci@db.internal/profiles',
   ]);
 
   examples(
@@ -45,6 +48,16 @@ export function define(command: Command, wire: Wire): void {
     ['profiles state backup state-backup.db', 'profiles state backup state-backup.db --json'],
   ).action(wire(([file], _, context) => resolve(context.cwd, file!), backup));
 
+  examples(
+    command
+      .command('migrate')
+      .description('move the state to another place; imports with this one are refused from then on'),
+    [
+      'profiles state migrate --to postgres://ci@db.internal/profiles?schema=profiles',
+      'profiles state migrate --to sqlite:/srv/profiles --json',
+    ],
+  ).action(wire((_, flags) => targetOf(flags), migrate));
+
   examples(command.command('unlock').description('release locks of a database whose owners are gone'), [
     'profiles state unlock',
     'profiles state unlock --force',
@@ -54,4 +67,13 @@ export function define(command: Command, wire: Wire): void {
       return { force };
     }, unlock),
   );
+}
+
+/** @throws UsageError */
+function targetOf(flags: Flags): string {
+  const { to } = given(STATE_MIGRATE, flags);
+  if (to !== undefined) return to;
+  throw new UsageError('--to is missing: it says where the state is to be', {
+    hint: 'add --to postgres://user@host/database?schema=profiles, or --to sqlite:<directory>',
+  });
 }

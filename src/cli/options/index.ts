@@ -19,6 +19,7 @@ import {
   RUNS,
   SANDBOX,
   SANDBOX_LIST,
+  STATE_MIGRATE,
   STATE_UNLOCK,
 } from './others.js';
 import { COLUMNS, READING, SELECTING } from './reading.js';
@@ -53,6 +54,7 @@ const GROUPS: readonly Group[] = [
       ...JOB,
       ...RUNS,
       ...RESUME,
+      ...STATE_MIGRATE,
       ...IDENTIFY,
       ...CONFIG_INIT,
       ...STATE_UNLOCK,

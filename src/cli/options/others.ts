@@ -105,6 +105,14 @@ export const RESUME = {
   },
 } as const satisfies Table;
 
+export const STATE_MIGRATE = {
+  to: {
+    type: text('url'),
+    summary: 'where the state is to be: postgres://user@host/database?schema=name, or sqlite:<directory>',
+    commands: ['state migrate'],
+  },
+} as const satisfies Table;
+
 export const IDENTIFY = {
   unset: {
     type: text('key'),

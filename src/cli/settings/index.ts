@@ -9,4 +9,5 @@ export { hasToken, hostLines, requireBaseUrl, requireLookupBaseUrl, requireToken
 export { readTokenFile, resolveSettings } from './resolve.js';
 export { readToken, Secret } from './secret.js';
 export { camelCase } from './sources.js';
+export { stateElsewhere, stateNamed } from './state.js';
 export type { Settings, SettingsFlags, SettingsWorld } from './types.js';

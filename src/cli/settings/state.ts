@@ -1,11 +1,12 @@
 /** Where the state is (contract §10): a folder, or a PostgreSQL database. */
 import { ConfigError, UsageError } from '../../engine/errors.js';
 import { hasPassword, stateLocationOf } from '../../engine/state/location.js';
+import type { Elsewhere } from '../../engine/state/state.js';
 import { GLOBAL } from '../options/index.js';
 import { type Found, flagOrVariable, setting, stateLocation } from './location.js';
 import { Secret } from './secret.js';
 import type { Place, Sources } from './sources.js';
-import type { Settings } from './types.js';
+import type { Settings, SettingsWorld } from './types.js';
 
 /**
  * `--state`, else `$PROFILES_STATE`, else the key `state` of the account or of the file, else the state folder.
@@ -23,14 +24,7 @@ export function stateSetting(
   if (!found) return { value: { kind: 'sqlite', folder }, origin: folderOrigin };
   const { value: text, origin } = found;
   const isFlag = origin.startsWith('flag ');
-  if (isFlag && hasPassword(text)) {
-    throw new UsageError(
-      `${setting(found)}: a password on the command line would be visible in ps and in your shell history`,
-      {
-        hint: `set ${GLOBAL.state.env} to the URL, or leave the password to PGPASSWORD or a password file`,
-      },
-    );
-  }
+  if (isFlag) refusePassword(text, setting(found));
   try {
     const location = stateLocationOf(text, setting(found), world);
     return {
@@ -39,6 +33,45 @@ export function stateSetting(
     };
   } catch (error) {
     if (isFlag && error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
+    throw error;
+  }
+}
+
+/** @throws UsageError for a flag that holds a password */
+function refusePassword(text: string, flag: string): void {
+  if (!hasPassword(text)) return;
+  throw new UsageError(
+    `${flag}: a password on the command line would be visible in ps and in your shell history`,
+    { hint: `set ${GLOBAL.state.env} to the URL, or leave the password to PGPASSWORD or a password file` },
+  );
+}
+
+/** What is needed to get to a database. */
+interface Reach extends Pick<SettingsWorld, 'env'> {
+  abort: AbortSignal;
+}
+
+/** Where the state is, unless it is in the state directory. */
+export function stateElsewhere(
+  { state, stateDir, origins }: Settings,
+  { env, abort }: Reach,
+): Elsewhere | undefined {
+  if (state.kind === 'sqlite' && state.folder === stateDir) return undefined;
+  const at = state.kind === 'sqlite' ? state : { kind: state.kind, url: state.url.reveal() };
+  return { at, env, origin: origins.state!, signal: abort };
+}
+
+/** A state that a flag names. @throws UsageError */
+export function stateNamed(
+  text: string,
+  flag: string,
+  { cwd, platform, env, abort }: Reach & Pick<SettingsWorld, 'cwd' | 'platform'>,
+): Elsewhere {
+  refusePassword(text, flag);
+  try {
+    return { at: stateLocationOf(text, flag, { cwd, platform }), env, origin: flag, signal: abort };
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 /** The end of an import: outcomes are written, the summary is made of what was recorded, and the run ends. */
-import { StateLostError } from '../errors.js';
+import { StateError, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind, Plan, Summary } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
@@ -41,7 +41,7 @@ export async function* conclude(
   { run, rejecting, options, deps, kinds, warnings, plan, started }: Course,
 ): AsyncGenerator<ImportEvent, ImportResult> {
   const { inputs, duplicates } = scanned;
-  const files = await rejecting.flush();
+  const files = await rejecting.flush(end.failure instanceof StateError);
   const { outcomes } = options;
   const ending =
     outcomes == null || options.dryRun ? end : yield* tellOutcomes(outcomes, run.id, scanned, end, deps);

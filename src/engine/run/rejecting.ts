@@ -110,9 +110,9 @@ export class Rejecting {
   /**
    * Rows that the service refused in earlier sessions, where the file that has them is not on this machine: together with
    * what the plan refuses, the file is whole again.
-   * @returns how many rows are not known any more
+   * @returns a warning, where not all of them are known any more
    */
-  async restore(records: readonly RequestRecord[], pass: Pass): Promise<number> {
+  async restore(records: readonly RequestRecord[], pass: Pass): Promise<string | null> {
     const { state, run } = this.where;
     let unknown = 0;
     for (const input of this.#absent) {
@@ -136,7 +136,9 @@ export class Rejecting {
         if (reason !== undefined) this.#files[input]!.add({ file: path, line, reason, original });
       }
     }
-    return unknown;
+    return unknown === 0
+      ? null
+      : `the rejects file of an earlier session is not here, and ${unknown} of the rows that the service refused then cannot be found again`;
   }
 
   async #open(input: number): Promise<Rejects> {
@@ -215,15 +217,19 @@ export class Rejecting {
         keepFirst(this.first, rejection);
         emit({ type: 'rejected', ...rejection });
       }
-      files.set(input, await this.#flush(input));
+      files.set(input, await this.#flush(input, false));
     }
     return files;
   }
 
-  /** What was rejected so far is in the files when this resolves. @returns for each input its rejects file, or null */
-  async flush(): Promise<(string | null)[]> {
+  /**
+   * What was rejected so far is in the files when this resolves.
+   * @param stateFailed then the state is not told of them: it would only fail again
+   * @returns for each input its rejects file, or null
+   */
+  async flush(stateFailed = false): Promise<(string | null)[]> {
     const files: (string | null)[] = [];
-    for (const input of this.inputs.keys()) files.push(await this.#flush(input));
+    for (const input of this.inputs.keys()) files.push(await this.#flush(input, stateFailed));
     return files.map((file, input) => file ?? this.#earlier[input] ?? null);
   }
 
@@ -238,9 +244,10 @@ export class Rejecting {
     return kept;
   }
 
-  async #flush(input: number): Promise<string | null> {
+  async #flush(input: number, stateFailed: boolean): Promise<string | null> {
     const file = this.#files[input]!;
     const scanned = this.#scanned[input];
+    if (stateFailed) return file.flush();
     if (scanned) this.#replaceable = await this.where.state.rejects.marksOf(scanned.scan.digest);
     const path = await file.flush();
     const written = file.written();

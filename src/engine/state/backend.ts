@@ -4,6 +4,8 @@ import type { Database } from './database.js';
 import type { HeldLease, HeldLock, Scope, ShardOf } from './types.js';
 
 export interface Backend {
+  /** Where it is, without a password. */
+  readonly name: string;
   /** Its tables are those of this version. */
   readonly db: Database;
   takeLock(scope: Scope, kind: Kind, holder: string, shard?: ShardOf): Promise<HeldLease | null>;
@@ -19,6 +21,8 @@ export interface Backend {
   check(): void;
   /** What is wrong with the database itself, and rows that refer to none. */
   damages(): Promise<{ integrity: string[]; references: string[] }>;
+  /** After rows were copied into it: the numbers that it gives out follow theirs. */
+  copied(): Promise<void>;
   /** Of the database, on its disk. */
   bytes(): Promise<number>;
   /** Gives back room, after much was deleted. */

@@ -25,6 +25,8 @@ export interface State {
   readonly shards: ShardStore | null;
   /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
   scope(service: ServiceInUse): Scope;
+  /** For whoever imports with it. @throws UsageError where it has moved, or is being copied */
+  refuseMoved(): Promise<void>;
   /** Null when another import of this account and kind runs on this machine. */
   takeLock(scope: Scope, kind: Kind, holder?: string, shard?: ShardOf): Promise<HeldLease | null>;
   /** Whether another process imports one of these kinds for this account. */

@@ -60,8 +60,8 @@ export async function openState(folder: string, now: () => number, elsewhere?: E
   };
 }
 
-/** The driver of PostgreSQL is loaded only where it is used. */
-async function openBackend(folder: string, elsewhere: Elsewhere | undefined): Promise<Backend> {
+/** The driver of PostgreSQL is loaded only where it is used. @throws as `openState` */
+export async function openBackend(folder: string, elsewhere: Elsewhere | undefined): Promise<Backend> {
   if (!elsewhere) return openSqlite(folder);
   const { at, env, origin, signal } = elsewhere;
   if (at.kind === 'sqlite') {

@@ -8,6 +8,7 @@ import { stateError } from './folder.js';
 import { History } from './history.js';
 import { JobEnds } from './job-ends.js';
 import { Jobs } from './jobs.js';
+import { Notes } from './notes.js';
 import { RejectsFiles } from './rejects.js';
 import { Requests } from './requests.js';
 import { Runs } from './runs.js';
@@ -26,6 +27,7 @@ export class Tables {
   readonly cells = new Cells();
   readonly fingerprints = new Fingerprints(this.cells);
   readonly history = new History();
+  readonly notes = new Notes();
   readonly rejects: RejectsFiles;
   readonly sends: Sends;
   readonly jobEnds: JobEnds;

@@ -14,12 +14,13 @@ type OfJobs =
   | 'throughput';
 
 export function ofJobs(tables: Tables): Pick<State, OfJobs> {
-  const { db, backend, jobs, jobEnds, sends, sent, history } = tables;
+  const { db, backend, jobs, jobEnds, sends, sent, history, notes } = tables;
   return {
     knownJobs: () => jobs.all(db),
     startProfile: async (scope, kind, ids) => {
       backend.check();
       return tables.writeIn(scope, async (tx, id) => {
+        await notes.refuseMoved(tx);
         const send = await sent.addProfile(tx, id, kind, ids);
         await history.putProfile(tx, send, id, kind, ids, tables.now());
         return send;

@@ -21,23 +21,28 @@ type OfRuns =
   | 'removeSpool';
 
 export function ofRuns(tables: Tables): Pick<State, OfRuns> {
-  const { db, runs, requests, scopes, sends, sent, jobs, rejects, history } = tables;
+  const { db, runs, requests, scopes, sends, sent, jobs, rejects, history, notes } = tables;
   const spoolOf = (run: string): string => join(tables.folder, 'spool', run);
   const removeSpool = (run: string): void => rmSync(spoolOf(run), { recursive: true, force: true });
   return {
     knownRuns: () => runs.all(db),
     startRun: (run, plan) =>
       tables.writeIn(run.scope, async (tx, scope) => {
+        await notes.refuseMoved(tx);
         await runs.insert(tx, scope, run);
         await sends.begin(tx, run.run, plan?.at ?? null);
         for (const request of plan?.requests ?? []) await requests.insert(tx, run.run, request);
       }),
     reopenRun: (run) => {
       sent.forgetSession();
-      return tables.write((tx) => runs.reopen(tx, run));
+      return tables.write(async (tx) => {
+        await notes.refuseMoved(tx);
+        await runs.reopen(tx, run);
+      });
     },
     retryRun: (run, retry) =>
       tables.write(async (tx) => {
+        await notes.refuseMoved(tx);
         await runs.retry(tx, run, retry.options, retry.newRejects);
         for (const request of retry.requests) await requests.insert(tx, run, request);
       }),

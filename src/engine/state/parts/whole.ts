@@ -5,6 +5,7 @@ import { overviewOf } from '../overview.js';
 import type { Tables } from '../tables.js';
 
 type OfWhole =
+  | 'refuseMoved'
   | 'takeLock'
   | 'isLocked'
   | 'lockHolder'
@@ -19,8 +20,9 @@ type OfWhole =
   | 'close';
 
 export function ofWhole(tables: Tables): Pick<State, OfWhole> {
-  const { db, backend, commits, scopes, sends, fingerprints } = tables;
+  const { db, backend, commits, scopes, sends, fingerprints, notes } = tables;
   return {
+    refuseMoved: () => tables.read(() => notes.refuseMoved(db)),
     takeLock: (scope, kind, holder = '', shard) => backend.takeLock(scope, kind, holder, shard),
     isLocked: async (scope, kinds) => {
       for (const kind of kinds) if (await backend.isLocked(scope, kind)) return true;

@@ -40,6 +40,7 @@ export async function openPostgres(
         lease.kind === kind,
     );
   return {
+    name: location.name,
     db: {
       all: (...of) => db.all(...of),
       get: (...of) => db.get(...of),
@@ -63,8 +64,26 @@ export async function openPostgres(
     check: () => leases.checkHeld(),
     // The database keeps its own integrity, and refuses rows that refer to none.
     damages: async () => ({ integrity: [], references: [] }),
+    copied: () => renumber(db),
     // Its autovacuum does.
     shrink: async () => {},
     backup: (file) => backupTo(db, file),
   };
+}
+
+/** Columns whose numbers PostgreSQL gives out. */
+const NUMBERED = [
+  ['scopes', 'scope'],
+  ['requests', 'request'],
+  ['history', 'entry'],
+] as const;
+
+async function renumber(db: PostgresDatabase): Promise<void> {
+  await db.write(async (tx) => {
+    for (const [table, column] of NUMBERED) {
+      await tx.all(
+        `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), coalesce(max(${column}), 0) + 1, false) FROM ${table}`,
+      );
+    }
+  });
 }

@@ -39,8 +39,8 @@ export const newPulse = (sent: Times): BigInt64Array => {
 };
 
 function setPulse(pulse: BigInt64Array, sent: Times): void {
-  Atomics.store(pulse, MONOTONIC!, BigInt(Math.round(sent.monotonic)));
-  Atomics.store(pulse, WALL!, BigInt(Math.round(sent.wall)));
+  Atomics.store(pulse, MONOTONIC!, BigInt(Math.floor(sent.monotonic)));
+  Atomics.store(pulse, WALL!, BigInt(Math.floor(sent.wall)));
 }
 
 /** Milliseconds since the last heartbeat was sent. */

@@ -135,7 +135,8 @@ export class Leases implements Fence {
       );
       if (row?.owner === lease.owner && row.epoch === lease.epoch) continue;
       markLost(lease.pulse);
-      throw lost(lease.kind, row?.owner == null ? null : `${row.holder} on ${row.machine}`);
+      // Who took over may have released it since; who unlocked it has no name.
+      throw lost(lease.kind, row?.holder ? `${row.holder} on ${row.machine}` : null);
     }
   }
 
@@ -162,7 +163,7 @@ export class Leases implements Fence {
     const those = `owner IS NOT NULL ${force ? '' : 'AND expires_at <= clock_timestamp()'}`;
     return this.db.write(async (tx) => {
       const rows = await tx.all<Row>(`SELECT ${KNOWN} FROM leases JOIN scopes USING (scope) WHERE ${those}`);
-      await tx.run(`UPDATE leases SET owner = NULL, epoch = epoch + 1 WHERE ${those}`);
+      await tx.run(`UPDATE leases SET owner = NULL, epoch = epoch + 1, holder = '' WHERE ${those}`);
       return rows.map(lockOf);
     });
   }

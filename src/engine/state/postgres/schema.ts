@@ -202,6 +202,13 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
   `,
+  // What is noted of the state as a whole, such as where it has moved.
+  `
+  CREATE TABLE notes (
+    name ${TEXT} PRIMARY KEY,
+    value ${TEXT} NOT NULL
+  );
+  `,
   // Shards of a run: each has a lease of its own, and they share so many unfinished jobs.
   `
   ALTER TABLE leases ADD COLUMN shard BIGINT NOT NULL DEFAULT 0, ADD COLUMN run ${TEXT};

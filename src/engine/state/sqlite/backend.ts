@@ -16,6 +16,7 @@ export function openSqlite(folder: string): Backend {
   const inUse = new FilesInUse(databaseFile(folder));
   const locks = new Locks(folder, inUse);
   return {
+    name: `sqlite:${folder}`,
     db,
     takeLock: async (scope, kind, holder) => locks.take(scope, kind, holder),
     isLocked: async (...of) => locks.isHeld(...of),
@@ -26,6 +27,8 @@ export function openSqlite(folder: string): Backend {
     bytes: async () => statSync(databaseFile(folder)).size,
     check: () => inUse.check(),
     damages: () => damagesOf(db),
+    // They do by themselves.
+    copied: async () => {},
     shrink: () => db.alone((connection) => connection.exec('PRAGMA incremental_vacuum')),
     backup: (file) => db.alone((connection) => backupTo(connection, file)),
   };

@@ -227,4 +227,6 @@ export const MIGRATIONS: readonly string[] = [
     cells BLOB NOT NULL
   );
   `,
+  // What is noted of the state as a whole, such as where it has moved.
+  'CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
 ];

@@ -1,0 +1,55 @@
+/** `state migrate`: copies the state to another place, which is the one to import with from then on. */
+import { Exit, type ExitCode, InterruptedError } from '../../../engine/errors.js';
+import { count } from '../../../engine/numbers.js';
+import { migrateState } from '../../../engine/state/migrate.js';
+import { openBackend } from '../../../engine/state/state.js';
+import type { Context } from '../../context.js';
+import { safeLine } from '../../output/safe.js';
+import { writeJson, writeLine } from '../../output/write.js';
+import { stateElsewhere, stateNamed } from '../../settings/index.js';
+import { requireState, statePlace } from './place.js';
+
+/** A copy of millions of profiles takes minutes. */
+const SAY_EVERY_MS = 5_000;
+
+/** @param to as `--state` takes it */
+export async function migrate(to: string, context: Context): Promise<ExitCode> {
+  const { stdout, stderr, flags, clock, stop, commands } = context;
+  const target = stateNamed(to, '--to', context);
+  const settings = await context.settings();
+  const source = stateElsewhere(settings, context);
+  if (!source) requireState(await statePlace(context));
+  let said = clock.monotonic();
+  const progress = (rows: number, total: number): void => {
+    if (flags.quiet || clock.monotonic() - said < SAY_EVERY_MS) return;
+    said = clock.monotonic();
+    stderr.write(`copied ${rows.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} rows\n`);
+  };
+  const from = await openBackend(settings.stateDir, source);
+  try {
+    const into = await openBackend(settings.stateDir, target);
+    try {
+      const rows = await migrateState({ from, to: into, progress, signal: stop }).catch((error: unknown) => {
+        throw stop.aborted ? InterruptedError.of(stop, { hint: `continue: ${commands.again({})}` }) : error;
+      });
+      if (flags.json) {
+        await writeJson(stdout, JSON.stringify({ from: from.name, to: into.name, rows }, null, 2));
+        return Exit.done;
+      }
+      const sum = Object.values(rows).reduce((a, b) => a + b, 0);
+      await writeLine(
+        stdout,
+        `moved ${safeLine(from.name)} to ${safeLine(into.name)} (${count(sum, 'row')})`,
+      );
+      await writeLine(
+        stdout,
+        `import with it: ${commands.command('config', 'set', 'state', target.at.kind === 'sqlite' ? into.name : to)}`,
+      );
+      return Exit.done;
+    } finally {
+      await into.db.close();
+    }
+  } finally {
+    await from.db.close();
+  }
+}

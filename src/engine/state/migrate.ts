@@ -1,0 +1,293 @@
+/**
+ * Moves a state into another database (contract §10): table by table, in batches, so that it continues after a kill; then
+ * both are compared, and the old one says where it went.
+ */
+import { createHash } from 'node:crypto';
+import { LockedError, StateError, UsageError } from '../errors.js';
+import { KINDS, type Kind } from '../model.js';
+import type { Backend } from './backend.js';
+import type { Database, Reader, Transaction, Value } from './database.js';
+import { COPYING, MOVED_TO, Notes } from './notes.js';
+import type { HeldLease, Scope } from './types.js';
+
+/** All tables that hold something, each after those that it refers to, with their keys. */
+export const COPIED = [
+  ['secret', ['key']],
+  ['scopes', ['scope']],
+  ['counters', ['name']],
+  ['runs', ['run']],
+  ['inputs', ['run', 'input']],
+  ['requests', ['request']],
+  ['jobs', ['scope', 'job_id']],
+  ['sends', ['send']],
+  ['fingerprints', ['send']],
+  ['cells', ['send']],
+  ['column_types', ['scope', 'kind']],
+  ['rejects', ['run', 'input']],
+  ['history', ['entry']],
+] as const;
+
+type Table = (typeof COPIED)[number];
+type Row = Record<string, Value>;
+
+/** What every new state has: they give way to those of the copy. */
+const OF_NEW_STATES = ['secret', 'counters'];
+/** Rows in one statement. */
+const TOGETHER = 20;
+/** Of one transaction. */
+const BATCH_ROWS = 500;
+const BATCH_BYTES = 4 * 1024 * 1024;
+/** The source may change while it is copied: by a command that looks at jobs, or before a copy that was interrupted continues. */
+const ATTEMPTS = 3;
+
+export interface Migration {
+  from: Backend;
+  to: Backend;
+  /** Between two batches: how many rows are copied, and of how many. */
+  progress?: (rows: number, total: number) => void;
+  signal: AbortSignal;
+}
+
+const notes = new Notes();
+const doneNote = (table: string): string => `copied ${table}`;
+
+/**
+ * @returns rows of each table
+ * @throws UsageError for a source that has moved elsewhere, and a target that holds something; LockedError while an import
+ * runs; StateError; the signal's reason
+ */
+export async function migrateState(migration: Migration): Promise<Record<string, number>> {
+  const { from, to, signal } = migration;
+  const id = await identityOf(from.db);
+  const moved = await notes.get(from.db, MOVED_TO);
+  const copying = await notes.get(to.db, COPYING);
+  // It was killed after its last step but one.
+  if (moved === to.name && copying === id) return finish(migration);
+  if (moved !== null) {
+    throw new UsageError(`${from.name} has moved to ${moved} already`, {
+      problem: { code: 'state_moved', to: moved },
+    });
+  }
+  if (copying !== id) await refuseFilled(to, copying !== null);
+  const locks = new Locks(from, to.name);
+  try {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      signal.throwIfAborted();
+      await locks.takeAll();
+      if (attempt > 1 || copying !== id) await begin(to.db, id);
+      try {
+        await copy(migration);
+      } catch (error) {
+        // A row refers to one that was not there yet: the source has changed.
+        if (!isConstraint(error) || attempt === ATTEMPTS) throw error;
+        continue;
+      }
+      await to.copied();
+      if (await concludes(migration, locks)) return await finish(migration);
+    }
+  } finally {
+    await locks.release();
+  }
+  throw new StateError(`${from.name} changed again and again while it was copied`, {
+    hint: 'stop what writes to it, and run the same command again',
+  });
+}
+
+/** Whether a database refused a row because of the others that it has. */
+const isConstraint = (error: unknown): boolean => /constraint/i.test(String(error));
+
+/** The key of its hashes tells a state from all others. */
+async function identityOf(db: Reader): Promise<string> {
+  const row = await db.get<{ key: Uint8Array }>('SELECT key FROM secret');
+  if (row) return createHash('sha256').update('migrate:').update(row.key).digest('hex');
+  throw new UsageError('there is nothing to migrate: the state is empty', {
+    hint: 'use the new one right away',
+  });
+}
+
+/** @throws UsageError */
+async function refuseFilled({ db, name }: Backend, isOfAnother: boolean): Promise<void> {
+  if (isOfAnother) {
+    throw new UsageError(`another state is being copied to ${name}`, {
+      hint: 'finish that, or choose an empty place',
+    });
+  }
+  for (const [table] of COPIED) {
+    if (OF_NEW_STATES.includes(table)) continue;
+    if ((await db.get(`SELECT 1 AS one FROM ${table} LIMIT 1`)) === undefined) continue;
+    throw new UsageError(`${name} is not empty`, { hint: 'choose an empty place' });
+  }
+}
+
+/** Empties the target: of the rows of a new state, and those of a copy that turned out to be another. */
+async function begin(db: Database, id: string): Promise<void> {
+  await db.write(async (tx) => {
+    await notes.set(tx, COPYING, id);
+    for (const [table] of [...COPIED].reverse()) {
+      await tx.run(`DELETE FROM ${table}`);
+      await notes.delete(tx, doneNote(table));
+    }
+  });
+}
+
+async function copy({ from, to, progress, signal }: Migration): Promise<void> {
+  let total = 0;
+  for (const [table] of COPIED) total += await countOf(from.db, table);
+  let copied = 0;
+  for (const table of COPIED) {
+    const [name] = table;
+    const done = await notes.get(to.db, doneNote(name));
+    const after = done === null ? null : (JSON.parse(done) as Value[] | 'all');
+    copied += await countOf(to.db, name);
+    if (after === 'all') continue;
+    let batch: Row[] = [];
+    let bytes = 0;
+    const flush = async (): Promise<void> => {
+      const rows = batch;
+      batch = [];
+      bytes = 0;
+      if (rows.length > 0) await to.db.write((tx) => insert(tx, table, rows));
+      copied += rows.length;
+      progress?.(copied, total);
+      signal.throwIfAborted();
+    };
+    for await (const row of rowsOf(from.db, table, after)) {
+      batch.push(row);
+      bytes += sizeOf(row);
+      if (batch.length >= BATCH_ROWS || bytes >= BATCH_BYTES) await flush();
+    }
+    await flush();
+  }
+}
+
+/** Rows in the order of their keys. */
+async function* rowsOf(
+  on: Reader,
+  [table, keys]: Table,
+  after: readonly Value[] | null,
+): AsyncGenerator<Row> {
+  const names = keys.join(', ');
+  const marks = keys.map(() => '?').join(', ');
+  const where = after === null ? '' : ` WHERE (${names}) > (${marks})`;
+  yield* on.each<Row>(`SELECT * FROM ${table}${where} ORDER BY ${names}`, ...(after ?? []));
+}
+
+async function insert(tx: Transaction, [table, keys]: Table, rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(rows[0]!);
+  const marks = `(${columns.map(() => '?').join(', ')})`;
+  for (let at = 0; at < rows.length; ) {
+    const some = rows.length - at >= TOGETHER ? rows.slice(at, at + TOGETHER) : rows.slice(at, at + 1);
+    const values = some.flatMap((row) => columns.map((column) => row[column]!));
+    const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${some.map(() => marks).join(', ')}`;
+    await tx.run(sql, ...values);
+    at += some.length;
+  }
+  const last = keys.map((key) => rows.at(-1)![key]!);
+  // The one table whose key is bytes has one row.
+  const done = last.some((value) => value instanceof Uint8Array) ? 'all' : last;
+  await notes.set(tx, doneNote(table), JSON.stringify(done));
+}
+
+/**
+ * Compares both, and where they are equal marks the source as moved: in one transaction, so that nothing is written to it
+ * in between. The target is read before that: nobody else writes to it.
+ */
+async function concludes({ from, to }: Migration, locks: Locks): Promise<boolean> {
+  const copy = await digestsOf(to.db);
+  return from.db.write(async (tx) => {
+    if (!(await locks.areAllHeld(tx))) return false;
+    const original = await digestsOf(tx);
+    if (JSON.stringify(original) !== JSON.stringify(copy)) return false;
+    await notes.set(tx, MOVED_TO, to.name);
+    return true;
+  });
+}
+
+/** From here on the target is a state like any other. */
+async function finish({ to }: Migration): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const [table] of COPIED) counts[table] = await countOf(to.db, table);
+  await to.db.write(async (tx) => {
+    for (const [table] of COPIED) await notes.delete(tx, doneNote(table));
+    await notes.delete(tx, COPYING);
+  });
+  return counts;
+}
+
+/** Of each table: how many rows it has, and a digest of all that is in them. */
+async function digestsOf(on: Reader): Promise<[string, number, string][]> {
+  const digests: [string, number, string][] = [];
+  for (const table of COPIED) {
+    const hash = createHash('sha256');
+    let rows = 0;
+    for await (const row of rowsOf(on, table, null)) {
+      rows++;
+      for (const [column, value] of Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))) {
+        if (value instanceof Uint8Array) hash.update(`${column} ${value.length}\n`).update(value);
+        else hash.update(`${column} ${JSON.stringify(value)}\n`);
+      }
+    }
+    digests.push([table[0], rows, hash.digest('hex')]);
+  }
+  return digests;
+}
+
+async function countOf(on: Reader, table: string): Promise<number> {
+  return (await on.get<{ rows: number }>(`SELECT count(*) AS rows FROM ${table}`))!.rows;
+}
+
+const sizeOf = (row: Row): number =>
+  Object.values(row).reduce<number>(
+    (sum, value) => sum + (value instanceof Uint8Array || typeof value === 'string' ? value.length : 8),
+    0,
+  );
+
+/** The locks on imports of all accounts. */
+class Locks {
+  readonly #held = new Map<string, HeldLease>();
+
+  constructor(
+    private readonly from: Backend,
+    private readonly to: string,
+  ) {}
+
+  /** @throws LockedError while somebody imports */
+  async takeAll(): Promise<void> {
+    for (const scope of await scopesOf(this.from.db)) {
+      for (const kind of KINDS) {
+        const key = keyOf(scope, kind);
+        if (this.#held.has(key)) continue;
+        const lock = await this.from.takeLock(scope, kind, `state migrate to ${this.to}`);
+        if (!lock) throw await this.#lockedBy(scope, kind);
+        this.#held.set(key, lock);
+      }
+    }
+  }
+
+  async #lockedBy(scope: Scope, kind: Kind): Promise<LockedError> {
+    const holder = await this.from.lockHolder(scope, kind);
+    return new LockedError(
+      `an import of ${kind} with this state is running: ${holder ?? 'it is still planning'}`,
+      {
+        hint: 'wait for it to end',
+        problem: { code: 'import_running', run: null },
+      },
+    );
+  }
+
+  /** Whether there is no account that it did not know of. */
+  async areAllHeld(on: Reader): Promise<boolean> {
+    for (const { check } of this.#held.values()) check();
+    return (await scopesOf(on)).every((scope) => KINDS.every((kind) => this.#held.has(keyOf(scope, kind))));
+  }
+
+  async release(): Promise<void> {
+    for (const lock of this.#held.values()) await lock.release();
+    this.#held.clear();
+  }
+}
+
+const scopesOf = (on: Reader): Promise<Scope[]> =>
+  on.all<Scope>('SELECT account, region, base_url FROM scopes');
+const keyOf = ({ account, region, base_url }: Scope, kind: Kind): string =>
+  JSON.stringify([account, region, base_url, kind]);

@@ -1,0 +1,252 @@
+/** A state that moves: what it knows goes with it, and the old one is not imported with any more (contract §10). */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Backend } from '../../src/engine/state/backend.js';
+import { COPIED, migrateState } from '../../src/engine/state/migrate.js';
+import { openSqlite } from '../../src/engine/state/sqlite/backend.js';
+import { FaultServer } from '../support/fault-server.js';
+import { onPostgres } from '../support/state.js';
+import { fates, status } from './faults.js';
+import { Machine } from './support.js';
+
+let service: FaultServer;
+let machine: Machine;
+beforeEach(async ({ skip }) => {
+  skip(onPostgres, 'from one folder to another; with PostgreSQL: test/postgres/migrate.test.ts');
+  service = await new FaultServer().start();
+  machine = new Machine(service.url);
+});
+afterEach(() => service?.stop());
+
+const never = new AbortController().signal;
+const run = (argv: string[], env: Record<string, string> = {}) => machine.run(argv, { env });
+const inFolder = (name: string): string => join(machine.folder, name);
+
+/** Opens a state as `state migrate` does. */
+function side(folder: string): Backend {
+  mkdirSync(inFolder(folder), { recursive: true, mode: 0o700 });
+  return openSqlite(inFolder(folder));
+}
+
+async function migrate(
+  from: string,
+  to: string,
+  { progress, signal = never }: { progress?: (rows: number) => void; signal?: AbortSignal } = {},
+): Promise<Record<string, number>> {
+  const [source, target] = [side(from), side(to)];
+  try {
+    return await migrateState({ from: source, to: target, signal, ...(progress && { progress }) });
+  } finally {
+    await source.db.close();
+    await target.db.close();
+  }
+}
+
+/** All rows of all tables. */
+function contentOf(folder: string): Record<string, unknown[]> {
+  const db = new DatabaseSync(join(inFolder(folder), 'state.db'), { readOnly: true });
+  try {
+    return Object.fromEntries(
+      COPIED.map(([table, keys]) => [
+        table,
+        db.prepare(`SELECT * FROM ${table} ORDER BY ${keys.join(', ')}`).all(),
+      ]),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+const ROWS = Array.from({ length: 12 }, (_, i) => `c-${i},Company ${i}`);
+
+/** A state in which every table has rows, of a named account and of one that goes by its token. */
+async function withHistory(): Promise<void> {
+  machine.write('companies.csv', `company_id,name\n${ROWS.join('\n')}\n,nobody\n`);
+  machine.write('users.csv', 'user_id,company_id,name\nu-1,c-1,A\nu-2,c-2,B\n');
+  const named = { PROFILES_ACCOUNT: 'production' };
+  machine.write('config.json', JSON.stringify({ accounts: { production: {} } }), 0o600);
+  const all = [
+    await run(['import', 'companies.csv', '--skip-invalid', '--chunk-size', '5', '--track-keys']),
+    await run(['import', 'users.csv', '--config', 'config.json'], named),
+    await run(['identify', 'user', 'u-3', '--set', 'name=C', '--no-wait']),
+  ];
+  expect(
+    all.map(({ code }) => code),
+    all.map(({ stderr }) => stderr).join('\n'),
+  ).toEqual([5, 0, 0]);
+  service.trouble = { fate: () => fates.failed, submit: (nth) => (nth === 6 ? status(503) : undefined) };
+  machine.write('more.csv', 'company_id,name\nm-1,x\nm-2,y\n');
+  await run(['import', 'more.csv', '--chunk-size', '1', '--retries', '0', '--set', 'tier=gold']);
+  service.trouble = {};
+}
+
+test('every table of the state is copied', async () => {
+  await withHistory();
+  const db = new DatabaseSync(inFolder('.state/state.db'), { readOnly: true });
+  const tables = db
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all() as { name: string }[];
+  db.close();
+  expect(tables.map(({ name }) => name).sort()).toEqual([...COPIED.map(([table]) => table), 'notes'].sort());
+  for (const [table, rows] of Object.entries(contentOf('.state'))) expect(rows, table).not.toEqual([]);
+});
+
+test('there and back it is the same, and imports know what they knew', async () => {
+  await withHistory();
+  const before = contentOf('.state');
+  const counts = await migrate('.state', 'new');
+  expect(counts).toMatchObject({ runs: before.runs!.length, fingerprints: before.fingerprints!.length });
+  expect(contentOf('new')).toEqual(before);
+  await migrate('new', 'back');
+  expect(contentOf('back')).toEqual(before);
+
+  const there = { PROFILES_STATE_DIR: inFolder('back') };
+  const changed = await run(['import', 'companies.csv', '--skip-invalid', '--changed-only'], there);
+  expect(changed.summary!.rows, changed.stderr).toMatchObject({ read: 13, unchanged: 12, submitted: 0 });
+  const users = ['import', 'users.csv', '--changed-only', '--config', 'config.json'];
+  const again = await run(users, { ...there, PROFILES_ACCOUNT: 'production' });
+  expect(again.summary!.rows, again.stderr).toMatchObject({ read: 2, unchanged: 2, submitted: 0 });
+  expect((await run(['state', 'check'], there)).code).toBe(0);
+  // New numbers follow those that were copied.
+  const more = await run(['import', 'companies.csv', '--skip-invalid'], there);
+  expect([more.code, more.summary!.rows.submitted], more.stderr).toEqual([5, 12]);
+});
+
+test('the old one is refused by name, and sends nothing', async () => {
+  await withHistory();
+  await migrate('.state', 'new');
+  const { submit } = service.seen;
+  for (const argv of [
+    ['import', 'companies.csv', '--skip-invalid'],
+    ['import', 'companies.csv', '--dry-run'],
+    ['resume'],
+    ['identify', 'user', 'u-3', '--set', 'name=D'],
+  ]) {
+    const refused = await run(argv);
+    expect([refused.code, refused.error?.message], argv.join(' ')).toEqual([
+      2,
+      `this state has moved to sqlite:${inFolder('new')}`,
+    ]);
+    expect(refused.error!.hint).toContain(`--state sqlite:${inFolder('new')}`);
+  }
+  expect(service.seen.submit).toBe(submit);
+  await expect(migrate('.state', 'other')).rejects.toThrow(`has moved to sqlite:${inFolder('new')} already`);
+});
+
+describe('a copy that was interrupted', () => {
+  test.each(Array.from({ length: COPIED.length }, (_, at) => at + 1))(
+    'after %d batches continues',
+    async (batches) => {
+      await withHistory();
+      const before = contentOf('.state');
+      const stop = new AbortController();
+      let left = batches;
+      const progress = (): void => {
+        if (--left === 0) stop.abort(new Error('killed'));
+      };
+      await expect(migrate('.state', 'new', { progress, signal: stop.signal })).rejects.toThrow('killed');
+      expect(contentOf('.state')).toEqual(before);
+      // Half a state is none.
+      const early = await run(['import', 'companies.csv'], { PROFILES_STATE_DIR: inFolder('new') });
+      expect([early.code, early.error?.message]).toEqual([2, 'another state is being copied into this one']);
+      await migrate('.state', 'new');
+      expect(contentOf('new')).toEqual(before);
+    },
+  );
+
+  test('begins again where the source has changed since', async () => {
+    await withHistory();
+    const stop = new AbortController();
+    let left = 8;
+    const progress = (): void => {
+      if (--left === 0) stop.abort(new Error('killed'));
+    };
+    await expect(migrate('.state', 'new', { progress, signal: stop.signal })).rejects.toThrow('killed');
+    // Rows that were copied differ now, and there are more.
+    await run(['jobs', '--refresh']);
+    machine.write('again.csv', 'company_id,name\nc-1,changed\n');
+    expect((await run(['import', 'again.csv'])).code).toBe(0);
+    const before = contentOf('.state');
+    await migrate('.state', 'new');
+    expect(contentOf('new')).toEqual(before);
+  });
+
+  test('after its last step but one, it is finished', async () => {
+    await withHistory();
+    const before = contentOf('.state');
+    await migrate('.state', 'new');
+    const db = new DatabaseSync(inFolder('new/state.db'));
+    const { createHash } = await import('node:crypto');
+    const key = (db.prepare('SELECT key FROM secret').get() as { key: Uint8Array }).key;
+    const id = createHash('sha256').update('migrate:').update(key).digest('hex');
+    db.prepare("INSERT INTO notes VALUES ('copying', ?)").run(id);
+    db.close();
+    await migrate('.state', 'new');
+    expect(contentOf('new')).toEqual(before);
+    const last = await run(['import', 'companies.csv', '--skip-invalid'], {
+      PROFILES_STATE_DIR: inFolder('new'),
+    });
+    expect(last.code, last.stderr).toBe(5);
+  });
+});
+
+test('what is written while it is copied is copied, too', async () => {
+  await withHistory();
+  let calls = 0;
+  const [source, target] = [side('.state'), side('new')];
+  const other = new DatabaseSync(inFolder('.state/state.db'), { timeout: 5_000 });
+  const progress = (): void => {
+    // Runs were copied before.
+    if (++calls === 6) other.exec('UPDATE runs SET summary = NULL');
+  };
+  await migrateState({ from: source, to: target, signal: never, progress });
+  other.close();
+  await source.db.close();
+  await target.db.close();
+  expect(calls).toBeGreaterThan(COPIED.length);
+  expect(contentOf('new')).toEqual(contentOf('.state'));
+  expect(contentOf('new').runs).toMatchObject([{ summary: null }, { summary: null }, { summary: null }]);
+});
+
+test('while an import runs it is refused, exit 8', async () => {
+  await withHistory();
+  const importing = side('.state');
+  const scope = await importing.db.get<{ account: string; region: string; base_url: string }>(
+    'SELECT account, region, base_url FROM scopes ORDER BY scope LIMIT 1',
+  );
+  const lock = await importing.takeLock(scope!, 'users', 'run x (users.csv)');
+  await expect(migrate('.state', 'new')).rejects.toMatchObject({
+    exit: 8,
+    message: 'an import of users with this state is running: run x (users.csv)',
+  });
+  await lock!.release();
+  await importing.db.close();
+  await migrate('.state', 'new');
+});
+
+test('a target that holds something, or another copy, is left alone', async () => {
+  await withHistory();
+  machine.env.PROFILES_STATE_DIR = inFolder('other');
+  machine.write('a.csv', 'company_id,name\na,b\n');
+  expect((await run(['import', 'a.csv'])).code).toBe(0);
+  const before = contentOf('other');
+  await expect(migrate('.state', 'other')).rejects.toThrow(/is not empty$/);
+  expect(contentOf('other')).toEqual(before);
+  const stop = new AbortController();
+  const half = migrate('.state', 'new', {
+    progress: () => stop.abort(new Error('killed')),
+    signal: stop.signal,
+  });
+  await expect(half).rejects.toThrow('killed');
+  await expect(migrate('other', 'new')).rejects.toThrow(/another state is being copied to/);
+  await migrate('.state', 'new');
+});
+
+test('an empty state has nothing to migrate', async () => {
+  await expect(migrate('.state', 'new')).rejects.toMatchObject({
+    exit: 2,
+    message: expect.stringContaining('empty'),
+  });
+});
