@@ -13,7 +13,7 @@ const ON_EITHER = [
 
 /** About the files of a state directory (copied, removed, on a full disk, of an earlier version), or killed at a commit of SQLite. */
 const OF_FILES = [
-  'test/loss/{across,backup,boundaries,disk,isolate-kill,kill,migrate,relay,sandbox,state-removed,submitted,upgrade}.test.ts',
+  'test/loss/{across,backup,boundaries,disk,isolate-kill,kill,migrate,sandbox,state-removed,submitted,upgrade}.test.ts',
 ];
 
 export default defineConfig({

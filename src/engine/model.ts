@@ -1,7 +1,9 @@
 /** The nouns that every part of the program shares, and the words that they go by. Names are the spec's and the field's. */
+import type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Problem } from './problems.js';
-import type { Job } from './service/contract.js';
+
+export type { FileRange, MaybeSentTwice, Place, RunJob } from './place.js';
 
 /** In the order in which they are sent. */
 export const KINDS = ['companies', 'users'] as const;
@@ -228,31 +230,6 @@ export type RunStatus =
   /** Stopped by a signal: Ctrl-C, or the `signal` of the request. */
   | 'interrupted';
 
-/** Where the rows of a request are: the lines on which the first and the last one begin, from 1; in a JSON array, the numbers of the items. */
-export interface FileRange {
-  file: string;
-  first_line: number;
-  last_line: number;
-}
-
-/** Where the rows of a request are. A request with rows of several inputs has `ranges`. */
-export type Place = FileRange | { ranges: FileRange[] };
-
-export const rangesIn = (place: Place): FileRange[] => ('first_line' in place ? [place] : place.ranges);
-
-/** A job of this run: the service's record, with the files and lines that its rows came from. */
-export type RunJob = Job & Place;
-
-/** A request that was sent again because its answer was lost: the service may have taken its rows twice, which an upsert makes safe. */
-export type MaybeSentTwice = Place & {
-  /** How many rows. */
-  rows: number;
-  /** Why the first answer was lost. */
-  reason: string;
-  /** The job of the attempt that was acknowledged; null if none was, or if the answer named no job. */
-  job_id: string | null;
-};
-
 /** How an import went: the same document as the JSON output of the command. */
 export interface Summary {
   /** Id of the run; null if none was recorded. */
@@ -294,6 +271,15 @@ export interface Summary {
   resume: string | null;
   /** What an import would do, if the status is `planned`. */
   plan?: Plan;
+  /** Of a shard, whose part everything else is about. */
+  shard?: {
+    shard: number;
+    shards: number;
+    finished: number;
+    run: { status: RunStatus | 'running'; rows: RowCounts; requests: number };
+  };
   /** Seconds. */
   elapsed_seconds: number;
 }
+
+export const rangesIn = (place: Place): FileRange[] => ('first_line' in place ? [place] : place.ranges);

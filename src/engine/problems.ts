@@ -33,6 +33,13 @@ interface Reading {
 
 /** The cause of an error, of a warning, or of rejected rows, as data. */
 export type Problem =
+  // Shards
+  /** The state is one that only one machine can reach. */
+  | { code: 'shards_need_postgres' }
+  /** The plan has more rows to send than its bound on changes allows. */
+  | { code: 'shards_of_held' }
+  /** The plan has rejected rows, and does not allow any. */
+  | { code: 'shards_of_invalid' }
   // How an input is read
   /** No encoding has this label. */
   | { code: 'unknown_encoding'; label: string }

@@ -5,13 +5,13 @@
 import { tap } from './channel.js';
 import { InterruptedError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent } from './events.js';
-import type { CellType, Kind, Plan } from './model.js';
+import type { Kind, Plan } from './model.js';
 import type { ImportOptions } from './options.js';
 import { acceptedOf, contentOf, plannedRows, type Scanned, scansOf } from './plan/plan.js';
 import { typesOf } from './plan/type-changes.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
-import { idHashes, type Marks, type OpenedInput, Pool } from './read/index.js';
+import { type Marks, type OpenedInput, Pool } from './read/index.js';
 import { afterPlan } from './run/after-plan.js';
 import { ComparedRows } from './run/compared.js';
 import { conclude } from './run/conclude.js';
@@ -31,10 +31,12 @@ import { makePlan } from './run/make-plan.js';
 import { openFor } from './run/open.js';
 import { OpenRun } from './run/open-run.js';
 import { checkOutcomes } from './run/outcomes.js';
-import { type Apply, checkState, runPlanned } from './run/planned.js';
+import { type Apply, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
 import { rejectingFor, scanInputs } from './run/scan.js';
+import { checkOutdated, checkShard, Shard } from './run/shard.js';
+import { ShardWaits } from './run/shard-waits.js';
 import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending, isDone } from './run/summary.js';
 import { isCanaryDue } from './send/canary.js';
@@ -65,7 +67,7 @@ export class Session {
     private readonly apply: Apply | null,
   ) {
     this.#started = deps.clock.monotonic();
-    this.#run = new OpenRun(earlier, deps);
+    this.#run = new OpenRun(earlier, deps, apply?.shard ? new Shard(apply.plan, apply.shard) : null);
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
     this.#pool = new Pool({ threads: deps.threads });
     this.#known = new KnownProfiles(
@@ -77,28 +79,29 @@ export class Session {
 
   async *run(): AsyncGenerator<ImportEvent, ImportResult> {
     const { options, deps, apply } = this;
-    const { earlier } = this.#run;
+    const { earlier, shard } = this.#run;
     await deps.state.refuseMoved();
+    if (apply?.shard) checkShard(apply.plan, options, deps.state);
     if (earlier) checkItemFormat(earlier);
     if (apply && !apply.again) await this.#run.nameAfter(apply.plan);
     const { opened, located } = yield* this.#heard(
-      openFor({ apply, earlier, id: this.#run.id }, options, deps),
+      openFor({ apply, earlier, id: this.#run.spool }, options, deps),
     );
     this.#opened = opened;
     this.#prepare();
     const { outcomes } = options;
     if (outcomes != null) checkOutcomes(outcomes, options, this.#opened, earlier, deps);
     yield* this.#run.lock(options, this.#opened, this.#deadline.signal);
-    if (earlier) {
+    if (shard) await this.#run.join();
+    else if (earlier) {
       const still = options.failed ? stillFinished : stillUnfinished;
       await this.#run.continueWith(await still(earlier, deps.state));
     }
 
-    if (apply && !earlier) await checkState(apply.plan, deps);
-
+    if (apply) await checkOutdated(apply.plan, this.#run, deps);
     const scanned = yield* this.#scan(located);
     if (earlier) checkUnchanged(earlier, contentOf(scanned));
-    else if ((options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
+    else if (!shard && (options.resume || deps.offer) && deps.scope) yield* this.#adopt(deps.scope, scanned);
 
     const compared = new ComparedRows(scanned, {
       hashKey: deps.state.secret,
@@ -112,7 +115,7 @@ export class Session {
     const { plan, totals } = await makePlan(scanned, cut, from, deps);
     yield { type: 'plan', plan };
 
-    const planned = plannedRows(scanned);
+    const planned = shard?.rows() ?? plannedRows(scanned);
     const base = { records: this.#run.records, wait: options.wait, failure: null };
     const next = afterPlan(planned, { totals, changes: plan.changes, run: this.#run, options });
     if (options.dryRun) return yield* this.#conclude(scanned, { ...base, ...next }, plan);
@@ -164,8 +167,8 @@ export class Session {
     if (!found) return;
     if (!this.options.resume) {
       // One that cannot go on is replaced, as it is where nobody is asked.
-      if (!isContinuable(found, typesIn(scanned)) || !(await this.deps.offer!(found))) return;
-    } else checkContinuable(found, typesIn(scanned));
+      if (!isContinuable(found, scanned.inputs) || !(await this.deps.offer!(found))) return;
+    } else checkContinuable(found, scanned.inputs);
     if (!sameScope(found.scope, here)) {
       yield* this.#run.lock(this.options, this.#opened, this.#deadline.signal, found.scope);
       this.#known.forget();
@@ -191,6 +194,7 @@ export class Session {
 
   /** Also of a run that began with one and goes on without. */
   #isCanaryDue(): boolean {
+    if (this.#run.shard && !this.#run.shard.hasCanary) return false;
     const began = this.#run.earlier?.options as Partial<ImportOptions> | undefined;
     return isCanaryDue(this.options.canary ?? began?.canary, this.#run.records);
   }
@@ -209,25 +213,22 @@ export class Session {
         message: `this import replaces run ${old} of the same file, which was unfinished`,
       });
     }
-    for (const kind of this.#kinds()) {
-      const { ids, lines } = this.#rejecting!.remembered(kind);
-      if (ids.length === 0) continue;
-      const { state } = this.deps;
-      const rejected = { ids: idHashes(state.secret, ids), lines };
-      await state.setRejected(this.#run.id, this.#run.scope, kind, rejected);
-    }
+    await this.#rejecting!.keepRemembered(this.#run.scope);
   }
 
   /** @returns what ended it early, or null */
   async *#send(scanned: Scanned, cut: CutDeps): AsyncGenerator<ImportEvent, unknown> {
     const { deps, options } = this;
-    const { id, scope, records } = this.#run;
+    const { id, scope, records, shard } = this.#run;
     const client = await deps.client();
     const stop = this.#deadline.signal;
     const rejecting = this.#rejecting!;
-    const rows = plannedRows(scanned);
+    const rows = shard?.rows() ?? plannedRows(scanned);
+    const waits = shard && new ShardWaits(shard, this.#opened, { ...deps, scope, client, options, stop });
+    const canary = shard && !this.#isCanaryDue() ? null : options.canary;
     let items = options.chunkSize;
     for (const kind of this.#kinds()) {
+      if (waits) yield* this.#heard(waits.ready(kind));
       await this.#known.renew(kind);
       await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
       const open = (most: number): Chunks =>
@@ -237,9 +238,11 @@ export class Session {
         run: id,
         scope,
         client,
-        options,
+        options: { ...options, canary },
         items,
         records,
+        numbers: this.#run.numbers,
+        slots: waits,
         remembering: new Remembering(kind, deps.state.secret, options.trackKeys === true),
         inputs: this.#opened,
         totalRows: acceptedOf(rows),
@@ -291,7 +294,3 @@ export class Session {
     return [...new Set(this.#opened.map((input) => input.kind))];
   }
 }
-
-/** The types that the columns of each input have. */
-const typesIn = ({ inputs }: Scanned): readonly (readonly CellType[])[] =>
-  inputs.map(({ scan }) => scan.schema.types);

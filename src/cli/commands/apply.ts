@@ -1,10 +1,10 @@
 /** `profiles apply <plan>`: send exactly what a dry run saved (contract §3 "Review before sending"). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
+import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { optionsOfPlan, runOfPlan } from '../../engine/run/planned.js';
 import { restoreOptions, setsOf } from '../../engine/run/private.js';
-import type { StoredRun } from '../../engine/state/runs.js';
 import type { Context } from '../context.js';
 import { APPLY, given, MOVED, REJECTING, RETRYING, SENDING, WAITING } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
@@ -20,6 +20,8 @@ interface Options {
   inputs: readonly string[];
   expect: string | undefined;
   again: boolean;
+  /** One part of the plan; null: all of it. */
+  shard: { shard: number; shards: number } | null;
   /** What decides how it is sent, where that is not to be as the plan says. */
   how: Partial<ImportOptions>;
 }
@@ -30,11 +32,12 @@ export function define(command: Command, wire: Wire): void {
     'profiles apply plan.json --region sandbox',
     'profiles apply plan.json --input companies.csv --region sandbox',
     'profiles apply plan.json --again --region sandbox --json',
+    'profiles apply plan.json --shard 2/4 --state postgres://user@host/database',
   ]);
   command.action(wire(options, run));
 }
 
-function options([file = '']: readonly string[], flags: Flags, { cwd }: Context): Options {
+function options([file = '']: readonly string[], flags: Flags, { cwd, env }: Context): Options {
   const { expect, again = false } = given(APPLY, flags);
   const { inputs = [] } = given(MOVED, flags);
   const { canary, concurrency, maxChanged, outcomes } = SENDING;
@@ -61,6 +64,7 @@ function options([file = '']: readonly string[], flags: Flags, { cwd }: Context)
     inputs,
     expect,
     again,
+    shard: shardIn(flags, env),
     how: {
       ...Object.fromEntries(how),
       ...(given({ wait }, flags).wait === false && { wait: false }),
@@ -70,8 +74,44 @@ function options([file = '']: readonly string[], flags: Flags, { cwd }: Context)
   };
 }
 
+/** @throws UsageError for what shards do not go with */
+function shardIn(flags: Flags, env: Context['env']): Options['shard'] {
+  const { shard, shards, again } = given(APPLY, flags);
+  if (shard === undefined && shards === undefined) return null;
+  const refuse = (message: string, hint: string): never => {
+    throw new UsageError(message, { hint });
+  };
+  const flag = shard ? '--shard' : '--shards';
+  if (shard && shards)
+    refuse(
+      '--shard and --shards cannot be combined',
+      'use --shard 2/4, or --shards 4 with JOB_COMPLETION_INDEX',
+    );
+  if (again) refuse(`${flag} and --again cannot be combined`, 'make a new plan, and send that in shards');
+  if (flags.outcomes !== undefined) {
+    refuse(
+      `${flag} and --outcomes cannot be combined: a shard does not know what became of all rows`,
+      'leave one out',
+    );
+  }
+  if (shard) return shard;
+  const index = env.JOB_COMPLETION_INDEX ?? '';
+  const count = shards!;
+  if (!/^\d{1,4}$/.test(index) || Number(index) >= count) {
+    refuse(
+      index === ''
+        ? '--shards needs JOB_COMPLETION_INDEX, which a Kubernetes Indexed Job sets'
+        : `--shards ${count}: JOB_COMPLETION_INDEX is "${index}", and not a number from 0 to ${count - 1}`,
+      index === ''
+        ? `elsewhere, name the part: --shard 1/${count}`
+        : 'give --shards the completions of the Job',
+    );
+  }
+  return { shard: Number(index) + 1, shards: count };
+}
+
 async function run(asked: Options, context: Context): Promise<ExitCode | Ending> {
-  const { report, inputs, again, how } = asked;
+  const { report, inputs, again, shard, how } = asked;
   const plan = await loadPlan(asked.file, asked.expect, context);
   if (how.maxChanged && !plan.changes) {
     throw new UsageError('--max-changed has no effect on this plan: it was made without --changed-only', {
@@ -79,18 +119,30 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
     });
   }
   const state = await context.state();
-  const found = await runOfPlan(plan, state, await context.scope());
+  const found = shard
+    ? (await state.knownRuns()).find(({ run }) => run === plan.run)
+    : await runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
     throw new UsageError(`run ${found.run} of this plan was replaced by another import of the same file`, {
       hint: `make a new plan, or send this one again: ${sendAgain(context)}`,
     });
   }
-  if (found?.finished && !again) return alreadyApplied(found, report, context);
+  const shards = found && state.shards ? await state.shards.of(found.run) : [];
+  const part = shard && shards.length === shard.shards ? shards[shard.shard - 1] : undefined;
+  if (part?.finished) {
+    const which = `shard ${shard!.shard} of ${shard!.shards} of run ${found!.run}`;
+    return nothingLeft(`${which} has sent its part already; nothing was sent`, part.summary, report, context);
+  }
+  if (found?.finished && !again) {
+    const more = shard ? '' : `; to send it again: ${sendAgain(context)}`;
+    const message = `run ${found.run} has applied this plan already; nothing was sent${more}`;
+    return nothingLeft(message, found.summary, report, context);
+  }
   const earlier = found && !found.finished ? found : null;
   const planned = optionsOfPlan(plan);
   // The plan has the values that another machine would have to be given again.
   const values = { sets: setsOf(planned), where: planned.where };
-  const kept = { ...(earlier ? restoreOptions(state, earlier, values) : planned), ...how };
+  const kept = { ...(earlier && !shard ? restoreOptions(state, earlier, values) : planned), ...how };
   const outcomes = how.outcomes ?? (earlier?.options as Partial<ImportOptions> | undefined)?.outcomes ?? null;
   const options = {
     ...kept,
@@ -107,22 +159,25 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
       hint: 'leave one out',
     });
   }
-  const apply = { plan, inputs, again: found !== undefined && earlier === null };
+  const apply = { plan, inputs, again: found !== undefined && earlier === null, ...(shard && { shard }) };
   const isolate = options.isolate && options.wait;
   return runAndReport({ ...options, isolate }, earlier, report, context, { apply });
 }
 
 const sendAgain = ({ commands }: Context): string => commands.again({ plus: ['--again'] });
 
-/** Nothing is left to send: what became of it is said once more. */
-async function alreadyApplied(run: StoredRun, report: Report, context: Context): Promise<ExitCode> {
+/** What became of it is said once more. */
+async function nothingLeft(
+  message: string,
+  summary: Summary | null,
+  report: Report,
+  context: Context,
+): Promise<ExitCode> {
   const reporter = createReporter({ ...context, mode: report.form, reportValues: report.values });
   try {
-    const message = `run ${run.run} has applied this plan already; nothing was sent; to send it again: ${sendAgain(context)}`;
     await reporter.report({ type: 'notice', message });
     const inWords = eventWords(context.commands);
-    if (run.summary)
-      await reporter.report(inWords({ type: 'summary', summary: { ...run.summary, resume: null } }));
+    if (summary) await reporter.report(inWords({ type: 'summary', summary: { ...summary, resume: null } }));
   } finally {
     await reporter.close();
   }

@@ -23,6 +23,7 @@ import { sayReport, writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
 import { commandsAt, findRun } from './recorded-service.js';
+import { shardRecord } from './shard-record.js';
 
 const FIELDS = [
   'run',
@@ -145,6 +146,7 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
   const { stdout, env, flags } = context;
   const commands = await commandsFor(run, context);
   const requests = await state.requests(run.run);
+  const shards = (await state.shards?.of(run.run)) ?? [];
   const next = stepsOf(run, requests, commands);
   const paths = run.inputs.map(({ path }) => path);
   if (flags.json) {
@@ -162,6 +164,7 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
       inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
       requests: requests.map(({ job: _job, ...request }) => request),
       jobs: jobsOf(requests, paths),
+      ...(shards.length > 0 && { shards: shards.map(shardRecord) }),
       summary: summary && documentOf(run, summary, requests, commands),
     };
     await writeJson(stdout, JSON.stringify(detail, null, 2));
@@ -169,6 +172,7 @@ async function show(run: StoredRun, state: State, context: Context): Promise<voi
   }
   const styles = stylesFor(usesColor(stdout, env, flags));
   await writeOut(stdout, fieldsText(detailOf(run, commands), styles));
+  for (const shard of shards) await writeOut(stdout, `\n${fieldsText(shardRecord(shard), styles)}`);
   for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {
     const ranges = rangesIn(placeOf(request, paths));
     const record = {

@@ -6,10 +6,12 @@ import {
   duration,
   FLAG,
   INPUT_TYPE,
+  MOST_SHARDS,
   NAMES_TYPE,
   pair,
   path,
   RATE_TYPE,
+  SHARD_TYPE,
   SIZE_TYPE,
   text,
   word,
@@ -81,6 +83,18 @@ export const APPLY = {
     commands: ['apply'],
   },
   again: { type: FLAG, summary: 'send a plan again that was already applied', commands: ['apply'] },
+  shard: {
+    type: SHARD_TYPE,
+    summary:
+      'send one of n parts of the plan, while other processes or machines send the others; the state must be in PostgreSQL',
+    commands: ['apply'],
+  },
+  shards: {
+    type: countType(1, { most: MOST_SHARDS }),
+    summary:
+      'likewise, the part that JOB_COMPLETION_INDEX says, which a Kubernetes Indexed Job counts from 0',
+    commands: ['apply'],
+  },
 } as const satisfies Table;
 
 export const RESUME = {

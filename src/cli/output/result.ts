@@ -19,12 +19,14 @@ export function summaryWords(summary: Summary, known: Known): PrintedSummary {
   const { resume, plan, elapsed_seconds, ...rest } = summary;
   const { run, causes } = rest;
   const { commands } = known;
+  const next = nextSteps(summary, known);
+  const resumed = rest.shard ? next[0]?.command : commands.command('resume', run ?? '');
   return {
     ...rest,
     // One that an earlier version recorded has none.
     causes: (causes ?? []).map((cause) => causeWords(cause, commands)),
-    next: nextSteps(summary, known),
-    resume: run === null || resume === null ? null : commands.command('resume', run),
+    next,
+    resume: run === null || resume === null ? null : (resumed ?? null),
     ...(plan && { plan }),
     elapsed_seconds,
   };

@@ -67,6 +67,7 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
     styles[style](`${mark} ${words}`) + tookText(summary, styles.dim) + why,
     `  to        ${whereTo(summary)}`,
     `  rows      ${rowsLine(summary)}`,
+    ...(summary.shard ? [`  shard     ${shardLine(summary.shard)}`] : []),
     ...(summary.status === 'held' ? changesLines(summary, styles) : []),
     ...(summary.requests > 0 ? [`  requests  ${requestsLine(summary)}`] : []),
     ...jobLines(summary, styles),
@@ -74,6 +75,13 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
     ...rejectionLines(summary, styles),
     ...nextLines(summary, styles.bold),
   ];
+}
+
+/** Which part the rest is about, and what the run stands at. */
+function shardLine({ shard, shards, finished, run }: NonNullable<Summary['shard']>): string {
+  const { read, completed } = run.rows;
+  const rows = `${grouped(completed)} of ${count(read, 'row')} completed`;
+  return `${shard} of ${shards}; the whole run: ${grouped(finished)} of ${count(shards, 'shard')} finished, ${rows}`;
 }
 
 /** A dry run needs no host. */

@@ -18,11 +18,16 @@ export function afterPlan(
   of: {
     totals: RequestTotals;
     changes: PlanChanges | undefined;
-    run: Pick<OpenRun, 'earlier' | 'records'>;
+    run: Pick<OpenRun, 'earlier' | 'records' | 'shard'>;
     options: Pick<ImportOptions, 'dryRun' | 'invalid' | 'maxChanged' | 'failed'>;
   },
 ): AfterPlan {
   const { totals, changes, run, options } = of;
+  // Whether the plan may be sent was asked of the whole.
+  if (run.shard) {
+    const rows = countRows(planned, run.records);
+    return { mode: 'sent', rows, left: rows.unsent ?? 0 };
+  }
   const isValid = isWithinBound(planned, options.invalid);
   // A run that goes on was not held back when it began.
   const held = isValid && !run.earlier && isHeld(planned, changes, options);

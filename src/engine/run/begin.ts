@@ -9,8 +9,8 @@ import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { sameScope } from '../state/scopes.js';
-import type { HeldLease, Scope, State } from '../state/state.js';
-import { storeOptions } from './private.js';
+import type { HeldLease, Scope, ShardOf, State } from '../state/state.js';
+import { storeOptions, withoutPrivate } from './private.js';
 import { identityOf } from './run.js';
 
 /**
@@ -23,14 +23,15 @@ export async function takeLocks(
   scope: Scope,
   kinds: readonly Kind[],
   holder = '',
+  shard?: ShardOf,
 ): Promise<HeldLease[]> {
   const locks: HeldLease[] = [];
   try {
     for (const kind of kinds) {
-      const taken = await state.takeLock(scope, kind, holder);
-      if (!taken) throw await lockedBy(state, scope, kind);
+      const taken = await state.takeLock(scope, kind, holder, shard);
+      if (!taken) throw await lockedBy(state, scope, kind, shard);
       locks.push(taken);
-      await state.markCrashedRuns(scope, kind);
+      await state.markCrashedRuns(scope, kind, shard?.run);
     }
     return locks;
   } catch (error) {
@@ -64,10 +65,19 @@ export async function* waitForLocks(
   }
 }
 
-async function lockedBy(state: State, scope: Scope, kind: Kind): Promise<LockedError> {
+async function lockedBy(
+  state: State,
+  scope: Scope,
+  kind: Kind,
+  shard: ShardOf | undefined,
+): Promise<LockedError> {
   const running = (await state.knownRuns()).find(
     (r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind),
   );
+  if (shard && running?.run === shard.run) {
+    const which = `shard ${shard.shard} of run ${shard.run} has another process, or one that died a moment ago`;
+    return new LockedError(which, { problem: { code: 'import_running', run: shard.run } });
+  }
   const which = running
     ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
     : `${(await state.lockHolder(scope, kind)) ?? 'it'} is still planning`;
@@ -88,6 +98,8 @@ export interface NewRun {
   rejects: readonly (string | null)[];
   /** Of a saved plan: its requests, and the moment since which others count as later. */
   planned?: { requests: readonly RequestRecord[]; at: string | null; itemFormat: number } | undefined;
+  /** Of a run that others begin too: whoever is first makes it. */
+  shard?: ShardOf | undefined;
 }
 
 /**
@@ -96,7 +108,7 @@ export interface NewRun {
  * @returns the runs that gave way
  */
 export async function beginRun(
-  { run, scope, account, options, scanned, rejects, planned }: NewRun,
+  { run, scope, account, options, scanned, rejects, planned, shard }: NewRun,
   sends: boolean,
   state: State,
   clock: Clock,
@@ -105,32 +117,33 @@ export async function beginRun(
   if (sends && options.full) {
     for (const kind of scanned.duplicates.keys()) await state.clearFingerprints(scope, kind);
   }
-  await state.startRun(
-    {
-      run,
-      scope,
-      named_account: account,
-      identity: identityOf(scope, contentOf(scanned), options),
-      status: 'running',
-      finished: false,
-      item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
-      // As they are shown: an address may hold a signature.
-      options: storeOptions(state, run, {
-        ...options,
-        paths: scanned.inputs.map(({ opened }) => opened.path),
-      }),
-      started_at: new Date(clock.now()).toISOString(),
-      inputs: scanned.inputs.map(({ opened, scan }, index) => ({
-        path: opened.path,
-        location: opened.location,
-        kind: opened.kind,
-        digest: scan.digest,
-        rejects_file: rejects[index] ?? null,
-        types: scan.schema.types,
-      })),
-    },
-    sends ? planned : undefined,
-  );
+  const paths = scanned.inputs.map(({ opened }) => opened.path);
+  // As they are shown: an address may hold a signature.
+  const shown = { ...options, paths };
+  const stored = {
+    run,
+    scope,
+    named_account: account,
+    identity: identityOf(scope, contentOf(scanned), options),
+    status: 'running',
+    finished: false,
+    item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
+    // The plan of a shard has what is private, on whichever machine.
+    options: shard ? withoutPrivate(state, shown) : storeOptions(state, run, shown),
+    started_at: new Date(clock.now()).toISOString(),
+    inputs: scanned.inputs.map(({ opened, scan }, index) => ({
+      path: opened.path,
+      location: opened.location,
+      kind: opened.kind,
+      digest: scan.digest,
+      rejects_file: rejects[index] ?? null,
+      types: scan.schema.types,
+    })),
+  } as const;
+  if (shard) {
+    const { requests, at } = planned!;
+    await state.shards!.begin(shard, stored, { digest: options.plan!.digest, requests, at });
+  } else await state.startRun(stored, sends ? planned : undefined);
   if (!sends) return [];
   // After there is a run: those before it give way to something that can be resumed.
   const locations = new Set(scanned.inputs.map(({ opened }) => opened.location));

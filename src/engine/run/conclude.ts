@@ -1,15 +1,25 @@
 /** The end of an import: outcomes are written, the summary is made of what was recorded, and the run ends. */
 import { StateError, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { Kind, Plan } from '../model.js';
+import type { Kind, Plan, Summary } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
-import type { Scanned } from '../plan/plan.js';
+import { plannedRows, type Scanned } from '../plan/plan.js';
 import { submittedRows } from '../send/accounts.js';
+import type { RequestRecord } from '../state/requests.js';
 import type { ImportDeps, ImportResult } from './deps.js';
 import type { OpenRun } from './open-run.js';
 import { tellOutcomes } from './outcomes.js';
 import type { Rejecting } from './rejecting.js';
-import { type Ending, exitOf, givenUpWarnings, isFinished, leftOutWarnings, summarize } from './summary.js';
+import { standingOf, summarizeRun } from './shard.js';
+import {
+  type Ending,
+  exitOf,
+  type Facts,
+  givenUpWarnings,
+  isFinished,
+  leftOutWarnings,
+  summarize,
+} from './summary.js';
 
 interface Course {
   run: OpenRun;
@@ -41,24 +51,34 @@ export async function* conclude(
   const left = leftOutWarnings(ending.records, paths);
   const givenUp = finished ? givenUpWarnings(ending.records, paths) : [];
   for (const message of [...left, ...givenUp]) yield { type: 'warning', message };
-  const summary = summarize(ending, {
+  const listed = inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null }));
+  const facts: Facts = {
     run: recorded ? run.id : null,
     kinds,
     service: deps.service,
-    inputs: inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null })),
+    inputs: run.shard?.inputs(listed) ?? listed,
     rejected: rejecting.first,
     causes: rejecting.causes,
     warnings: [...warnings],
     resume: recorded && !finished && !(ending.failure instanceof StateLostError) ? run.id : null,
     plan,
     elapsedMs: deps.clock.monotonic() - started,
-  });
+  };
+  const summary = summarize(ending, facts);
+  const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
   let { failure } = ending;
-  if (recorded) {
+  if (run.shard) {
+    const began = run.earlier ? Date.parse(run.earlier.started_at) : deps.clock.now();
+    const elapsedMs = deps.clock.now() - began;
+    const whole = (records: readonly RequestRecord[]): Summary =>
+      summarizeRun(records, plannedRows(scanned), options.wait, { ...facts, inputs: listed, elapsedMs });
+    const ended = await run.endShard(summary, finished, failure, whole, { historyKeepMs });
+    failure = ended.failure;
+    if (ended.standing) summary.shard = standingOf(run.shard.of, ended.standing);
+  } else if (recorded) {
     const distinct = (kind: Kind): number =>
       submittedRows(ending.records.filter((r) => inputs[r.input]!.opened.kind === kind)) -
       duplicates.get(kind)!.count;
-    const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
     const { plan: _, ...kept } = summary; // it has cells
     failure = await run.end(kept, finished, ending.failure, { distinct, historyKeepMs });
   }

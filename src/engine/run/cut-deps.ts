@@ -6,7 +6,7 @@ import type { ComparedRows } from './compared.js';
 import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
-import { type Apply, startOfRest } from './planned.js';
+import { type Apply, endOfRest, startOfRest } from './planned.js';
 import { needsOf, sentLater } from './sent-later.js';
 
 interface How {
@@ -38,5 +38,6 @@ export function cutDepsOf(
     recorded: (kind) => needs.recorded((input) => opened[input]!.kind === kind),
     isSentAgain: needs.isSentAgain,
     startAt: (input) => (apply ? startOfRest(apply.plan, input, needs.isDone) : null),
+    ...(run.shard && { endAt: (input: number) => endOfRest(apply!.plan, input, needs.isDone) }),
   };
 }

@@ -2,6 +2,7 @@
 import { InputError, UsageError } from '../errors.js';
 import type { CellType, Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
+import type { Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope, sameService } from '../state/scopes.js';
@@ -97,10 +98,13 @@ function checkTypes(run: StoredRun, found: readonly (readonly CellType[])[]): vo
  * @param found the types that the columns of each input have
  * @throws UsageError
  */
-export function checkContinuable(run: StoredRun, found: readonly (readonly CellType[])[]): void {
+export function checkContinuable(run: StoredRun, inputs: Scanned['inputs']): void {
   checkItemFormat(run);
   checkSameFormat(run);
-  checkTypes(run, found);
+  checkTypes(
+    run,
+    inputs.map(({ scan }) => scan.schema.types),
+  );
 }
 
 export function isContinuable(...of: Parameters<typeof checkContinuable>): boolean {

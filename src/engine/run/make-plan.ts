@@ -5,6 +5,7 @@ import type { RequestTotals } from '../plan/estimate.js';
 import { planOf, type Scanned, scansOf } from '../plan/plan.js';
 import { checkProperties } from '../plan/properties.js';
 import type { SavedRequest } from '../plan/saved-plan.js';
+import { RequestGroups } from '../plan/shards.js';
 import type { PlanChanges } from '../plan-changes.js';
 import { type CutDeps, countRequests } from '../send/cutting.js';
 import type { ImportDeps } from './deps.js';
@@ -27,7 +28,11 @@ export async function makePlan(
 ): Promise<{ plan: Plan; totals: RequestTotals }> {
   const { savePlan, scope } = deps;
   const requests: SavedRequest[] = [];
-  const keep: Parameters<typeof countRequests>[3] = (chunk, body) => requests.push(savedRequest(chunk, body));
+  const groups = new RequestGroups();
+  const keep: Parameters<typeof countRequests>[3] = (chunk, body) => {
+    requests.push(savedRequest(chunk, body));
+    groups.add(chunk.kind, chunk.shared);
+  };
   const totals = apply
     ? totalsOfPlan(apply.plan)
     : await countRequests(scanned, cut, options.dryRun || deps.confirm !== undefined, savePlan && keep);
@@ -38,7 +43,10 @@ export async function makePlan(
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;
   if (savePlan) {
-    const placed = await withOffsets(requests, scanned, deps.stop);
+    const grouped = groups
+      .numbers()
+      .map((group, at) => ({ ...requests[at]!, ...(group !== null && { group }) }));
+    const placed = await withOffsets(grouped, scanned, deps.stop);
     const saved = await planToSave({ run, options, scanned, totals, changes, requests: placed }, deps);
     await savePlan(saved);
     plan.digest = saved.digest;

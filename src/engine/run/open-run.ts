@@ -4,8 +4,9 @@ import type { ImportEvent } from '../events.js';
 import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
-import type { RequestRecord } from '../state/requests.js';
+import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
+import type { ShardStore, Standing } from '../state/shards.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { beginRun, type NewRun, takeLocks, waitForLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
@@ -13,36 +14,52 @@ import { keepValues, storeOptions } from './private.js';
 import { keepPlaces } from './relocate.js';
 import { failedOf, newRejects, retriesOf } from './retry.js';
 import { newRunId } from './run.js';
+import { PREDECESSOR_MS, type Shard } from './shard.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
 
 export class OpenRun {
   #id: string;
   #earlier: StoredRun | null;
-  #records: RequestRecord[] = [];
+  readonly #records: RequestRecord[] = [];
+  #others: ReadonlySet<RequestRecord> = new Set();
   /** Spooled input of a run that was not recorded is of no use to anyone. */
   #unrecorded: string | null;
   readonly #locks: HeldLease[] = [];
 
-  /** @param earlier the run that goes on, as it was found before its lock was taken */
+  /**
+   * @param earlier the run that goes on, as it was found before its lock was taken
+   * @param shard the part of the run that is this session's, where others have the rest
+   */
   constructor(
     earlier: StoredRun | null,
     private readonly deps: Deps,
+    readonly shard: Shard | null = null,
   ) {
     this.#earlier = earlier;
-    this.#id = earlier?.run ?? newRunId(deps.clock.now(), deps.random);
-    this.#unrecorded = earlier ? null : this.#id;
+    this.#id = shard?.of.run ?? earlier?.run ?? newRunId(deps.clock.now(), deps.random);
+    this.#unrecorded = shard ? this.spool : earlier ? null : this.#id;
   }
 
   /** A new run that carries out a plan goes by the name that the plan has for it, unless there is one of that name. */
   async nameAfter(plan: { run: string }): Promise<void> {
-    if (this.#earlier || (await this.deps.state.knownRuns()).some(({ run }) => run === plan.run)) return;
+    if (
+      this.shard ||
+      this.#earlier ||
+      (await this.deps.state.knownRuns()).some(({ run }) => run === plan.run)
+    )
+      return;
     this.#id = plan.run;
     this.#unrecorded = plan.run;
   }
 
   get id(): string {
     return this.#id;
+  }
+
+  /** The name of its private folder. Shards on one machine have one each. */
+  get spool(): string {
+    return this.shard ? `${this.#id}.${this.shard.of.shard}` : this.#id;
   }
 
   /** The run that goes on; null for a new one. */
@@ -53,6 +70,16 @@ export class OpenRun {
   /** Its requests, those of earlier sessions first. Whoever sends adds to them. */
   get records(): RequestRecord[] {
     return this.#records;
+  }
+
+  /** Those of its plan that other shards send. */
+  get others(): ReadonlySet<RequestRecord> {
+    return this.#others;
+  }
+
+  /** Of requests that are added. */
+  get numbers(): Numbers | undefined {
+    return this.shard?.numbers;
   }
 
   /** A run keeps the scope it began with, also where another token goes on with it. @throws AuthError */
@@ -72,22 +99,35 @@ export class OpenRun {
   ): AsyncGenerator<ImportEvent> {
     if (dryRun) return;
     // As another import names it that finds the lock taken.
-    const holder = `run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
-    const kinds = new Set(inputs.map(({ kind }) => kind));
+    const part = this.shard ? `shard ${this.shard.of.shard} of ` : '';
+    const holder = `${part}run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
+    const kinds = [...new Set(inputs.map(({ kind }) => kind))];
     const { state, clock } = this.deps;
-    const locks = yield* waitForLocks(
-      () => takeLocks(state, scope ?? this.scope, [...kinds], holder),
-      { waitMs: waitForLockMs ?? 0, signal },
-      clock,
-    );
-    this.#locks.push(...locks);
+    // The one before a shard may have died a moment ago, and its lock ends by itself.
+    const waitMs = waitForLockMs ?? (this.shard ? PREDECESSOR_MS : 0);
+    const take = () => takeLocks(state, scope ?? this.scope, kinds, holder, this.shard?.of);
+    this.#locks.push(...(yield* waitForLocks(take, { waitMs, signal }, clock)));
   }
 
   /** Goes on with an earlier run in place of a new one. */
   async continueWith(run: StoredRun): Promise<void> {
     this.#earlier = run;
     this.#id = run.run;
-    this.#records = await this.deps.state.requests(run.run);
+    this.#keep(await this.deps.state.requests(run.run));
+  }
+
+  #keep(records: RequestRecord[]): void {
+    const { own, others } = this.shard?.divide(records) ?? { own: records, others: new Set<RequestRecord>() };
+    // Whoever counts by them goes on with the same list.
+    this.#records.length = 0;
+    for (const record of own) this.#records.push(record);
+    this.#others = others;
+  }
+
+  /** As it stands now, where another shard has begun it. */
+  async join(): Promise<void> {
+    const run = (await this.deps.state.knownRuns()).find((known) => known.run === this.#id);
+    if (run) await this.continueWith(run);
   }
 
   /**
@@ -100,6 +140,20 @@ export class OpenRun {
     sends: boolean,
   ): Promise<string[]> {
     const { state, service, clock } = this.deps;
+    if (this.shard) {
+      const run = {
+        ...plan,
+        run: this.#id,
+        scope: this.scope,
+        account: service.account,
+        shard: this.shard.of,
+      };
+      const gaveWay = await beginRun(run, this.#earlier === null, state, clock);
+      // Another one may have made it a moment ago.
+      this.#keep(await state.requests(this.#id));
+      for (const [input, file] of plan.rejects.entries()) await this.nameRejects(input, file);
+      return gaveWay;
+    }
     if (this.#earlier) {
       keepValues(state, this.#id, plan.options);
       const locations = plan.scanned.inputs.map(({ opened }) => opened.location);
@@ -127,9 +181,12 @@ export class OpenRun {
 
   /** The canary did not complete: its rows are to be sent again, as the new one. */
   async retryCanary(options: ImportOptions): Promise<void> {
-    const requests = retriesOf(this.#records, failedCanaries(this.#records));
+    const requests = retriesOf(this.#records, failedCanaries(this.#records), this.numbers);
     if (requests.length === 0) return;
-    await this.#reopenWith(options, requests, []);
+    if (this.shard) {
+      const { kind } = this.#earlier!.inputs[requests[0]!.input]!;
+      await this.deps.state.recordAll(this.#id, this.scope, kind, requests);
+    } else await this.#reopenWith(options, requests, []);
     this.#records.push(...requests);
   }
 
@@ -144,7 +201,44 @@ export class OpenRun {
 
   /** On record before the rows in it are: whoever goes on after a crash adds to this file. */
   async nameRejects(input: number, file: string | null): Promise<void> {
-    if (file !== null) await this.deps.state.setRejectsFile(this.#id, input, file);
+    if (file === null) return;
+    if (this.shard) await this.#shards.setRejects(this.shard.of, input, file);
+    else await this.deps.state.setRejectsFile(this.#id, input, file);
+  }
+
+  /** Rejects files of an earlier session, by input. */
+  async rejectsBefore(): Promise<(string | null)[]> {
+    if (!this.shard) return this.#earlier?.inputs.map((input) => input.rejects_file) ?? [];
+    const { run, shard } = this.shard.of;
+    return (await this.#shards.of(run)).find((own) => own.shard === shard)?.rejects ?? [];
+  }
+
+  get #shards(): ShardStore {
+    return this.deps.state.shards!;
+  }
+
+  /**
+   * Writes the end of the session of a shard.
+   * @param whole what all requests of the run come to
+   * @returns what the run stands at, null where the state fails; and what ended the session early
+   */
+  async endShard(
+    summary: Summary,
+    finished: boolean,
+    failure: unknown,
+    whole: (records: readonly RequestRecord[]) => Summary,
+    keep: { historyKeepMs: number },
+  ): Promise<{ standing: Standing | null; failure: unknown }> {
+    const { of } = this.shard!;
+    const endedBy = failure instanceof ProfilesError ? failure.code : null;
+    try {
+      const end = { status: summary.status, finished, endedBy, summary };
+      const standing = await this.#shards.end(of, end, whole);
+      if (standing.finished === of.shards) await this.#tidy(summary.kinds, () => 0, keep.historyKeepMs);
+      return { standing, failure };
+    } catch (error) {
+      return { standing: null, failure: failureAfter(error, failure) };
+    }
   }
 
   /**
@@ -166,16 +260,21 @@ export class OpenRun {
       if (!finished) return failure;
       // What failed may be sent again, from the same bytes.
       if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
-      for (const kind of summary.kinds) {
-        await state.compactFingerprints(this.scope, kind, keep.distinct(kind));
-      }
-      await state.pruneHistory(this.deps.clock.now() - keep.historyKeepMs);
+      await this.#tidy(summary.kinds, keep.distinct, keep.historyKeepMs);
     } catch (error) {
-      if (failure instanceof LockLostError)
-        return error instanceof LockLostError && error.by ? error : failure;
-      if (!(failure instanceof StateError)) throw error;
+      return failureAfter(error, failure);
     }
     return failure;
+  }
+
+  async #tidy(
+    kinds: readonly Kind[],
+    distinct: (kind: Kind) => number,
+    historyKeepMs: number,
+  ): Promise<void> {
+    const { state, clock } = this.deps;
+    for (const kind of kinds) await state.compactFingerprints(this.scope, kind, distinct(kind));
+    await state.pruneHistory(clock.now() - historyKeepMs);
   }
 
   /** Releases the locks. */
@@ -183,4 +282,11 @@ export class OpenRun {
     for (const lock of this.#locks) await lock.release();
     if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
   }
+}
+
+/** What is reported where the end could not be recorded. @throws the error, unless that had been seen before */
+function failureAfter(error: unknown, failure: unknown): unknown {
+  if (failure instanceof LockLostError) return error instanceof LockLostError && error.by ? error : failure;
+  if (failure instanceof StateError) return failure;
+  throw error;
 }

@@ -25,6 +25,8 @@ export interface Apply {
   inputs: readonly string[];
   /** Repeat it: then it is as new as this run. */
   again: boolean;
+  /** One part of it, from 1. */
+  shard?: { shard: number; shards: number } | undefined;
 }
 
 /** Refuses a plan of another service or account. @throws UsageError naming what differs */
@@ -162,6 +164,18 @@ export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
       problem: { code: 'plan_input', path: opened.path },
     });
   }
+}
+
+/** The row of an input before which the rest ends: 0 where nothing of it is still to be sent. */
+export function endOfRest({ requests }: SavedPlan, input: number, isDone: (seq: number) => boolean): number {
+  let end = 0;
+  for (const [index, request] of requests.entries()) {
+    if (isDone(index + 1)) continue;
+    for (const range of [request, ...(request.more ?? [])]) {
+      if (range.input === input) end = Math.max(end, range.last_row);
+    }
+  }
+  return end;
 }
 
 /** What its run begins with: its requests, and how old they are. */

@@ -83,11 +83,16 @@ const digestOf = (what: string, values: unknown, secret: Buffer): string =>
 
 /** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
 export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
+  keepValues(state, run, options);
+  return withoutPrivate(state, options);
+}
+
+/** The same, where the values are kept elsewhere. */
+export function withoutPrivate(state: State, options: ImportOptions): unknown {
   const { where = [], ...others } = options;
   const sets = setsOf(options);
   const hasSet = sets.some((set) => set.length > 0);
   const hasWhere = where.length > 0;
-  keepValues(state, run, options);
   const kept = { hasSet, hasWhere, ...(hasSet && { setMark: setMark(sets, state.secret) }) };
   return { ...withSets(others, []), ...kept, ...(hasWhere && { whereMark: whereMark(where, state.secret) }) };
 }

@@ -2,9 +2,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ImportEvent } from '../events.js';
-import type { Kind, RejectedRow, Rejection } from '../model.js';
+import { KINDS, type RejectedRow, type Rejection } from '../model.js';
 import type { Scanned } from '../plan/plan.js';
 import {
+  idHashes,
   idOfOriginal,
   KeptRecords,
   type Marks,
@@ -14,8 +15,7 @@ import {
 } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
 import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
-import type { InputLines } from '../state/row-lists.js';
-import type { State } from '../state/state.js';
+import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { readingOf, rowKey } from './origin.js';
 import { createRejects, type Rejects } from './rejects.js';
@@ -32,6 +32,8 @@ interface Where {
   state: State;
   /** The run, which an import that goes on with an earlier one only finds while it plans. */
   run: () => string;
+  /** Of a run that others send too: the first one has the rows that the plan refuses, and no file of another is replaced. */
+  shard: number | null;
 }
 
 interface Pass {
@@ -148,17 +150,21 @@ export class Rejecting {
       path,
       run: run(),
       continues: earlier === null ? null : { path: earlier, mark: known?.mark ?? null },
-      mayReplace: (location) => this.#replaceable.get(location) ?? null,
+      mayReplace: (location) =>
+        this.where.shard === null ? (this.#replaceable.get(location) ?? null) : null,
     });
   }
 
-  /** Identifiers of rows that the plan refused, the first ones of each kind, for their history. */
-  remembered(kind: Kind): { ids: string[]; lines: InputLines[] } {
-    const mine = [...this.#remembered].filter(([input]) => this.inputs[input]!.kind === kind);
-    return {
-      ids: mine.flatMap(([, { ids }]) => ids),
-      lines: mine.map(([input, { lines }]) => ({ input, lines })),
-    };
+  /** Records which rows the plan refused, the first ones, for the history of their identifiers. */
+  async keepRemembered(scope: Scope): Promise<void> {
+    const { state, run } = this.where;
+    for (const kind of KINDS) {
+      const mine = [...this.#remembered].filter(([input]) => this.inputs[input]!.kind === kind);
+      if (mine.length === 0) continue;
+      const ids = mine.flatMap(([, row]) => row.ids);
+      const lines = mine.map(([input, row]) => ({ input, lines: row.lines }));
+      await state.setRejected(run(), scope, kind, { ids: idHashes(state.secret, ids), lines });
+    }
   }
 
   #remember(input: number, { line, original }: RejectedRow): void {
@@ -174,9 +180,10 @@ export class Rejecting {
 
   /** A row that the plan refused. */
   planned(input: number, row: RejectedRow): void {
+    this.#shapes[input]!.add(row);
+    if ((this.where.shard ?? 1) > 1) return;
     keepFirst(this.first, { file: row.file, line: row.line, reason: row.reason });
     this.causes.add(this.inputs[input]!, row);
-    this.#shapes[input]!.add(row);
     this.#remember(input, row);
     if (!this.#earlier[input]) this.#files[input]!.add(row);
   }

@@ -1,7 +1,7 @@
 /** A finished run whose failed requests are sent again (contract §1, `resume`). */
 import { UNSENT } from '../send/request.js';
 import { isShort } from '../service/names.js';
-import { type RequestRecord, rangesOf, standing } from '../state/requests.js';
+import { type Numbers, nextSeq, type RequestRecord, rangesOf, standing } from '../state/requests.js';
 
 /** Accepted, and there is no job to tell what became of it. */
 const isUntraceable = (r: RequestRecord): boolean =>
@@ -21,20 +21,24 @@ export const failedOf = (records: readonly RequestRecord[]): RequestRecord[] =>
 export function retriesOf(
   records: readonly RequestRecord[],
   failed: readonly RequestRecord[] = failedOf(records),
+  numbers?: Numbers,
 ): RequestRecord[] {
-  let { seq } = records.at(-1) ?? { seq: 0 };
-  return failed.map((r) => ({
-    ...r,
-    ...UNSENT,
-    seq: ++seq,
-    parent: r.seq,
-    state: 'waiting',
-    left_out: 0,
-    left_out_by: null,
-    digest: '',
-    // It may have been carried out: then this is the second time.
-    possibleDuplicate: isUntraceable(r) ? 'it was accepted, and no job tells what became of it' : null,
-  }));
+  const all = [...records];
+  for (const r of failed) {
+    all.push({
+      ...r,
+      ...UNSENT,
+      seq: nextSeq(all, numbers),
+      parent: r.seq,
+      state: 'waiting',
+      left_out: 0,
+      left_out_by: null,
+      digest: '',
+      // It may have been carried out: then this is the second time.
+      possibleDuplicate: isUntraceable(r) ? 'it was accepted, and no job tells what became of it' : null,
+    });
+  }
+  return all.slice(records.length);
 }
 
 /** Inputs whose rejects file would go on naming rows that are sent again: they get a new one. */

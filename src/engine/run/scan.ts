@@ -13,17 +13,17 @@ import { newRejects } from './retry.js';
 import type { DigestedInput } from './sources.js';
 
 /** Where the rejected rows of these inputs go: of a run that continues, on with its files. */
-export function rejectingFor(
+export async function rejectingFor(
   run: OpenRun,
   opened: readonly OpenedInput[],
   options: ImportOptions,
   { cwd, state }: ImportDeps,
 ): Promise<Rejecting> {
   const renewed = options.failed ? newRejects(run.records) : new Set<number>();
-  const written = opened.map((_, index) =>
-    renewed.has(index) ? null : (run.earlier?.inputs[index]?.rejects_file ?? null),
-  );
-  return Rejecting.open(opened, written, { cwd, path: options.rejects, state, run: () => run.id });
+  const before = await run.rejectsBefore();
+  const written = opened.map((_, index) => (renewed.has(index) ? null : (before[index] ?? null)));
+  const shard = run.shard?.of.shard ?? null;
+  return Rejecting.open(opened, written, { cwd, path: options.rejects, state, run: () => run.id, shard });
 }
 
 interface Scanning {

@@ -5,12 +5,16 @@ import { isUnanswered } from '../send/chunker.js';
 import type { CutDeps } from '../send/cutting.js';
 import { isOpen } from '../send/isolate.js';
 import type { LaterSends } from '../state/open-jobs.js';
-import type { RequestRecord } from '../state/requests.js';
+import { type RequestRecord, requestOf } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 
 /** The requests of earlier sessions, and those of a saved plan, that say how the rows are cut. */
 export function needsOf(
-  run: { records: readonly RequestRecord[] },
+  run: {
+    records: readonly RequestRecord[];
+    /** Those of a plan that others send. */
+    others: ReadonlySet<RequestRecord>;
+  },
   options: ImportOptions,
 ): {
   recorded(isWanted: (input: number) => boolean): RequestRecord[];
@@ -21,13 +25,14 @@ export function needsOf(
 } {
   const isPlanned = options.plan !== undefined;
   const isSentAgain = (r: RequestRecord): boolean => {
+    if (run.others.has(r)) return false;
     const isFollowed = options.isolate && options.wait && r.state === 'acknowledged';
     const waits = isPlanned && r.state === 'withdrawn';
     return waits || isUnanswered(r) || isFollowed || isOpen(r, run.records, options);
   };
   return {
     recorded: (isWanted) => {
-      const roots = run.records.filter((r) => isWanted(r.input) && r.parent === null);
+      const roots = [...run.records, ...run.others].filter((r) => isWanted(r.input) && r.parent === null);
       if (!isPlanned) return roots.filter((r) => r.state !== 'withdrawn');
       // One that was too large gives way to its halves, of which the first begins where it began.
       const last = new Map(roots.map((r) => [`${r.input} ${r.first_row}`, r]));
@@ -35,8 +40,8 @@ export function needsOf(
     },
     isSentAgain,
     isDone: (seq) => {
-      const r = run.records[seq - 1];
-      return r?.seq === seq && !isSentAgain(r);
+      const r = requestOf(run.records, seq);
+      return r ? !isSentAgain(r) : run.others.size > 0;
     },
   };
 }

@@ -33,6 +33,8 @@ export interface CutDeps {
   isSentAgain(recorded: RequestRecord): boolean;
   /** With which row of an input to begin, by its index in the run; null: with the first. */
   startAt(input: number): Start | null;
+  /** Before which row of an input to end; 0: it is not read. Default: none. */
+  endAt?(input: number): number;
   /** What others have sent later: of a run that goes on. */
   sentLater(kind: Kind): Promise<CutRules['sentLater']>;
 }
@@ -72,7 +74,12 @@ async function* batchesOf(
 ): AsyncGenerator<InputBatch> {
   for (const [input, planned] of inputs.entries()) {
     if (planned.opened.kind !== kind) continue;
-    for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) yield { input, batch };
+    const end = deps.endAt?.(input) ?? Number.POSITIVE_INFINITY;
+    if (end === 0) continue;
+    for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
+      if (batch.rows[0]! >= end) break;
+      yield { input, batch };
+    }
     await refuseChanged(planned.opened); // what it has not any more is in no chunk
   }
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { InputError, ServiceError } from '../errors.js';
-import type { RequestRecord } from '../state/requests.js';
+import { nextSeq, type RequestRecord } from '../state/requests.js';
 import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
@@ -153,12 +153,12 @@ export function content(chunk: Chunk, { body, items, merged }: Serialized) {
   };
 }
 
-function newRecord(chunk: Chunk, body: Serialized, { records }: DeliverDeps): RequestRecord {
+function newRecord(chunk: Chunk, body: Serialized, { records, numbers }: DeliverDeps): RequestRecord {
   const [first, ...more] = rangesOf(chunk);
   const record: RequestRecord = {
     ...first!,
     ...content(chunk, body),
-    seq: (records.at(-1)?.seq ?? 0) + 1,
+    seq: nextSeq(records, numbers),
     parent: null,
     more,
     ...UNSENT,

@@ -7,7 +7,7 @@ import type { SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
-import type { RequestRecord } from '../state/requests.js';
+import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 import { completedRows, placeOf, placeText, runJob, submittedRows } from './accounts.js';
 import type { Chunk } from './chunk.js';
@@ -31,6 +31,8 @@ export interface DeliverDeps {
   tooLarge(items: number): void;
   /** All requests of the run, those of earlier sessions first. New ones are added here. */
   records: RequestRecord[];
+  /** Of new ones. */
+  numbers?: Numbers | undefined;
   inputs: readonly { path: string; kind: Kind }[];
   /** Of this session and kind. */
   remembering: Remembering;
@@ -46,6 +48,14 @@ export interface DeliverDeps {
    * @param of the chunk that they are part of, while it is narrowed down: more of its rows may follow
    */
   reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
+}
+
+/** Jobs that may be unfinished, where others count too. */
+export interface Slots {
+  /** Waits for one for a request, at most until `stop`. */
+  take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void>;
+  /** What it was for has ended. */
+  release(request: number): Promise<void>;
 }
 
 /** Follows the job of an acknowledged request to its end, or until waiting is ended. */

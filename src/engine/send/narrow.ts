@@ -5,7 +5,7 @@
  */
 import type { ServiceError } from '../errors.js';
 import { count } from '../numbers.js';
-import type { RequestRecord } from '../state/requests.js';
+import { nextSeq, type RequestRecord } from '../state/requests.js';
 import { wasAccepted } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
@@ -158,13 +158,13 @@ async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: Delive
   await deps.state.recordAll(deps.run, deps.scope, parts[0]!.kind, [of, ...added]);
 }
 
-function addPart(of: RequestRecord, chunk: Chunk, { records }: DeliverDeps): RequestRecord {
+function addPart(of: RequestRecord, chunk: Chunk, { records, numbers }: DeliverDeps): RequestRecord {
   const { body, items, merged } = serialize(chunk);
   const [first, ...more] = rangesOf(chunk);
   const record: RequestRecord = {
     ...first!,
     more,
-    seq: (records.at(-1)?.seq ?? 0) + 1,
+    seq: nextSeq(records, numbers),
     ...UNSENT,
     parent: of.seq,
     rows: items,

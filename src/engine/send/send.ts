@@ -13,7 +13,7 @@ import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
 import { deliver, type Failed, rejectWhole } from './deliver.js';
-import { type DeliverDeps, follow, pathsOf } from './follow.js';
+import { type DeliverDeps, follow, pathsOf, type Slots } from './follow.js';
 import { failureOf, isOpen, mayIsolate } from './isolate.js';
 import { narrow } from './narrow.js';
 import { OtherJobs } from './other-jobs.js';
@@ -21,6 +21,7 @@ import { OtherJobs } from './other-jobs.js';
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge'> {
   /** Items that a request may have. */
   items: number;
+  slots?: Slots | null;
 }
 
 export interface Sent {
@@ -77,10 +78,12 @@ class Sender {
   /** Once it has completed. */
   readonly #afterwards: DeliverDeps;
   readonly #others: OtherJobs;
+  readonly #slots: Slots | null;
 
   constructor(deps: SenderDeps) {
-    const { options, records, items } = deps;
+    const { options, records, items, slots = null } = deps;
     this.ended = { failure: null, items };
+    this.#slots = slots;
     this.#afterwards = {
       ...deps,
       isCanary: false,
@@ -134,8 +137,9 @@ class Sender {
         if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
           await this.#others.ended(chunk.kind, chunk.prints.ids);
         }
+        const slot = await this.#slot(chunk.recorded);
         if (this.#deps.stop.aborted) break;
-        this.#launch(chunk.shared, this.#work(chunk));
+        this.#launch(chunk.shared, slot, this.#work(chunk));
         if (this.#deps.isCanary) await this.#endOfCanary();
       }
     } finally {
@@ -189,8 +193,9 @@ class Sender {
       if (record.parent !== null || options.isolate) continue;
       const shared = new Set(await state.idsOf(run, record.seq));
       await this.#room(shared);
+      const slot = await this.#slot(record);
       if (this.#deps.stop.aborted) return;
-      this.#launch(shared, follow(record, record.job, this.#deps));
+      this.#launch(shared, slot, follow(record, record.job, this.#deps));
     }
   }
 
@@ -255,15 +260,27 @@ class Sender {
     while (!this.#deps.stop.aborted && blocked()) await this.#landing();
   }
 
+  /** Waits until others leave room for one more. @returns the request that has the slot; null where nobody counts */
+  async #slot(recorded: RequestRecord | null): Promise<number | null> {
+    if (!this.#slots || !recorded) return null;
+    await this.#slots.take(recorded.seq, (event) => this.events.push(event), this.#deps.stop);
+    return recorded.seq;
+  }
+
   /** The next flight to end. */
   async #landing(): Promise<void> {
     await Promise.race([...this.#flights].map((flight) => flight.done));
   }
 
-  #launch(shared: ReadonlySet<bigint>, work: Promise<void>): void {
+  #launch(shared: ReadonlySet<bigint>, slot: number | null, work: Promise<void>): void {
+    // Who stops leaves it to its job, which others see to the end.
+    const release = async (): Promise<void> => {
+      if (slot !== null && !this.#deps.stop.aborted) await this.#slots!.release(slot);
+    };
     const flight: Flight = {
       shared,
       done: work
+        .then(release)
         .catch((error: unknown) => this.#fail(error))
         .finally(() => {
           this.#flights.delete(flight);

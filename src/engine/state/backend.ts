@@ -1,16 +1,18 @@
 /** What a kind of database gives to the state beside its tables. */
 import type { Kind } from '../model.js';
 import type { Database } from './database.js';
-import type { HeldLease, HeldLock, Scope } from './types.js';
+import type { HeldLease, HeldLock, Scope, ShardOf } from './types.js';
 
 export interface Backend {
   /** Where it is, without a password. */
   readonly name: string;
   /** Its tables are those of this version. */
   readonly db: Database;
-  takeLock(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null>;
+  takeLock(scope: Scope, kind: Kind, holder: string, shard?: ShardOf): Promise<HeldLease | null>;
   isLocked(scope: Scope, kind: Kind): Promise<boolean>;
   lockHolder(scope: Scope, kind: Kind): Promise<string | null>;
+  /** Shards of a run that a process has, or may have. Absent where shards of a run have no locks of their own. */
+  liveShards?(run: string): Promise<number[]>;
   /** Those of any process. @param scopes all that are known */
   locks(scopes: readonly Scope[]): Promise<HeldLock[]>;
   /** Takes locks from processes that are gone, or with `force` from all. @returns those that were taken */

@@ -8,10 +8,10 @@
  */
 
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
+import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
 import type { Cells } from './cells.js';
 import type { Reader, Transaction } from './database.js';
-import { IdTable } from './id-table.js';
 import { SEND, type StateAge } from './sends.js';
 
 interface StoredPrints {

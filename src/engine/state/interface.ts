@@ -12,7 +12,8 @@ import type { RequestRecord } from './requests.js';
 import type { InputLines } from './row-lists.js';
 import type { StoredRun } from './runs.js';
 import type { StateAge } from './sends.js';
-import type { HeldLease, HeldLock, KnownJob, KnownRun, Scope, ServiceInUse } from './types.js';
+import type { ShardStore } from './shards.js';
+import type { HeldLease, HeldLock, KnownJob, KnownRun, Scope, ServiceInUse, ShardOf } from './types.js';
 
 export interface State {
   readonly folder: string;
@@ -20,12 +21,14 @@ export interface State {
   readonly secret: Buffer;
   /** Rejects files that runs wrote. */
   readonly rejects: RejectsStore;
+  /** Shards of a run; null where only one machine can reach the state. */
+  readonly shards: ShardStore | null;
   /** The scope of a service: a configured account by its name, any other by a keyed hash of its token. */
   scope(service: ServiceInUse): Scope;
   /** For whoever imports with it. @throws UsageError where it has moved, or is being copied */
   refuseMoved(): Promise<void>;
   /** Null when another import of this account and kind runs on this machine. */
-  takeLock(scope: Scope, kind: Kind, holder?: string): Promise<HeldLease | null>;
+  takeLock(scope: Scope, kind: Kind, holder?: string, shard?: ShardOf): Promise<HeldLease | null>;
   /** Whether another process imports one of these kinds for this account. */
   isLocked(scope: Scope, kinds: readonly Kind[]): Promise<boolean>;
   /** What the holder of that lock says of itself. */
@@ -58,7 +61,7 @@ export interface State {
     end: { status: KnownRun['status']; finished: boolean; endedBy: string | null; summary: Summary | null },
   ): Promise<void>;
   /** Whoever holds the lock of an account and kind knows that no run of theirs is running: those that say so died. */
-  markCrashedRuns(scope: Scope, kind: Kind): Promise<void>;
+  markCrashedRuns(scope: Scope, kind: Kind, except?: string): Promise<void>;
   setRejectsFile(run: string, input: number, file: string): Promise<void>;
   /** Forgets a run, its requests and its spooled input; its jobs stay known, and the ids of those that are unfinished. */
   forgetRun(run: string): Promise<void>;

@@ -1,7 +1,8 @@
 /** Unfinished jobs of other runs, and which of them hold an id (contract §4 "Across runs"). */
+
+import { IdTable } from '../id-table.js';
 import type { Reader } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
-import { IdTable } from './id-table.js';
 import type { OpenSend } from './sends.js';
 
 export interface OpenJob {

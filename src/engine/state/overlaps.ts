@@ -4,10 +4,10 @@
  */
 
 import type { FingerprintColumns } from '../fingerprint-index.js';
+import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
 import type { Transaction } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
-import { IdTable } from './id-table.js';
 import type { OpenSend, Sends } from './sends.js';
 
 /** A number that is no send's. */

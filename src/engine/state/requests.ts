@@ -90,6 +90,34 @@ const stateOf = (r: RequestRecord) => [
   r.job_id,
 ];
 
+/** The request of this number. @param records in order */
+export function requestOf(records: readonly RequestRecord[], seq: number): RequestRecord | undefined {
+  let [low, high] = [0, records.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (records[middle]!.seq < seq) low = middle + 1;
+    else high = middle;
+  }
+  return records[low]?.seq === seq ? records[low] : undefined;
+}
+
+/** Which numbers new requests may have: shards add to one run at the same time, and have numbers of their own. */
+export interface Numbers {
+  /** Larger than this. */
+  after: number;
+  shard: number;
+  shards: number;
+}
+
+/** The number of the next request. @param records in order */
+export function nextSeq(
+  records: readonly RequestRecord[],
+  { after, shard, shards }: Numbers = { after: 0, shard: 0, shards: 1 },
+): number {
+  const next = Math.max(after, records.at(-1)?.seq ?? 0) + 1;
+  return next + ((((shard - next) % shards) + shards) % shards);
+}
+
 /** All ranges of a request, with the rows that are sent of each, merged ones included. */
 export function rangesOf(r: RequestRecord): RequestRecord['more'] {
   const { input, first_row, end_row, first_line, last_line } = r;

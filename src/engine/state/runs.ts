@@ -32,7 +32,7 @@ export interface StoredRun extends KnownRun {
 }
 
 /** Reasons and warnings quote what stood in a cell, and the state holds no metadata (contract §4). */
-const withoutCells = (summary: Summary): Summary => ({
+export const withoutCells = (summary: Summary): Summary => ({
   ...summary,
   rejected: [],
   causes: [],
@@ -130,12 +130,18 @@ export class Runs {
     );
   }
 
+  /** What it stands at, while it goes on. */
+  async setSummary(tx: Transaction, run: string, summary: Summary): Promise<void> {
+    await tx.run('UPDATE runs SET summary = ? WHERE run = ?', JSON.stringify(withoutCells(summary)), run);
+  }
+
   /** Runs of this account and kind that never came to an end. For the holder of their lock: they cannot be running. */
-  async markCrashedRuns(tx: Transaction, scope: number, kind: string): Promise<void> {
+  async markCrashedRuns(tx: Transaction, scope: number, kind: string, except: string): Promise<void> {
     await tx.run(
-      `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ?
+      `UPDATE runs SET status = 'crashed' WHERE status = 'running' AND scope = ? AND run <> ?
            AND run IN (SELECT run FROM inputs WHERE kind = ?)`,
       scope,
+      except,
       kind,
     );
   }

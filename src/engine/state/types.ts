@@ -50,6 +50,14 @@ export interface KnownRun {
   summary: Summary | null;
 }
 
+/** One of the shards of a run. */
+export interface ShardOf {
+  run: string;
+  /** From 1. */
+  shard: number;
+  shards: number;
+}
+
 /** A lock on imports of one account and kind that this process holds. */
 export interface HeldLease {
   /** Called in the tick in which a request is written. @throws StateError when it no longer surely holds */

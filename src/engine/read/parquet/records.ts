@@ -46,9 +46,10 @@ export async function parquetColumns(file: SourceFile): Promise<string[]> {
  */
 export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
   const opened = await openFile(input);
+  let members: Member[] = [];
   try {
     const footer = await footerOf(input, opened);
-    const members = membersOf(input, footer);
+    members = membersOf(input, footer);
     const out = new Output(2 * BATCH_BYTES);
     let first = 0;
     for (const group of footer.metadata.row_groups) {
@@ -64,9 +65,13 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   } catch (error) {
     throw signal?.aborted ? error : damaged(input.path, error);
   } finally {
+    lastUsed = new WeakRef(members.map(({ memory, entries }) => ({ memory, entries })));
     await opened.handle.close();
   }
 }
+
+/** Memory of the pass before: most likely it read the same file. Until then the garbage collector may have it. */
+let lastUsed = new WeakRef<Pick<Member, 'memory' | 'entries'>[]>([]);
 
 async function nextBatch(
   columns: readonly Column[],
@@ -184,7 +189,9 @@ const AGAIN = 'copy or export it again';
 function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
   const targetOf = targeting(input);
   const missing = { omit: null, null: 'null', string: '""' }[input.rules.empty];
-  return schema.children.map((node): Member => {
+  const used = lastUsed.deref() ?? [];
+  lastUsed = new WeakRef([]); // two files that are read at once have their own
+  return schema.children.map((node, index): Member => {
     const { role, pinned } = targetOf(node.element.name);
     return {
       name: node.element.name,
@@ -192,8 +199,8 @@ function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
       asText: pinned !== 'string' ? 'none' : role === 'metadata' ? 'all' : 'integers',
       spread: role === 'spread' && isText(node.element),
       wide: isPlainInt64(node.element) && isWide(metadata, node.element),
-      memory: new PageMemory(),
-      entries: new Output(256),
+      memory: used[index]?.memory ?? new PageMemory(),
+      entries: used[index]?.entries ?? new Output(256),
     };
   });
 }

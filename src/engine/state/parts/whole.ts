@@ -23,7 +23,7 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
   const { db, backend, commits, scopes, sends, fingerprints, notes } = tables;
   return {
     refuseMoved: () => tables.read(() => notes.refuseMoved(db)),
-    takeLock: (scope, kind, holder = '') => backend.takeLock(scope, kind, holder),
+    takeLock: (scope, kind, holder = '', shard) => backend.takeLock(scope, kind, holder, shard),
     isLocked: async (scope, kinds) => {
       for (const kind of kinds) if (await backend.isLocked(scope, kind)) return true;
       return false;

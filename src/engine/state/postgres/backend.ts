@@ -32,7 +32,7 @@ export async function openPostgres(
   const scopes = new Scopes();
   const leases = new Leases(db, (tx, scope) => scopes.idOf(tx, scope));
   const find = async (scope: Parameters<Backend['isLocked']>[0], kind: string) =>
-    (await leases.known()).find(
+    (await leases.known()).filter(
       (lease) =>
         lease.account === scope.account &&
         lease.region === scope.region &&
@@ -51,9 +51,13 @@ export async function openPostgres(
         await db.close();
       },
     },
-    takeLock: (scope, kind, holder) => leases.take(scope, kind, holder),
-    isLocked: async (scope, kind) => (await find(scope, kind))?.is_free === false,
-    lockHolder: async (scope, kind) => (await find(scope, kind))?.holder ?? null,
+    takeLock: (...of) => leases.take(...of),
+    liveShards: (run) => leases.live(run),
+    isLocked: async (scope, kind) => (await find(scope, kind)).some(({ is_free }) => !is_free),
+    lockHolder: async (scope, kind) => {
+      const found = await find(scope, kind);
+      return (found.find(({ is_free }) => !is_free) ?? found[0])?.holder ?? null;
+    },
     locks: async () => (await leases.known()).map(({ is_free, ...lock }) => lock),
     unlock: (force) => leases.unlock(force),
     bytes: () => bytesOf(db),

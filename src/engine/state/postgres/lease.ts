@@ -10,7 +10,7 @@ import { hostname } from 'node:os';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import type { Transaction } from '../database.js';
-import type { HeldLease, HeldLock, Scope } from '../types.js';
+import type { HeldLease, HeldLock, Scope, ShardOf } from '../types.js';
 import type { Fence, PostgresDatabase } from './database.js';
 import { clockOf, isLost, type KeptLease, markLost, newPulse, sincePulse, type Times } from './heart.js';
 import { Pulse } from './pulse.js';
@@ -24,9 +24,14 @@ export interface KnownLease extends HeldLock {
 
 const FREE = `(owner IS NULL OR expires_at + lease_ms / 2 * interval '1 millisecond' <= clock_timestamp())`;
 
+/** Of a shard, which has a lease beside those of the other shards of its run; 0 of an import that goes alone. */
+interface OwnLease extends KeptLease {
+  shard: number;
+}
+
 export class Leases implements Fence {
   readonly #owner = randomUUID();
-  readonly #held = new Set<KeptLease>();
+  readonly #held = new Set<OwnLease>();
   readonly #pulse: Pulse;
 
   /** @param now both clocks, which tests move */
@@ -39,17 +44,27 @@ export class Leases implements Fence {
     db.fence = this;
   }
 
-  /** Null while another process has it. */
-  async take(scope: Scope, kind: Kind, holder: string): Promise<HeldLease | null> {
+  /** Null while another process has it, or one that must not run beside it. */
+  async take(scope: Scope, kind: Kind, holder: string, of: ShardOf | null = null): Promise<HeldLease | null> {
     const { leaseMs } = this.db.location;
+    const shard = of?.shard ?? 0;
     let sent = this.now();
     const taken = await this.db.write(async (tx) => {
       const id = await this.scopeId(tx, scope);
+      // Only shards of the same run go beside each other.
+      const other = await tx.get(
+        `SELECT 1 FROM leases WHERE scope = ? AND kind = ? AND shard <> ? AND run IS DISTINCT FROM ? AND NOT ${FREE} LIMIT 1`,
+        id,
+        kind,
+        shard,
+        of?.run ?? '',
+      );
+      if (other) return undefined;
       sent = this.now();
       const row = await tx.get<{ epoch: number }>(
-        `INSERT INTO leases AS held (scope, kind, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
-         VALUES (?1, ?2, ?3, 1, ?4, ?5, ${leaseMs}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 millisecond')
-         ON CONFLICT (scope, kind) DO UPDATE SET owner = excluded.owner, epoch = held.epoch + 1,
+        `INSERT INTO leases AS held (scope, kind, shard, run, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
+         VALUES (?1, ?2, ?6, ?7, ?3, 1, ?4, ?5, ${leaseMs}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 millisecond')
+         ON CONFLICT (scope, kind, shard) DO UPDATE SET owner = excluded.owner, epoch = held.epoch + 1, run = excluded.run,
            holder = excluded.holder, machine = excluded.machine, lease_ms = excluded.lease_ms,
            beat_at = excluded.beat_at, expires_at = excluded.expires_at
          WHERE ${FREE.replaceAll(/\b(owner|expires_at|lease_ms)\b/g, 'held.$1')} RETURNING epoch`,
@@ -58,11 +73,13 @@ export class Leases implements Fence {
         this.#owner,
         holder,
         hostname(),
+        shard,
+        of?.run ?? null,
       );
       return row && { scope: id, epoch: row.epoch };
     });
     if (!taken) return null;
-    const lease = { ...taken, kind, owner: this.#owner, pulse: newPulse(sent) };
+    const lease = { ...taken, kind, shard, owner: this.#owner, pulse: newPulse(sent) };
     this.#held.add(lease);
     this.#pulse.keep({
       scope: lease.scope,
@@ -86,7 +103,7 @@ export class Leases implements Fence {
     if (leaseMs - since < leaseMs / 3) throw notRenewed(lease.kind, since);
   }
 
-  async #release(lease: KeptLease): Promise<void> {
+  async #release(lease: OwnLease): Promise<void> {
     this.#pulse.drop(lease);
     this.#held.delete(lease);
     const releasing = this.db.write((tx) =>
@@ -106,13 +123,16 @@ export class Leases implements Fence {
   /** What every write of this process asks first. No heartbeat waits for it, and none can take over before it commits. */
   sql(): string | null {
     if (this.#held.size === 0) return null;
-    const rows = [...this.#held].map(({ scope, kind }) => `(${scope}, ${literal(kind)})`);
-    return `SELECT scope, kind, owner, epoch, holder, machine FROM leases WHERE (scope, kind) IN (${rows.join(', ')})`;
+    const rows = [...this.#held].map(({ scope, kind, shard }) => `(${scope}, ${literal(kind)}, ${shard})`);
+    return `SELECT scope, kind, shard, owner, epoch, holder, machine FROM leases
+      WHERE (scope, kind, shard) IN (${rows.join(', ')})`;
   }
 
   check(rows: readonly Record<string, unknown>[]): void {
     for (const lease of this.#held) {
-      const row = rows.find(({ scope, kind }) => scope === lease.scope && kind === lease.kind);
+      const row = rows.find(
+        ({ scope, kind, shard }) => scope === lease.scope && kind === lease.kind && shard === lease.shard,
+      );
       if (row?.owner === lease.owner && row.epoch === lease.epoch) continue;
       markLost(lease.pulse);
       // Who took over may have released it since; who unlocked it has no name.
@@ -127,6 +147,15 @@ export class Leases implements Fence {
        WHERE owner IS NOT NULL ORDER BY account, region, base_url, kind`,
     );
     return rows.map(({ is_free, ...row }) => ({ ...lockOf(row), is_free: is_free === 1 }));
+  }
+
+  /** Shards of a run that a process has, or may have. */
+  async live(run: string): Promise<number[]> {
+    const rows = await this.db.all<{ shard: number }>(
+      `SELECT DISTINCT shard FROM leases WHERE run = ? AND NOT ${FREE}`,
+      run,
+    );
+    return rows.map(({ shard }) => shard);
   }
 
   /** Takes leases from their owners: of those that are gone, or of all. @returns those that it took */

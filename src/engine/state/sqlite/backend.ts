@@ -18,7 +18,7 @@ export function openSqlite(folder: string): Backend {
   return {
     name: `sqlite:${folder}`,
     db,
-    takeLock: async (...of) => locks.take(...of),
+    takeLock: async (scope, kind, holder) => locks.take(scope, kind, holder),
     isLocked: async (...of) => locks.isHeld(...of),
     lockHolder: async (...of) => locks.holder(...of),
     locks: async (scopes) => locks.of(scopes),

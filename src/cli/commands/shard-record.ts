@@ -1,0 +1,26 @@
+/** A shard of a run, as it is listed. */
+import type { ShardRecord } from '../../engine/state/shards.js';
+import type { ListRecord } from '../output/records.js';
+
+/** One of the processes that send a run in parts; its rows are as they were when it ended. */
+export function shardRecord({
+  shard,
+  status,
+  summary,
+  rejects,
+  started_at,
+  ended_at,
+}: ShardRecord): ListRecord {
+  const { read, submitted, completed, unsent } = summary?.rows ?? {};
+  return {
+    shard,
+    status,
+    read: read ?? null,
+    submitted: submitted ?? null,
+    completed: completed ?? null,
+    unsent: unsent ?? null,
+    ...(rejects.some(Boolean) && { rejects_file: rejects.filter(Boolean).join(',') }),
+    started_at,
+    ended_at,
+  };
+}

@@ -1,0 +1,129 @@
+/** What a shard waits for before it sends a request (contract §10): a slot, the canary, and of users all companies. */
+import type { Clock } from '../clock.js';
+import { ServiceError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
+import type { Kind } from '../model.js';
+import { count } from '../numbers.js';
+import type { ImportOptions } from '../options.js';
+import { checkCanary, isCanaryDue } from '../send/canary.js';
+import type { Slots } from '../send/follow.js';
+import type { ServiceClient } from '../service/client.js';
+import { isFinal } from '../service/names.js';
+import type { ShardStore } from '../state/shards.js';
+import type { Scope, State } from '../state/state.js';
+import type { Shard } from './shard.js';
+
+/** Between two looks at what others have come to. */
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2_000;
+/** Between two looks at the jobs of a shard that has died. */
+const DEAD_JOBS_MS = 5_000;
+
+interface WaitDeps {
+  state: State;
+  scope: Scope;
+  clock: Clock;
+  client: Pick<ServiceClient, 'job'>;
+  options: Pick<ImportOptions, 'canary' | 'wait' | 'concurrency'>;
+  /** Waiting ends here. */
+  stop: AbortSignal;
+}
+
+export class ShardWaits implements Slots {
+  #isSaid = false;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  readonly #store: ShardStore;
+
+  constructor(
+    private readonly shard: Shard,
+    private readonly inputs: readonly { path: string }[],
+    private readonly deps: WaitDeps,
+  ) {
+    this.#store = deps.state.shards!;
+  }
+
+  /**
+   * Until requests of a kind may go out: the canary has completed, and of users, all companies have ended.
+   * @throws CanaryError
+   */
+  async *ready(kind: Kind): AsyncGenerator<ImportEvent> {
+    const { state, options, stop } = this.deps;
+    const paths = this.inputs.map(({ path }) => path);
+    const { run, shard } = this.shard.of;
+    let said = '';
+    for (let pause = FIRST_PAUSE_MS; !stop.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      const records = await state.requests(run);
+      if (!this.shard.open(records, kind, options.wait).includes(shard)) return;
+      let waits = '';
+      if (!this.shard.hasCanary && isCanaryDue(options.canary, records)) {
+        checkCanary(run, records, paths);
+        waits = 'waiting for the canary, which another shard sends';
+      } else if (kind === 'users') {
+        const open = this.shard.open(records, 'companies', options.wait);
+        if (open.length > 0) waits = `waiting for the companies of ${shardsText(open)}`;
+      }
+      if (waits === '') return;
+      if (waits !== said) yield { type: 'notice', message: waits };
+      said = waits;
+      await this.#pause(pause);
+    }
+  }
+
+  async take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void> {
+    const { options } = this.deps;
+    for (let pause = FIRST_PAUSE_MS; !stop.aborted; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      if (await this.#store.takeSlot(this.shard.of, request, options.concurrency)) return;
+      if (!this.#isSaid) {
+        const jobs = count(options.concurrency, 'job');
+        emit({ type: 'notice', message: `waiting for other shards: ${jobs} may be unfinished at a time` });
+      }
+      this.#isSaid = true;
+      await this.#lookAfterDead(stop);
+      await this.#pause(pause, stop);
+    }
+  }
+
+  release(request: number): Promise<void> {
+    return this.#store.releaseSlot(this.shard.of, request);
+  }
+
+  /** Asks for the jobs of shards that have died: their slots are free once these have ended. */
+  async #lookAfterDead(stop: AbortSignal): Promise<void> {
+    const { state, scope, clock, client } = this.deps;
+    const now = clock.monotonic();
+    if (now - this.#lookedAt < DEAD_JOBS_MS) return;
+    this.#lookedAt = now;
+    const { run } = this.shard.of;
+    const dead = await this.#store.deadSlots(run);
+    if (dead.length === 0) return;
+    const records = await state.requests(run);
+    for (const shard of new Set(dead.map((slot) => slot.shard))) {
+      let open = 0;
+      for (const { job } of this.shard.unfinished(records, shard)) {
+        if (stop.aborted) return;
+        const seen = await client.job(job!.job_id, stop).catch(isGone);
+        if (typeof seen === 'object') await state.updateJob(scope, { ...seen, job_id: job!.job_id });
+        if (seen === false || (seen !== true && !isFinal(seen.status))) open++;
+      }
+      // It may have been repeated in the meantime.
+      const slots = (await this.#store.deadSlots(run)).filter((slot) => slot.shard === shard);
+      for (const { request } of slots.slice(open))
+        await this.#store.releaseSlot({ ...this.shard.of, shard }, request);
+    }
+  }
+
+  async #pause(ms: number, stop = this.deps.stop): Promise<void> {
+    await this.deps.clock.sleep(ms, stop).catch((error: unknown) => {
+      if (!stop.aborted) throw error;
+    });
+  }
+}
+
+/** A job that the service does not know is not unfinished. Whatever else is in the way may pass. */
+const isGone = (error: unknown): boolean => error instanceof ServiceError && error.status === 404;
+
+const shardsText = (shards: readonly number[]): string =>
+  shards.length === 1
+    ? `shard ${shards[0]}`
+    : `shards ${shards.slice(0, -1).join(', ')} and ${shards.at(-1)}`;

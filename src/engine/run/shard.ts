@@ -1,0 +1,188 @@
+/**
+ * One shard of a saved plan (contract §10): which requests are its own, and what it waits for. All shards share one run,
+ * so each of them reads from the state what the others have come to.
+ */
+import { UsageError } from '../errors.js';
+import type { FileRows, Kind, Summary } from '../model.js';
+import { count } from '../numbers.js';
+import type { ImportOptions } from '../options.js';
+import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
+import { partsOf } from '../plan/shards.js';
+import { rowsOf } from '../send/part.js';
+import type { Numbers, RequestRecord } from '../state/requests.js';
+import type { StoredRun } from '../state/runs.js';
+import type { Standing } from '../state/shards.js';
+import type { ShardOf, State } from '../state/state.js';
+import { CauseTotals } from './causes.js';
+import { isHeld } from './compared.js';
+import { checkState } from './planned.js';
+import { countRows, type Ending, type Facts, isWithinBound, summarize } from './summary.js';
+
+/** So long after its last sign of life the lock of a shard that died is free, and some more. */
+export const PREDECESSOR_MS = 120_000;
+
+export class Shard {
+  readonly of: ShardOf;
+  /** Of each request of the plan, in order. */
+  readonly #parts: readonly number[];
+  #numbers: Numbers;
+
+  constructor(
+    private readonly plan: SavedPlan,
+    { shard, shards }: { shard: number; shards: number },
+  ) {
+    this.of = { run: plan.run, shard, shards };
+    this.#parts = partsOf(plan.requests, plan.inputs, shards);
+    this.#numbers = { after: plan.requests.length, shard, shards };
+  }
+
+  /** Numbers of requests that this shard adds. */
+  get numbers(): Numbers {
+    return this.#numbers;
+  }
+
+  /** Requests of the run: those of this shard, and those of the plan that others send. */
+  divide(records: readonly RequestRecord[]): { own: RequestRecord[]; others: Set<RequestRecord> } {
+    const partOf = this.#partsIn(records);
+    this.#numbers = {
+      ...this.#numbers,
+      after: Math.max(this.plan.requests.length, records.at(-1)?.seq ?? 0),
+    };
+    return {
+      own: records.filter((r) => partOf(r) === this.of.shard),
+      others: new Set(records.filter((r) => r.seq <= this.#parts.length && partOf(r) !== this.of.shard)),
+    };
+  }
+
+  /** Rows of its part; what the plan leaves out or rejects counts with the first one. */
+  rows(input?: number): FileRows {
+    const rows: FileRows = { read: 0, filtered: 0, rejected: 0 };
+    for (const [index, { filtered, rejected }] of this.plan.inputs.entries()) {
+      if (this.of.shard !== 1 || (input !== undefined && index !== input)) continue;
+      rows.filtered += filtered;
+      rows.rejected += rejected;
+      rows.read += filtered + rejected;
+    }
+    for (const [at, request] of this.plan.requests.entries()) {
+      if (this.#parts[at] === this.of.shard) rows.read += rowsIn(request, input);
+    }
+    return rows;
+  }
+
+  /** Inputs with the rows of its part. */
+  inputs(inputs: Facts['inputs']): Facts['inputs'] {
+    return inputs.map((input, index) => ({ ...input, scan: { ...input.scan, rows: this.rows(index) } }));
+  }
+
+  /** To which part a request belongs: one that was added later, to that of the rows that it sends. */
+  #partsIn(records: readonly RequestRecord[]): (r: RequestRecord) => number {
+    const bySeq = new Map(records.map((r) => [r.seq, r]));
+    const planned = records.filter(({ seq }) => seq <= this.#parts.length);
+    const partOf = (r: RequestRecord): number => {
+      const own = this.#parts[r.seq - 1];
+      if (own !== undefined) return own;
+      if (r.parent !== null) return partOf(bySeq.get(r.parent)!);
+      const [first] = rowsOf(r);
+      const whole = planned.find((of) =>
+        rowsOf(of).some(
+          ({ input, first_row, end_row }) =>
+            input === first!.input && first_row <= first!.first_row && first!.first_row < end_row,
+        ),
+      );
+      return whole ? partOf(whole) : 1;
+    };
+    return partOf;
+  }
+
+  /** Parts with requests of a kind that are not through: with `wait`, whose jobs have not ended. */
+  open(records: readonly RequestRecord[], kind: Kind, wait: boolean): number[] {
+    const partOf = this.#partsIn(records);
+    const replaced = new Set(
+      records.filter(({ seq }) => seq > this.#parts.length).map((r) => `${r.input} ${r.first_row}`),
+    );
+    const isOpen = (r: RequestRecord): boolean => {
+      if (this.plan.inputs[r.input]!.kind !== kind) return false;
+      if (r.state === 'acknowledged') return wait;
+      // One that was too large has given way to its halves.
+      if (r.state === 'withdrawn' && r.parent === null && replaced.has(`${r.input} ${r.first_row}`)) {
+        return r.seq > this.#parts.length;
+      }
+      return ['intent', 'unknown', 'withdrawn', 'waiting'].includes(r.state);
+    };
+    return [...new Set(records.filter(isOpen).map(partOf))].sort((a, b) => a - b);
+  }
+
+  /** Jobs of a part that are not known to have ended. */
+  unfinished(records: readonly RequestRecord[], shard: number): RequestRecord[] {
+    const partOf = this.#partsIn(records);
+    return records.filter((r) => r.state === 'acknowledged' && r.job !== null && partOf(r) === shard);
+  }
+
+  /** Whether the first request that sends anything is this shard's. */
+  get hasCanary(): boolean {
+    return this.#parts[this.plan.requests.findIndex(({ rows }) => rows > 0)] === this.of.shard;
+  }
+}
+
+/** Rows of a request, of one input or of all. What is unchanged counts with its first input. */
+function rowsIn(request: SavedRequest, input: number | undefined): number {
+  const { rows, merged = 0, unchanged = 0, more = [] } = request;
+  if (input === undefined) return rows + merged + unchanged;
+  const elsewhere = more.reduce((sum, range) => sum + range.rows, 0);
+  const first = request.input === input ? rows + merged + unchanged - elsewhere : 0;
+  return more.reduce((sum, range) => sum + (range.input === input ? range.rows : 0), first);
+}
+
+/** @throws UsageError for a plan that shards cannot send, and a state that knows none */
+export function checkShard(plan: SavedPlan, options: ImportOptions, { shards }: State): void {
+  if (!shards) {
+    throw new UsageError('shards need a state that they can all reach: a PostgreSQL database', {
+      problem: { code: 'shards_need_postgres' },
+    });
+  }
+  const { totals, changes } = plan;
+  if (isHeld(totals, changes, options)) {
+    throw new UsageError('the plan changes more rows than it allows, and then nothing is sent', {
+      problem: { code: 'shards_of_held' },
+    });
+  }
+  if (isWithinBound(totals, options.invalid)) return;
+  throw new UsageError(`the plan has ${count(totals.rejected, 'rejected row')}, and then nothing is sent`, {
+    problem: { code: 'shards_of_invalid' },
+  });
+}
+
+/** What all requests of a run come to, as its summary. */
+export function summarizeRun(
+  records: readonly RequestRecord[],
+  planned: FileRows,
+  wait: boolean,
+  facts: Facts,
+): Summary {
+  const ending: Ending = { mode: 'sent', rows: countRows(planned, records), records, wait, failure: null };
+  const causes = new CauseTotals();
+  return summarize(ending, { ...facts, rejected: [], causes, warnings: [], resume: null });
+}
+
+export const standingOf = (
+  { shard, shards }: ShardOf,
+  { status, finished, summary: { rows, requests } }: Standing,
+): NonNullable<Summary['shard']> => ({ shard, shards, finished, run: { status, rows, requests } });
+
+/**
+ * A plan of what changed is out of date once something was sent, unless it was by another shard of its run.
+ * @throws UsageError
+ */
+export async function checkOutdated(
+  plan: SavedPlan,
+  run: { shard: Shard | null; earlier: StoredRun | null; join(): Promise<void> },
+  deps: Parameters<typeof checkState>[1],
+): Promise<void> {
+  if (run.earlier) return;
+  try {
+    await checkState(plan, deps);
+  } catch (error) {
+    if (run.shard) await run.join();
+    if (!run.earlier) throw error;
+  }
+}

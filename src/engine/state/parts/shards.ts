@@ -1,0 +1,185 @@
+/** Shards of a run, and the slots that they share. */
+import { UsageError } from '../../errors.js';
+import type { RunStatus, Summary } from '../../model.js';
+import type { Transaction } from '../database.js';
+import { withoutCells } from '../runs.js';
+import type { ShardRecord, ShardStore } from '../shards.js';
+import type { Tables } from '../tables.js';
+import type { ShardOf } from '../types.js';
+
+interface ShardRow extends Omit<ShardRecord, 'finished' | 'rejects' | 'summary'> {
+  finished: number;
+  rejects: string;
+  summary: string | null;
+}
+
+const recordOf = ({
+  shard,
+  status,
+  finished,
+  rejects,
+  summary,
+  started_at,
+  ended_at,
+}: ShardRow): ShardRecord => ({
+  shard,
+  status,
+  finished: finished === 1,
+  rejects: JSON.parse(rejects) as (string | null)[],
+  summary: summary === null ? null : (JSON.parse(summary) as Summary),
+  started_at,
+  ended_at,
+});
+
+const SHARDS_OF = 'SELECT * FROM shards WHERE run = ? ORDER BY shard';
+
+/** Null where shards have no locks. */
+export function shardsOf(tables: Tables): ShardStore | null {
+  const { db, backend, runs, requests, sends, sent } = tables;
+  if (!backend.liveShards) return null;
+  return {
+    of: async (run) => (await db.all<ShardRow>(SHARDS_OF, run)).map(recordOf),
+    begin: (of, run, plan) => {
+      sent.forgetSession();
+      return tables.writeIn(run.scope, async (tx, scope) => {
+        const known = await tx.get<{ scope: number; options: string; finished: number }>(
+          'SELECT scope, options, finished FROM runs WHERE run = ?',
+          of.run,
+        );
+        if (!known) {
+          await runs.insert(tx, scope, run);
+          await sends.begin(tx, run.run, plan.at);
+          for (const request of plan.requests) await requests.insert(tx, run.run, request);
+        } else checkSame(of.run, known, { scope, digest: plan.digest });
+        await addShards(tx, of, run.inputs.length);
+        await tx.run(
+          `UPDATE shards SET status = 'running', finished = 0, ended_at = NULL, started_at = coalesce(started_at, ?)
+           WHERE run = ? AND shard = ?`,
+          tables.time(),
+          of.run,
+          of.shard,
+        );
+        if (known?.finished === 0) await runs.reopen(tx, of.run);
+        // What it had begun to send when it died is sent again; its unfinished jobs still take a slot each.
+        await tx.run(
+          `DELETE FROM slots WHERE run = ?1 AND shard = ?2 AND NOT EXISTS (
+             SELECT 1 FROM requests r WHERE r.run = ?1 AND (r.seq = slots.request OR r.parent = slots.request)
+               AND r.state = 'acknowledged')`,
+          of.run,
+          of.shard,
+        );
+      });
+    },
+    setRejects: (of, input, file) =>
+      tables.write(async (tx) => {
+        const [own] = await tx.all<{ rejects: string }>(
+          'SELECT rejects FROM shards WHERE run = ? AND shard = ?',
+          of.run,
+          of.shard,
+        );
+        const files = JSON.parse(own!.rejects) as (string | null)[];
+        files[input] = file;
+        await tx.run(
+          'UPDATE shards SET rejects = ? WHERE run = ? AND shard = ?',
+          JSON.stringify(files),
+          of.run,
+          of.shard,
+        );
+      }),
+    end: (of, { status, finished, endedBy, summary }, whole) =>
+      tables.write(async (tx) => {
+        const at = tables.time();
+        await tx.run(
+          'UPDATE shards SET status = ?, finished = ?, summary = ?, ended_at = ? WHERE run = ? AND shard = ?',
+          status,
+          finished ? 1 : 0,
+          JSON.stringify(withoutCells(summary)),
+          at,
+          of.run,
+          of.shard,
+        );
+        const all = (await tx.all<ShardRow>(SHARDS_OF, of.run)).map(recordOf);
+        const total = whole(await requests.ofRun(tx, of.run));
+        for (const [input, file] of total.files.entries()) {
+          file.rejects_file = all.find(({ rejects }) => rejects[input])?.rejects[input] ?? null;
+        }
+        const done = all.filter((shard) => shard.finished).length;
+        const stands = done === all.length ? total.status : standingOf(all, finished ? null : status);
+        if (stands === 'running') await runs.setSummary(tx, of.run, total);
+        else {
+          const end = { status: stands, finished: done === all.length, endedBy, summary: total, at };
+          await runs.end(tx, of.run, end);
+        }
+        return { status: stands, finished: done, summary: total };
+      }),
+    takeSlot: async (of, request, most) => {
+      const taken =
+        'SELECT count(*) AS taken, max(CASE WHEN request = ? THEN 1 ELSE 0 END) AS own FROM slots WHERE run = ?';
+      const isRoom = (slots: { taken: number; own: number | null } | undefined): boolean =>
+        slots?.own === 1 || slots!.taken < most;
+      // A look holds up nobody, and there may be many who wait.
+      if (!isRoom(await db.get(taken, request, of.run))) return false;
+      return tables.write(async (tx) => {
+        if (!isRoom(await tx.get(taken, request, of.run))) return false;
+        await tx.run(
+          `INSERT INTO slots (run, request, shard) VALUES (?, ?, ?)
+           ON CONFLICT (run, request) DO UPDATE SET shard = excluded.shard`,
+          of.run,
+          request,
+          of.shard,
+        );
+        return true;
+      });
+    },
+    releaseSlot: async (of, request) => {
+      await tables.write((tx) => tx.run('DELETE FROM slots WHERE run = ? AND request = ?', of.run, request));
+    },
+    deadSlots: async (run) => {
+      const slots = await db.all<{ request: number; shard: number }>(
+        'SELECT request, shard FROM slots WHERE run = ? ORDER BY request',
+        run,
+      );
+      const live = new Set(await backend.liveShards!(run));
+      return slots.filter(({ shard }) => !live.has(shard));
+    },
+  };
+}
+
+/** @throws UsageError */
+function checkSame(
+  run: string,
+  known: { scope: number; options: string },
+  wanted: { scope: number; digest: string },
+): void {
+  const { plan } = JSON.parse(known.options) as { plan?: { digest: string } };
+  if (known.scope === wanted.scope && plan?.digest === wanted.digest) return;
+  throw new UsageError(`run ${run} carries out another plan than this one`, {
+    hint: 'make a new plan',
+  });
+}
+
+/** @throws UsageError */
+async function addShards(tx: Transaction, { run, shards }: ShardOf, inputs: number): Promise<void> {
+  const [known] = await tx.all<{ count: number }>('SELECT count(*) AS count FROM shards WHERE run = ?', run);
+  if (known!.count === shards) return;
+  if (known!.count > 0) {
+    throw new UsageError(`run ${run} is divided among ${known!.count} shards, not ${shards}`, {
+      hint: 'give every shard the same number; an apply without shards sends all that is left',
+    });
+  }
+  for (let shard = 1; shard <= shards; shard++) {
+    await tx.run(
+      "INSERT INTO shards (run, shard, status, finished, rejects) VALUES (?, ?, 'waiting', 0, ?)",
+      run,
+      shard,
+      JSON.stringify(Array.from({ length: inputs }, () => null)),
+    );
+  }
+}
+
+/** Of a run that is not finished. @param own of the shard that has just ended, where its part is not finished */
+function standingOf(all: readonly ShardRecord[], own: RunStatus | null): RunStatus | 'running' {
+  if (all.some(({ status }) => status === 'running')) return 'running';
+  const ended = all.find(({ status, finished }) => !finished && status !== 'waiting');
+  return own ?? (ended ? (ended.status as RunStatus) : 'stopped');
+}
