@@ -5,6 +5,7 @@ import { describe, expect } from 'vitest';
 import type { Summary } from '../../src/engine/model.js';
 import { cli, scratch } from '../support/cli.js';
 import { environmentOf, test } from '../support/sandbox.js';
+import { onPostgres, stateBytes } from '../support/state.js';
 
 const FAST = ['--interval', '5ms'];
 
@@ -149,7 +150,8 @@ describe('a run with --where', () => {
     const flags = ['--where', 'plan=pro', '--limit', '2', '--chunk-size', '1', '--retries', '0'];
     const first = await run('import', 'c.csv', ...flags);
     expect(first.summary.rows).toMatchObject({ read: 6, filtered: 4, submitted: 1, unsent: 1 });
-    const database = readFileSync(join(cwd, '.state', 'state.db'));
+    const folder = join(cwd, '.state');
+    const database = onPostgres ? stateBytes(folder) : readFileSync(join(folder, 'state.db'));
     expect(database.includes('"pro"')).toBe(false);
     // Other conditions make another run; the same ones find it.
     const other = await run('import', 'c.csv', ...flags, '--dry-run', '--resume', '--limit', '3');

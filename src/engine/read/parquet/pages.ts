@@ -12,7 +12,7 @@ import { readPlain } from 'hyparquet/src/plain.js';
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
 import { snappyUncompress } from 'hyparquet/src/snappy.js';
 import { unpack } from './unpack.js';
-import { isPlainInt64, isUnsigned } from './values.js';
+import { isPlainInt64, isUnsigned, narrow } from './values.js';
 
 /** A page of this size is larger than any writer makes; what it unpacks to has to fit into memory. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
@@ -289,18 +289,6 @@ const viewOf = (bytes: Uint8Array): DataView =>
 function checked(count: number | undefined): number {
   if (count !== undefined && count >= 0 && count <= MAX_PAGE_VALUES) return count;
   throw new Error(`a page of ${count} values is too large`);
-}
-
-/** The same integers as numbers, which are much faster than bigints; those that no double holds stay bigints. */
-function narrow(list: BigInt64Array): ArrayLike<number | bigint> {
-  const halves = new Int32Array(list.buffer, list.byteOffset, list.length * 2);
-  const numbers = new Float64Array(list.length);
-  for (let at = 0; at < numbers.length; at++) {
-    const number = halves[2 * at + 1]! * 0x1_0000_0000 + (halves[2 * at]! >>> 0);
-    if (!Number.isSafeInteger(number)) return list;
-    numbers[at] = number;
-  }
-  return numbers;
 }
 
 /** @param bytes how many they take; where that is not given, the data says so */
