@@ -92,7 +92,8 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
     `company_id,seats\n${rows(count, (row) => `c-${row},${row}\n`)}`;
 
   test('two of them are killed and repeated: everything is sent, each request once, two jobs at a time', async () => {
-    sandbox = await startSandbox({ limits: { rowsPerSecond: 50 } });
+    // Slow, so that each shard is seen with a job that has not ended.
+    sandbox = await startSandbox({ limits: { rowsPerSecond: 4 } });
     // The last row shares an identifier with the first request: one shard sends both.
     const users = `user_id,plan\n${rows(60, (row) => `u-${row},pro\n`)}u-0,free\n`;
     await planned(
@@ -108,6 +109,7 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
       await expect.poll(() => submitters().includes(index + 1), { timeout: 60_000 }).toBe(true);
       first[index]!.kill('SIGKILL');
     }
+    sandbox.limits.rowsPerSecond = 50;
     await Promise.all([0, 2].map((index) => first[index]!.ended));
     const repeated = [0, 2].map((index) => shard(index));
     const ends = await Promise.all([first[1]!, first[3]!, ...repeated].map((child) => child.ended));

@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { inject } from 'vitest';
 import { openState as open, type State } from '../../src/engine/state/state.js';
 import { clientOf, PASSWORD } from './postgres.js';
+import type {} from './postgres-setup.js';
 
 const HOW = process.env.PROFILES_TEST_STATE;
 export const onPostgres = HOW === 'postgres' || HOW === 'pgbouncer';

@@ -57,7 +57,7 @@ export function define(command: Command, wire: Wire): void {
     'profiles resume',
     'profiles resume 20261120-101500-x7k2 --json',
     'profiles resume --failed --isolate',
-    'profiles resume --input /data/companies.csv --wait-timeout 5h30m',
+    'profiles resume --input users.csv --wait-timeout 5h30m',
   ]);
   command.action(wire(options, run));
 }

@@ -74,7 +74,9 @@ export async function* download(
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (!(error instanceof Broken)) throw error;
-        if (transfer.size > most) [most, failures, silences] = [transfer.size, 0, 0];
+        // A few bytes more, as from a server that drips, do not end a silence.
+        if (transfer.size >= most + MIN_WINDOW_BYTES) silences = 0;
+        if (transfer.size > most) [most, failures] = [transfer.size, 0];
         failures++;
         if (error.kind === 'silent') silences++;
         if (failures >= MAX_FAILURES || silences >= MAX_SILENCES || attempt >= MAX_ATTEMPTS)
