@@ -6,7 +6,8 @@ export const PROCESSES = [
   'test/pty/*.test.ts',
   'test/cli/{next,pipes,plain-terminal}.test.ts',
   'test/cli/commands/report.test.ts',
-  'test/docs/recipes.test.ts',
+  'test/docs/{commands,recipes}.test.ts',
+  'test/package/examples.test.ts',
   'test/loss/{boundaries,faults,isolate,isolate-kill,kill,signals,submitted}.test.ts',
 ];
 

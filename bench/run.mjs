@@ -1,5 +1,5 @@
 // npm run bench [-- --rows 1000000 --runs 5 --only startup,csv --write]
-// FingerprintColumns a Markdown table for each section; --write keeps them in bench/results.md, where sections that were
+// Prints a Markdown table for each section; --write keeps them in bench/results.md, where sections that were
 // not run stay as they are.
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';

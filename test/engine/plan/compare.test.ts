@@ -166,7 +166,7 @@ describe('for any two files', () => {
         const { changes } = await service.compare(write('after.csv', after));
         expect(changes).toEqual(await straight(write('before.csv', before), write('after.csv', after)));
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 
@@ -191,7 +191,7 @@ describe('for any two files', () => {
         expect(changes).toEqual(await straight(was, is));
         repeated += changes.unchanged;
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
     expect(repeated).toBeGreaterThan(15);
   });
