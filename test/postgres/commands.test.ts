@@ -19,9 +19,10 @@ const name = (db: TestDatabase): string =>
 
 /** As if somebody held the lock on companies, heard of so many seconds ago. */
 const holdLock = (db: TestDatabase, seconds: number): string =>
-  db.sql(`INSERT INTO leases SELECT scope, 'companies', 'x', 1, 'run r (c.csv)', 'build-7', 60000,
+  db.sql(`INSERT INTO leases (scope, kind, owner, epoch, holder, machine, lease_ms, beat_at, expires_at)
+    SELECT scope, 'companies', 'x', 1, 'run r (c.csv)', 'build-7', 60000,
     now() - interval '${seconds} s', now() + interval '${60 - seconds} s' FROM scopes LIMIT 1
-    ON CONFLICT (scope, kind) DO UPDATE SET owner = 'x', epoch = leases.epoch + 1, holder = excluded.holder,
+    ON CONFLICT (scope, kind, shard) DO UPDATE SET owner = 'x', epoch = leases.epoch + 1, holder = excluded.holder,
       machine = excluded.machine, beat_at = excluded.beat_at, expires_at = excluded.expires_at`);
 
 describe.runIf(hasPostgres)('commands', () => {
