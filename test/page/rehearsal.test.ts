@@ -125,7 +125,7 @@ describe.skipIf(MISSING)(title('a rehearsal, by keyboard alone'), () => {
     await press(page, tab(/Companies/));
     await page.getByText('No companies in this region yet').waitFor();
     await page.goto(permalink);
-    await page.getByText('The sandbox holds no company with this identifier').waitFor();
+    await page.getByText('The sandbox has no company with this identifier').waitFor();
     await tabTo(page, tab(/Jobs/));
   });
 });

@@ -7,15 +7,17 @@ import { databaseFile, type HeldLease, openState, type State } from '../../../en
 import { openSandboxData } from '../../../sandbox/index.js';
 import { type Context, EMBEDDED } from '../../context.js';
 import { writeJson, writeOut } from '../../output/write.js';
-import { stateLocation } from '../../settings/index.js';
+import { stateElsewhere, stateLocation } from '../../settings/index.js';
 
 /** @throws LockedError while an import to the sandbox runs */
 export async function reset(data: string, context: Context): Promise<ExitCode> {
   const { stdout, clock, flags } = context;
-  // Another folder than the state's is not what `--region sandbox` sends to. The config file is not read.
+  // Another folder than the state's is not what `--region sandbox` sends to. A config file that cannot be read names no state.
   const stateDir = stateLocation(context, flags).value;
-  const isEmbedded = data === stateDir && existsSync(databaseFile(stateDir));
-  const state = isEmbedded ? await openState(stateDir, clock.now) : null;
+  const settings = await context.settings().catch(() => null);
+  const elsewhere = settings === null ? undefined : stateElsewhere(settings, context);
+  const isEmbedded = data === stateDir && (elsewhere !== undefined || existsSync(databaseFile(stateDir)));
+  const state = isEmbedded ? await openState(stateDir, clock.now, elsewhere) : null;
   const locks: HeldLease[] = [];
   try {
     if (state) await lock(state, locks);
