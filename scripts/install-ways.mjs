@@ -20,7 +20,7 @@ async function cloneTo(folder) {
 /** The commands below "Your first import" in the README, without their comments. */
 async function firstImport() {
   const text = await readFile('README.md', 'utf8');
-  const block = /^## Your first import\n+```sh\n([\s\S]*?)```/m.exec(text)[1];
+  const block = /^## Your first import\n[^`]*```sh\n([\s\S]*?)```/m.exec(text)[1];
   return block
     .split('\n')
     .map((line) => line.replace(/ {2,}#.*/, '').trim())
@@ -51,7 +51,8 @@ export async function installGlobally({ root, node, file, way }) {
     USERPROFILE: home,
     PATH: [bin, dirname(node.NODE_BINARY), ...(windows ? [] : ['/usr/bin', '/bin'])].join(delimiter),
   };
-  await copyFile(resolve('fixtures/companies.csv'), join(at('work'), 'companies.csv'));
+  await mkdir(join(at('work'), 'fixtures'));
+  await copyFile(resolve('fixtures/companies.csv'), join(at('work'), 'fixtures/companies.csv'));
   const here = { cwd: at('work'), env };
   for (const line of await firstImport()) await run(line, { ...here, shell: true });
   const { stdout: script } = await run('profiles completion bash', { ...here, shell: true });
