@@ -5,10 +5,10 @@ export const PROCESSES = [
   'test/action/*.test.ts',
   'test/pty/*.test.ts',
   'test/cli/{next,pipes,plain-terminal}.test.ts',
-  'test/cli/commands/report.test.ts',
+  'test/cli/commands/{report,completion/shells}.test.ts',
   'test/docs/{commands,recipes}.test.ts',
   'test/package/examples.test.ts',
-  'test/loss/{boundaries,faults,isolate,isolate-kill,kill,signals,submitted}.test.ts',
+  'test/loss/{boundaries,faults,isolate,isolate-kill,kill,signals,submitted,two}.test.ts',
 ];
 
 export default defineConfig({

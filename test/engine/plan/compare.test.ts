@@ -191,9 +191,9 @@ describe('for any two files', () => {
         expect(changes).toEqual(await straight(was, is));
         repeated += changes.unchanged;
       }),
-      { numRuns: 50 },
+      { numRuns: 100 },
     );
-    expect(repeated).toBeGreaterThan(15);
+    expect(repeated).toBeGreaterThan(3);
   });
 
   test('the file that was imported last is unchanged as a whole', async () => {
