@@ -53,12 +53,12 @@ describe.runIf(hasPostgres && EVENTS > 0)('machines that share a state', () => {
     await server?.remove();
   });
 
-  const urlOf = (way: (typeof WAYS)[number]): string =>
+  const urlOf = (way: (typeof WAYS)[number], schema: string): string =>
     way === 'directly'
       ? server
-          .url(newSchema(), { query: `sslmode=disable&${LEASE}` })
+          .url(schema, { query: `sslmode=disable&${LEASE}` })
           .replace(`:${server.port}/`, `:${proxy.port}/`)
-      : `${pooler.url(newSchema())}&${LEASE}`;
+      : `${pooler.url(schema)}&${LEASE}`;
 
   const events = Array.from({ length: Math.max(EVENTS, 1) }, (_, n) => ({
     n,
@@ -69,7 +69,8 @@ describe.runIf(hasPostgres && EVENTS > 0)('machines that share a state', () => {
   test.for(events)(`$n: $trouble, $way, seed ${SEED}`, { timeout: 180_000 }, async ({ n, trouble, way }) => {
     const rows = Array.from({ length: ROWS }, (_, i) => `m${n}-${i},Company ${i}\n`);
     const machines = [new Machine(service.url), new Machine(service.url)] as const;
-    const url = urlOf(way);
+    const schema = newSchema();
+    const url = urlOf(way, schema);
     for (const machine of machines) {
       machine.write('companies.csv', `company_id,name\n${rows.join('')}`);
       machine.env.PROFILES_STATE = url;
@@ -94,9 +95,24 @@ describe.runIf(hasPostgres && EVENTS > 0)('machines that share a state', () => {
       return ended;
     };
 
+    /** What came too late found nothing to go on with: the files would be imported once more, as a run of its own. */
+    const isFinished = (): boolean =>
+      server.sql(`SELECT coalesce(max(finished), 0) FROM ${schema}.runs`) === '1';
+    /** A lease as short as this one may run out on a busy machine. */
+    const goOnToTheEnd = async (): Promise<Ended> => {
+      let ended = await ends(goOn());
+      for (let turns = 1; ended.code === 8 && turns < 5; turns++) ended = await ends(goOn());
+      return ended;
+    };
+
     if (trouble === 'paused') {
       child.kill('SIGSTOP');
-      const successor = await ends(goOn());
+      if (isFinished()) {
+        child.kill('SIGCONT');
+        expect(await child.ended).toMatchObject({ code: 0 });
+        return;
+      }
+      const successor = await goOnToTheEnd();
       const sent = arrivals.length;
       child.kill('SIGCONT');
       const paused = await ends(child);
@@ -123,8 +139,8 @@ describe.runIf(hasPostgres && EVENTS > 0)('machines that share a state', () => {
         'database crashes': [0, 8],
       };
       expect(expected[trouble], ended.stderr).toContain(ended.code);
-      if (ended.code !== 0) {
-        const successor = await ends(goOn());
+      if (ended.code !== 0 && !isFinished()) {
+        const successor = await goOnToTheEnd();
         expect(successor, successor.stderr).toMatchObject({ code: 0 });
       }
     }
