@@ -39,6 +39,9 @@ async function contentOf({ db }: Backend): Promise<Record<string, unknown[]>> {
   return content;
 }
 
+/** As a flag takes it: the password is in the environment. */
+const place = (url: string): string => url.replace(`:${encodeURIComponent(PASSWORD)}@`, '@');
+
 const inFolder = (name: string): Backend => openSqlite(join(machine.folder, name));
 
 /** Every table has rows, of a named account and of one that goes by its token; a run is unfinished. */
@@ -72,7 +75,7 @@ describe.runIf(hasPostgres).each(ways)('%s', (way) => {
     await withHistory();
     const before = await contentOf(inFolder('.state'));
     for (const [table, rows] of Object.entries(before)) expect(rows, table).not.toEqual([]);
-    const url = db.url().replace(`:${encodeURIComponent(PASSWORD)}@`, '@');
+    const url = place(db.url());
     const there = await machine.run(['state', 'migrate', '--to', url]);
     expect([there.code, there.error], there.stderr).toEqual([0, null]);
     expect(JSON.stringify(there)).not.toContain(PASSWORD);
@@ -154,5 +157,20 @@ describe.runIf(hasPostgres).each(ways)('%s', (way) => {
       await to.db.close();
     }
     expect(await contentOf(await openPostgres(locationOf(db.url())))).toEqual(before);
+  });
+
+  test('while a run has shards that have not finished, it stays where it is', async ({ db }) => {
+    machine.write('companies.csv', 'company_id\nc-1\n');
+    const { summary } = await machine.run(['import', 'companies.csv', '--state', place(db.url())]);
+    const move = ['state', 'migrate', '--state', place(db.url()), '--to', `sqlite:${machine.folder}/new`];
+    db.sql(`INSERT INTO shards (run, shard, status, finished, rejects) SELECT run, 1, 'running', 0, '[]' FROM runs;
+      UPDATE runs SET finished = 0`);
+    const refused = await machine.run(move);
+    expect([refused.code, refused.error!.message], refused.stderr).toEqual([
+      2,
+      `run ${summary!.run} is sent by shards, and has not finished`,
+    ]);
+    db.sql('UPDATE runs SET finished = 1');
+    expect((await machine.run(move)).code).toBe(0);
   });
 });
