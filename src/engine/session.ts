@@ -11,7 +11,7 @@ import { acceptedOf, contentOf, plannedRows, type Scanned, scansOf } from './pla
 import { typesOf } from './plan/type-changes.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
-import { type Marks, type OpenedInput, Pool } from './read/index.js';
+import { type OpenedInput, Pool } from './read/index.js';
 import { afterPlan } from './run/after-plan.js';
 import { ComparedRows } from './run/compared.js';
 import { conclude } from './run/conclude.js';
@@ -200,10 +200,10 @@ export class Session {
   }
 
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
-    const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
-    const lost = await this.#rejecting!.restore(this.#run.records, { marks, signal: this.deps.stop });
+    const lost = await this.#rejecting!.restore(this.#run.records, this.deps.stop);
     if (lost !== null) yield this.#warn({ message: lost });
     const rejects = await this.#rejecting!.flush();
+    await this.#rejecting!.record();
     if (this.options.failed) await this.#run.retry(this.options);
     else if (this.#run.earlier && sends && this.#isCanaryDue()) await this.#run.retryCanary(this.options);
     const planned = this.apply ? runPlanned(this.apply) : undefined;
@@ -248,8 +248,7 @@ export class Session {
         totalRows: acceptedOf(rows),
         stop,
         reject: async (chunk, reason, emit, of) => {
-          const marks = (input: number): Marks => scanned.inputs[input]!.scan.marks;
-          const files = await rejecting.refused(chunk, reason, emit, { marks, signal: deps.abort, of });
+          const files = await rejecting.refused(chunk, reason, emit, { signal: deps.abort, of });
           for (const [input, file] of files) await this.#run.nameRejects(input, file);
         },
       });

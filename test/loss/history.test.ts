@@ -1,9 +1,11 @@
 /** What is known of one profile afterwards (contract §1 `history`): everything that was done with it, and nothing else. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
+import { onPostgres } from '../support/state.js';
 import { FAULTS, fates, status } from './faults.js';
 import { Machine } from './support.js';
 
@@ -185,4 +187,16 @@ test('a run that is forgotten is forgotten, and at a terminal there is a table w
   await run(['runs', '--forget', summary!.run!]);
   const none = await cli(['history', 'company', 'c'], { cwd: machine.folder, env: machine.env });
   expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'no record of company c\n']);
+});
+
+// The trigger is SQLite's.
+test.skipIf(onPostgres)('a run has ended as it did where its state cannot be tidied afterwards', async () => {
+  machine.write('a.csv', 'company_id,n\nc,1\n');
+  await run(['import', 'a.csv']);
+  const db = new DatabaseSync(join(machine.folder, '.state/state.db'));
+  db.exec(`UPDATE history SET at = 0;
+    CREATE TRIGGER full BEFORE DELETE ON history BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`);
+  db.close();
+  const again = await run(['import', 'a.csv']);
+  expect([again.code, again.error, again.summary?.status], again.stderr).toEqual([0, null, 'completed']);
 });

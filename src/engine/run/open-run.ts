@@ -267,14 +267,20 @@ export class OpenRun {
     return failure;
   }
 
+  /** Lets go of what is old. What fails is done at the end of the next run. */
   async #tidy(
     kinds: readonly Kind[],
     distinct: (kind: Kind) => number,
     historyKeepMs: number,
   ): Promise<void> {
     const { state, clock } = this.deps;
-    for (const kind of kinds) await state.compactFingerprints(this.scope, kind, distinct(kind));
-    await state.pruneHistory(clock.now() - historyKeepMs);
+    try {
+      for (const kind of kinds) await state.compactFingerprints(this.scope, kind, distinct(kind));
+      await state.pruneHistory(clock.now() - historyKeepMs);
+    } catch (error) {
+      // The run has ended, and is on record as that: who is told to resume would send all of it again.
+      if (!(error instanceof StateError) && !(error instanceof LockLostError)) throw error;
+    }
   }
 
   /** Releases the locks. */
@@ -284,8 +290,8 @@ export class OpenRun {
   }
 }
 
-/** What is reported where the end could not be recorded. @throws the error, unless that had been seen before */
-function failureAfter(error: unknown, failure: unknown): unknown {
+/** What is reported where something of the end could not be recorded. @throws the error, unless that had been seen before */
+export function failureAfter(error: unknown, failure: unknown): unknown {
   if (failure instanceof LockLostError) return error instanceof LockLostError && error.by ? error : failure;
   if (failure instanceof StateError) return failure;
   throw error;

@@ -36,11 +36,6 @@ interface Where {
   shard: number | null;
 }
 
-interface Pass {
-  marks: (input: number) => Marks;
-  signal: AbortSignal;
-}
-
 /** Rejected rows of a run whose identifiers are kept. */
 const MOST_REMEMBERED = 10_000;
 
@@ -60,8 +55,8 @@ export class Rejecting {
   /** Rows that are rejected only for their shape. */
   readonly #shapes: ShapeRejections[];
   #scanned: Scanned['inputs'] = [];
-  /** Files of before that were written for the input that is flushed, by location. */
-  #replaceable: ReadonlyMap<string, FileMark> = new Map();
+  /** By input: files of before that were written for the same content, by location. */
+  #replaceable: readonly ReadonlyMap<string, FileMark>[] = [];
   readonly #recorded: (string | undefined)[] = [];
 
   private constructor(
@@ -112,7 +107,7 @@ export class Rejecting {
    * what the plan refuses, the file is whole again.
    * @returns a warning, where not all of them are known any more
    */
-  async restore(records: readonly RequestRecord[], pass: Pass): Promise<string | null> {
+  async restore(records: readonly RequestRecord[], signal: AbortSignal): Promise<string | null> {
     const { state, run } = this.where;
     let unknown = 0;
     for (const input of this.#absent) {
@@ -129,7 +124,7 @@ export class Rejecting {
       }
       if (reasons.size === 0) continue;
       const ascending = [...new Set(rows)].sort((a, b) => a - b);
-      const reading = { planned: pass.marks(input), signal: pass.signal };
+      const reading = { planned: this.#marksOf(input), signal };
       for await (const { line, original } of readRows(this.inputs[input]!, ascending, reading)) {
         const reason = reasons.get(line);
         const { path } = this.inputs[input]!;
@@ -151,7 +146,7 @@ export class Rejecting {
       run: run(),
       continues: earlier === null ? null : { path: earlier, mark: known?.mark ?? null },
       mayReplace: (location) =>
-        this.where.shard === null ? (this.#replaceable.get(location) ?? null) : null,
+        this.where.shard === null ? (this.#replaceable[input]?.get(location) ?? null) : null,
     });
   }
 
@@ -189,77 +184,73 @@ export class Rejecting {
   }
 
   /** The plan is made: a file that was written for the same content may be replaced. */
-  scanned({ inputs }: Scanned): void {
+  async scanned({ inputs }: Scanned): Promise<void> {
     this.#scanned = inputs;
+    const { rejects } = this.where.state;
+    this.#replaceable = await Promise.all(inputs.map(({ scan }) => rejects.marksOf(scan.digest)));
+  }
+
+  #marksOf(input: number): Marks {
+    return this.#scanned[input]!.scan.marks;
   }
 
   /**
    * The rows of a request that the service refused for good: read again, since only their items were kept.
-   * @param pass `marks` of what was planned of each input; `of` which chunk the rows are part, where more of it may follow:
-   * its rows are read once
+   * @param of which chunk the rows are part, where more of it may follow: its rows are read once
    * @returns the rejects file of each input that the request is of; the rows are on disk
    */
   async refused(
     chunk: Chunk,
     reason: string,
     emit: (event: ImportEvent) => void,
-    pass: Pass & { of?: Chunk | undefined },
+    { signal, of }: { signal: AbortSignal; of?: Chunk | undefined },
   ): Promise<Map<number, string | null>> {
     const files = new Map<number, string | null>();
     for (const [part, { input }] of chunk.parts.entries()) {
       const rows = [...rowsIn(chunk, part)];
-      const originals = pass.of
-        ? (await this.#keptOf(pass.of, input, pass)).rows(rows)
-        : readRows(this.inputs[input]!, rows, { planned: pass.marks(input), signal: pass.signal });
+      const originals = of
+        ? (await this.#keptOf(of, input, signal)).rows(rows)
+        : readRows(this.inputs[input]!, rows, { planned: this.#marksOf(input), signal });
       for await (const { line, original } of originals) {
         const rejection = { file: this.inputs[input]!.path, line, reason };
         this.#files[input]!.add({ ...rejection, original });
         keepFirst(this.first, rejection);
         emit({ type: 'rejected', ...rejection });
       }
-      files.set(input, await this.#flush(input, false));
+      files.set(input, await this.#files[input]!.flush());
+      await this.#record(input);
     }
     return files;
   }
 
-  /**
-   * What was rejected so far is in the files when this resolves.
-   * @param stateFailed then the state is not told of them: it would only fail again
-   * @returns for each input its rejects file, or null
-   */
-  async flush(stateFailed = false): Promise<(string | null)[]> {
+  /** What was rejected so far is in the files when this resolves. @returns for each input its rejects file, or null */
+  async flush(): Promise<(string | null)[]> {
     const files: (string | null)[] = [];
-    for (const input of this.inputs.keys()) files.push(await this.#flush(input, stateFailed));
+    for (const file of this.#files) files.push(await file.flush());
     return files.map((file, input) => file ?? this.#earlier[input] ?? null);
   }
 
+  /** Tells the state of the files as they are, so that they can be imported, and replaced. @throws StateError */
+  async record(): Promise<void> {
+    for (const input of this.inputs.keys()) await this.#record(input);
+  }
+
   /** All rows of a chunk that are of one input, for as long as the chunk is there. */
-  #keptOf(chunk: Chunk, input: number, { marks, signal }: Pass): Promise<KeptRecords> {
+  #keptOf(chunk: Chunk, input: number, signal: AbortSignal): Promise<KeptRecords> {
     const known = this.#kept.get(chunk) ?? new Map<number, Promise<KeptRecords>>();
     this.#kept.set(chunk, known);
     const rows = chunk.parts.flatMap((part, at) => (part.input === input ? [...rowsIn(chunk, at)] : []));
-    const kept =
-      known.get(input) ?? KeptRecords.read(this.inputs[input]!, rows, { planned: marks(input), signal });
+    const pass = { planned: this.#marksOf(input), signal };
+    const kept = known.get(input) ?? KeptRecords.read(this.inputs[input]!, rows, pass);
     known.set(input, kept);
     return kept;
   }
 
-  async #flush(input: number, stateFailed: boolean): Promise<string | null> {
-    const file = this.#files[input]!;
-    const scanned = this.#scanned[input];
-    if (stateFailed) return file.flush();
-    if (scanned) this.#replaceable = await this.where.state.rejects.marksOf(scanned.scan.digest);
-    const path = await file.flush();
-    const written = file.written();
-    if (written) await this.#record(input, written);
-    return path;
-  }
-
-  /** So that the file can be imported, and replaced. Rows that were written before the run was known name another. */
-  async #record(
-    input: number,
-    { location, mark, run }: NonNullable<ReturnType<Rejects['written']>>,
-  ): Promise<void> {
+  /** Rows that were written before the run was known name another. */
+  async #record(input: number): Promise<void> {
+    const written = this.#files[input]!.written();
+    if (!written) return;
+    const { location, mark, run } = written;
     if (mark !== null && mark.sha256 === this.#recorded[input]) return;
     this.#recorded[input] = mark?.sha256;
     const { scan } = this.#scanned[input]!;

@@ -45,7 +45,7 @@ export async function* scanInputs(
 ): AsyncGenerator<ImportEvent, Scanned> {
   const planned = apply && located && scannedByPlan(apply.plan, opened, located, options.chunkBytes);
   if (planned) {
-    rejecting.scanned(planned);
+    await rejecting.scanned(planned);
     return planned;
   }
   const scanned = yield* scanAll(opened, {
@@ -56,7 +56,7 @@ export async function* scanInputs(
     known: (kind) => known.of(kind),
     reject: (input, row) => rejecting.planned(input, row),
   });
-  rejecting.scanned(scanned);
+  await rejecting.scanned(scanned);
   checkScanned(scanned.inputs, options);
   if (apply) checkScan(apply.plan, scanned);
   for (const warning of scanned.warnings) yield { type: 'warning', ...warning };
