@@ -6,14 +6,13 @@ import { formatSize } from '../../engine/size.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
 import { safeLine } from '../output/safe.js';
+import { inCi } from '../output/terminal.js';
 import type { Settings } from '../settings/index.js';
 import { canAsk } from './config/store.js';
 
 /** Whether somebody sits at a terminal who may answer. */
 export const isAttended = (context: Context): boolean =>
-  context.stderr.isTTY === true && !isCi(context.env.CI) && canAsk(context);
-
-const isCi = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== 'false';
+  context.stderr.isTTY === true && !inCi(context.env) && canAsk(context);
 
 /**
  * Asks whether to go on, and throws where the answer is no.
@@ -41,8 +40,7 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
   return async (what) => {
     const { openPrompt } = await import('./config/prompt.js');
     pause();
-    const answer = await openPrompt(context).ask(`${what}\nSend? Type y to send; Enter stops: `);
-    if (!['y', 'yes'].includes(answer.trim().toLowerCase())) {
+    if (!(await openPrompt(context).confirms(`${what}\nSend? Type y to send; Enter stops: `))) {
       throw new NotConfirmedError('not confirmed; nothing was sent');
     }
   };

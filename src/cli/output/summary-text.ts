@@ -30,6 +30,9 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
   interrupted: { mark: '!', words: 'interrupted', style: 'yellow' },
 };
 
+/** Whether nothing more than a plan was made. */
+export const isOnlyPlanned = (status: string): boolean => status === 'planned' || status === 'held';
+
 /** A dry run that would reject rows is no success. */
 export function outcomeOf({ status, rows }: Pick<Summary, 'status' | 'rows'>): (typeof OUTCOME)[RunStatus] {
   const outcome = OUTCOME[status];
@@ -116,7 +119,7 @@ const changesLine = (changes: PlanChanges): string =>
 
 /** "Nothing was sent after 57ms" would read as if it were the reason. */
 function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
-  if (status === 'planned' || status === 'rejected' || status === 'held') return '';
+  if (isOnlyPlanned(status) || status === 'rejected') return '';
   return ` ${style(`after ${formatDuration(elapsed_seconds * 1_000)}`)}`;
 }
 
@@ -212,7 +215,7 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
   const see = rejected.length > 0 ? `see ${rejected.join(', ')}` : '';
   const more = causes.length > shown.length ? `and ${count(causes.length - shown.length, 'more cause')}` : '';
   if (see || more) lines.push(`    ${[more, see].filter(Boolean).join(', ')}`);
-  const outcome = status === 'planned' || status === 'held' ? 'would be rejected' : 'rejected';
+  const outcome = isOnlyPlanned(status) ? 'would be rejected' : 'rejected';
   return [`  ${styles.red(`${count(total, 'row')} ${outcome}`)}:`, ...lines];
 }
 

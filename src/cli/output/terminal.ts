@@ -45,4 +45,4 @@ export function progressMode(stream: TextStream, env: Env, flags: OutputFlags): 
 }
 
 /** `CI=false` and `CI=0` mean what they say. */
-const inCi = (env: Env): boolean => !['', '0', 'false'].includes((env.CI ?? '').toLowerCase());
+export const inCi = (env: Env): boolean => !['', '0', 'false'].includes((env.CI ?? '').toLowerCase());

@@ -6,7 +6,7 @@ import { hinted } from '../hint.js';
 import { FLAGLESS, GLOBAL, spelled, valuesOf } from '../options/index.js';
 import { chooseAccount, chooseRegion } from './choose.js';
 import type { Scalar } from './keys.js';
-import { type Found, stateLocation, variable } from './location.js';
+import { asUsage, type Found, stateLocation, variable } from './location.js';
 import type { AccountSection } from './schema.js';
 import { readToken, type Secret } from './secret.js';
 import { camelCase, type Place, places, property, type Sources } from './sources.js';
@@ -195,13 +195,4 @@ function importSettings(path: string, sections: readonly Place[]) {
     }
   }
   return { values, origins };
-}
-
-function asUsage<T>(check: () => T): T {
-  try {
-    return check();
-  } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
-    throw error;
-  }
 }

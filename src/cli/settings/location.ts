@@ -1,6 +1,6 @@
 /** Where the config file and the state folder are (contract §2), by flag, environment and platform. */
 import { posix, win32 } from 'node:path';
-import { ConfigError } from '../../engine/errors.js';
+import { ConfigError, UsageError } from '../../engine/errors.js';
 import { GLOBAL, spelled } from '../options/index.js';
 import { readPath } from '../options/types.js';
 import type { SettingsFlags, SettingsWorld } from './types.js';
@@ -82,4 +82,14 @@ function locate(world: SettingsWorld, flags: SettingsFlags, places: Places): Fou
     });
   }
   return { value: path.join(home, ...places.home, ...places.below), origin: 'default' };
+}
+
+/** What is wrong with a flag is wrong usage, not a wrong config. */
+export function asUsage<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
+    throw error;
+  }
 }

@@ -1,9 +1,9 @@
 /** Where the state is (contract §10): a folder, or a PostgreSQL database. */
-import { ConfigError, UsageError } from '../../engine/errors.js';
+import { UsageError } from '../../engine/errors.js';
 import { hasPassword, stateLocationOf } from '../../engine/state/location.js';
 import type { Elsewhere } from '../../engine/state/state.js';
 import { GLOBAL } from '../options/index.js';
-import { type Found, flagOrVariable, setting, stateLocation } from './location.js';
+import { asUsage, type Found, flagOrVariable, setting, stateLocation } from './location.js';
 import { Secret } from './secret.js';
 import type { Place, Sources } from './sources.js';
 import type { Settings, SettingsWorld } from './types.js';
@@ -25,16 +25,12 @@ export function stateSetting(
   const { value: text, origin } = found;
   const isFlag = origin.startsWith('flag ');
   if (isFlag) refusePassword(text, setting(found));
-  try {
-    const location = stateLocationOf(text, setting(found), world);
-    return {
-      value: location.kind === 'sqlite' ? location : { kind: 'postgres', url: new Secret(location.url) },
-      origin,
-    };
-  } catch (error) {
-    if (isFlag && error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
-    throw error;
-  }
+  const read = () => stateLocationOf(text, setting(found), world);
+  const location = isFlag ? asUsage(read) : read();
+  return {
+    value: location.kind === 'sqlite' ? location : { kind: 'postgres', url: new Secret(location.url) },
+    origin,
+  };
 }
 
 /** @throws UsageError for a flag that holds a password */
@@ -68,10 +64,6 @@ export function stateNamed(
   { cwd, platform, env, abort }: Reach & Pick<SettingsWorld, 'cwd' | 'platform'>,
 ): Elsewhere {
   refusePassword(text, flag);
-  try {
-    return { at: stateLocationOf(text, flag, { cwd, platform }), env, origin: flag, signal: abort };
-  } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { hint: error.hint });
-    throw error;
-  }
+  const at = asUsage(() => stateLocationOf(text, flag, { cwd, platform }));
+  return { at, env, origin: flag, signal: abort };
 }

@@ -1,5 +1,5 @@
 /** What became of the rows of a run, asked row by row in the order of its inputs. */
-import { wasAccepted } from '../send/accounts.js';
+import { isClosed, wasAccepted } from '../send/accounts.js';
 import { rowsOf } from '../send/part.js';
 import type { KnownRows } from '../state/history.js';
 import { type RequestRecord, standing } from '../state/requests.js';
@@ -31,10 +31,6 @@ export interface AcceptedRow {
   /** Keyed hash of the id. */
   hash: bigint;
 }
-
-/** Whether a resume has nothing left to do for a request: only then its unchanged and merged rows count as such. */
-const isClosed = (r: RequestRecord): boolean =>
-  wasAccepted(r) || r.state === 'rejected' || r.state === 'refused' || r.state === 'unsent';
 
 /** By line; or the hashes of those that were sent. */
 type RecordedRows = { sent: KnownRows[]; leftOut: KnownRows[] } | BigUint64Array;

@@ -19,6 +19,8 @@ import type { OpenedInput, Scan } from '../read/index.js';
 import {
   completedRows,
   isAccepted,
+  isClosed,
+  isRefused,
   placeOf,
   placeText,
   runJob,
@@ -31,12 +33,6 @@ import { isShort } from '../service/names.js';
 import { type RequestRecord, type RequestState, rangesOf, standing } from '../state/requests.js';
 import type { CauseTotals } from './causes.js';
 import { failedOf } from './retry.js';
-
-/** Whether a resume has nothing left to do for what is in its rows. */
-const isClosed = (r: RequestRecord): boolean => wasAccepted(r) || r.state === 'rejected' || isRefused(r);
-
-/** Given up, and nothing that had its rows was ever accepted. */
-const isRefused = ({ state }: RequestRecord): boolean => state === 'refused' || state === 'unsent';
 
 /** Its rows are with the service neither as they are nor in part, and are not rejected. */
 const isFailed = (r: RequestRecord): boolean =>

@@ -10,6 +10,13 @@ export const isAccepted = (r: RequestRecord): boolean => r.state === 'acknowledg
 /** It, or one with the same rows before it. */
 export const wasAccepted = (r: RequestRecord): boolean => isAccepted(r) || r.state === 'failed';
 
+/** Given up, and nothing that had its rows was ever accepted. */
+export const isRefused = ({ state }: RequestRecord): boolean => state === 'refused' || state === 'unsent';
+
+/** Whether a resume has nothing left to do for its rows: only then its unchanged and merged rows count as such. */
+export const isClosed = (r: RequestRecord): boolean =>
+  wasAccepted(r) || r.state === 'rejected' || isRefused(r);
+
 export const submittedRows = (records: readonly RequestRecord[]): number =>
   sum(standing(records).filter(wasAccepted), (r) => r.rows);
 

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { LOOKUP_LISTS } from '../../../engine/service/names.js';
 import type { State } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
-import { BUILT_IN_REGIONS, configLocation, stateLocation } from '../../settings/index.js';
+import { BUILT_IN_REGIONS, configLocation } from '../../settings/index.js';
 import { knownKeys } from '../../settings/keys.js';
 import type { ConfigFile } from '../../settings/schema.js';
 import type { Sources, Suggestion } from './suggest.js';
@@ -91,6 +91,7 @@ async function config(context: Context): Promise<ConfigFile> {
 
 /** Reads the state without creating one. */
 async function state<T>(context: Context, look: (opened: State) => Promise<T[]>): Promise<T[]> {
-  if (!existsSync(stateLocation(context, context.flags).value)) return [];
+  const { statePlace } = await import('../state/place.js');
+  if (!(await statePlace(context)).exists) return [];
   return (await look(await context.state())).slice(0, MOST);
 }

@@ -42,11 +42,8 @@ async function failureOf(wanted: ReadConfig, context: Context): Promise<ExitCode
   }
 }
 
-async function isWanted(prompt: Prompter | null): Promise<boolean> {
-  if (!prompt) return false;
-  const answer = await prompt.ask('Write these settings anyway? [y/N]: ');
-  return /^y(es)?$/i.test(answer.trim());
-}
+const isWanted = async (prompt: Prompter | null): Promise<boolean> =>
+  prompt !== null && (await prompt.confirms('Write these settings anyway? [y/N]: '));
 
 /** Returns the region. */
 async function askAll(dialogue: Dialogue, context: Context): Promise<string> {

@@ -7,6 +7,8 @@ import type { Context } from '../../context.js';
 export interface Prompter {
   /** One line as the terminal's own editing leaves it. @throws InterruptedError */
   ask(question: string): Promise<string>;
+  /** Whether the answer is yes; any other means no. @throws InterruptedError */
+  confirms(question: string): Promise<boolean>;
   /** The same without an echo. @throws InterruptedError */
   askHidden(question: string): Promise<string>;
 }
@@ -28,8 +30,10 @@ export function openPrompt({ stdin, stderr, stop }: Pick<Context, 'stdin' | 'std
     }
   };
 
+  const ask = (question: string): Promise<string> => answer(question, createInterface({ input: stdin }));
   return {
-    ask: (question) => answer(question, createInterface({ input: stdin })),
+    ask,
+    confirms: async (question) => /^y(es)?$/i.test((await ask(question)).trim()),
     askHidden: async (question) => {
       // readline echoes what is typed to its output, and takes over from the terminal before the question is shown.
       const output = new Writable({ write: (_chunk, _encoding, done) => done() });

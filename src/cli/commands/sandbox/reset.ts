@@ -1,23 +1,20 @@
 /** `profiles sandbox reset`: erases all profiles and jobs of the sandbox, and what the state knows of it. */
-import { existsSync } from 'node:fs';
 import { Exit, type ExitCode, LockedError } from '../../../engine/errors.js';
 import { KINDS } from '../../../engine/model.js';
 import { count } from '../../../engine/numbers.js';
-import { databaseFile, type HeldLease, openState, type State } from '../../../engine/state/state.js';
+import type { HeldLease, State } from '../../../engine/state/state.js';
 import { openSandboxData } from '../../../sandbox/index.js';
 import { type Context, EMBEDDED } from '../../context.js';
 import { writeJson, writeOut } from '../../output/write.js';
-import { stateElsewhere, stateLocation } from '../../settings/index.js';
+import { stateLocation } from '../../settings/index.js';
+import { statePlace } from '../state/place.js';
 
 /** @throws LockedError while an import to the sandbox runs */
 export async function reset(data: string, context: Context): Promise<ExitCode> {
   const { stdout, clock, flags } = context;
-  // Another folder than the state's is not what `--region sandbox` sends to. A config file that cannot be read names no state.
-  const stateDir = stateLocation(context, flags).value;
-  const settings = await context.settings().catch(() => null);
-  const elsewhere = settings === null ? undefined : stateElsewhere(settings, context);
-  const isEmbedded = data === stateDir && (elsewhere !== undefined || existsSync(databaseFile(stateDir)));
-  const state = isEmbedded ? await openState(stateDir, clock.now, elsewhere) : null;
+  // Another folder than the state's is not what `--region sandbox` sends to.
+  const isEmbedded = data === stateLocation(context, flags).value && (await statePlace(context)).exists;
+  const state = isEmbedded ? await context.state() : null;
   const locks: HeldLease[] = [];
   try {
     if (state) await lock(state, locks);
@@ -35,7 +32,6 @@ export async function reset(data: string, context: Context): Promise<ExitCode> {
     return Exit.done;
   } finally {
     for (const lock of locks) await lock.release();
-    await state?.close();
   }
 }
 

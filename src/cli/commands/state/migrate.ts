@@ -1,6 +1,6 @@
 /** `state migrate`: copies the state to another place, which is the one to import with from then on. */
 import { Exit, type ExitCode, InterruptedError } from '../../../engine/errors.js';
-import { count } from '../../../engine/numbers.js';
+import { count, grouped } from '../../../engine/numbers.js';
 import { migrateState } from '../../../engine/state/migrate.js';
 import { openBackend } from '../../../engine/state/state.js';
 import type { Context } from '../../context.js';
@@ -23,7 +23,7 @@ export async function migrate(to: string, context: Context): Promise<ExitCode> {
   const progress = (rows: number, total: number): void => {
     if (flags.quiet || clock.monotonic() - said < SAY_EVERY_MS) return;
     said = clock.monotonic();
-    stderr.write(`copied ${rows.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} rows\n`);
+    stderr.write(`copied ${grouped(rows)} of ${count(total, 'row')}\n`);
   };
   const from = await openBackend(settings.stateDir, source);
   try {

@@ -65,6 +65,5 @@ async function ask(fresh: readonly HeldLock[], context: Context): Promise<void> 
   }
   const { openPrompt } = await import('../config/prompt.js');
   const question = `${fresh.map((lock) => `The lock on ${safeLine(lockText(lock))}.\n`).join('')}Take ${count(fresh.length, 'lock')}? That import stops before its next request. y takes, Enter leaves: `;
-  const answer = (await openPrompt(context).ask(question)).trim().toLowerCase();
-  if (!['y', 'yes'].includes(answer)) throw new UsageError('nothing was released');
+  if (!(await openPrompt(context).confirms(question))) throw new UsageError('nothing was released');
 }

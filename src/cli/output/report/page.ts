@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { formatDuration } from '../../../engine/duration.js';
 import { count, grouped, roughly } from '../../../engine/numbers.js';
 import { formatSize } from '../../../engine/size.js';
-import { outcomeOf } from '../summary-text.js';
+import { isOnlyPlanned, outcomeOf } from '../summary-text.js';
 import { changesSection, columnsSection } from './columns.js';
 import { type Facts, Wording } from './facts.js';
 import { fitting, foreign, Html, html, type Part } from './html.js';
@@ -122,7 +122,7 @@ function overview(facts: Facts, wording: Wording): Html {
   const large = (name: string, value: string): Html =>
     html`<div class="large"><dt>${name}</dt><dd>${value}</dd></div>`;
   const rows = summary?.rows;
-  const planned = facts.status === 'planned' || facts.status === 'held';
+  const planned = isOnlyPlanned(facts.status);
   const numbers = [
     ...(rows ? [large('Rows read', grouped(rows.read))] : []),
     ...(rows && planned ? [large('To send', grouped(rows.unsent ?? 0))] : []),

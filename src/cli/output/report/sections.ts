@@ -2,6 +2,7 @@
 import type { RejectionCause, RowCounts, Summary } from '../../../engine/model.js';
 import { rangesIn } from '../../../engine/model.js';
 import { count, grouped, lineRange } from '../../../engine/numbers.js';
+import { isOnlyPlanned } from '../summary-text.js';
 import type { Facts, Wording } from './facts.js';
 import { fitting, foreign, type Html, html } from './html.js';
 import { cutNote, meter, percent, type Room, section } from './parts.js';
@@ -52,7 +53,7 @@ function classesOf(rows: RowCounts, planned: boolean): Class[] {
 export function rowsSection({ summary, status }: Facts): Html | null {
   if (!summary) return null;
   const { rows } = summary;
-  const classes = classesOf(rows, status === 'planned' || status === 'held');
+  const classes = classesOf(rows, isOnlyPlanned(status));
   let x = 0;
   const parts = classes.map(({ kind, rows: part }) => {
     const width = (part / Math.max(1, rows.read)) * 1_000;
@@ -121,7 +122,7 @@ export function causesSection(
 ): Html | null {
   if (!summary || summary.rows.rejected === 0) return null;
   const { causes, rows, files, status } = summary;
-  const heading = status === 'planned' || status === 'held' ? 'Rows that would be rejected' : 'Rejected rows';
+  const heading = isOnlyPlanned(status) ? 'Rows that would be rejected' : 'Rejected rows';
   if (stored) {
     return section(
       'rejected',
