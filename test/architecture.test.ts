@@ -56,6 +56,7 @@ const BASE = [
   'events',
   'fingerprint-index',
   'id-table',
+  'mapping-rules',
   'model',
   'nearest',
   'numbers',

@@ -48,6 +48,7 @@ export { type ImportRun, type Planned, planImport, runImport } from './library/i
 export type { ImportRequest, PlanRequest, ReadRequest } from './library/requests.js';
 export { createClient, type ServiceOptions } from './library/service.js';
 export { type WatchRequest, watchJob } from './library/watch.js';
+export type { Condition } from './mapping-rules.js';
 export type {
   Cause,
   CellType,
@@ -72,7 +73,7 @@ export type {
   RunStatus,
   Summary,
 } from './model.js';
-export type { Condition, InvalidBound } from './options.js';
+export type { InvalidBound } from './options.js';
 export type { KeyChange, PlanChanges } from './plan-changes.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';

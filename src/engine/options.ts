@@ -1,23 +1,13 @@
 /**
  * The options of an import, validated and in units: bytes, milliseconds, rows. Their names, units, bounds, and defaults
- * are here and nowhere else; the command line's table refers to them.
+ * are here (those of columns in `mapping-rules.ts`) and nowhere else; the command line's table refers to them.
  */
 
 import type { Bound } from './bounds.js';
 import type { DialectOptions } from './dialect-options.js';
 import { UsageError } from './errors.js';
-import {
-  type CellType,
-  EMPTY_CELLS,
-  type EmptyCell,
-  FORMATS,
-  type Format,
-  KEY_STYLES,
-  type KeyStyle,
-  KINDS,
-  type Kind,
-  SHORT_ROWS,
-} from './model.js';
+import type { Condition, KindMapping, MappingRules, Stated } from './mapping-rules.js';
+import { EMPTY_CELLS, FORMATS, type Format, KEY_STYLES, KINDS, type Kind, SHORT_ROWS } from './model.js';
 import { nearest } from './nearest.js';
 import { wholeNumber } from './numbers.js';
 
@@ -110,56 +100,6 @@ export function wordOption<T extends string>(name: string, value: string, words:
   });
 }
 
-/** What becomes of columns. Pairs, not objects: a column may be called `__proto__`. */
-export interface MappingRules {
-  /** Sends a column under another key. */
-  map: readonly (readonly [column: string, key: string])[];
-  /** Sends only these columns as metadata; an empty list means all. */
-  include: readonly string[];
-  /** Leaves these columns out. */
-  exclude: readonly string[];
-  /** Adds a key to every item; its value is typed like a CSV cell. */
-  set: readonly (readonly [key: string, value: string])[];
-  /** Sets the type of a column, such as `integer`, `money`, or `date:MM/dd/yyyy`; `auto` infers it. */
-  types: readonly (readonly [column: string, type: CellType | 'auto'])[];
-  /** Infers the types of CSV columns. Default true; with false, a column without a type of its own is text. */
-  infer: boolean;
-  /** What an empty cell of a CSV becomes. Default `omit`. */
-  empty: EmptyCell;
-  // What came later is absent unless it was asked for: rules are compared with those of earlier runs.
-  /** How a column that `map` does not name becomes a key. Default `as-is`. */
-  keys?: KeyStyle | undefined;
-  /** Texts that count as an empty cell, such as `NULL`. Default: none. */
-  nulls?: readonly string[] | undefined;
-  /** Removes white space and invisible characters around cells. Default false. */
-  trim?: boolean | undefined;
-  /** Identifiers to accept although they look like a missing value, such as `NULL`. Default: none. */
-  allowIds?: readonly string[] | undefined;
-}
-
-/** What holds for the inputs of one kind, in full: it takes the place of the rules for all. */
-export interface KindMapping {
-  /** Column of the identifier, where an input has it. */
-  id?: string | undefined;
-  /** Users: column of their company, where an input has it. */
-  companyId?: string | undefined;
-  rules: MappingRules;
-}
-
-/** No mapping: every column under its own name, types inferred, empty cells left out. */
-export const NO_RULES: MappingRules = {
-  map: [],
-  include: [],
-  exclude: [],
-  set: [],
-  types: [],
-  infer: true,
-  empty: 'omit',
-};
-
-/** Takes the rows whose cell or field is this text, or with `!=` is not. */
-export type Condition = readonly [column: string, is: '=' | '!=', value: string];
-
 /** How the inputs are read and what becomes of their columns. A run keeps these for its resume. */
 export interface ReadOptions extends DialectOptions {
   /** As the user wrote them; `-` is stdin. */
@@ -203,13 +143,6 @@ export interface ReadOptions extends DialectOptions {
   byKind?: { [K in Kind]?: KindMapping | undefined } | undefined;
   /** What of the rules was asked for, apart from defaults; a rejects file's own run says the rest. */
   stated?: Stated | undefined;
-}
-
-/** No values that are set for every item are among it. */
-export interface Stated {
-  rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
-  /** Whether it says what the columns are, so that a rejects file of an unknown run can be read. */
-  columns: boolean;
 }
 
 /**

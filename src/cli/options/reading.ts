@@ -1,5 +1,6 @@
 /** Options that say how files are read, which rows are taken, and how columns are mapped. */
-import { NO_RULES, WORDS } from '../../engine/options.js';
+import { NO_RULES } from '../../engine/mapping-rules.js';
+import { WORDS } from '../../engine/options.js';
 import { engineNumber, type Table } from './option.js';
 import { condition, countType, FLAG, pair, path, text, word } from './types.js';
 

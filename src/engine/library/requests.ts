@@ -3,11 +3,11 @@ import { resolve } from 'node:path';
 import type { Bound } from '../bounds.js';
 import { dialectOptions } from '../dialect-options.js';
 import { UsageError } from '../errors.js';
+import type { MappingRules } from '../mapping-rules.js';
 import { wholeNumber } from '../numbers.js';
 import {
   type ImportOptions,
   importNumbers,
-  type MappingRules,
   type ReadOptions,
   type SendOptions,
   WORDS,

@@ -1,5 +1,5 @@
 /** What an identifier may be (contract §3 "Kind and identifier"): what means no value would merge profiles that differ. */
-import type { MappingRules } from '../options.js';
+import type { MappingRules } from '../mapping-rules.js';
 import { codePoints, quoted } from './wording.js';
 
 /** What databases, programs and spreadsheets write where there is no value, in lower case. */

@@ -1,7 +1,8 @@
 /** Tells what an input is before it is read: form, columns, kind and identifier. */
 import { resolve } from 'node:path';
+import { NO_RULES } from '../mapping-rules.js';
 import { type Conversion, type Format, KINDS } from '../model.js';
-import { NO_RULES, NUMBERS } from '../options.js';
+import { NUMBERS } from '../options.js';
 import { loadConversions, PatternFinder, textOf, undecided } from './conversion/found.js';
 import { ITEM_FORMAT_VERSION } from './csv/build.js';
 import { binaryReaderOf, formatOf, readerOf, textReaderOf } from './formats.js';

@@ -3,8 +3,8 @@
  * checks or counts them; an import that takes all rows does not come by.
  */
 import { InputError } from '../errors.js';
+import type { Condition } from '../mapping-rules.js';
 import type { RejectedRow } from '../model.js';
-import type { Condition } from '../options.js';
 import { readerOf } from './formats.js';
 import { objectMembers } from './json/text.js';
 import { METADATA, unknownColumn } from './mapping/targets.js';

@@ -1,7 +1,8 @@
 /** What the stages of reading hand to each other. All of it can be posted to a worker thread. */
 
+import type { Condition, MappingRules } from '../mapping-rules.js';
 import type { CellType, ColumnPlan, FileRows, Format, Kind, RejectedRow, ShortRows } from '../model.js';
-import type { Condition, MappingRules, ReadOptions } from '../options.js';
+import type { ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
 import type { Again, RejectsHead } from './again.js';
 import type { Dialect } from './csv/dialect.js';

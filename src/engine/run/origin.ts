@@ -5,8 +5,9 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
+import type { MappingRules } from '../mapping-rules.js';
 import type { Kind } from '../model.js';
-import type { ImportOptions, MappingRules } from '../options.js';
+import type { ImportOptions } from '../options.js';
 import { type AgainOptions, mergeRules, type OpenedInput, type RejectsHead } from '../read/index.js';
 import type { RejectsRecord } from '../state/rejects.js';
 import type { State } from '../state/state.js';

@@ -12,11 +12,11 @@ import type { RequestRecord } from '../state/requests.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
-import { deliver, type Failed, rejectWhole } from './deliver.js';
+import { deliver } from './deliver.js';
 import { type DeliverDeps, follow, pathsOf, type Slots } from './follow.js';
-import { failureOf, isOpen, mayIsolate } from './isolate.js';
-import { narrow } from './narrow.js';
+import { isOpen } from './isolate.js';
 import { OtherJobs } from './other-jobs.js';
+import { Searches } from './searches.js';
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge'> {
   /** Items that a request may have. */
@@ -66,11 +66,7 @@ class Sender {
   readonly events = new Channel<ImportEvent>();
   readonly ended: Sent;
   readonly #flights = new Set<Flight>();
-  /** How many requests failed in each way. */
-  readonly #alike = new Map<string | null, number>();
-  /** Each resolves when a search for rows at fault has ended. */
-  readonly #searches = new Set<Promise<void>>();
-  #isGivenUp = false;
+  readonly #searches = new Searches();
   /** Ends the waiting of all flights when one of them ends the run. It reaches nothing but its own. */
   readonly #halt = new AbortController();
   /** As long as there is a canary, it is alone under way, is followed to its end, and is not taken apart. */
@@ -205,51 +201,7 @@ class Sender {
     const root = chunk.recorded;
     const isFailed = root !== null && isOpen(root, records, options);
     const all = isFailed ? [{ chunk, root, error: null }] : await deliver(chunk, this.#deps);
-    for (const failed of all) await this.#search(failed);
-  }
-
-  async #search(failed: Failed): Promise<void> {
-    let end = (): void => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    try {
-      const began = await narrow(failed, this.#deps, async () => {
-        const may = await this.#mayIsolate(failed.root);
-        if (may) this.#searches.add(ended);
-        return may;
-      });
-      if (!began) await this.#giveUp(failed);
-    } finally {
-      this.#searches.delete(ended);
-      end();
-    }
-  }
-
-  /** Of one that is about to be narrowed down. The searches under way may still tell that it is the rows. */
-  async #mayIsolate(root: RequestRecord): Promise<boolean> {
-    const failure = failureOf(root);
-    const alike = (this.#alike.get(failure) ?? 0) + 1;
-    this.#alike.set(failure, alike);
-    while (!mayIsolate(alike, this.#deps.records)) {
-      if (this.#searches.size === 0) return false;
-      await Promise.race(this.#searches);
-    }
-    return true;
-  }
-
-  /** So many requests failed alike, and none completed, that it is no matter of rows. */
-  async #giveUp(failed: Failed): Promise<void> {
-    if (!this.#isGivenUp) {
-      this.events.push({
-        type: 'warning',
-        message:
-          'did not look for the rows at fault: no request of this run has completed, and three or more failed in the same way; the service or the mapping is at fault',
-        problem: { code: 'isolation_not_started' },
-      });
-    }
-    this.#isGivenUp = true;
-    if (failed.error) await rejectWhole(failed, this.#deps, this.#deps.options.continueOnError);
+    for (const failed of all) await this.#searches.search(failed, this.#deps);
   }
 
   /** Waits until there is a place, and until no flight holds one of these ids. */

@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
-import { type MappingRules, NO_RULES } from '../../../src/engine/options.js';
+import { type MappingRules, NO_RULES } from '../../../src/engine/mapping-rules.js';
 import { buildItems, columnsOf, Pool, readRows } from '../../../src/engine/read/index.js';
 import { readRecords } from '../../../src/engine/read/records.js';
 import { createTask } from '../../../src/engine/read/workers/protocol.js';

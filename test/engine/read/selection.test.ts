@@ -1,7 +1,7 @@
 /** `where` and `limit`: which rows are taken, and that nothing looks at the others. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Condition } from '../../../src/engine/options.js';
+import type { Condition } from '../../../src/engine/mapping-rules.js';
 import { type MappingRules, NO_RULES, scanInput } from '../../../src/engine/read/index.js';
 import { selectIn } from '../../../src/engine/read/selection.js';
 import { file, HERE, KEY, open, read, readText } from './reading.js';

@@ -1,6 +1,7 @@
 /** The report of an import, as one HTML page (contract §9 "The report"). Loaded where one was asked for. */
 import { ProfilesError } from '../../../engine/errors.js';
 import type { Plan } from '../../../engine/model.js';
+import type { RequestRecord } from '../../../engine/state/requests.js';
 import type { StoredRun } from '../../../engine/state/runs.js';
 import type { State } from '../../../engine/state/state.js';
 import type { Commands } from '../../again.js';
@@ -88,9 +89,16 @@ export class ReportRecorder {
 /** Retries that are drawn. */
 const MOST_WAITS = 10_000;
 
+interface Stored {
+  run: StoredRun;
+  requests: readonly RequestRecord[];
+  told: PrintedSummary | null;
+  steps: readonly Step[];
+}
+
 /** The report of a run that ended earlier, from what the state recorded. @throws OutputError */
 export async function reportRun(
-  { run: stored, told, steps }: { run: StoredRun; told: PrintedSummary | null; steps: readonly Step[] },
+  { run: stored, requests, told, steps }: Stored,
   { file, values, state, clock }: Where,
 ): Promise<string> {
   const { run, status, paths, scope, named_account } = stored;
@@ -103,7 +111,7 @@ export async function reportRun(
     status,
     summary: told,
     plan: null,
-    requests: await state.requests(run),
+    requests,
     seen: await seenOf(state, run),
     waits: [],
     failure: null,

@@ -1,7 +1,8 @@
 /** Which kind an input is, and where its identifiers are (contract §3 "Kind and identifier"). */
 import { InputError, UsageError } from '../../errors.js';
+import type { KindMapping, MappingRules } from '../../mapping-rules.js';
 import { ID_FIELD, type Kind } from '../../model.js';
-import type { KindMapping, MappingRules, ReadOptions } from '../../options.js';
+import type { ReadOptions } from '../../options.js';
 import type { ColumnRule, IdField } from '../../problems.js';
 import { list } from '../wording.js';
 import { likeliest, likeliestCompany, likeliestId } from './likeliest.js';

@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { ConfigError, UsageError } from '../../errors.js';
+import type { MappingRules } from '../../mapping-rules.js';
 import { KINDS } from '../../model.js';
 import { nearest } from '../../nearest.js';
-import { type MappingRules, WORDS } from '../../options.js';
+import { WORDS } from '../../options.js';
 import { cellType } from '../conversion/type.js';
 import type { Mapping } from './rules.js';
 

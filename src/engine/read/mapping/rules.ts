@@ -1,15 +1,10 @@
 /** Rules about columns: whose word goes first, and for which kind of input. */
 import { UsageError } from '../../errors.js';
+import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../mapping-rules.js';
 import { type KeyStyle, KINDS, type Kind } from '../../model.js';
-import {
-  type KindMapping,
-  type MappingRules,
-  NO_RULES,
-  type ReadOptions,
-  type Stated,
-} from '../../options.js';
+import type { ReadOptions } from '../../options.js';
 
-export { type MappingRules, NO_RULES } from '../../options.js';
+export { type MappingRules, NO_RULES } from '../../mapping-rules.js';
 
 /** What a source says; what it leaves out is said by the next. */
 export type SomeRules = { readonly [K in keyof MappingRules]?: MappingRules[K] | undefined };

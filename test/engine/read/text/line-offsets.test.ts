@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NO_RULES } from '../../../../src/engine/options.js';
+import { NO_RULES } from '../../../../src/engine/mapping-rules.js';
 import { openInput } from '../../../../src/engine/read/open.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
 import { lineOffsets, startsAnywhere } from '../../../../src/engine/read/text/line-offsets.js';

@@ -1,0 +1,170 @@
+/** `profiles runs <run>`: one import in detail, and with `--report` also as a page (contract §1, §9). */
+import { rangesIn, type Summary } from '../../../engine/model.js';
+import type { ImportOptions } from '../../../engine/options.js';
+import { failedOf } from '../../../engine/run/retry.js';
+import { jobsOf } from '../../../engine/run/summary.js';
+import { placeOf } from '../../../engine/send/accounts.js';
+import type { RequestRecord } from '../../../engine/state/requests.js';
+import type { StoredRun } from '../../../engine/state/runs.js';
+import type { State } from '../../../engine/state/state.js';
+import type { Commands } from '../../again.js';
+import type { Context } from '../../context.js';
+import type { Step } from '../../next-steps.js';
+import { fieldsText } from '../../output/record-text.js';
+import { nextCommands, type PrintedSummary, summaryWords } from '../../output/result.js';
+import { stylesFor, usesColor } from '../../output/style.js';
+import { nextLines } from '../../output/summary-text.js';
+import { sayReport, writeJson, writeOut } from '../../output/write.js';
+import { shardRecord } from '../shard-record.js';
+import { commandsFor, recordOf, resumeOf } from './record.js';
+
+/** Read once for all that is said: another reading of a run that goes on could differ. */
+interface Loaded {
+  run: StoredRun;
+  commands: Commands;
+  requests: readonly RequestRecord[];
+}
+
+export async function show(run: StoredRun, state: State, context: Context): Promise<void> {
+  await print(await loaded(run, state, context), state, context);
+}
+
+/** A report that cannot be written is refused before anything is printed. */
+export async function showWithReport(
+  run: StoredRun,
+  { name, values }: { name: string; values: boolean },
+  state: State,
+  context: Context,
+): Promise<void> {
+  const { cwd, clock } = context;
+  const { reportFile, reportRun } = await import('../../output/report/index.js');
+  const file = await reportFile(name, cwd);
+  const found = await loaded(run, state, context);
+  await print(found, state, context);
+  const { requests } = found;
+  const commands = found.commands.shared;
+  const steps = stepsOf(run, requests, commands);
+  const told = run.summary && toldOf(run, run.summary, requests, commands);
+  const about = { run, requests, told, steps };
+  await sayReport(await reportRun(about, { file, values, state, clock }), context);
+}
+
+async function loaded(run: StoredRun, state: State, context: Context): Promise<Loaded> {
+  const commands = await commandsFor(run, context);
+  return { run, commands, requests: await state.requests(run.run) };
+}
+
+async function print({ run, commands, requests }: Loaded, state: State, context: Context): Promise<void> {
+  const { stdout, env, flags } = context;
+  const shards = (await state.shards?.of(run.run)) ?? [];
+  const next = stepsOf(run, requests, commands);
+  const paths = run.inputs.map(({ path }) => path);
+  if (flags.json) {
+    const { run: id, status, kinds, scope, started_at, ended_at, inputs, summary } = run;
+    const detail = {
+      run: id,
+      status,
+      kinds,
+      ...scope,
+      started_at,
+      ended_at,
+      resume: resumeOf(run, commands),
+      next: next.map((step) => step.command),
+      outcomes_file: outcomesOf(run),
+      inputs: inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
+      requests: requests.map(({ job: _job, ...request }) => request),
+      jobs: jobsOf(requests, paths),
+      ...(shards.length > 0 && { shards: shards.map(shardRecord) }),
+      summary: summary && documentOf(run, summary, requests, commands),
+    };
+    await writeJson(stdout, JSON.stringify(detail, null, 2));
+    return;
+  }
+  const styles = stylesFor(usesColor(stdout, env, flags));
+  await writeOut(stdout, fieldsText(detailOf(run, commands), styles));
+  for (const shard of shards) await writeOut(stdout, `\n${fieldsText(shardRecord(shard), styles)}`);
+  for (const request of requests.filter((r) => r.rows > 0 || r.left_out > 0)) {
+    const ranges = rangesIn(placeOf(request, paths));
+    const record = {
+      request: request.seq,
+      file: ranges.map(({ file }) => file).join(','),
+      lines: ranges.map(({ first_line, last_line }) => `${first_line} to ${last_line}`).join(', '),
+      rows: request.rows,
+      ...(request.left_out > 0 ? { left_out: request.left_out } : {}),
+      state: request.state,
+      job_id: request.job_id,
+      job_status: request.job?.status ?? null,
+      reason: request.left_out > 0 ? `sent later by ${request.left_out_by}` : request.reason,
+    };
+    await writeOut(stdout, `\n${fieldsText(record, styles)}`);
+  }
+  const lines = nextLines({ next }, styles.bold);
+  if (lines.length > 0) await writeOut(stdout, `\n${lines.map((line) => `${line.trim()}\n`).join('')}`);
+}
+
+/** What to do about a run that ended some time ago. */
+function stepsOf(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Step[] {
+  if (!run.finished) {
+    const resume = resumeOf(run, commands);
+    return resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
+  }
+  return run.summary === null ? [] : toldOf(run, run.summary, requests, commands).next;
+}
+
+function toldOf(
+  run: StoredRun,
+  summary: Summary,
+  requests: readonly RequestRecord[],
+  commands: Commands,
+): PrintedSummary {
+  // Its files are as the state knows them: an earlier version may have recorded less in the summary.
+  const files = summary.files.map((file, at) => ({
+    ...file,
+    rejects_file: run.inputs[at]?.rejects_file ?? file.rejects_file,
+  }));
+  const failed = run.status === 'superseded' ? [] : failedOf(requests);
+  return summaryWords({ ...summary, files }, { commands, failed });
+}
+
+/** The summary as it was printed then. */
+function documentOf(...of: Parameters<typeof toldOf>): Record<string, unknown> {
+  const told = toldOf(...of);
+  const { causes: _, ...rest } = told;
+  return { ...rest, next: nextCommands(told) };
+}
+
+/** What ended an unfinished run, in words. */
+function reasonOf({ status, ended_by }: StoredRun): string | null {
+  if (status === 'crashed') return 'its process died';
+  if (status !== 'stopped' || ended_by === null) return null;
+  return ENDED_BY[ended_by] ?? ended_by;
+}
+
+const ENDED_BY: Readonly<Record<string, string>> = {
+  unauthorised: 'the token was refused',
+  network: 'the service could not be reached',
+  service: 'the service refused a request, or failed',
+  contract: 'the service answered what its specification does not allow',
+  locked: 'another import took over',
+  state: 'the state could not be written',
+  output: 'the output could not be written',
+};
+
+/** In detail also what ended it and what it left. */
+function detailOf(run: StoredRun, commands: Commands): Record<string, unknown> {
+  const { resume, ...record } = recordOf(run, commands);
+  const reason = reasonOf(run);
+  const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
+  const outcomes = outcomesOf(run);
+  return {
+    ...record,
+    ...(reason === null ? {} : { reason }),
+    ...(rejects.length > 0 ? { rejects_file: rejects.join(',') } : {}),
+    ...(outcomes === null ? {} : { outcomes_file: outcomes }),
+    ...(resume === null ? {} : { resume }),
+  };
+}
+
+/** Where the outcomes of its rows are. Absolute. */
+const outcomesOf = ({ options }: StoredRun): string | null =>
+  (options as Partial<ImportOptions> | null)?.outcomes ?? null;
