@@ -3,12 +3,11 @@
  * both are compared, and the old one says where it went.
  */
 import { createHash } from 'node:crypto';
-import { LockedError, StateError, UsageError } from '../errors.js';
-import { KINDS, type Kind } from '../model.js';
+import { StateError, UsageError } from '../errors.js';
+import { AllLocks } from './all-locks.js';
 import type { Backend } from './backend.js';
 import type { Database, Reader, Transaction, Value } from './database.js';
 import { COPYING, MOVED_TO, Notes } from './notes.js';
-import type { HeldLease, Scope } from './types.js';
 
 /** All tables that hold something, each after those that it refers to, with their keys. */
 export const COPIED = [
@@ -70,7 +69,7 @@ export async function migrateState(migration: Migration): Promise<Record<string,
   }
   if (copying !== id) await refuseFilled(to, copying !== null);
   await refuseShards(from);
-  const locks = new Locks(from, to.name);
+  const locks = new AllLocks(from, `state migrate to ${to.name}`);
   try {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       signal.throwIfAborted();
@@ -205,7 +204,7 @@ async function insert(tx: Transaction, [table, keys]: Table, rows: readonly Row[
  * Compares both, and where they are equal marks the source as moved: in one transaction, so that nothing is written to it
  * in between. The target is read before that: nobody else writes to it.
  */
-async function concludes({ from, to }: Migration, locks: Locks): Promise<boolean> {
+async function concludes({ from, to }: Migration, locks: AllLocks): Promise<boolean> {
   const copy = await digestsOf(to.db);
   return from.db.write(async (tx) => {
     if (!(await locks.areAllHeld(tx))) return false;
@@ -254,53 +253,3 @@ const sizeOf = (row: Row): number =>
     (sum, value) => sum + (value instanceof Uint8Array || typeof value === 'string' ? value.length : 8),
     0,
   );
-
-/** The locks on imports of all accounts. */
-class Locks {
-  readonly #held = new Map<string, HeldLease>();
-
-  constructor(
-    private readonly from: Backend,
-    private readonly to: string,
-  ) {}
-
-  /** @throws LockedError while somebody imports */
-  async takeAll(): Promise<void> {
-    for (const scope of await scopesOf(this.from.db)) {
-      for (const kind of KINDS) {
-        const key = keyOf(scope, kind);
-        if (this.#held.has(key)) continue;
-        const lock = await this.from.takeLock(scope, kind, `state migrate to ${this.to}`);
-        if (!lock) throw await this.#lockedBy(scope, kind);
-        this.#held.set(key, lock);
-      }
-    }
-  }
-
-  async #lockedBy(scope: Scope, kind: Kind): Promise<LockedError> {
-    const holder = await this.from.lockHolder(scope, kind);
-    return new LockedError(
-      `an import of ${kind} with this state is running: ${holder ?? 'it is still planning'}`,
-      {
-        hint: 'wait for it to end',
-        problem: { code: 'import_running', run: null },
-      },
-    );
-  }
-
-  /** Whether there is no account that it did not know of. */
-  async areAllHeld(on: Reader): Promise<boolean> {
-    for (const { check } of this.#held.values()) check();
-    return (await scopesOf(on)).every((scope) => KINDS.every((kind) => this.#held.has(keyOf(scope, kind))));
-  }
-
-  async release(): Promise<void> {
-    for (const lock of this.#held.values()) await lock.release();
-    this.#held.clear();
-  }
-}
-
-const scopesOf = (on: Reader): Promise<Scope[]> =>
-  on.all<Scope>('SELECT account, region, base_url FROM scopes');
-const keyOf = ({ account, region, base_url }: Scope, kind: Kind): string =>
-  JSON.stringify([account, region, base_url, kind]);

@@ -1,0 +1,56 @@
+/** The locks on imports of all accounts of a state, for what must be alone with it. */
+import { LockedError } from '../errors.js';
+import { KINDS, type Kind } from '../model.js';
+import type { Backend } from './backend.js';
+import type { Reader } from './database.js';
+import type { HeldLease, Scope } from './types.js';
+
+export class AllLocks {
+  readonly #held = new Map<string, HeldLease>();
+
+  constructor(
+    private readonly from: Backend,
+    /** Who takes them, as others read it. */
+    private readonly holder: string,
+  ) {}
+
+  /** @throws LockedError while somebody imports */
+  async takeAll(): Promise<void> {
+    for (const scope of await scopesOf(this.from.db)) {
+      for (const kind of KINDS) {
+        const key = keyOf(scope, kind);
+        if (this.#held.has(key)) continue;
+        const lock = await this.from.takeLock(scope, kind, this.holder);
+        if (!lock) throw await this.#lockedBy(scope, kind);
+        this.#held.set(key, lock);
+      }
+    }
+  }
+
+  async #lockedBy(scope: Scope, kind: Kind): Promise<LockedError> {
+    const holder = await this.from.lockHolder(scope, kind);
+    return new LockedError(
+      `an import of ${kind} with this state is running: ${holder ?? 'it is still planning'}`,
+      {
+        hint: 'wait for it to end',
+        problem: { code: 'import_running', run: null },
+      },
+    );
+  }
+
+  /** Whether there is no account that it did not know of. */
+  async areAllHeld(on: Reader): Promise<boolean> {
+    for (const { check } of this.#held.values()) check();
+    return (await scopesOf(on)).every((scope) => KINDS.every((kind) => this.#held.has(keyOf(scope, kind))));
+  }
+
+  async release(): Promise<void> {
+    for (const lock of this.#held.values()) await lock.release();
+    this.#held.clear();
+  }
+}
+
+const scopesOf = (on: Reader): Promise<Scope[]> =>
+  on.all<Scope>('SELECT account, region, base_url FROM scopes');
+const keyOf = ({ account, region, base_url }: Scope, kind: Kind): string =>
+  JSON.stringify([account, region, base_url, kind]);
