@@ -1,7 +1,7 @@
 // A service that costs nothing: reads each request to its end, accepts it after a fixed latency, and says
 // that every job is completed. What is left of a run's time against it is the importer's own.
 //   node bench/sink.mjs [port] [latency ms] [count]
-// FingerprintColumns its URL; ends with its standard input, and says then what it received. With `count` it also counts
+// Prints its URL; ends with its standard input, and says then what it received. With `count` it also counts
 // rows, by their key, which costs it time. Paths that are not the service's are answered so that other
 // importers are content too.
 import { createServer } from 'node:http';
