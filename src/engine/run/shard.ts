@@ -10,12 +10,11 @@ import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import { partsOf } from '../plan/shards.js';
 import { rowsOf } from '../send/part.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
-import type { StoredRun } from '../state/runs.js';
 import type { Standing } from '../state/shards.js';
 import type { ShardOf, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { isHeld } from './compared.js';
-import { checkState } from './planned.js';
+import { rangesOfSaved } from './plan-requests.js';
 import { countRows, type Ending, type Facts, isWithinBound, summarize } from './summary.js';
 
 /** So long after its last sign of life the lock of a shard that died is free, and some more. */
@@ -126,11 +125,12 @@ export class Shard {
 
 /** Rows of a request, of one input or of all. What is unchanged counts with its first input. */
 function rowsIn(request: SavedRequest, input: number | undefined): number {
-  const { rows, merged = 0, unchanged = 0, more = [] } = request;
-  if (input === undefined) return rows + merged + unchanged;
-  const elsewhere = more.reduce((sum, range) => sum + range.rows, 0);
-  const first = request.input === input ? rows + merged + unchanged - elsewhere : 0;
-  return more.reduce((sum, range) => sum + (range.input === input ? range.rows : 0), first);
+  const { unchanged = 0 } = request;
+  return rangesOfSaved(request).reduce(
+    (sum, range, at) =>
+      input === undefined || range.input === input ? sum + range.rows + (at === 0 ? unchanged : 0) : sum,
+    0,
+  );
 }
 
 /** @throws UsageError for a plan that shards cannot send, and a state that knows none */
@@ -168,21 +168,3 @@ export const standingOf = (
   { shard, shards }: ShardOf,
   { status, finished, summary: { rows, requests } }: Standing,
 ): NonNullable<Summary['shard']> => ({ shard, shards, finished, run: { status, rows, requests } });
-
-/**
- * A plan of what changed is out of date once something was sent, unless it was by another shard of its run.
- * @throws UsageError
- */
-export async function checkOutdated(
-  plan: SavedPlan,
-  run: { shard: Shard | null; earlier: StoredRun | null; join(): Promise<void> },
-  deps: Parameters<typeof checkState>[1],
-): Promise<void> {
-  if (run.earlier) return;
-  try {
-    await checkState(plan, deps);
-  } catch (error) {
-    if (run.shard) await run.join();
-    if (!run.earlier) throw error;
-  }
-}

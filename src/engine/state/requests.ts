@@ -118,11 +118,21 @@ export function nextSeq(
   return next + ((((shard - next) % shards) + shards) % shards);
 }
 
+/** Rows that are sent of the first range of a request, merged ones included: those that are of no other one. */
+export const rowsOfFirst = ({
+  rows,
+  merged = 0,
+  more = [],
+}: {
+  rows: number;
+  merged?: number | undefined;
+  more?: readonly { rows: number }[] | undefined;
+}): number => more.reduce((left, range) => left - range.rows, rows + merged);
+
 /** All ranges of a request, with the rows that are sent of each, merged ones included. */
 export function rangesOf(r: RequestRecord): RequestRecord['more'] {
   const { input, first_row, end_row, first_line, last_line } = r;
-  const elsewhere = r.more.reduce((sum, { rows }) => sum + rows, 0);
-  const first = { input, first_row, end_row, first_line, last_line, rows: r.rows + r.merged - elsewhere };
+  const first = { input, first_row, end_row, first_line, last_line, rows: rowsOfFirst(r) };
   return [first, ...r.more];
 }
 
