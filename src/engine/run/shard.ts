@@ -9,7 +9,7 @@ import type { ImportOptions } from '../options.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import { partsOf } from '../plan/shards.js';
 import { rowsOf } from '../send/part.js';
-import type { Numbers, RequestRecord } from '../state/requests.js';
+import { type Numbers, type RequestRecord, rootsNow } from '../state/requests.js';
 import type { Standing } from '../state/shards.js';
 import type { ShardOf, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
@@ -93,19 +93,17 @@ export class Shard {
     return partOf;
   }
 
-  /** Parts with requests of a kind that are not through: with `wait`, whose jobs have not ended. */
+  /**
+   * Parts with requests of a kind that are not through: with `wait`, whose jobs have not ended.
+   * @param records in order
+   */
   open(records: readonly RequestRecord[], kind: Kind, wait: boolean): number[] {
     const partOf = this.#partsIn(records);
-    const replaced = new Set(
-      records.filter(({ seq }) => seq > this.#parts.length).map((r) => `${r.input} ${r.first_row}`),
-    );
+    const roots = new Set(rootsNow(records));
     const isOpen = (r: RequestRecord): boolean => {
       if (this.plan.inputs[r.input]!.kind !== kind) return false;
       if (r.state === 'acknowledged') return wait;
-      // One that was too large has given way to its halves.
-      if (r.state === 'withdrawn' && r.parent === null && replaced.has(`${r.input} ${r.first_row}`)) {
-        return r.seq > this.#parts.length;
-      }
+      if (r.state === 'withdrawn' && r.parent === null) return roots.has(r);
       return ['intent', 'unknown', 'withdrawn', 'waiting'].includes(r.state);
     };
     return [...new Set(records.filter(isOpen).map(partOf))].sort((a, b) => a - b);

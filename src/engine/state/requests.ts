@@ -144,6 +144,15 @@ export function standing(records: readonly RequestRecord[]): readonly RequestRec
     : records.filter(({ seq }) => !parents.has(seq));
 }
 
+/**
+ * The requests that have the rows of a saved plan now, parts of requests aside. One that was refused with 413 gives way to
+ * its halves, of which the first begins where it began.
+ * @param records in order
+ */
+export const rootsNow = (records: readonly RequestRecord[]): RequestRecord[] => [
+  ...new Map(records.filter((r) => r.parent === null).map((r) => [`${r.input} ${r.first_row}`, r])).values(),
+];
+
 type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
   more: string | null;
   twice: string | null;
