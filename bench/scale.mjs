@@ -48,7 +48,11 @@ const STATES = {
 async function measured(name, sizes, { env, serverCpu }) {
   const taken = [];
   for (const rows of sizes) {
-    taken.push(await withSink({}, null, (url) => withState((state) => imported(rows, { url, state, more: env(rows), serverCpu }))));
+    taken.push(
+      await withSink({}, null, (url) =>
+        withState((state) => imported(rows, { url, state, more: env(rows), serverCpu })),
+      ),
+    );
   }
   const last = taken.at(-1);
   const [first] = taken;
@@ -67,7 +71,15 @@ async function measured(name, sizes, { env, serverCpu }) {
       bytes[what] === undefined ? '–' : `${(bytes[what] / rows).toFixed(1)}`,
     ];
   });
-  const head = ['', 'wall', 'CPU', "server's CPU", 'peak memory', `CPU a row to that of ${first.rows} rows`, 'bytes a profile in the state'];
+  const head = [
+    '',
+    'wall',
+    'CPU',
+    "server's CPU",
+    'peak memory',
+    `CPU a row to that of ${first.rows} rows`,
+    'bytes a profile in the state',
+  ];
   return `### ${last.rows} rows, ${name}\n\n${table(head, lines)}`;
 }
 
@@ -86,7 +98,9 @@ async function imported(rows, { url, state, more, serverCpu }) {
       ...options,
     });
     const after = serverCpu();
-    console.error(`  ${rows} rows, ${what}: ${Math.round(sample.wall)} ms, CPU ${Math.round(sample.cpu)} ms, ${Math.round(sample.peak)} MB, server ${after - before} ms`);
+    console.error(
+      `  ${rows} rows, ${what}: ${Math.round(sample.wall)} ms, CPU ${Math.round(sample.cpu)} ms, ${Math.round(sample.peak)} MB, server ${after - before} ms`,
+    );
     samples[what] = { ...sample, perRow, stdout: '', server: after === null ? null : after - before };
     return JSON.parse(sample.stdout);
   };
@@ -109,7 +123,12 @@ async function imported(rows, { url, state, more, serverCpu }) {
 /** Debian's PostgreSQL, as the tests start it. */
 async function startServer() {
   const outfile = join(DATA, 'postgres.mjs');
-  await build({ entryPoints: [join(DATA, '../../test/support/postgres.ts')], outfile, platform: 'node', format: 'esm' });
+  await build({
+    entryPoints: [join(DATA, '../../test/support/postgres.ts')],
+    outfile,
+    platform: 'node',
+    format: 'esm',
+  });
   const { startPostgres } = await import(pathToFileURL(outfile).href);
   return startPostgres(SETTINGS);
 }
