@@ -47,14 +47,20 @@ export class Cells {
   /** Reads a record of the batch. @returns how many cells it has */
   read(number: number): number {
     const { bytes } = this;
+    // Nothing of `this` is asked for within the loops: it would be loaded again for each byte.
+    let { starts, ends, markup } = this;
     const meaning = this.#meaning;
     const end = this.#spans[2 * number + 1]!;
     let at = this.#spans[2 * number]!;
-    for (let count = 0; ; at++) {
-      if (count === this.starts.length) this.#grow();
+    let count = 0;
+    for (; ; at++) {
+      if (count === starts.length) {
+        this.#grow();
+        ({ starts, ends, markup } = this);
+      }
       let marks = 0;
       if (at < end && bytes[at] === QUOTE) {
-        this.starts[count] = ++at;
+        starts[count] = ++at;
         for (; at < end; at++) {
           const byte = bytes[at]!;
           if (meaning[byte] === TEXT) continue;
@@ -64,22 +70,22 @@ export class Cells {
             at++;
           } else break;
         }
-        this.ends[count] = at++;
+        ends[count] = at++;
       } else {
-        this.starts[count] = at;
+        starts[count] = at;
         for (; at < end; at++) {
-          const what = meaning[bytes[at]!];
-          if (what === TEXT) continue;
-          if (what === DELIMITER) break;
-          marks += 2 * EXTRA[bytes[at]!]!;
+          const byte = bytes[at]!;
+          if (meaning[byte] === TEXT) continue;
+          if (meaning[byte] === DELIMITER) break;
+          marks += 2 * EXTRA[byte]!;
         }
-        this.ends[count] = at;
+        ends[count] = at;
       }
-      this.markup[count++] = marks;
-      if (at < end) continue;
-      this.count = count;
-      return count;
+      markup[count++] = marks;
+      if (at >= end) break;
     }
+    this.count = count;
+    return count;
   }
 
   /** A cell of the record that was read last. */

@@ -33,15 +33,12 @@ export function plainRow(
   return isChanged || !isPlain(dialect!) ? null : new PlainRow(input, layout, types);
 }
 
-interface Member {
-  /** Of the column. */
-  index: number;
-  /** `,"key":` */
-  key: Buffer;
-  isText: boolean;
-  converter: Converter | null;
-  /** Of a cell that was converted, where items are made. */
-  json: string;
+/** How the cells of a column become members. */
+enum As {
+  text,
+  /** As they are in the file. */
+  raw,
+  converted,
 }
 
 /** One row after another, in the same memory. */
@@ -54,7 +51,14 @@ export class PlainRow implements RawItem {
   readonly cells: Cells;
   readonly #layout: CsvLayout;
   readonly #width: number;
-  readonly #members: readonly Member[];
+  /** Of the members: their columns, `,"key":`, bytes around a cell that is not empty, and what becomes of it. */
+  readonly #places: Int32Array;
+  readonly #keys: readonly Buffer[];
+  readonly #around: Int32Array;
+  readonly #as: Uint8Array;
+  readonly #converters: readonly (Converter | null)[];
+  /** JSON texts of the cells that were converted, where items are made. */
+  readonly #converted: string[];
   readonly #makes: boolean;
   readonly #head: Buffer;
   readonly #constants: Buffer;
@@ -72,13 +76,16 @@ export class PlainRow implements RawItem {
     this.cells = new Cells(input.dialect!.delimiter);
     this.#layout = layout;
     this.#width = layout.targets.length;
-    this.#members = layout.metadata.map(({ index, key, converter }) => ({
-      index,
-      key: Buffer.from(key),
-      isText: types === null || types[index] === 'string',
-      converter,
-      json: '',
-    }));
+    const { metadata } = layout;
+    this.#places = Int32Array.from(metadata, ({ index }) => index);
+    this.#keys = metadata.map(({ key }) => Buffer.from(key));
+    this.#converters = metadata.map(({ converter }) => converter);
+    this.#converted = metadata.map(() => '');
+    this.#as = Uint8Array.from(metadata, ({ index, converter }) => {
+      if (converter !== null) return As.converted;
+      return types === null || types[index] === 'string' ? As.text : As.raw;
+    });
+    this.#around = Int32Array.from(this.#keys, (key, at) => key.length + (this.#as[at] === As.text ? 2 : 0));
     this.#makes = types !== null;
     this.#head = Buffer.from(layout.head);
     this.#constants = Buffer.from(layout.constants);
@@ -112,21 +119,23 @@ export class PlainRow implements RawItem {
       this.company = starts[company]!;
       this.companyEnd = ends[company]!;
     }
+    const [places, around, as] = [this.#places, this.#around, this.#as];
+    const empty = this.#empty.length;
     let body = this.#constants.length;
-    for (const member of this.#members) {
-      const { index, key, isText, converter } = member;
+    for (let at = 0; at < places.length; at++) {
+      const index = places[at]!;
       const length = ends[index]! - starts[index]!;
       if (length === 0) {
-        if (this.#empty.length > 0) body += key.length + this.#empty.length;
-      } else if (converter !== null) {
-        const size = this.#convert(member, converter);
-        if (size < 0) return false;
-        body += key.length + size;
-      } else if (isText) {
-        body += key.length + length + '""'.length + (markup[index]! >> 1);
-      } else {
+        if (empty > 0) body += this.#keys[at]!.length + empty;
+      } else if (as[at] === As.text) {
+        body += around[at]! + length + (markup[index]! >> 1);
+      } else if (as[at] === As.raw) {
         if (markup[index] !== 0) return false;
-        body += key.length + length;
+        body += around[at]! + length;
+      } else {
+        const size = this.#convert(at);
+        if (size < 0) return false;
+        body += around[at]! + size;
       }
     }
     this.#body = body;
@@ -153,24 +162,21 @@ export class PlainRow implements RawItem {
     if (this.#body > 0) {
       const open = at;
       at += METADATA_OPEN.length - 1;
-      for (const { index, key, isText, converter, json } of this.#members) {
+      for (let member = 0; member < this.#places.length; member++) {
+        const index = this.#places[member]!;
+        const key = this.#keys[member]!;
         const [from, to] = [starts[index]!, ends[index]!];
-        if (from === to) {
-          if (this.#empty.length === 0) continue;
-          at = copy(key, 0, key.length, target, at);
-          at = copy(this.#empty, 0, this.#empty.length, target, at);
-          continue;
-        }
+        if (from === to && this.#empty.length === 0) continue;
         at = copy(key, 0, key.length, target, at);
-        if (converter !== null) at += target.write(json, at);
-        else if (isText) {
+        if (from === to) at = copy(this.#empty, 0, this.#empty.length, target, at);
+        else if (this.#as[member] === As.raw) at = copy(bytes, from, to, target, at);
+        else if (this.#as[member] === As.converted) at += target.write(this.#converted[member]!, at);
+        else {
           target[at++] = QUOTE;
-          at =
-            markup[index] === 0
-              ? copy(bytes, from, to, target, at)
-              : this.cells.writeEscaped(index, target, at);
+          if (markup[index] === 0) at = copy(bytes, from, to, target, at);
+          else at = this.cells.writeEscaped(index, target, at);
           target[at++] = QUOTE;
-        } else at = copy(bytes, from, to, target, at);
+        }
       }
       at = copy(this.#constants, 0, this.#constants.length, target, at);
       // Over the comma of the first member.
@@ -199,13 +205,14 @@ export class PlainRow implements RawItem {
     return false;
   }
 
-  /** Bytes that a cell has once it is converted; -1 for one that does not fit. */
-  #convert(member: Member, converter: Converter): number {
-    const text = this.cells.text(member.index);
+  /** Bytes that the cell of a member has once it is converted; -1 for one that does not fit. */
+  #convert(member: number): number {
+    const text = this.cells.text(this.#places[member]!);
+    const converter = this.#converters[member]!;
     if (!this.#makes) return converter.size(text);
     const json = converter.json(text);
     if (json === null) return -1;
-    member.json = json;
+    this.#converted[member] = json;
     return Buffer.byteLength(json);
   }
 }
