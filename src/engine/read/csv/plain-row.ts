@@ -17,7 +17,7 @@ const COMPANY = Buffer.from(form.COMPANY);
 
 /**
  * Null for an input whose cells are changed before they are sent, or looked at in other ways.
- * @param types under which items are made; null where only their sizes count, with every inferred column as text
+ * @param types under which items are made, which the cells fit; null where only their sizes count, with every inferred column as text
  */
 export function plainRow(
   input: OpenedInput,
@@ -130,7 +130,6 @@ export class PlainRow implements RawItem {
       } else if (as[at] === As.text) {
         body += around[at]! + length + (markup[index]! >> 1);
       } else if (as[at] === As.raw) {
-        if (markup[index] !== 0) return false;
         body += around[at]! + length;
       } else {
         const size = this.#convert(at);
