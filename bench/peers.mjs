@@ -58,6 +58,12 @@ const PEERS = {
     about:
       'Speaks the bulk protocol of Elasticsearch, an action line before each row, so it sends more bytes. One pass, every value as text, nothing checked or recorded, no resume but by a line number.',
   },
+  'bulk helper of @elastic/elasticsearch': {
+    versions: () => `${packageVersion('@elastic/elasticsearch')}, csv-parse ${packageVersion('csv-parse')}`,
+    send: (file, url) => node(here('peers-elastic.mjs'), [file, url], { cwd: FOLDER }),
+    about:
+      'A program of ten lines around a well-kept client and csv-parse (`peers-elastic.mjs`): what one writes by hand. Sends an action line before each row. One pass, every value as text, nothing checked or recorded, no resume.',
+  },
   'miller, parallel, jq, curl': {
     versions: debianVersions,
     send: (file, url) => command(here('peers.sh'), [file, url]),

@@ -42,6 +42,7 @@ const server = createServer((request, response) => {
       response.writeHead(status, {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
+        ...(body === PEERS && { 'x-elastic-product': 'Elasticsearch' }),
       });
       response.end(body);
     };

@@ -6,7 +6,8 @@ import type { ComparedRows } from './compared.js';
 import type { ImportDeps } from './deps.js';
 import type { KnownProfiles } from './known.js';
 import type { OpenRun } from './open-run.js';
-import { type Apply, endOfRest, startOfRest } from './planned.js';
+import { endOfRest, startOfRest } from './plan-requests.js';
+import type { Apply } from './planned.js';
 import { needsOf, sentLater } from './sent-later.js';
 
 interface How {

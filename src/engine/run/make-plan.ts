@@ -9,8 +9,9 @@ import { RequestGroups } from '../plan/shards.js';
 import type { PlanChanges } from '../plan-changes.js';
 import { type CutDeps, countRequests } from '../send/cutting.js';
 import type { ImportDeps } from './deps.js';
+import { savedRequest } from './plan-requests.js';
 import { type Apply, totalsOfPlan } from './planned.js';
-import { planToSave, savedRequest, withOffsets } from './save-plan.js';
+import { planToSave, withOffsets } from './save-plan.js';
 
 interface From {
   run: string;

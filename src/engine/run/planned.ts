@@ -6,16 +6,16 @@ import { type ImportOptions, importNumbers } from '../options.js';
 import { DuplicateFinder } from '../plan/duplicates.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import type { Scanned } from '../plan/plan.js';
-import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
-import type { OpenedInput, Scan, Start } from '../read/index.js';
-import { UNSENT } from '../send/request.js';
-import type { RequestRecord } from '../state/requests.js';
+import type { SavedPlan } from '../plan/saved-plan.js';
+import type { OpenedInput, Scan } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
 import type { NewRun } from './begin.js';
 import type { ImportDeps } from './deps.js';
+import { recordsOf } from './plan-requests.js';
 import { accountOf, kindsOf, stateMark } from './save-plan.js';
+import type { Shard } from './shard.js';
 import { type DigestedInput, digestInputs } from './sources.js';
 
 /** A plan that is to be carried out. */
@@ -74,6 +74,24 @@ export async function checkState(
       hint: 'make a new one',
       problem: { code: 'plan_outdated' },
     });
+  }
+}
+
+/**
+ * A plan of what changed is out of date once something was sent, unless it was by another shard of its run.
+ * @throws UsageError
+ */
+export async function checkOutdated(
+  plan: SavedPlan,
+  run: { shard: Shard | null; earlier: StoredRun | null; join(): Promise<void> },
+  deps: Parameters<typeof checkState>[1],
+): Promise<void> {
+  if (run.earlier) return;
+  try {
+    await checkState(plan, deps);
+  } catch (error) {
+    if (run.shard) await run.join();
+    if (!run.earlier) throw error;
   }
 }
 
@@ -166,57 +184,12 @@ export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
   }
 }
 
-/** The row of an input before which the rest ends: 0 where nothing of it is still to be sent. */
-export function endOfRest({ requests }: SavedPlan, input: number, isDone: (seq: number) => boolean): number {
-  let end = 0;
-  for (const [index, request] of requests.entries()) {
-    if (isDone(index + 1)) continue;
-    for (const range of [request, ...(request.more ?? [])]) {
-      if (range.input === input) end = Math.max(end, range.last_row);
-    }
-  }
-  return end;
-}
-
 /** What its run begins with: its requests, and how old they are. */
 export const runPlanned = ({ plan, again }: Apply): NonNullable<NewRun['planned']> => ({
   requests: recordsOf(plan),
   at: again ? null : plan.created_at,
   itemFormat: plan.item_format,
 });
-
-/** The requests of a plan as its run records them: none of them has been sent. */
-function recordsOf({ requests }: SavedPlan): RequestRecord[] {
-  const rangeOf = ({
-    input,
-    first_row,
-    last_row,
-    first_line,
-    last_line,
-  }: SavedRequest | NonNullable<SavedRequest['more']>[number]) => ({
-    input,
-    first_row: first_row - 1,
-    end_row: last_row,
-    first_line,
-    last_line,
-  });
-  return requests.map((request, index) => ({
-    ...rangeOf(request),
-    ...UNSENT,
-    seq: index + 1,
-    parent: null,
-    more: (request.more ?? []).map((range) => ({ ...rangeOf(range), rows: range.rows })),
-    rows: request.rows,
-    merged: request.merged ?? 0,
-    unchanged: request.unchanged ?? 0,
-    left_out: 0,
-    left_out_by: null,
-    bytes: request.bytes,
-    digest: request.sha256,
-    state: 'withdrawn',
-    reason: 'planned',
-  }));
-}
 
 /**
  * Finds the inputs of a plan: among the files that are named, by their digest, else where the plan has them.
@@ -244,9 +217,12 @@ export async function* locateInputs(
       continue;
     }
     const problem = { code: 'plan_input', path } as const;
-    const found = yield* eventsOr(read(path), (error) => {
+    let found: DigestedInput[];
+    try {
+      found = yield* read(path);
+    } catch (error) {
       throw error instanceof InputError ? new InputError(error.message, { problem, cause: error }) : error;
-    });
+    }
     const [own] = found;
     if (own?.digest !== sha256 || found.length > 1) {
       const sizes = own && own.size !== bytes ? ` (${own.size} bytes, not ${bytes})` : '';
@@ -257,40 +233,4 @@ export async function* locateInputs(
   const [stray] = others;
   if (stray) throw new InputError('is none of the inputs of the plan, or has changed', { file: stray.path });
   return inputs;
-}
-
-/** Passes events on, and an error to a handler. */
-async function* eventsOr<E, R>(
-  events: AsyncGenerator<E, R>,
-  handle: (error: unknown) => never,
-): AsyncGenerator<E, R> {
-  try {
-    return yield* events;
-  } catch (error) {
-    return handle(error);
-  }
-}
-
-/**
- * The first row of an input that is still to be sent, where the plan says at which byte it begins: requests before it
- * are done.
- */
-export function startOfRest(
-  { requests }: SavedPlan,
-  input: number,
-  isDone: (seq: number) => boolean,
-): Start | null {
-  const numbered = requests.map((request, index) => ({ ...request, seq: index + 1 }));
-  // What begins in another input may want the first rows of this one.
-  const reaches = ({ input: first, more = [] }: SavedRequest): boolean =>
-    first !== input && more.some((range) => range.input === input);
-  if (numbered.some((request) => reaches(request) && !isDone(request.seq))) return null;
-  const own = numbered.filter((request) => request.input === input);
-  const next = own.find(({ seq }) => !isDone(seq)) ?? own.at(-1);
-  if (next?.offset === undefined) return null;
-  const { offset, first_line, first_row, last_row, rows, merged = 0, more = [] } = next;
-  const elsewhere = more.reduce((sum, range) => sum + range.rows, 0);
-  // The line is that of the first row that is sent: it need not be the first of the range.
-  const isFirst = rows + merged - elsewhere === last_row - first_row + 1;
-  return isFirst ? { offset, line: first_line, row: first_row - 1 } : null;
 }

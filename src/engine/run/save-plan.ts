@@ -14,9 +14,6 @@ import {
 } from '../plan/saved-plan.js';
 import type { PlanChanges } from '../plan-changes.js';
 import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
-import type { serialize } from '../send/body.js';
-import { type Chunk, rangesOf } from '../send/chunk.js';
-import { content } from '../send/deliver.js';
 import type { Scope, State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 
@@ -114,34 +111,6 @@ export async function stateMark(
   const mark: Record<string, string> = { id };
   for (const kind of kinds) mark[kind] = await state.fingerprintsMark(scope, kind);
   return mark;
-}
-
-/** A request as a plan names it. */
-export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): SavedRequest {
-  const rangeOf = ({
-    input,
-    first_row,
-    end_row,
-    first_line,
-    last_line,
-  }: ReturnType<typeof rangesOf>[number]) => ({
-    input,
-    first_row: first_row + 1,
-    last_row: end_row,
-    first_line,
-    last_line,
-  });
-  const [first, ...more] = rangesOf(chunk);
-  const { rows, merged, unchanged, bytes, digest } = content(chunk, body);
-  return {
-    ...rangeOf(first!),
-    ...(more.length > 0 && { more: more.map((range) => ({ ...rangeOf(range), rows: range.rows })) }),
-    rows,
-    ...(merged > 0 && { merged }),
-    ...(unchanged > 0 && { unchanged }),
-    bytes,
-    sha256: digest,
-  };
 }
 
 /** Requests with the byte at which each of them begins, where its input can be read from there. */

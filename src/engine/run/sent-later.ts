@@ -5,7 +5,7 @@ import { isUnanswered } from '../send/chunker.js';
 import type { CutDeps } from '../send/cutting.js';
 import { isOpen } from '../send/isolate.js';
 import type { LaterSends } from '../state/open-jobs.js';
-import { type RequestRecord, requestOf } from '../state/requests.js';
+import { type RequestRecord, requestOf, rootsNow } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
 
 /** The requests of earlier sessions, and those of a saved plan, that say how the rows are cut. */
@@ -32,11 +32,9 @@ export function needsOf(
   };
   return {
     recorded: (isWanted) => {
-      const roots = [...run.records, ...run.others].filter((r) => isWanted(r.input) && r.parent === null);
-      if (!isPlanned) return roots.filter((r) => r.state !== 'withdrawn');
-      // One that was too large gives way to its halves, of which the first begins where it began.
-      const last = new Map(roots.map((r) => [`${r.input} ${r.first_row}`, r]));
-      return [...last.values()];
+      const wanted = [...run.records, ...run.others].filter((r) => isWanted(r.input));
+      if (isPlanned) return rootsNow(wanted.sort((a, b) => a.seq - b.seq));
+      return wanted.filter((r) => r.parent === null && r.state !== 'withdrawn');
     },
     isSentAgain,
     isDone: (seq) => {

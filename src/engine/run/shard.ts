@@ -9,13 +9,12 @@ import type { ImportOptions } from '../options.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
 import { partsOf } from '../plan/shards.js';
 import { rowsOf } from '../send/part.js';
-import type { Numbers, RequestRecord } from '../state/requests.js';
-import type { StoredRun } from '../state/runs.js';
+import { type Numbers, type RequestRecord, rootsNow } from '../state/requests.js';
 import type { Standing } from '../state/shards.js';
 import type { ShardOf, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { isHeld } from './compared.js';
-import { checkState } from './planned.js';
+import { rangesOfSaved } from './plan-requests.js';
 import { countRows, type Ending, type Facts, isWithinBound, summarize } from './summary.js';
 
 /** So long after its last sign of life the lock of a shard that died is free, and some more. */
@@ -94,19 +93,17 @@ export class Shard {
     return partOf;
   }
 
-  /** Parts with requests of a kind that are not through: with `wait`, whose jobs have not ended. */
+  /**
+   * Parts with requests of a kind that are not through: with `wait`, whose jobs have not ended.
+   * @param records in order
+   */
   open(records: readonly RequestRecord[], kind: Kind, wait: boolean): number[] {
     const partOf = this.#partsIn(records);
-    const replaced = new Set(
-      records.filter(({ seq }) => seq > this.#parts.length).map((r) => `${r.input} ${r.first_row}`),
-    );
+    const roots = new Set(rootsNow(records));
     const isOpen = (r: RequestRecord): boolean => {
       if (this.plan.inputs[r.input]!.kind !== kind) return false;
       if (r.state === 'acknowledged') return wait;
-      // One that was too large has given way to its halves.
-      if (r.state === 'withdrawn' && r.parent === null && replaced.has(`${r.input} ${r.first_row}`)) {
-        return r.seq > this.#parts.length;
-      }
+      if (r.state === 'withdrawn' && r.parent === null) return roots.has(r);
       return ['intent', 'unknown', 'withdrawn', 'waiting'].includes(r.state);
     };
     return [...new Set(records.filter(isOpen).map(partOf))].sort((a, b) => a - b);
@@ -126,11 +123,12 @@ export class Shard {
 
 /** Rows of a request, of one input or of all. What is unchanged counts with its first input. */
 function rowsIn(request: SavedRequest, input: number | undefined): number {
-  const { rows, merged = 0, unchanged = 0, more = [] } = request;
-  if (input === undefined) return rows + merged + unchanged;
-  const elsewhere = more.reduce((sum, range) => sum + range.rows, 0);
-  const first = request.input === input ? rows + merged + unchanged - elsewhere : 0;
-  return more.reduce((sum, range) => sum + (range.input === input ? range.rows : 0), first);
+  const { unchanged = 0 } = request;
+  return rangesOfSaved(request).reduce(
+    (sum, range, at) =>
+      input === undefined || range.input === input ? sum + range.rows + (at === 0 ? unchanged : 0) : sum,
+    0,
+  );
 }
 
 /** @throws UsageError for a plan that shards cannot send, and a state that knows none */
@@ -168,21 +166,3 @@ export const standingOf = (
   { shard, shards }: ShardOf,
   { status, finished, summary: { rows, requests } }: Standing,
 ): NonNullable<Summary['shard']> => ({ shard, shards, finished, run: { status, rows, requests } });
-
-/**
- * A plan of what changed is out of date once something was sent, unless it was by another shard of its run.
- * @throws UsageError
- */
-export async function checkOutdated(
-  plan: SavedPlan,
-  run: { shard: Shard | null; earlier: StoredRun | null; join(): Promise<void> },
-  deps: Parameters<typeof checkState>[1],
-): Promise<void> {
-  if (run.earlier) return;
-  try {
-    await checkState(plan, deps);
-  } catch (error) {
-    if (run.shard) await run.join();
-    if (!run.earlier) throw error;
-  }
-}

@@ -118,11 +118,21 @@ export function nextSeq(
   return next + ((((shard - next) % shards) + shards) % shards);
 }
 
+/** Rows that are sent of the first range of a request, merged ones included: those that are of no other one. */
+export const rowsOfFirst = ({
+  rows,
+  merged = 0,
+  more = [],
+}: {
+  rows: number;
+  merged?: number | undefined;
+  more?: readonly { rows: number }[] | undefined;
+}): number => more.reduce((left, range) => left - range.rows, rows + merged);
+
 /** All ranges of a request, with the rows that are sent of each, merged ones included. */
 export function rangesOf(r: RequestRecord): RequestRecord['more'] {
   const { input, first_row, end_row, first_line, last_line } = r;
-  const elsewhere = r.more.reduce((sum, { rows }) => sum + rows, 0);
-  const first = { input, first_row, end_row, first_line, last_line, rows: r.rows + r.merged - elsewhere };
+  const first = { input, first_row, end_row, first_line, last_line, rows: rowsOfFirst(r) };
   return [first, ...r.more];
 }
 
@@ -133,6 +143,15 @@ export function standing(records: readonly RequestRecord[]): readonly RequestRec
     ? records
     : records.filter(({ seq }) => !parents.has(seq));
 }
+
+/**
+ * The requests that have the rows of a saved plan now, parts of requests aside. One that was refused with 413 gives way to
+ * its halves, of which the first begins where it began.
+ * @param records in order
+ */
+export const rootsNow = (records: readonly RequestRecord[]): RequestRecord[] => [
+  ...new Map(records.filter((r) => r.parent === null).map((r) => [`${r.input} ${r.first_row}`, r])).values(),
+];
 
 type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
   more: string | null;

@@ -153,6 +153,32 @@ describe('parts whose companies are not through', () => {
       [],
     ],
     [
+      'a half was too large as well, and a quarter of it is not through',
+      (all) => {
+        all[1]!.state = 'settled';
+        all.push(record(5, { input: 0, first_row: 10, end_row: 15 }));
+        all.push(record(7, { input: 0, first_row: 10, end_row: 13, state: 'settled' }));
+        all.push(record(9, { input: 0, first_row: 13, end_row: 15 }));
+        all.push(record(11, { input: 0, first_row: 15, end_row: 20, state: 'settled' }));
+      },
+      [1],
+      [1],
+    ],
+    [
+      'both halves were too large as well, and all quarters are through',
+      (all) => {
+        all[1]!.state = 'settled';
+        all.push(record(5, { input: 0, first_row: 10, end_row: 15 }));
+        all.push(record(7, { input: 0, first_row: 10, end_row: 13, state: 'settled' }));
+        all.push(record(9, { input: 0, first_row: 13, end_row: 15, state: 'settled' }));
+        all.push(record(11, { input: 0, first_row: 15, end_row: 20 }));
+        all.push(record(13, { input: 0, first_row: 15, end_row: 18, state: 'settled' }));
+        all.push(record(15, { input: 0, first_row: 18, end_row: 20, state: 'settled' }));
+      },
+      [],
+      [],
+    ],
+    [
       'one is to be sent again',
       (all) => {
         for (const r of all) r.state = 'settled';

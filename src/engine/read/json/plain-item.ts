@@ -7,7 +7,7 @@ import { cleaner, type IdentifierCheck, identifierCheck, isSuspect } from '../id
 import type { RawItem } from '../item-writer.js';
 import * as form from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
-import { CLOSE_BRACE, COMMA, Is, QUOTE, skipSpace, viewOf } from './bytes.js';
+import { CLOSE_BRACE, COMMA, copy, Is, QUOTE, skipSpace, viewOf } from './bytes.js';
 import { isOfType, targetsOfItems } from './layout.js';
 import { type Field, Fields, Keys, Members } from './members.js';
 import { membersText } from './text.js';
@@ -238,17 +238,3 @@ export class PlainItem implements RawItem {
 
 /** Ends before it begins, and before the place next to any name. */
 const NOWHERE = -2;
-
-/** Fewer bytes are copied faster one by one than by a call. */
-const SHORT = 64;
-
-/** @returns where the copy ends */
-function copy(bytes: Buffer, start: number, end: number, target: Buffer, at: number): number {
-  if (end - start > SHORT) {
-    target.set(bytes.subarray(start, end), at);
-    return at + end - start;
-  }
-  let to = at;
-  for (let from = start; from < end; from++) target[to++] = bytes[from]!;
-  return to;
-}

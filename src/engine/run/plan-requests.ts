@@ -1,0 +1,107 @@
+/** The requests of a saved plan and the rows they stand for: as the plan names them, and as its run records them. */
+import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
+import type { Start } from '../read/index.js';
+import type { serialize } from '../send/body.js';
+import { type Chunk, rangesOf } from '../send/chunk.js';
+import { content } from '../send/deliver.js';
+import { UNSENT } from '../send/request.js';
+import { type RequestRecord, rowsOfFirst } from '../state/requests.js';
+
+type SavedRange = NonNullable<SavedRequest['more']>[number];
+
+/** A request as a plan names it. */
+export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): SavedRequest {
+  const rangeOf = ({
+    input,
+    first_row,
+    end_row,
+    first_line,
+    last_line,
+  }: ReturnType<typeof rangesOf>[number]) => ({
+    input,
+    first_row: first_row + 1,
+    last_row: end_row,
+    first_line,
+    last_line,
+  });
+  const [first, ...more] = rangesOf(chunk);
+  const { rows, merged, unchanged, bytes, digest } = content(chunk, body);
+  return {
+    ...rangeOf(first!),
+    ...(more.length > 0 && { more: more.map((range) => ({ ...rangeOf(range), rows: range.rows })) }),
+    rows,
+    ...(merged > 0 && { merged }),
+    ...(unchanged > 0 && { unchanged }),
+    bytes,
+    sha256: digest,
+  };
+}
+
+/** The requests of a plan as its run records them: none of them has been sent. */
+export function recordsOf({ requests }: SavedPlan): RequestRecord[] {
+  const rangeOf = ({ input, first_row, last_row, first_line, last_line }: SavedRequest | SavedRange) => ({
+    input,
+    first_row: first_row - 1,
+    end_row: last_row,
+    first_line,
+    last_line,
+  });
+  return requests.map((request, index) => ({
+    ...rangeOf(request),
+    ...UNSENT,
+    seq: index + 1,
+    parent: null,
+    more: (request.more ?? []).map((range) => ({ ...rangeOf(range), rows: range.rows })),
+    rows: request.rows,
+    merged: request.merged ?? 0,
+    unchanged: request.unchanged ?? 0,
+    left_out: 0,
+    left_out_by: null,
+    bytes: request.bytes,
+    digest: request.sha256,
+    state: 'withdrawn',
+    reason: 'planned',
+  }));
+}
+
+/** All ranges of a request, with the rows that are sent of each, merged ones included. */
+export function rangesOfSaved(request: SavedRequest): SavedRange[] {
+  const { input, first_row, last_row, first_line, last_line, more = [] } = request;
+  const first = { input, first_row, last_row, first_line, last_line, rows: rowsOfFirst(request) };
+  return [first, ...more];
+}
+
+/**
+ * The first row of an input that is still to be sent, where the plan says at which byte it begins: requests before it
+ * are done.
+ */
+export function startOfRest(
+  { requests }: SavedPlan,
+  input: number,
+  isDone: (seq: number) => boolean,
+): Start | null {
+  const numbered = requests.map((request, index) => ({ ...request, seq: index + 1 }));
+  // What begins in another input may want the first rows of this one.
+  const reaches = ({ input: first, more = [] }: SavedRequest): boolean =>
+    first !== input && more.some((range) => range.input === input);
+  if (numbered.some((request) => reaches(request) && !isDone(request.seq))) return null;
+  const own = numbered.filter((request) => request.input === input);
+  const next = own.find(({ seq }) => !isDone(seq)) ?? own.at(-1);
+  if (next?.offset === undefined) return null;
+  const { offset, first_line, first_row, last_row } = next;
+  // The line is that of the first row that is sent: it need not be the first of the range.
+  const isFirst = rangesOfSaved(next)[0]!.rows === last_row - first_row + 1;
+  return isFirst ? { offset, line: first_line, row: first_row - 1 } : null;
+}
+
+/** The row of an input before which the rest ends: 0 where nothing of it is still to be sent. */
+export function endOfRest({ requests }: SavedPlan, input: number, isDone: (seq: number) => boolean): number {
+  let end = 0;
+  for (const [index, request] of requests.entries()) {
+    if (isDone(index + 1)) continue;
+    for (const range of rangesOfSaved(request)) {
+      if (range.input === input) end = Math.max(end, range.last_row);
+    }
+  }
+  return end;
+}
