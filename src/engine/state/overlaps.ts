@@ -109,14 +109,13 @@ export class Overlaps {
   }
 
   async #read(tx: Transaction, sends: readonly OpenSend[]): Promise<Others> {
-    const rows = await this.fingerprints.countOf(
-      tx,
-      sends.map(({ send }) => send),
-    );
+    const numbers = sends.map(({ send }) => send);
+    const rows = await this.fingerprints.countOf(tx, numbers);
     const places = new IdTable(rows);
     const contents = new BigUint64Array(rows);
-    for (const { send, job } of sends) {
-      const prints = await this.fingerprints.of(tx, send);
+    let next = 0;
+    for await (const prints of this.fingerprints.ofEach(tx, numbers)) {
+      const { job } = sends[next++]!;
       for (const [at, id] of prints.ids.entries()) {
         const content = job === null ? prints.contents[at]! : 0n;
         const place = places.get(id);
