@@ -33,6 +33,37 @@ function completedOf(r: RequestRecord): number {
   return Math.min(r.rows, r.job.completed_rows ?? all);
 }
 
+/** Both counts while requests go out. To add up all of them for each would take the square of their number. */
+export class Totals {
+  submitted = 0;
+  completed = 0;
+  /** What each request counts for; null once others have its rows. */
+  readonly #counted = new Map<number, { submitted: number; completed: number } | null>();
+
+  constructor(records: readonly RequestRecord[]) {
+    for (const record of standing(records)) this.count(record);
+  }
+
+  /** After its state has changed, or its job. */
+  count(record: RequestRecord): void {
+    const before = this.#counted.get(record.seq);
+    if (before === null) return;
+    const one = [record];
+    const now = { submitted: submittedRows(one), completed: completedRows(one) };
+    this.submitted += now.submitted - (before?.submitted ?? 0);
+    this.completed += now.completed - (before?.completed ?? 0);
+    this.#counted.set(record.seq, now);
+  }
+
+  /** Its rows are now those of its parts. */
+  replace({ seq }: RequestRecord): void {
+    const before = this.#counted.get(seq);
+    this.submitted -= before?.submitted ?? 0;
+    this.completed -= before?.completed ?? 0;
+    this.#counted.set(seq, null);
+  }
+}
+
 /** Where the rows of a request are. @param paths of the run's inputs */
 export function placeOf(r: RequestRecord, paths: readonly string[]): Place {
   const ranges = rangesOf(r)

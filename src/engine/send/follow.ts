@@ -9,7 +9,7 @@ import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';
-import { completedRows, placeOf, placeText, runJob, submittedRows } from './accounts.js';
+import { placeOf, placeText, runJob, type Totals } from './accounts.js';
 import type { Chunk } from './chunk.js';
 import { forgiving } from './other-jobs.js';
 import type { Remembering } from './remembering.js';
@@ -31,6 +31,8 @@ export interface DeliverDeps {
   tooLarge(items: number): void;
   /** All requests of the run, those of earlier sessions first. New ones are added here. */
   records: RequestRecord[];
+  /** Of these. */
+  totals: Totals;
   /** Of new ones. */
   numbers?: Numbers | undefined;
   inputs: readonly { path: string; kind: Kind }[];
@@ -93,6 +95,7 @@ export async function follow(record: RequestRecord, job: Job, deps: DeliverDeps)
 export const pathsOf = ({ inputs }: DeliverDeps): string[] => inputs.map(({ path }) => path);
 
 export function reportSubmitted(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
+  deps.totals.count(record);
   deps.emit({
     type: 'submitted',
     request: record.seq,
@@ -105,20 +108,21 @@ export function reportSubmitted(kind: Kind, record: RequestRecord, deps: Deliver
     type: 'progress',
     phase: 'sending',
     kind,
-    rows: submittedRows(deps.records),
+    rows: deps.totals.submitted,
     total_rows: deps.totalRows,
   });
 }
 
 function reportJob(kind: Kind, record: RequestRecord, deps: DeliverDeps): void {
   const job = record.job!;
+  deps.totals.count(record);
   deps.emit({ type: 'job', kind, rows: record.rows, job: runJob(job, record, pathsOf(deps)) });
   deps.emit({
     type: 'progress',
     phase: 'following',
     kind,
-    rows: completedRows(deps.records),
-    total_rows: submittedRows(deps.records),
+    rows: deps.totals.completed,
+    total_rows: deps.totals.submitted,
   });
   if (isShort(job, record.rows)) {
     deps.emit({

@@ -154,6 +154,7 @@ function halve({ unchanged }: Chunk, [left, right]: [Rows[], Rows[]], chunk: Chu
 
 /** Recorded with the request that they are of: all of it is on disk, or none. */
 async function addParts(of: RequestRecord, parts: readonly Chunk[], deps: DeliverDeps): Promise<void> {
+  deps.totals.replace(of);
   const added = parts.map((part) => addPart(of, part, deps));
   await deps.state.recordAll(deps.run, deps.scope, parts[0]!.kind, [of, ...added]);
 }
@@ -180,8 +181,10 @@ function addPart(of: RequestRecord, chunk: Chunk, { records, numbers }: DeliverD
   return record;
 }
 
-const commit = (record: RequestRecord, { kind }: Chunk, { state, run, scope }: DeliverDeps): Promise<void> =>
-  state.record(run, scope, kind, record, null);
+function commit(record: RequestRecord, { kind }: Chunk, deps: DeliverDeps): Promise<void> {
+  deps.totals.count(record);
+  return deps.state.record(deps.run, deps.scope, kind, record, null);
+}
 
 const recordOf = (seq: number, { records }: DeliverDeps): RequestRecord =>
   records.find((r) => r.seq === seq)!;

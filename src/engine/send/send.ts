@@ -9,6 +9,7 @@ import type { ImportEvent } from '../events.js';
 import { count } from '../numbers.js';
 import type { OpenJob } from '../state/open-jobs.js';
 import type { RequestRecord } from '../state/requests.js';
+import { Totals } from './accounts.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import type { Chunks } from './chunker.js';
@@ -18,7 +19,7 @@ import { isOpen } from './isolate.js';
 import { OtherJobs } from './other-jobs.js';
 import { Searches } from './searches.js';
 
-interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge'> {
+interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** Items that a request may have. */
   items: number;
   slots?: Slots | null;
@@ -83,6 +84,7 @@ class Sender {
     this.#afterwards = {
       ...deps,
       isCanary: false,
+      totals: new Totals(records),
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
       mostItems: () => this.#mostItems(),

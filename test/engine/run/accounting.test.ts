@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type FileRows, rangesIn } from '../../../src/engine/model.js';
 import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
+import { submittedRows, Totals } from '../../../src/engine/send/accounts.js';
 import { cutChunks } from '../../../src/engine/send/chunker.js';
 import { deliver } from '../../../src/engine/send/deliver.js';
 import type { DeliverDeps } from '../../../src/engine/send/follow.js';
@@ -145,9 +146,12 @@ class Import {
       } as DeliverDeps['options'],
       ...size,
       records,
+      totals: new Totals(records),
       inputs: [{ path: 'companies.csv', kind: 'companies' }],
       totalRows: world.rows.length,
-      emit: () => {},
+      emit: (event) => {
+        if (event.type === 'progress') expect(event.rows).toBe(submittedRows(records));
+      },
       stop: stop.signal,
       abort: new AbortController().signal,
       reject: async () => {},

@@ -1,0 +1,56 @@
+/** The counts that progress shows, held against those that are made of all requests. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { completedRows, submittedRows, Totals } from '../../../src/engine/send/accounts.js';
+import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import { recordedRange } from '../support/rows.js';
+
+const STATES = ['intent', 'acknowledged', 'settled', 'rejected', 'withdrawn', 'failed'] as const;
+
+const jobs = fc.record({
+  status: fc.constantFrom('queued', 'completed', 'failed'),
+  completed_rows: fc.option(fc.nat(20), { nil: undefined }),
+});
+
+const changes = fc.array(
+  fc.record({
+    what: fc.constantFrom('add', 'change', 'change', 'divide'),
+    at: fc.nat(),
+    state: fc.constantFrom(...STATES),
+    job: fc.option(jobs),
+    rows: fc.nat(10),
+  }),
+  { maxLength: 30 },
+);
+
+test('whatever becomes of requests, in whichever order, both counts are those of all of them', () => {
+  fc.assert(
+    fc.property(changes, fc.nat(10), (all, earlier) => {
+      const records: RequestRecord[] = [];
+      let totals: Totals | null = null;
+      const add = (parent: number | null, rows: number): void => {
+        records.push(recordedRange(0, rows, { seq: records.length + 1, rows, parent }));
+      };
+      const undivided = (): RequestRecord[] =>
+        records.filter(({ seq }) => !records.some(({ parent }) => parent === seq));
+      for (const [index, { what, at, state, job, rows }] of all.entries()) {
+        // Those of an earlier session are there from the beginning.
+        if (index === earlier) totals = new Totals(records);
+        const open = undivided();
+        const chosen = open[at % open.length];
+        if (what === 'add' || !chosen) add(null, rows);
+        else if (what === 'divide') {
+          add(chosen.seq, rows);
+          add(chosen.seq, rows);
+          totals?.replace(chosen);
+        } else {
+          Object.assign(chosen, { state, job: job && { job_id: 'job', ...job } });
+          totals?.count(chosen);
+        }
+        if (!totals) continue;
+        expect(totals.submitted).toBe(submittedRows(records));
+        expect(totals.completed).toBe(completedRows(records));
+      }
+    }),
+  );
+});
