@@ -19,6 +19,7 @@ const SECTIONS = [
   'latency',
   'memory',
   'identifiers',
+  'scale',
   'changed-only',
   'track-keys',
   'recording',
@@ -28,7 +29,7 @@ const SECTIONS = [
   'peers',
 ];
 /** Need packages from the registry, or a browser, so they are run when asked for. */
-const ON_REQUEST = ['peers', 'page', 'columnar'];
+const ON_REQUEST = ['scale', 'peers', 'page', 'columnar'];
 const RESULTS = fileURLToPath(new URL('results.md', import.meta.url));
 
 const { values } = parseArgs({

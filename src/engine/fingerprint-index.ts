@@ -3,7 +3,6 @@ import type { RowClass } from './plan-changes.js';
 import {
   clear,
   emptyTables,
-  freePlace,
   hashAt,
   isSet,
   type PrintTables,
@@ -41,9 +40,9 @@ const ONE_ID = new BigUint64Array(1);
 const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
 
 /**
- * Two open-addressed tables, from id and from record to the row that was set last. Rows stay in the order in which
- * they came, and files are mostly in the order of the last time: so look-ups go through memory from front to back.
- * No BigInt is made for them.
+ * An open-addressed table from id to the row that was set last: 30 bytes a row. Rows stay in the order in which they
+ * came, and files are mostly in the order of the last time: so look-ups go through memory from front to back. No BigInt
+ * is made for them.
  */
 export class FingerprintIndex {
   #tables: PrintTables;
@@ -79,37 +78,35 @@ export class FingerprintIndex {
 
   /** Whether this id's last completed content is this one. `at` counts rows of the arrays given. */
   matches(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): boolean {
-    const { byId, ids, contents } = this.#tables;
+    const { contents } = this.#tables;
     const asked = this.#asked(prints);
-    const row = byId[placeOf(byId, ids, asked.ids[2 * at]!, asked.ids[2 * at + 1]!)]!;
+    const row = this.rowAt(asked.ids[2 * at]!, asked.ids[2 * at + 1]!);
     if (row === 0 || !isSet(contents, row)) return false;
     return (
       contents[2 * row - 2] === asked.contents[2 * at] && contents[2 * row - 1] === asked.contents[2 * at + 1]
     );
   }
 
-  /** For each record: the id whose last completed content was made of it, 0 where there is none. */
-  idsOf(records: BigUint64Array): BigUint64Array<ArrayBuffer> {
-    const { byRecord, ids, records: held } = this.#tables;
-    const asked = wordsOf(records);
-    const found = new BigUint64Array(records.length);
-    const words = wordsOf(found);
-    for (let at = 0; at < words.length; at += 2) {
-      // A record that is not known is no cleared row's.
-      if (asked[at] === 0 && asked[at + 1] === 0) continue;
-      const row = byRecord[placeOf(byRecord, held, asked[at]!, asked[at + 1]!)]!;
-      if (row === 0) continue;
-      words[at] = ids[2 * row - 2]!;
-      words[at + 1] = ids[2 * row - 1]!;
+  /** Places in these arrays, ascending, of ids whose last completed content was not made of this record. */
+  notMadeOf(ids: BigUint64Array, records: BigUint64Array): number[] {
+    const { contents, records: held } = this.#tables;
+    const [asked, made] = [wordsOf(ids), wordsOf(records)];
+    const places: number[] = [];
+    for (let at = 0; at < made.length; at += 2) {
+      const row = this.rowAt(asked[at]!, asked[at + 1]!);
+      const isRecord = row !== 0 && held[2 * row - 2] === made[at] && held[2 * row - 1] === made[at + 1];
+      // What is too old to count has its record still; 0 is one that is not known.
+      const isSame = isRecord && isSet(held, row) && isSet(contents, row);
+      if (!isSame) places.push(at >>> 1);
     }
-    return found;
+    return places;
   }
 
   /** What is to become of a row; the arrays as in `matches`. */
   classOf(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): RowClass {
     if (this.matches(prints, at)) return 'unchanged';
     const asked = this.#asked(prints);
-    const row = this.#rowOf(asked.ids[2 * at]!, asked.ids[2 * at + 1]!);
+    const row = this.rowAt(asked.ids[2 * at]!, asked.ids[2 * at + 1]!);
     if (row === 0) return 'new';
     const aged = this.#aged;
     const same =
@@ -123,7 +120,12 @@ export class FingerprintIndex {
   /** The row that stands for an id, at most `rows`; 0 for one that is not known at all. */
   rowOf(id: bigint): number {
     ONE_ID[0] = id;
-    return this.#rowOf(ONE_ID_WORDS[0]!, ONE_ID_WORDS[1]!);
+    return this.rowAt(ONE_ID_WORDS[0]!, ONE_ID_WORDS[1]!);
+  }
+
+  /** The same, for an id as two words. */
+  rowAt(low: number, high: number): number {
+    return this.#tables.byId[placeOf(this.#tables, low, high)]!;
   }
 
   /** What is remembered in the row that stands for an id. */
@@ -147,11 +149,11 @@ export class FingerprintIndex {
       this.#append(prints);
       this.#sources.add(from, this.#rows);
     }
-    const { byId, ids } = this.#tables;
+    const { byId } = this.#tables;
     const asked = wordsOf(prints.ids);
     const first = this.#rows + 1 - prints.ids.length;
     for (let at = 0; 2 * at < asked.length; at++) {
-      const place = placeOf(byId, ids, asked[2 * at]!, asked[2 * at + 1]!);
+      const place = placeOf(this.#tables, asked[2 * at]!, asked[2 * at + 1]!);
       const before = byId[place]!;
       const row = set ? first + at : 0;
       let old = from.old === true;
@@ -171,7 +173,7 @@ export class FingerprintIndex {
 
   /** A row counts from here on. */
   #learn(row: number, old: boolean): void {
-    const { byRecord, contents, records } = this.#tables;
+    const { contents } = this.#tables;
     if (!isSet(contents, row)) return;
     if (old) {
       this.#aged ??= new Uint32Array(contents.length);
@@ -180,7 +182,6 @@ export class FingerprintIndex {
       clear(contents, row);
       return;
     }
-    if (isSet(records, row)) byRecord[freePlace(byRecord, records[2 * row - 2]!)] = row;
     this.#size++;
   }
 
@@ -235,11 +236,6 @@ export class FingerprintIndex {
     return isSet(this.#tables.contents, row) || this.#isAged(row);
   }
 
-  #rowOf(low: number, high: number): number {
-    const { byId, ids } = this.#tables;
-    return byId[placeOf(byId, ids, low, high)]!;
-  }
-
   /** Whether one of the rows from `from` on, counted from 0 in the order they were set, still says something. */
   holds(from: number, to: number): boolean {
     for (let row = from + 1; row <= to; row++) if (isSet(this.#tables.contents, row)) return true;
@@ -265,11 +261,7 @@ export class FingerprintIndex {
       tables[name].set(before[name].subarray(0, words));
     }
     for (const row of before.byId) {
-      if (row !== 0) tables.byId[freePlace(tables.byId, tables.ids[2 * row - 2]!)] = row;
-    }
-    for (const row of before.byRecord) {
-      if (row === 0 || !isSet(tables.records, row)) continue;
-      tables.byRecord[freePlace(tables.byRecord, tables.records[2 * row - 2]!)] = row;
+      if (row !== 0) tables.byId[placeOf(tables, tables.ids[2 * row - 2]!, tables.ids[2 * row - 1]!)] = row;
     }
     if (this.#aged) {
       const aged = this.#aged;

@@ -2,31 +2,23 @@
 
 /** The memory of an index, hashes as pairs of 32-bit words. Threads that it is posted to share it. */
 export interface PrintTables {
-  /** Numbers of rows, from 1, by the low word of their id and of their record; 0 where there is none. */
+  /** Numbers of rows, from 1, by the low word of their id; 0 where there is none. */
   byId: Uint32Array;
-  byRecord: Uint32Array;
   ids: Uint32Array;
   /** Both are 0 in rows that are not the last of their id, or were cleared. Such rows are still named above. */
   contents: Uint32Array;
   records: Uint32Array;
 }
 
-/** Where the row of this hash is named, or would be. The hash is random already, so its low word is the place. */
-export function placeOf(places: Uint32Array, hashes: Uint32Array, low: number, high: number): number {
-  const last = places.length - 1;
-  for (let place = low & last; ; place = (place + 1) & last) {
-    const row = places[place]!;
-    if (row === 0 || (hashes[2 * row - 2] === low && hashes[2 * row - 1] === high)) return place;
+/** Where the row of this id is named, or would be. The id is a hash and random already, so its low word says where. */
+export function placeOf({ byId, ids }: PrintTables, low: number, high: number): number {
+  for (let place = firstPlace(byId, low); ; place = place + 1 === byId.length ? 0 : place + 1) {
+    const row = byId[place]!;
+    if (row === 0 || (ids[2 * row - 2] === low && ids[2 * row - 1] === high)) return place;
   }
 }
 
-/** Where a row can be named whose hash is not there yet. */
-export function freePlace(places: Uint32Array, low: number): number {
-  const last = places.length - 1;
-  let place = low & last;
-  while (places[place] !== 0) place = (place + 1) & last;
-  return place;
-}
+const firstPlace = (places: Uint32Array, low: number): number => Math.floor((low / 2 ** 32) * places.length);
 
 export const hashAt = (hashes: Uint32Array, row: number): bigint =>
   (BigInt(hashes[2 * row - 1]!) << 32n) | BigInt(hashes[2 * row - 2]!);
@@ -44,13 +36,14 @@ export function clear(hashes: Uint32Array, row: number): void {
   hashes[2 * row - 1] = 0;
 }
 
+const FEWEST_PLACES = 1024;
+/** Two of three places are taken, no matter how many rows there are: then a look-up takes two or three steps. */
+const PLACES_A_ROW = 1.5;
+
 export function emptyTables(rows: number): PrintTables {
   const table = (words: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(words * 4));
-  // At most half of the places are taken: then a look-up takes a step or two.
-  const places = 2 ** Math.max(10, Math.ceil(Math.log2(2 * rows)));
   return {
-    byId: table(places),
-    byRecord: table(places),
+    byId: table(Math.ceil(Math.max(FEWEST_PLACES, PLACES_A_ROW * rows))),
     ids: table(2 * rows),
     contents: table(2 * rows),
     records: table(2 * rows),

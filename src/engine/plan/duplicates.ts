@@ -1,7 +1,9 @@
 /**
  * Identifiers that appear more than once, found among their keyed hashes. Memory depends on how many different
- * identifiers there are, not on how often each appears: 9 to 15 bytes for each of them.
+ * identifiers there are, not on how often each appears: 9 to 15 bytes for each of them, a quarter of a byte for those
+ * that are remembered anyway.
  */
+import type { FingerprintIndex } from '../fingerprint-index.js';
 
 export interface Duplicates {
   /** Rows whose identifier appeared in an earlier row. */
@@ -17,12 +19,19 @@ const SHARDS = 256;
 
 /** Counts repeated identifiers. An identifier is known by the first 64 bits of a cryptographic hash. */
 export class DuplicateFinder implements Duplicates {
+  /** How often the identifiers of the rows of `known` were seen: two bits each. */
+  readonly #seen: Uint8Array;
   readonly #shards: (Shard | undefined)[] = Array.from({ length: SHARDS });
   /** How often the hash 0 was seen: in a shard, it means an empty slot. */
   #zeros = 0;
   #count = 0;
   readonly #hash = new BigUint64Array(1);
   readonly #words = new Uint32Array(this.#hash.buffer);
+
+  /** @param known what is remembered of the kind, which does not change; null where nothing is */
+  constructor(private readonly known: FingerprintIndex | null = null) {
+    this.#seen = new Uint8Array(Math.ceil(((known?.rows ?? 0) + 1) / 4));
+  }
 
   readonly repeated = { has: (hash: bigint): boolean => this.#timesOf(hash) > 1 };
   readonly all = { has: (hash: bigint): boolean => this.#timesOf(hash) > 0 };
@@ -37,9 +46,22 @@ export class DuplicateFinder implements Duplicates {
     for (let at = 0; at < words.length; at += 2) {
       const low = words[at]!;
       const high = words[at + 1]!;
-      const isNew = low === 0 && high === 0 ? this.#zeros++ === 0 : this.#shardOf(low).add(low, high);
-      if (!isNew) this.#count++;
+      if (!this.#isNew(low, high)) this.#count++;
     }
+  }
+
+  #isNew(low: number, high: number): boolean {
+    const row = this.known?.rowAt(low, high) ?? 0;
+    if (row > 0) {
+      const times = this.#timesOfRow(row);
+      if (times < 2) this.#seen[row >>> 2]! += 1 << (2 * (row & 3));
+      return times === 0;
+    }
+    return low === 0 && high === 0 ? this.#zeros++ === 0 : this.#shardOf(low).add(low, high);
+  }
+
+  #timesOfRow(row: number): 0 | 1 | 2 {
+    return ((this.#seen[row >>> 2]! >>> (2 * (row & 3))) & 3) as 0 | 1 | 2;
   }
 
   /** How many of these are not among those that were added. */
@@ -58,6 +80,8 @@ export class DuplicateFinder implements Duplicates {
   }
 
   #times(low: number, high: number): 0 | 1 | 2 {
+    const row = this.known?.rowAt(low, high) ?? 0;
+    if (row > 0) return this.#timesOfRow(row);
     if (low === 0 && high === 0) return Math.min(this.#zeros, 2) as 0 | 1 | 2;
     return this.#shards[low % SHARDS]?.times(low, high) ?? 0;
   }

@@ -64,7 +64,8 @@ export async function* scanAll(
   const absent: Warning[] = [];
   for (const [index, whole] of opened.entries()) {
     const input = withLimitLeft(whole, taken[whole.kind]);
-    const finder = finders.get(input.kind) ?? new DuplicateFinder();
+    const known = await deps.known(input.kind);
+    const finder = finders.get(input.kind) ?? new DuplicateFinder(known?.index);
     finders.set(input.kind, finder);
     const companies = input.kind === 'users' ? finders.get('companies') : undefined;
     let absentHere = 0;
@@ -72,7 +73,6 @@ export async function* scanAll(
     const events = new Channel<ImportEvent>();
     /** Ends the reading when its events are no longer taken. */
     const left = new AbortController();
-    const known = await deps.known(input.kind);
     const scan = scanChanges(input, {
       hashKey: deps.hashKey,
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),

@@ -43,30 +43,31 @@ export class ChangeDetector {
     this.#writer = new ItemWriter(schema, hashKey, recordHashes());
   }
 
+  /** Whether it must be told the hashes of identifiers: without records, it makes all items and with them their hashes. */
+  get needsIds(): boolean {
+    return this.#records !== null;
+  }
+
   /**
    * @param rows numbers of the accepted rows in the batch
+   * @param ids hashes of their identifiers, where they are needed
    * @param appendItem appends the item of a row to the writer
-   * @returns the part, and the hashes of the rows' identifiers in any order
+   * @returns the part, and the hashes of all identifiers
    */
   detect(
     batch: RecordBatch,
     rows: Uint32Array,
+    ids: BigUint64Array<ArrayBuffer>,
     appendItem: (writer: ItemWriter, number: number) => void,
   ): { part: ChangedPart; ids: BigUint64Array<ArrayBuffer> } {
     const { first } = batch;
-    // A record that is known names its row, whose identifier was hashed when it was sent.
-    const ids = this.#records
-      ? this.#index.idsOf(this.#hash(this.#records, batch, rows))
-      : new BigUint64Array(rows.length);
     const writer = this.#writer;
     writer.begin(batch);
-    const unknown: number[] = [];
-    for (let at = ids.indexOf(0n); at >= 0; at = ids.indexOf(0n, at + 1)) {
-      unknown.push(at);
-      appendItem(writer, rows[at]!);
-    }
+    if (this.#records) {
+      const records = this.#hash(this.#records, batch, rows);
+      for (const at of this.#index.notMadeOf(ids, records)) appendItem(writer, rows[at]!);
+    } else for (const row of rows) appendItem(writer, row);
     const made = writer.finish();
-    for (const [item, at] of unknown.entries()) ids[at] = made.ids[item]!;
     // The same item may come from another record: with other quotes, or from another format.
     const places = [...made.ends.keys()].filter((at) => !this.#index.matches(made, at));
     const changed = places.length === made.ends.length ? made : select(made, rangesOf(places));
@@ -75,7 +76,7 @@ export class ChangeDetector {
     const numbers = batch.rows ? rows.map((row) => rowOf(batch, row) - first) : rows;
     const runs = unchangedRuns(numbers, changed, first);
     if (!kept) changed.items = new Uint8Array();
-    return { part: { changed, kept, runs, first }, ids };
+    return { part: { changed, kept, runs, first }, ids: this.#records ? ids : made.ids };
   }
 
   #hash(records: Hashes, { bytes, spans }: RecordBatch, rows: Uint32Array): BigUint64Array {

@@ -77,6 +77,7 @@ export class ScanRows {
   readonly #accepted = new Numbers();
   readonly #keepsCompanies: boolean;
   readonly #detecting: boolean;
+  readonly #needsIds: boolean;
   #batch: RecordBatch | null = null;
   #rejected: RejectedRecord[] = [];
   #rounded: ScanPart['rounded'] = { first: null, count: 0 };
@@ -96,6 +97,7 @@ export class ScanRows {
     this.#keepsCompanies = companies;
     this.#detector = detector;
     this.#detecting = detector !== null;
+    this.#needsIds = detector?.needsIds ?? true;
     this.#anyId = input.anyId === true;
   }
 
@@ -130,7 +132,7 @@ export class ScanRows {
     this.#note(number, id);
     if (isOdd(id)) this.#noteOdd(this.#odd.id, number, id);
     if (company !== '' && isOdd(company)) this.#noteOdd(this.#odd.company, number, company);
-    if (!this.#detecting) this.#ids.add(id);
+    if (this.#needsIds) this.#ids.add(id);
     if (company !== '') this.#companies?.add(company);
     this.#count(number, size);
   }
@@ -143,7 +145,7 @@ export class ScanRows {
     if (isOddBytes(bytes, company, companyEnd)) {
       this.#noteOdd(this.#odd.company, number, bytes.toString('utf8', company, companyEnd));
     }
-    if (!this.#detecting) this.#ids.addBytes(bytes, id, idEnd);
+    if (this.#needsIds) this.#ids.addBytes(bytes, id, idEnd);
     if (companyEnd > company) this.#companies?.addBytes(bytes, company, companyEnd);
     this.#count(number, size);
   }
@@ -185,13 +187,14 @@ export class ScanRows {
       this.#untilRepeated = false;
       if (!this.#keepsCompanies) this.#companies = null;
     }
-    const found = this.#detecting ? this.#detector!.detect(batch, this.#accepted.take(), append) : null;
+    const ids = this.#ids.take();
+    const found = this.#detector?.detect(batch, this.#accepted.take(), ids, append);
     return {
       read: batch.lines.length - this.#skipped,
       rejected: this.#rejected,
       bytes: this.#bytes,
       largest: this.#largest,
-      ids: found?.ids ?? this.#ids.take(),
+      ids: found?.ids ?? ids,
       sample:
         this.#sample < 0 ? null : { row: rowOf(batch, this.#sample), original: originalOf(this.#sample) },
       unsettled: this.#unsettled,

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { FingerprintIndex } from '../../../src/engine/fingerprint-index.js';
 import { DuplicateFinder } from '../../../src/engine/plan/duplicates.js';
 
 it('counts rows whose identifier stood earlier, and knows which identifiers repeat', () => {
@@ -9,8 +10,8 @@ it('counts rows whose identifier stood earlier, and knows which identifiers repe
     .bigInt({ min: 0n, max: 20n })
     .map((small) => (small % 2n === 0n ? small : 2n ** 64n - 1n - small));
   fc.assert(
-    fc.property(fc.array(fc.array(id)), (batches) => {
-      const finder = new DuplicateFinder();
+    fc.property(fc.array(fc.array(id)), fc.option(fc.array(id)), (batches, remembered) => {
+      const finder = new DuplicateFinder(remembered && indexOf(remembered));
       for (const batch of batches) finder.add(BigUint64Array.from(batch));
       const { count, repeated, all } = finder;
       const ids = batches.flat();
@@ -25,15 +26,17 @@ it('counts rows whose identifier stood earlier, and knows which identifiers repe
 });
 
 it.each([
-  ['each appears twice', 500_000, 2],
-  ['each appears once', 1_000_000, 1],
-  ['one appears in all rows', 1, 1_000_000],
-])('takes at most 16 bytes for each identifier: %s', async (_, distinct, times) => {
+  ['each appears twice', 500_000, 2, 16],
+  ['each appears once', 1_000_000, 1, 16],
+  ['one appears in all rows', 1, 1_000_000, 16],
+  ['each appears once, and is remembered', 1_000_000, 1, 3],
+])('takes at most so many bytes for each identifier: %s', async (what, distinct, times, bytes) => {
   const hash = hashes();
   const ids = BigUint64Array.from({ length: distinct }, () => hash());
+  const known = what.endsWith('remembered') ? indexOf(ids) : null;
   const rows = distinct === 1 ? new BigUint64Array(10_000).fill(ids[0]!) : ids;
   const before = await memory();
-  const finder = new DuplicateFinder();
+  const finder = new DuplicateFinder(known);
   let most = 0;
   for (let row = 0; row < distinct * times; row += 10_000) {
     const start = row % rows.length;
@@ -46,8 +49,15 @@ it.each([
   expect(finder.repeated.has(ids[0]!)).toBe(times > 1);
   expect(finder.all.has(ids.at(-1)!)).toBe(true);
   // Of one identifier, what any table takes.
-  expect(most).toBeLessThanOrEqual(distinct === 1 ? 2 ** 17 : 16);
+  expect(most).toBeLessThanOrEqual(distinct === 1 ? 2 ** 17 : bytes);
 });
+
+function indexOf(ids: Iterable<bigint>): FingerprintIndex {
+  const index = new FingerprintIndex();
+  const columns = { ids: BigUint64Array.from(ids), contents: BigUint64Array.from(ids, () => 1n) };
+  index.apply({ ...columns, records: columns.contents }, true);
+  return index;
+}
 
 /** Bytes of typed arrays that are in use. */
 async function memory(): Promise<number> {
