@@ -1,35 +1,49 @@
 /** Keyed 64-bit hashes of identifiers, items and records: SHA-256 over key and text, its first eight bytes. */
 import { hash } from 'node:crypto';
+import { ShortTexts } from './sha256-lanes.js';
 
 /** Bytes of a hash that are kept. */
 const KEPT = 8;
 /** Texts of up to so many bytes find a ready view of their memory: making one takes as long as a short hash. */
 const READY = 1024;
 
-/** Collects hashes, one call for each text. Equal UTF-8 has equal hashes, whether it comes as text or as bytes. */
+/** Collects hashes. Equal UTF-8 has equal hashes, whether it comes as text or as bytes. */
 export class Hashes {
   /** The key, and room for a text after it. */
   #memory: Buffer;
   #views: Buffer[] = [];
   readonly #key: number;
-  #hashes = Buffer.alloc(1024 * KEPT);
+  #hashes = new Uint8Array(1024 * KEPT);
   #length = 0;
+  /** Once there have been many: those that are hashed together. Each of the others is a call. */
+  #short: ShortTexts | null;
 
   /** `domain` keeps hashes of different things apart. */
   constructor(key: Uint8Array, domain: 'id' | 'item' | 'merged' | 'record' | 'row') {
     const prefix = Buffer.from(`${domain}:${Buffer.from(key).toString('hex')}:`);
     this.#key = prefix.length;
     this.#memory = Buffer.concat([prefix, Buffer.alloc(READY)]);
+    this.#short = ShortTexts.after(0, prefix);
   }
 
   add(text: string): void {
-    this.#reserve(text.length * 3);
+    // No UTF-16 code unit takes more than three bytes of UTF-8.
+    const most = text.length * 3;
+    if (this.#short && most <= this.#short.limit) {
+      this.#short.add(text, this.#next());
+      return;
+    }
+    this.#reserve(most);
     this.#hash(this.#memory.write(text, this.#key));
   }
 
   /** A text as it is in memory, UTF-8. */
   addBytes(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
+    if (this.#short && length <= this.#short.limit) {
+      this.#short.addBytes(bytes, start, end, this.#next());
+      return;
+    }
     this.#reserve(length);
     const memory = this.#memory;
     if (length > 64) memory.set(bytes.subarray(start, end), this.#key);
@@ -39,18 +53,33 @@ export class Hashes {
 
   /** The hashes in the order of their texts; the collection is empty afterwards. */
   take(): BigUint64Array<ArrayBuffer> {
-    const taken = Uint8Array.from(this.#hashes.subarray(0, this.#length));
+    this.#takeShort();
+    const taken = this.#hashes.slice(0, this.#length * KEPT);
+    this.#short ??= ShortTexts.after(this.#length, this.#memory.subarray(0, this.#key));
     this.#length = 0;
     return new BigUint64Array(taken.buffer);
+  }
+
+  #takeShort(): void {
+    this.#short?.takeInto(new Uint32Array(this.#hashes.buffer));
+  }
+
+  /** The place of a hash that is to come. */
+  #next(): number {
+    if (this.#short?.isFull) this.#takeShort();
+    if (this.#length * KEPT === this.#hashes.length) {
+      const larger = new Uint8Array(2 * this.#hashes.length);
+      larger.set(this.#hashes);
+      this.#hashes = larger;
+    }
+    return this.#length++;
   }
 
   #hash(length: number): void {
     // One character a byte: the cheapest form in which the digest is given.
     const digest = hash('sha256', this.#view(this.#key + length), 'binary');
-    if (this.#length === this.#hashes.length) {
-      this.#hashes = Buffer.concat([this.#hashes, Buffer.alloc(this.#hashes.length)]);
-    }
-    for (let at = 0; at < KEPT; at++) this.#hashes[this.#length++] = digest.charCodeAt(at);
+    const start = this.#next() * KEPT;
+    for (let at = 0; at < KEPT; at++) this.#hashes[start + at] = digest.charCodeAt(at);
   }
 
   #view(length: number): Buffer {

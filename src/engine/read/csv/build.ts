@@ -15,6 +15,7 @@ import { metadataTypes } from '../mapping/targets.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 import { isPlain } from './dialect.js';
 import { BLANK, type CsvLayout, csvLayout } from './layout.js';
+import { plainRow } from './plain-row.js';
 import { rejectedRow, rowReader } from './rows.js';
 
 export function buildCsv(
@@ -25,20 +26,23 @@ export function buildCsv(
   const layout = csvLayout(input);
   const itemOf = itemText(layout, schema);
   const writer = new ItemWriter(schema, hashKey, records ? recordHashes(input, schema, hashKey) : null);
+  const plain = plainRow(input, layout, schema.types);
   const read = rowReader(input);
   return (batch) => {
-    const { rows: originals, broken } = read(batch);
-    const rows = layout.clean ? originals.map(layout.clean) : originals;
+    const rows = read(batch);
+    plain?.begin(batch);
     writer.begin(batch);
-    for (let number = 0; number < rows.length; number++) {
-      const row = rows[number]!;
-      let reason = broken?.get(number) ?? layout.refusal(row);
+    for (let number = 0; number < batch.lines.length; number++) {
+      if (plain?.read(number) && writer.addPlain(number, plain)) continue;
+      const cells = rows.cells(number);
+      const row = layout.clean ? layout.clean(cells) : cells;
+      let reason = rows.broken?.get(number) ?? layout.refusal(row);
       if (reason === BLANK) continue;
       if (reason === null) {
         if (writer.add(number, itemOf(row), layout.idOf(row))) continue;
         reason = TOO_LARGE;
       }
-      writer.reject(rejectedRow(input.path, batch, number, reason, originals[number]!));
+      writer.reject(rejectedRow(input.path, batch, number, reason, rows.cells(number)));
     }
     return writer.finish();
   };

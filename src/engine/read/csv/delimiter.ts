@@ -54,7 +54,7 @@ function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | 
 /** The first whole rows of a text; its last row counts only when a line end follows it. A broken one has a single cell. @throws InputError */
 export function firstRows(head: Buffer, dialect: Dialect): string[][] {
   const batch = firstBatch(head, dialect);
-  return batch ? csvRows(batch.bytes, dialect) : [];
+  return batch ? csvRows(batch, dialect) : [];
 }
 
 function firstBatch(head: Buffer, dialect: Dialect): RecordBatch | null {

@@ -113,7 +113,7 @@ function firstRow(
       hint: 'double a quote that belongs to the text ("")',
     });
   }
-  const [cells] = csvRows(batch.bytes, dialect);
+  const [cells] = csvRows(batch, dialect);
   return { cells: cells!, line: batch.lines[0]! };
 }
 

@@ -32,6 +32,8 @@ export interface CsvLayout {
   /** What a row is identified by, and its company: empty where there is none. */
   idOf(row: readonly string[]): string;
   companyOf(row: readonly string[]): string;
+  /** Identifiers with which a row may be the header again: where files were concatenated, with a byte order mark in front. */
+  idsOfHeader: readonly string[];
   /** What is set for every item: members, each with a comma before it. */
   constants: string;
   /** JSON text of an empty cell; null when its key is left out. */
@@ -74,8 +76,8 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const width = targets.length;
   const pads = input.shortRows === 'pad';
   const header = input.header ?? [];
-  // Where files were concatenated, a byte order mark may be in front of it.
-  const [idName, idNameAfterMark] = [header[id], `\uFEFF${header[id]}`];
+  const idName = header[id];
+  const idsOfHeader = idName === undefined ? [] : [idName, `\uFEFF${idName}`];
   const repeatsHeader = (row: readonly string[]): boolean =>
     header.every((name, index) => row[index]!.trim() === name.trim()); // `trim` takes the mark, too
 
@@ -107,6 +109,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     head: headOf(input.kind),
     idOf: identifierAt(id, targets),
     companyOf: identifierAt(company, targets),
+    idsOfHeader,
     constants: membersText(input.constants),
     empty,
     spread: (row) => {
@@ -124,8 +127,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
       }
       const identifier = row[id]!;
       if (identifier === '') return row.every(isEmpty) ? BLANK : `${input.idColumn} is empty`;
-      if ((identifier === idName || identifier === idNameAfterMark) && repeatsHeader(row))
-        return REPEATED_HEADER;
+      if (idsOfHeader.includes(identifier) && repeatsHeader(row)) return REPEATED_HEADER;
       if (check !== null) {
         const wrong = check(identifier, input.idColumn);
         if (wrong !== null) return wrong;

@@ -24,7 +24,10 @@ export const csvReader: TextReader = {
   scan: scanCsv,
   totals: (input) => new CsvTotals(input),
   build: buildCsv,
-  original: (batch, input) => rowReader(input)(batch).rows.map((cells) => ({ cells })),
+  original(batch, input) {
+    const rows = rowReader(input)(batch);
+    return Array.from(batch.lines, (_, number) => ({ cells: rows.cells(number) }));
+  },
   item(input, schema, original) {
     const layout = csvLayout(input);
     const cells = cellsOf(original);

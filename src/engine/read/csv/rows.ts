@@ -1,26 +1,29 @@
 /** The cells of a batch, as the parser sees them. */
 import { parse } from 'csv-parse/sync';
-import { dsvFormat } from 'd3-dsv';
 import type { RejectedRow } from '../../model.js';
 import { rowOf } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
 import { type Refusal, whyOf } from '../wording.js';
+import { Cells } from './cells.js';
 import { type Dialect, isPlain } from './dialect.js';
 
 /**
- * The cells of each record. The text was split where records end, and records whose quotes make no sense were taken out,
- * so the parser sees nothing it could misread. Empty lines must be out of it: to the parser they are rows.
+ * The cells of each record of a batch, in which records whose quotes make no sense were taken out.
+ * @throws Error when parser and splitter disagree, which would shift line numbers
  */
-export function csvRows(bytes: Uint8Array, dialect: Dialect): string[][] {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return isPlain(dialect) ? parserOf(dialect.delimiter).parseRows(text.toString()) : parsed(text, dialect);
+export function csvRows(batch: RecordBatch, dialect: Dialect): string[][] {
+  if (isPlain(dialect)) {
+    const cells = new Cells(dialect.delimiter);
+    cells.begin(batch);
+    return Array.from(batch.lines, (_, number) => cells.texts(number));
+  }
+  const { bytes, lines, first } = batch;
+  const rows = parsed(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), dialect);
+  if (rows.length !== lines.length) {
+    throw new Error(`split ${lines.length} records, parsed ${rows.length}, from row ${first} on`);
+  }
+  return rows;
 }
-
-/**
- * It parses at the first character of what it is given. For writing it puts all of that into a pattern,
- * in which a lone `-` would be a range that cannot be.
- */
-const parserOf = (delimiter: string) => dsvFormat(`${delimiter},`);
 
 /** Records one after another, with an LF after each. Quotes in cells that begin without one are text. */
 const parsed = (text: Buffer | string, { delimiter, quote, escape: own }: Dialect): string[][] =>
@@ -33,37 +36,38 @@ const parsed = (text: Buffer | string, { delimiter, quote, escape: own }: Dialec
     relax_column_count: true,
   });
 
-/** The rows of a batch, and why some of them cannot be read, by their places; null where all can. */
+/** The rows of a batch. Those of the plain dialect are only read where one is asked for. */
 export interface Rows {
-  rows: string[][];
+  cells(number: number): string[];
+  /** Why some of them cannot be read, by their places; null where all can. */
   broken: ReadonlyMap<number, string> | null;
 }
 
-/** How the batches of an input are read. @throws Error when parser and splitter disagree, which would shift line numbers */
+/** How the batches of an input are read, one after the other. @throws Error like `csvRows` */
 export function rowReader({
   dialect,
   excelText,
 }: Pick<OpenedInput, 'dialect' | 'excelText'>): (batch: RecordBatch) => Rows {
+  const plain = isPlain(dialect!) ? new Cells(dialect!.delimiter) : null;
   return (batch) => {
-    const rows = csvRows(batch.bytes, dialect!);
-    if (rows.length !== batch.lines.length) {
-      throw new Error(
-        `split ${batch.lines.length} records, parsed ${rows.length}, from row ${batch.first} on`,
-      );
-    }
-    if (excelText)
-      for (const row of rows)
-        row.forEach((cell, index) => {
-          row[index] = textOfExcel(cell);
-        });
-    if (!batch.broken) return { rows, broken: null };
+    plain?.begin(batch);
+    const rows = plain ? null : csvRows(batch, dialect!);
+    const texts = new Map<number, string>();
     const broken = new Map<number, string>();
-    for (const { number, line, text } of batch.broken) {
-      rows[number] = brokenCells(text, dialect!);
+    for (const { number, line, text } of batch.broken ?? []) {
+      texts.set(number, text);
       const where = line === batch.lines[number] ? '' : `, on line ${line}`;
       broken.set(number, `text follows the closing quote of a cell${where}`);
     }
-    return { rows, broken };
+    return {
+      broken: batch.broken ? broken : null,
+      cells(number) {
+        const text = texts.get(number);
+        if (text !== undefined) return brokenCells(text, dialect!);
+        const cells = rows?.[number] ?? plain!.texts(number);
+        return excelText ? cells.map(textOfExcel) : cells;
+      },
+    };
   };
 }
 

@@ -5,11 +5,14 @@ import { addCurrency, type Currencies, noCurrencies } from '../conversion/curren
 import { type Likely, nextLikely, noLikely } from '../conversion/likely.js';
 import { COMPANY, METADATA_CLOSE, METADATA_OPEN, TOO_LARGE } from '../item-writer.js';
 import { jsonStringBytes } from '../json/text.js';
-import { addCell, type ColumnStats, emptyStats } from '../mapping/stats.js';
+import { classify } from '../mapping/plain-number.js';
+import { addCell, addPlain, type ColumnStats, emptyStats, isUndecided } from '../mapping/stats.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { itemText, recordHashes } from './build.js';
+import type { Cells } from './cells.js';
 import { BLANK, type CsvLayout, csvLayout, REPEATED_HEADER } from './layout.js';
+import { plainRow } from './plain-row.js';
 import { rejectedRow, rowReader } from './rows.js';
 
 /** What a batch tells of one column. */
@@ -28,26 +31,39 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
     known && new ChangeDetector(known, hashKey, () => recordHashes(input, known.schema, hashKey));
   const accepted = new ScanRows(input, options, detector);
   const itemOf = itemText(layout, known?.schema ?? { types: [], itemLimitBytes });
+  const plain = plainRow(input, layout, null);
+  /** Under the types that are known. */
+  const made = known && plainRow(input, layout, known.schema.types);
   const read = rowReader(input);
   let likely = layout.targets.map(noLikely);
   return (batch) => {
-    const { rows: originals, broken } = read(batch);
-    const rows = layout.clean ? originals.map(layout.clean) : originals;
+    const rows = read(batch);
+    const rowAt = (number: number): string[] => {
+      const cells = rows.cells(number);
+      return layout.clean ? layout.clean(cells) : cells;
+    };
     const columns = new Columns(layout, !input.unsuggested, likely);
+    plain?.begin(batch);
+    made?.begin(batch);
     accepted.begin(batch);
-    for (let number = 0; number < rows.length; number++) {
-      const row = rows[number]!;
+    for (let number = 0; number < batch.lines.length; number++) {
       const line = batch.lines[number]!;
-      const reason = broken?.get(number) ?? layout.refusal(row);
+      if (plain?.read(number) && plain.size <= itemLimitBytes) {
+        columns.count(plain.cells, line);
+        accepted.acceptPlain(number, plain);
+        continue;
+      }
+      const row = rowAt(number);
+      const reason = rows.broken?.get(number) ?? layout.refusal(row);
       if (reason === BLANK) {
         accepted.skip();
         continue;
       }
       if (reason !== null) {
-        accepted.reject(rejectedRow(input.path, batch, number, reason, originals[number]!));
+        accepted.reject(rejectedRow(input.path, batch, number, reason, rows.cells(number)));
         // A row that is not sent still belongs to its columns: it may come back fixed.
         const itsOwn =
-          row.length === layout.targets.length && reason !== REPEATED_HEADER && !broken?.has(number);
+          row.length === layout.targets.length && reason !== REPEATED_HEADER && !rows.broken?.has(number);
         if (itsOwn) {
           columns.measure(row, line);
           columns.leaveOut(row);
@@ -62,14 +78,19 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       columns.leaveOut(row);
       // Numbers have no quotes: with those, some columns' types decide.
       if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.leaveOpen(number);
-      else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, originals[number]!));
+      else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, rows.cells(number)));
     }
     likely = columns.parts.map(({ stats }) => nextLikely(stats.likely));
     return accepted.finish(
       columns.parts,
-      (number) => ({ cells: originals[number]! }),
+      (number) => ({ cells: rows.cells(number) }),
       // With numbers as numbers it has no more bytes than were measured, which is within the limit.
-      (writer, number) => writer.add(number, itemOf(rows[number]!), layout.idOf(rows[number]!)),
+      (writer, number) => {
+        if (made?.read(number) && writer.addPlain(number, made)) return;
+        const row = rowAt(number);
+        layout.refusal(row); // fills up a short row
+        writer.add(number, itemOf(row), layout.idOf(row));
+      },
     );
   };
 }
@@ -90,6 +111,8 @@ class Columns {
     converter: Converter | null;
     currencies: Currencies | null;
   }[];
+  /** By column: whether more than the number of its cells counts yet. */
+  readonly #open: boolean[];
   readonly #emptyBytes: number;
   readonly #constantBytes: number;
 
@@ -116,8 +139,38 @@ class Columns {
     this.#others = layout.targets.flatMap(({ role }, index) =>
       role === 'metadata' ? [] : [{ index, stats: stats[index]! }],
     );
+    this.#open = layout.targets.map(
+      ({ role, pinned }, index) =>
+        (role === 'metadata' && pinned === null) || this.parts[index]!.currencies !== null,
+    );
     this.#emptyBytes = layout.empty?.length ?? 0;
     this.#constantBytes = Buffer.byteLength(layout.constants);
+  }
+
+  /** Counts the cells of a plain row. */
+  count(cells: Cells, line: number): void {
+    const { starts, ends } = cells;
+    for (let index = 0; index < this.parts.length; index++) {
+      const { stats } = this.parts[index]!;
+      if (starts[index] === ends[index]) stats.empty++;
+      else if (this.#open[index]) this.#look(index, cells, line);
+      else stats.cells++;
+    }
+  }
+
+  #look(index: number, cells: Cells, line: number): void {
+    const { stats, currencies } = this.parts[index]!;
+    if (currencies !== null) {
+      stats.cells++;
+      addCurrency(currencies, cells.text(index), line);
+      return;
+    }
+    const isPlain =
+      stats.notNumber === null &&
+      addPlain(stats, classify(cells.bytes, cells.starts[index]!, cells.ends[index]!));
+    if (isPlain) return;
+    addCell(stats, cells.text(index), line, this.suggests);
+    this.#open[index] = isUndecided(stats, this.suggests);
   }
 
   /** Counts the cells of a row, and the bytes of its item when every inferred column is text. */

@@ -7,29 +7,29 @@ import { cleaner, type IdentifierCheck, identifierCheck, isSuspect } from '../id
 import type { RawItem } from '../item-writer.js';
 import * as form from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
-import { CLOSE_BRACE, COMMA, Is, QUOTE, skipSpace } from './bytes.js';
+import { CLOSE_BRACE, COMMA, copy, Is, QUOTE, skipSpace, viewOf } from './bytes.js';
 import { isOfType, targetsOfItems } from './layout.js';
 import { type Field, Fields, Keys, Members } from './members.js';
 import { membersText } from './text.js';
-import { type JsonType, jsonTypeOf } from './totals.js';
+import { type JsonType, jsonTypeOf, numberOf } from './totals.js';
 
 const METADATA_OPEN = Buffer.from(form.METADATA_OPEN);
 const COMPANY = Buffer.from(form.COMPANY);
 
-const TYPES: Record<Exclude<Is, Is.other>, JsonType> = {
-  [Is.text]: 'string',
-  [Is.escaped]: 'string',
-  [Is.integer]: 'integer',
-  [Is.decimal]: 'number',
-  [Is.boolean]: 'boolean',
-  [Is.null]: 'null',
-  [Is.spread]: 'object',
-};
+/** In the order of `Is`, as far as bytes tell. */
+const TYPES: readonly JsonType[] = ['string', 'string', 'integer', 'number', 'boolean', 'null', 'object'];
+const NUMBERS = Uint8Array.from(TYPES, numberOf);
 
 /** The JSON type of a member. */
 export function typeOf(members: Members, index: number): JsonType {
-  const kind = members.kinds[index]! as Is;
-  return kind === Is.other ? jsonTypeOf(members.respelled[index]!.value) : TYPES[kind];
+  const kind = members.kinds[index]!;
+  return kind === Is.other ? jsonTypeOf(members.respelled[index]!.value) : TYPES[kind]!;
+}
+
+/** The number of that type. */
+export function typeNumberOf(members: Members, index: number): number {
+  const kind = members.kinds[index]!;
+  return kind === Is.other ? numberOf(typeOf(members, index)) : NUMBERS[kind]!;
 }
 
 /** One item after another, in the same memory. */
@@ -43,6 +43,7 @@ export class PlainItem implements RawItem {
   companyEnd = 0;
   /** The text that the members are in. */
   bytes: Buffer = Buffer.alloc(0);
+  #view = viewOf(this.bytes);
   readonly flat: Members;
   readonly nested: Members;
   readonly #fields: readonly Fields[];
@@ -77,6 +78,7 @@ export class PlainItem implements RawItem {
   begin(batch: Uint8Array, values?: Uint32Array): void {
     this.#values = (this.#columns && values) ?? null;
     this.bytes = Buffer.from(batch.buffer, batch.byteOffset, batch.byteLength);
+    this.#view = viewOf(batch);
     for (const fields of this.#fields) fields.forgetParts();
     for (const members of [this.flat, this.nested]) members.respelled.length = 0;
   }
@@ -93,9 +95,9 @@ export class PlainItem implements RawItem {
     if (this.#values !== null) {
       const columns = this.#columns!;
       const from = number * columns.length;
-      if (!flat.take(bytes, start, this.#item, columns, this.#values, from)) return false;
+      if (!flat.take(bytes, this.#view, start, this.#item, columns, this.#values, from)) return false;
     } else {
-      const at = flat.read(bytes, skipSpace(bytes, start), end, this.#item, nested);
+      const at = flat.read(bytes, this.#view, skipSpace(bytes, start), end, this.#item, nested);
       if (at === -1 || at > end || skipSpace(bytes, at) < end) return false;
     }
     this.id = this.idEnd = this.company = this.companyEnd = 0;
@@ -236,17 +238,3 @@ export class PlainItem implements RawItem {
 
 /** Ends before it begins, and before the place next to any name. */
 const NOWHERE = -2;
-
-/** Fewer bytes are copied faster one by one than by a call. */
-const SHORT = 64;
-
-/** @returns where the copy ends */
-function copy(bytes: Buffer, start: number, end: number, target: Buffer, at: number): number {
-  if (end - start > SHORT) {
-    target.set(bytes.subarray(start, end), at);
-    return at + end - start;
-  }
-  let to = at;
-  for (let from = start; from < end; from++) target[to++] = bytes[from]!;
-  return to;
-}

@@ -5,41 +5,66 @@ export const NOT_A_NUMBER = -1;
 /** `classify` gives the number of decimals times two, and one more when the last decimal is a zero. */
 export const ZERO_AT_END = 1;
 
-/** -1 for what is not a plain decimal or cannot be held exactly; otherwise decimals * 2 + (a zero at the end ? 1 : 0). */
-export function classify(text: string): number {
-  const length = text.length;
-  if (length > 40) return NOT_A_NUMBER;
-  let at = 0;
-  const negative = text.charCodeAt(0) === 0x2d;
+/** A longer text is none. */
+const LONGEST = 40;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/**
+ * What a text in UTF-8 is: -1 for what is not a plain decimal or cannot be held exactly; otherwise
+ * decimals * 2 + (a zero at the end ? 1 : 0).
+ */
+export function classify(bytes: Buffer, from: number, end: number): number {
+  if (end - from > LONGEST) return NOT_A_NUMBER;
+  let at = from;
+  const negative = bytes[at] === MINUS;
   if (negative) at++;
   const start = at;
   let code = 0;
   let nonZero = false;
-  for (; at < length; at++) {
-    code = text.charCodeAt(at);
-    if (code < 0x30 || code > 0x39) break;
-    if (code !== 0x30) nonZero = true;
+  for (; at < end; at++) {
+    code = bytes[at]!;
+    if (code < ZERO || code > NINE) break;
+    if (code !== ZERO) nonZero = true;
   }
   const whole = at - start;
-  if (whole === 0 || (whole > 1 && text.charCodeAt(start) === 0x30)) return NOT_A_NUMBER;
+  if (whole === 0 || (whole > 1 && bytes[start] === ZERO)) return NOT_A_NUMBER;
   let decimals = 0;
-  if (at < length) {
-    if (code !== 0x2e) return NOT_A_NUMBER;
-    for (at++; at < length; at++, decimals++) {
-      code = text.charCodeAt(at);
-      if (code < 0x30 || code > 0x39) return NOT_A_NUMBER;
-      if (code !== 0x30) nonZero = true;
+  if (at < end) {
+    if (code !== POINT) return NOT_A_NUMBER;
+    for (at++; at < end; at++, decimals++) {
+      code = bytes[at]!;
+      if (code < ZERO || code > NINE) return NOT_A_NUMBER;
+      if (code !== ZERO) nonZero = true;
     }
     if (decimals === 0) return NOT_A_NUMBER;
   }
   if (negative && !nonZero) return NOT_A_NUMBER; // -0 would come back as 0
-  // Beyond 2^53 neighbouring integers are the same double: what looks exact may be rounded already.
-  if (whole > 15 && !Number.isSafeInteger(Math.trunc(Number(text)))) return NOT_A_NUMBER;
-  if (whole + decimals > 15 && !isExactNumber(text)) return NOT_A_NUMBER;
-  return decimals * 2 + (decimals > 0 && code === 0x30 ? ZERO_AT_END : 0);
+  if (whole + decimals > 15 && !isHeld(bytes.toString('latin1', from, end), whole)) return NOT_A_NUMBER;
+  return decimals * 2 + (decimals > 0 && code === ZERO ? ZERO_AT_END : 0);
+}
+
+/** Beyond 2^53 neighbouring integers are the same double: what looks exact may be rounded already. */
+const isHeld = (text: string, whole: number): boolean =>
+  (whole <= 15 || Number.isSafeInteger(Math.trunc(Number(text)))) && isExactNumber(text);
+
+const memory = Buffer.alloc(LONGEST);
+
+/** The same for a text that is none in memory. */
+export function classifyText(text: string): number {
+  const { length } = text;
+  if (length > LONGEST) return NOT_A_NUMBER;
+  for (let at = 0; at < length; at++) {
+    const code = text.charCodeAt(at);
+    if (code > NINE) return NOT_A_NUMBER;
+    memory[at] = code;
+  }
+  return classify(memory, 0, length);
 }
 
 /** Whether a cell is a plain number, or a plain integer. */
 export function isPlain(text: string, type: 'integer' | 'number'): boolean {
-  return type === 'integer' ? classify(text) === 0 : classify(text) !== NOT_A_NUMBER;
+  return type === 'integer' ? classifyText(text) === 0 : classifyText(text) !== NOT_A_NUMBER;
 }

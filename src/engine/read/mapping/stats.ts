@@ -14,7 +14,7 @@ import {
   plainLikely,
 } from '../conversion/likely.js';
 import { type Evidence, quoted } from '../wording.js';
-import { classify, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
+import { classifyText, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
 
 /** What the non-empty cells of a column have in common. Plain data. */
 export interface ColumnStats {
@@ -45,14 +45,16 @@ export const emptyStats = (likely = noLikely()): ColumnStats => ({
 
 /** Counts a non-empty cell. @param suggests whether to look for types that a text column could be given */
 export function addCell(stats: ColumnStats, text: string, line: number, suggests = true): void {
-  stats.cells++;
-  if (stats.notNumber) {
-    // It is text, whatever else comes.
-    if (suggests && isOpen(stats.likely)) addLikely(stats.likely, text, line, 0);
-    return;
+  if (stats.notNumber === null) {
+    const kind = classifyText(text);
+    if (kind >= DECIMALS) {
+      stats.notInteger ??= { line, text };
+      if (kind & ZERO_AT_END) stats.trailingZero ??= { line, text };
+    }
+    if (addPlain(stats, kind)) return;
   }
-  const kind = classify(text);
-  if (kind === NOT_A_NUMBER) {
+  stats.cells++;
+  if (stats.notNumber === null) {
     if (suggests && isOpen(stats.likely)) {
       const plain = numbersBefore(stats, stats.cells - 1);
       stats.likely = afterPlain(stats.likely, plain, stats.cells - 1);
@@ -60,16 +62,35 @@ export function addCell(stats: ColumnStats, text: string, line: number, suggests
     }
     stats.notNumber = { line, text };
     stats.notInteger ??= stats.notNumber;
-    return;
+  } else if (suggests && isOpen(stats.likely)) {
+    // It is text, whatever else comes.
+    addLikely(stats.likely, text, line, 0);
   }
+}
+
+/** From here on `classify` has seen decimals. */
+const DECIMALS = 2;
+
+/**
+ * Counts a cell by what `classify` gave for it. False where its text is evidence, or it is not a plain number: then
+ * nothing is counted.
+ */
+export function addPlain(stats: ColumnStats, kind: number): boolean {
+  if (kind === NOT_A_NUMBER) return false;
+  if (kind >= DECIMALS) {
+    if (stats.notInteger === null) return false;
+    if ((kind & ZERO_AT_END) !== 0 && stats.trailingZero === null) return false;
+  }
+  stats.cells++;
   const decimals = kind >> 1;
-  if (decimals > 0) {
-    stats.notInteger ??= { line, text };
-    if (kind & ZERO_AT_END) stats.trailingZero ??= { line, text };
-  }
   if (stats.decimals === -1) stats.decimals = decimals;
   else if (stats.decimals !== decimals) stats.decimals = -2;
+  return true;
 }
+
+/** Whether the texts of more cells can tell anything: else they are only counted. */
+export const isUndecided = (stats: ColumnStats, suggests: boolean): boolean =>
+  stats.notNumber === null || (suggests && isOpen(stats.likely));
 
 /** Plain numbers among so many cells, none of which is anything else. */
 const numbersBefore = ({ notInteger }: ColumnStats, cells: number): Plain =>

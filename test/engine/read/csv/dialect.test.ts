@@ -32,7 +32,7 @@ function cut(
   const result: Cut = { rows: [], lines: [], broken: [], odd: [] };
   const add = (batch: RecordBatch | null): void => {
     if (!batch) return;
-    const rows = csvRows(batch.bytes, dialect);
+    const rows = csvRows(batch, dialect);
     expect(rows.length).toBe(batch.lines.length);
     for (const { text, number } of batch.broken ?? []) {
       result.broken.push({ text, row: result.rows.length + number });

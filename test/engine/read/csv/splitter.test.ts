@@ -30,7 +30,7 @@ function cut(
   const result: Cut = { rows: [], texts: [], lines: [], firsts: [], broken: [] };
   const add = (batch: RecordBatch | null): void => {
     if (!batch) return;
-    const rows = csvRows(batch.bytes, plainDialect(delimiter));
+    const rows = csvRows(batch, plainDialect(delimiter));
     result.broken.push(
       ...(batch.broken ?? []).map(({ text, number }) => ({ text, row: result.rows.length + number })),
     );

@@ -1,0 +1,129 @@
+/**
+ * The cells of a record of plain CSV, found in its bytes. The splitter has seen to it that the quotes of a record make
+ * sense; a property test holds what is read here to csv-parse.
+ */
+import { QUOTE } from '../json/bytes.js';
+import type { RecordBatch } from '../types.js';
+
+/** Bytes that mean something, beside those that JSON escapes. */
+const TEXT = 0;
+const DELIMITER = 1;
+const SPECIAL = 2;
+
+/** What each byte below 0x80 becomes in a JSON string where that is not itself, as `JSON.stringify` writes it. */
+const ESCAPES: (Buffer | undefined)[] = Array.from({ length: 0x80 }, (_, code) => {
+  const json = JSON.stringify(String.fromCharCode(code)).slice(1, -1);
+  return json.length > 1 ? Buffer.from(json) : undefined;
+});
+/** Bytes that each is longer in JSON. */
+const EXTRA = Uint8Array.from({ length: 256 }, (_, code) => (ESCAPES[code]?.length ?? 1) - 1);
+
+/** In `markup`: the cell was in quotes, and has doubled ones in it. */
+const DOUBLED = 1;
+
+/** One record after another, in the same memory. */
+export class Cells {
+  bytes: Buffer = Buffer.alloc(0);
+  /** Of the record that was read last. */
+  count = 0;
+  /** Where the text of each cell begins and ends, the quotes around it left out. */
+  starts = new Int32Array(64);
+  ends = new Int32Array(64);
+  /** 0 for a cell whose bytes are its text, in JSON too. Else bytes that it is longer in JSON, times two, and `DOUBLED`. */
+  markup = new Int32Array(64);
+  readonly #meaning: Uint8Array;
+  #spans = new Uint32Array(0);
+
+  constructor(delimiter: string) {
+    this.#meaning = EXTRA.map((extra) => (extra > 0 ? SPECIAL : TEXT));
+    this.#meaning[delimiter.charCodeAt(0)] = DELIMITER;
+  }
+
+  begin({ bytes, spans }: Pick<RecordBatch, 'bytes' | 'spans'>): void {
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#spans = spans;
+  }
+
+  /** Reads a record of the batch. @returns how many cells it has */
+  read(number: number): number {
+    const { bytes } = this;
+    // Nothing of `this` is asked for within the loops: it would be loaded again for each byte.
+    let { starts, ends, markup } = this;
+    const meaning = this.#meaning;
+    const end = this.#spans[2 * number + 1]!;
+    let at = this.#spans[2 * number]!;
+    let count = 0;
+    for (; ; at++) {
+      if (count === starts.length) {
+        this.#grow();
+        ({ starts, ends, markup } = this);
+      }
+      let marks = 0;
+      if (at < end && bytes[at] === QUOTE) {
+        starts[count] = ++at;
+        for (; at < end; at++) {
+          const byte = bytes[at]!;
+          if (meaning[byte] === TEXT) continue;
+          if (byte !== QUOTE) marks += 2 * EXTRA[byte]!;
+          else if (at + 1 < end && bytes[at + 1] === QUOTE) {
+            marks |= DOUBLED;
+            at++;
+          } else break;
+        }
+        ends[count] = at++;
+      } else {
+        starts[count] = at;
+        for (; at < end; at++) {
+          const byte = bytes[at]!;
+          if (meaning[byte] === TEXT) continue;
+          if (meaning[byte] === DELIMITER) break;
+          marks += 2 * EXTRA[byte]!;
+        }
+        ends[count] = at;
+      }
+      markup[count++] = marks;
+      if (at >= end) break;
+    }
+    this.count = count;
+    return count;
+  }
+
+  /** A cell of the record that was read last. */
+  text(index: number): string {
+    const text = this.bytes.toString('utf8', this.starts[index], this.ends[index]);
+    return (this.markup[index]! & DOUBLED) === 0 ? text : text.replaceAll('""', '"');
+  }
+
+  /** The cells of a record of the batch. */
+  texts(number: number): string[] {
+    this.read(number);
+    return Array.from({ length: this.count }, (_, index) => this.text(index));
+  }
+
+  /** Writes what stands between the quotes of a cell's JSON text. @returns where it ends */
+  writeEscaped(index: number, target: Buffer, start: number): number {
+    const { bytes } = this;
+    const end = this.ends[index]!;
+    const skipped = this.markup[index]! & DOUBLED;
+    let to = start;
+    for (let at = this.starts[index]!; at < end; at++) {
+      const byte = bytes[at]!;
+      if (EXTRA[byte] === 0) {
+        target[to++] = byte;
+        continue;
+      }
+      const escaped = ESCAPES[byte]!;
+      for (let one = 0; one < escaped.length; one++) target[to++] = escaped[one]!;
+      if (byte === QUOTE) at += skipped;
+    }
+    return to;
+  }
+
+  #grow(): void {
+    for (const name of ['starts', 'ends', 'markup'] as const) {
+      const larger = new Int32Array(2 * this[name].length);
+      larger.set(this[name]);
+      this[name] = larger;
+    }
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * SHA-256 of many short texts at once: four side by side, in the lanes of WebAssembly's vectors. A call of OpenSSL takes
+ * several times as long as one of them (figures: bench/README.md).
+ */
+import { hash } from 'node:crypto';
+import { AT, MAX_BLOCKS, sha256Module } from './sha256-module.js';
+
+/** Bytes that are hashed at a time. */
+const BLOCK = 64;
+/** Before so many texts of a thread, loading the module would take longer than it saves. */
+const WORTH = 32_768;
+
+/** As far as it is used; Node's types do not describe it. */
+interface WebAssemblyApi {
+  Module: new (bytes: Uint8Array) => object;
+  Instance: new (module: object) => { exports: { r: (fours: number) => void; m: { buffer: ArrayBuffer } } };
+}
+
+/** The module and its memory: one for a thread. */
+class Lanes {
+  readonly #run: (fours: number) => void;
+  readonly #bytes: Uint8Array;
+  readonly #words: Uint32Array;
+  readonly #initial: Uint32Array;
+
+  constructor() {
+    const { Module, Instance } = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
+    const { r, m } = new Instance(new Module(sha256Module())).exports;
+    this.#run = r;
+    this.#bytes = new Uint8Array(m.buffer);
+    this.#words = new Uint32Array(m.buffer);
+    const primes: number[] = [];
+    for (let next = 2; primes.length < 64; next++) {
+      if (primes.every((prime) => next % prime > 0)) primes.push(next);
+    }
+    /** The first 32 bits after the point. */
+    const fraction = (root: number): number => Math.floor((root % 1) * 2 ** 32);
+    this.#words.set(
+      primes.map((prime) => fraction(Math.cbrt(prime))),
+      AT.constants / 4,
+    );
+    this.#initial = Uint32Array.from(primes.slice(0, 8), (prime) => fraction(Math.sqrt(prime)));
+  }
+
+  /** The state after the whole blocks of a text. */
+  stateAfter(text: Uint8Array): Uint32Array {
+    let state = this.#initial;
+    for (let at = 0; at + BLOCK <= text.length; at += BLOCK) {
+      this.hash(state, text.subarray(at, at + BLOCK));
+      state = state.map((_, word) => this.#words[AT.states / 4 + 4 * word]!);
+    }
+    return state;
+  }
+
+  /** @returns two words for each block: its hash, where it is the last block after a state. Valid until the next call */
+  hash(state: Uint32Array, blocks: Uint8Array): Uint32Array {
+    this.#bytes.set(blocks, AT.blocks);
+    this.#words.set(state, AT.state / 4);
+    const count = blocks.length / BLOCK;
+    this.#run(Math.ceil(count / 4));
+    return this.#words.subarray(AT.hashes / 4, AT.hashes / 4 + 2 * count);
+  }
+}
+
+let texts = 0;
+let lanes: Lanes | null | undefined;
+
+/** Null where there is no WebAssembly, none with vectors, or no memory for it; and where it is not as good as OpenSSL. */
+function load(): Lanes | null {
+  try {
+    const loaded = new Lanes();
+    const [found, text] = [new Uint32Array(2), Buffer.alloc(BLOCK + 1, 'a')];
+    const short = new ShortTexts(text.subarray(0, BLOCK), loaded);
+    short.addBytes(text, BLOCK, BLOCK + 1, 0);
+    short.takeInto(found);
+    const known = hash('sha256', text, 'hex');
+    return known.startsWith(Buffer.from(found.buffer).toString('hex')) ? loaded : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Texts of which one block is left to hash after their prefix, until they are hashed. */
+export class ShortTexts {
+  readonly #lanes: Lanes;
+  /** After the whole blocks of the prefix. */
+  readonly #state: Uint32Array;
+  readonly #prefixBytes: number;
+  /** Where in its block a text begins: after the rest of the prefix. */
+  readonly #start: number;
+  /** Blocks without a text. */
+  readonly #empty: Buffer;
+  readonly #blocks: Buffer;
+  /** Where each hash is to go. */
+  readonly #places = new Uint32Array(MAX_BLOCKS);
+  #length = 0;
+  /** Bytes of the longest text; below zero where there is none. */
+  readonly limit: number;
+
+  /** Null as long as it is not worth it, and where it cannot be. @param more texts that this thread hashed without it */
+  static after(more: number, prefix: Uint8Array): ShortTexts | null {
+    texts += more;
+    if (lanes === undefined && texts >= WORTH) lanes = load();
+    return lanes ? new ShortTexts(prefix, lanes) : null;
+  }
+
+  constructor(prefix: Uint8Array, lanes: Lanes) {
+    this.#lanes = lanes;
+    this.#state = lanes.stateAfter(prefix);
+    this.#prefixBytes = prefix.length;
+    this.#start = prefix.length % BLOCK;
+    // After a text comes a byte that ends it, and at the end of its block the length, in eight bytes.
+    this.limit = BLOCK - this.#start - 9;
+    const block = Buffer.alloc(BLOCK);
+    block.set(prefix.subarray(prefix.length - this.#start));
+    this.#empty = Buffer.alloc(BLOCK * MAX_BLOCKS, block);
+    this.#blocks = Buffer.from(this.#empty);
+  }
+
+  get isFull(): boolean {
+    return this.#length === MAX_BLOCKS;
+  }
+
+  /** @param text whose UTF-8 is within the limit @param place of its hash */
+  add(text: string, place: number): void {
+    const at = BLOCK * this.#length + this.#start;
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index);
+      if (code > 0x7f) {
+        this.#end(this.#blocks.write(text, at), place);
+        return;
+      }
+      this.#blocks[at + index] = code;
+    }
+    this.#end(text.length, place);
+  }
+
+  addBytes(bytes: Uint8Array, start: number, end: number, place: number): void {
+    const at = BLOCK * this.#length + this.#start;
+    for (let index = 0; index < end - start; index++) this.#blocks[at + index] = bytes[start + index]!;
+    this.#end(end - start, place);
+  }
+
+  #end(length: number, place: number): void {
+    const blocks = this.#blocks;
+    blocks[BLOCK * this.#length + this.#start + length] = 0x80;
+    const bits = 8 * (this.#prefixBytes + length);
+    const last = BLOCK * (this.#length + 1) - 1;
+    blocks[last - 2] = bits >>> 16;
+    blocks[last - 1] = bits >>> 8;
+    blocks[last] = bits;
+    this.#places[this.#length++] = place;
+  }
+
+  /** Puts each hash in its place, two words each. There are no texts afterwards. */
+  takeInto(hashes: Uint32Array): void {
+    if (this.#length === 0) return;
+    const blocks = this.#blocks.subarray(0, BLOCK * this.#length);
+    const found = this.#lanes.hash(this.#state, blocks);
+    for (let text = 0; text < this.#length; text++) {
+      const place = 2 * this.#places[text]!;
+      hashes[place] = found[2 * text]!;
+      hashes[place + 1] = found[2 * text + 1]!;
+    }
+    blocks.set(this.#empty.subarray(0, blocks.length));
+    this.#length = 0;
+  }
+}

@@ -1,0 +1,189 @@
+/** Rows of CSV that are copied as they are in the file, compared with those whose cells csv-parse reads. */
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { itemText } from '../../../../src/engine/read/csv/build.js';
+import { csvLayout } from '../../../../src/engine/read/csv/layout.js';
+import { type PlainRow, plainRow } from '../../../../src/engine/read/csv/plain-row.js';
+import type { MappingRules } from '../../../../src/engine/read/mapping/rules.js';
+import { readRecords } from '../../../../src/engine/read/records.js';
+import { file, type ReadOptions, read, readText } from '../reading.js';
+
+interface Table {
+  text: string;
+  options: ReadOptions;
+}
+
+// Cells as other programs write them: quotes where none are needed, and none where some would be better.
+const text = fc.oneof(
+  fc.constantFrom('', '', '1', '-7', '1.5', '2.50', '007', '12.5%', 'Yes', 'no', '31.12.2024', '="01"'),
+  fc.string({ unit: fc.constantFrom('a', ' ', '"', '\\', ',', ';', '\n', '\r', '\t', '\u0001', '\u001f') }),
+  fc.string({ unit: fc.constantFrom('é', '株', '😀', '\u2028', '\u007f', '\uFEFF', '"', 'x') }),
+);
+const id = fc.oneof(
+  { arbitrary: fc.constantFrom('c1', 'c2', 'é1', ' c3', 'c4 ', '1.23E+11', 'null-7'), weight: 12 },
+  fc.constantFrom('', 'NULL', '#N/A', '\u00a0', 'a"b', 'a\\b', 'id', '\uFEFFid', 'key'),
+);
+const written = (cell: fc.Arbitrary<string>) => fc.record({ cell, quoted: fc.boolean() });
+const header = fc.constantFrom(['id', 'a', 'b', 'c'], ['a', 'id', 'c', 'b'], ['a', 'b', 'c', 'id']);
+const lines = fc.array(
+  fc.record({
+    id: written(id),
+    cells: fc.array(written(text), { minLength: 3, maxLength: 3 }),
+    ragged: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, -1),
+    repeatsHeader: fc.constantFrom(false, false, false, false, false, true),
+  }),
+  { minLength: 1, maxLength: 8 },
+);
+const rules = fc.record<MappingRules>({
+  map: fc.constantFrom([], [['a', 'é"']] as const),
+  include: fc.constantFrom([], ['a', 'b']),
+  exclude: fc.constantFrom([], ['b']),
+  set: fc.constantFrom([], [['k', 'x"']] as const, [['z', '1.50']] as const),
+  types: fc.constantFrom(
+    ...([
+      [],
+      [],
+      [],
+      [['a', 'string']],
+      [['a', 'number']],
+      [['a', 'boolean']],
+      [['b', 'money']],
+      [['b', 'date:dd.MM.yyyy']],
+      [['b', 'lower']],
+      [['id', 'lower']],
+    ] satisfies MappingRules['types'][]),
+  ),
+  infer: fc.boolean(),
+  empty: fc.constantFrom('omit', 'null', 'string'),
+});
+
+const tables: fc.Arbitrary<Table> = fc
+  .record({
+    header,
+    lines,
+    rules,
+    delimiter: fc.constantFrom(',', ';', '\t', '|', '\u0001', '\\'),
+    end: fc.constantFrom('\n', '\r\n', '\r'),
+    company: fc.boolean(),
+    shortRows: fc.constantFrom('reject' as const, 'pad' as const),
+    itemLimitBytes: fc.constantFrom(4096, 60),
+  })
+  .map(({ header, lines, rules, delimiter, end, company, shortRows, itemLimitBytes }) => {
+    const isBare = (cell: string): boolean =>
+      !cell.startsWith('"') && !/[\r\n]/.test(cell) && !cell.includes(delimiter);
+    const write = ({ cell, quoted }: { cell: string; quoted: boolean }): string =>
+      !quoted && isBare(cell) ? cell : `"${cell.replaceAll('"', '""')}"`;
+    const rows = lines.map(({ id, cells, ragged, repeatsHeader }) => {
+      if (repeatsHeader) return header.join(delimiter);
+      const row = [...cells.map(write)];
+      row.splice(header.indexOf('id'), 0, write(id));
+      return (ragged < 0 ? row.slice(0, -1) : [...row, ...Array(ragged).fill('')]).join(delimiter);
+    });
+    const identity = company
+      ? { kind: 'users' as const, id: 'id', companyId: 'c' }
+      : { kind: 'companies' as const, id: 'id' };
+    const text = [header.join(delimiter), ...rows, ''].join(end);
+    return { text, options: { ...identity, rules, delimiter, shortRows, itemLimitBytes } };
+  });
+
+/** The cells of a record as the library reads them. */
+const library = (record: string, delimiter: string): string[] =>
+  parse(record, { delimiter, relax_quotes: true, relax_column_count: true, record_delimiter: '\n' })[0]!;
+
+const escapes = (cell: string): boolean => JSON.stringify(cell) !== `"${cell}"`;
+
+async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+function itemOf(row: PlainRow): string {
+  const target = Buffer.alloc(row.size + 20, 0x2e);
+  row.write(target, 10);
+  expect(target.toString('latin1', 0, 10) + target.toString('latin1', 10 + row.size)).toBe('.'.repeat(20));
+  return target.toString('utf8', 10, 10 + row.size);
+}
+
+describe('a row that is copied', () => {
+  it('is the row that csv-parse reads, byte for byte; and every row is copied that is sent as it is', async () => {
+    let copied = 0;
+    await fc.assert(
+      fc.asyncProperty(tables, async ({ text, options }) => {
+        const path = file('a.csv', text);
+        const { input, scan } = await read(path, options);
+        const layout = csvLayout(input);
+        const asText = { ...scan.schema, types: input.targets.map(({ pinned }) => pinned ?? 'string') };
+        const [sizes, items] = [plainRow(input, layout, null), plainRow(input, layout, scan.schema.types)];
+        expect(sizes === null).toBe(
+          input.targets.some(({ role, pinned }) => role === 'id' && pinned === 'lower'),
+        );
+        for (const batch of await collected(readRecords(input))) {
+          sizes?.begin(batch);
+          items?.begin(batch);
+          for (let number = 0; number < batch.lines.length; number++) {
+            const [start, end] = batch.spans.subarray(2 * number, 2 * number + 2);
+            const record = Buffer.from(batch.bytes.subarray(start, end)).toString();
+            const row = library(record, input.delimiter!);
+            const isWhole = row.length === layout.targets.length;
+            const refusal = layout.refusal(row);
+            const [key, company] = refusal === null ? [layout.idOf(row), layout.companyOf(row)] : ['', ''];
+            const isPlain =
+              isWhole &&
+              refusal === null &&
+              !escapes(key) &&
+              !escapes(company) &&
+              !layout.idsOfHeader.includes(key);
+            expect(sizes?.read(number) ?? false).toBe(sizes !== null && isPlain);
+            expect(items?.read(number) ?? false).toBe(sizes !== null && isPlain);
+            if (!sizes || !items || !isPlain) continue;
+            copied++;
+            expect(sizes.size).toBe(Buffer.byteLength(itemText(layout, asText)(row)));
+            expect(itemOf(items)).toBe(itemText(layout, scan.schema)(row));
+            const { bytes } = items;
+            expect(bytes.toString('utf8', items.id, items.idEnd)).toBe(key);
+            expect(bytes.toString('utf8', items.company, items.companyEnd)).toBe(company);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+    expect(copied).toBeGreaterThan(300);
+  });
+
+  it('is planned and sent as it is where cells are looked at one by one', async () => {
+    await fc.assert(
+      fc.asyncProperty(tables, async ({ text, options }) => {
+        const path = file('a.csv', text);
+        const one = await read(path, options);
+        // What counts as empty is no cell here, but each of them has to be compared with it.
+        const rules = { ...options.rules!, nulls: ['\u0002'] };
+        const other = await read(path, { ...options, rules });
+        expect(other.scan).toEqual(one.scan);
+        expect(other.texts).toEqual(one.texts);
+        expect(other.lines).toEqual(one.lines);
+        expect(other.rejected).toEqual(one.rejected);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+it('more columns than most files have', async () => {
+  const width = 300;
+  const row = (cell: (column: number) => string): string =>
+    Array.from({ length: width }, (_, n) => cell(n)).join(',');
+  const csv = `company_id,${row((n) => `k${n}`)}\nc1,${row(String)}\nc2,${row((n) => `"${n}"`)}\n`;
+  const { items } = await readText('a.csv', csv);
+  const metadata = Object.fromEntries(Array.from({ length: width }, (_, n) => [`k${n}`, n]));
+  expect(items).toEqual(['c1', 'c2'].map((company_id) => ({ company_id, metadata })));
+});
+
+it('a record whose quotes make no sense is no row, though it has as many cells as the header', async () => {
+  const { items, rejected } = await readText('a.csv', 'company_id\nc1\n"c"2\nc3\n');
+  expect(items).toEqual([{ company_id: 'c1' }, { company_id: 'c3' }]);
+  expect(rejected).toMatchObject([
+    { line: 3, reason: 'text follows the closing quote of a cell', original: { cells: ['"c"2'] } },
+  ]);
+});
