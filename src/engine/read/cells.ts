@@ -5,6 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { ID_FIELD, type Kind } from '../model.js';
 import type { CellColumns } from '../stored-cells.js';
+import { viewOf } from './json/bytes.js';
 import { Fields, Keys, Members } from './json/members.js';
 import { METADATA, type Target } from './mapping/targets.js';
 import { parseItem } from './merged.js';
@@ -23,6 +24,9 @@ export class CellHasher {
   readonly #flat: Members;
   readonly #idField: string;
   #item = 0;
+  /** The text of the last items. */
+  #items: Buffer = Buffer.alloc(0);
+  #view = viewOf(this.#items);
   /** Of the item at hand: keys as numbers, and their hashes. */
   #count = 0;
   #found = new Uint32Array(64);
@@ -61,7 +65,11 @@ export class CellHasher {
    */
   of(items: Buffer, start: number, end: number): Uint32Array {
     this.#count = 0;
-    if (this.#flat.read(items, start, end, ++this.#item, this.#nested) === end) {
+    if (items !== this.#items) {
+      this.#items = items;
+      this.#view = viewOf(items);
+    }
+    if (this.#flat.read(items, this.#view, start, end, ++this.#item, this.#nested) === end) {
       this.#addMembers(this.#flat, items);
       this.#addMembers(this.#nested, items);
     } else {

@@ -11,6 +11,7 @@ import {
   readString,
   skipSpace,
   token,
+  viewOf,
 } from './bytes.js';
 import { inexactNumber, jsonString, loneSurrogate, repeatedKey, writtenAgain } from './text.js';
 import { type FieldPart, MAX_FIELDS } from './totals.js';
@@ -25,10 +26,38 @@ export interface Key {
   item: number;
 }
 
+/** A text that is looked for, four bytes at once. */
+class Word {
+  readonly length: number;
+  readonly #fours: Int32Array;
+  /** The bytes of the last four that are part of it. */
+  readonly #mask: number;
+
+  constructor(text: Uint8Array) {
+    this.length = text.length;
+    const padded = new Uint8Array(Math.ceil(text.length / 4) * 4);
+    padded.set(text);
+    const view = viewOf(padded);
+    this.#fours = Int32Array.from({ length: padded.length / 4 }, (_, four) => view.getInt32(four * 4, true));
+    this.#mask = -1 >>> (8 * (padded.length - text.length));
+  }
+
+  /** Whether it is at a place. Not where the view ends too early to tell. */
+  isAt(view: DataView, start: number): boolean {
+    const fours = this.#fours;
+    const last = fours.length - 1;
+    if (start + 4 * fours.length > view.byteLength) return false;
+    let at = start;
+    for (let four = 0; four < last; four++, at += 4)
+      if (view.getInt32(at, true) !== fours[four]) return false;
+    return ((view.getInt32(at, true) ^ fours[last]!) & this.#mask) === 0;
+  }
+}
+
 export interface Field {
   readonly target: Target;
   /** `"name":` as it is most often written. */
-  readonly text: Buffer;
+  readonly text: Word;
   /** Where the field becomes metadata. */
   readonly key: Key | null;
   /** The key is sent as the name is written, so that both can be copied at once. */
@@ -83,9 +112,9 @@ export class Fields {
     if (this.#known.size >= MAX_FIELDS || MOVED.test(name)) return null;
     const target = this.#targetOf(name);
     const key = target.role === 'metadata' ? this.#keys.of(target.key!) : null;
-    const text = Buffer.from(`"${name}":`);
-    const verbatim = key?.text.subarray(1).equals(text) ?? false;
-    const field: Field = { target, text, key, verbatim, next: null, item: 0, part: null };
+    const bytes = Buffer.from(`"${name}":`);
+    const verbatim = key?.text.subarray(1).equals(bytes) ?? false;
+    const field: Field = { target, text: new Word(bytes), key, verbatim, next: null, item: 0, part: null };
     this.#known.set(name, field);
     return field;
   }
@@ -121,9 +150,9 @@ export class Members {
   count = 0;
   readonly fields: Field[] = [];
   /** Where the name begins, and where the value does and ends. */
-  readonly names = new Uint32Array(MOST_MEMBERS);
-  readonly starts = new Uint32Array(MOST_MEMBERS);
-  readonly ends = new Uint32Array(MOST_MEMBERS);
+  readonly names = new Int32Array(MOST_MEMBERS);
+  readonly starts = new Int32Array(MOST_MEMBERS);
+  readonly ends = new Int32Array(MOST_MEMBERS);
   readonly kinds = new Uint8Array(MOST_MEMBERS);
   /** Of values that are `Is.other`. */
   readonly respelled: Respelled[] = [];
@@ -141,7 +170,14 @@ export class Members {
    * @returns where it ends, at most `end`; -1 for what is left to `JSON.parse`: invalid JSON, a name that
    * appears twice or has escapes, numbers that no double holds
    */
-  read(bytes: Buffer, start: number, end: number, item: number, nested: Members | null): number {
+  read(
+    bytes: Buffer,
+    view: DataView,
+    start: number,
+    end: number,
+    item: number,
+    nested: Members | null,
+  ): number {
     this.count = 0;
     if (bytes[start] !== OPEN_BRACE) return -1;
     let at = skipSpace(bytes, start + 1);
@@ -150,9 +186,9 @@ export class Members {
     for (;;) {
       let field = before.next;
       const name = at;
-      if (field !== null && isAt(field.text, bytes, at)) at += field.text.length;
+      if (field !== null && field.text.isAt(view, at)) at += field.text.length;
       else {
-        if (bytes[at] !== QUOTE || !readString(bytes, at, end) || token.is !== Is.text) return -1;
+        if (bytes[at] !== QUOTE || !readString(bytes, view, at, end) || token.is !== Is.text) return -1;
         field = this.#known.of(bytes.toString('utf8', at + 1, token.end - 1));
         if (field === null) return -1;
         before.next = field;
@@ -165,14 +201,14 @@ export class Members {
 
       at = skipSpace(bytes, at);
       const index = this.count++;
-      this.fields[index] = field;
+      if (this.fields[index] !== field) this.fields[index] = field;
       this.names[index] = name;
       this.starts[index] = at;
       if (nested !== null && field.target.role === 'spread' && bytes[at] === OPEN_BRACE) {
-        token.end = nested.read(bytes, at, end, item, null);
+        token.end = nested.read(bytes, view, at, end, item, null);
         if (token.end === -1) return -1;
         token.is = Is.spread;
-      } else if (!this.#readValue(index, bytes, at, end)) return -1;
+      } else if (!this.#readValue(index, bytes, view, at, end)) return -1;
       const valueEnd = token.end;
       this.ends[index] = valueEnd;
       this.kinds[index] = token.is;
@@ -192,6 +228,7 @@ export class Members {
    */
   take(
     bytes: Buffer,
+    view: DataView,
     start: number,
     item: number,
     fields: readonly Field[],
@@ -207,14 +244,14 @@ export class Members {
       const name = end + 1;
       const valueStart = name + field.text.length;
       end = valueStart + (value >>> 3);
-      this.fields[count] = field;
+      if (this.fields[count] !== field) this.fields[count] = field;
       this.names[count] = name;
       this.starts[count] = valueStart;
       this.ends[count] = end;
       this.kinds[count] = value & 7;
       field.item = item;
       if ((value & 7) === Is.other) {
-        if (!this.#readValue(count, bytes, valueStart, end)) return false;
+        if (!this.#readValue(count, bytes, view, valueStart, end)) return false;
         this.kinds[count] = token.is;
       }
       count++;
@@ -224,8 +261,9 @@ export class Members {
   }
 
   /** Reads a value into `token`, and takes note of it where it is sent otherwise than it is spelled. */
-  #readValue(index: number, bytes: Buffer, at: number, end: number): boolean {
-    if (bytes[at] === QUOTE ? !readString(bytes, at, end) : !readOther(bytes, at, end)) return false;
+  #readValue(index: number, bytes: Buffer, view: DataView, at: number, end: number): boolean {
+    if (bytes[at] === QUOTE ? !readString(bytes, view, at, end) : !readOther(bytes, view, at, end))
+      return false;
     if (token.is !== Is.other) return true;
     const spelled = respelled(bytes.toString('utf8', at, token.end));
     if (spelled === null) return false;
@@ -242,12 +280,6 @@ export class Members {
       this.starts[index]! - this.names[index]! === field.text.length
     );
   }
-}
-
-/** Whether a text is at a place. */
-function isAt(text: Uint8Array, bytes: Uint8Array, start: number): boolean {
-  for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text[at]) return false;
-  return true;
 }
 
 /** A value as it would be sent; null for what is not JSON or cannot be sent. */

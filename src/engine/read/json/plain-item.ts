@@ -7,29 +7,29 @@ import { cleaner, type IdentifierCheck, identifierCheck, isSuspect } from '../id
 import type { RawItem } from '../item-writer.js';
 import * as form from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
-import { CLOSE_BRACE, COMMA, copy, Is, QUOTE, skipSpace } from './bytes.js';
+import { CLOSE_BRACE, COMMA, copy, Is, type Memory, QUOTE, skipSpace, viewOf } from './bytes.js';
 import { isOfType, targetsOfItems } from './layout.js';
 import { type Field, Fields, Keys, Members } from './members.js';
 import { membersText } from './text.js';
-import { type JsonType, jsonTypeOf } from './totals.js';
+import { type JsonType, jsonTypeOf, numberOf } from './totals.js';
 
 const METADATA_OPEN = Buffer.from(form.METADATA_OPEN);
 const COMPANY = Buffer.from(form.COMPANY);
 
-const TYPES: Record<Exclude<Is, Is.other>, JsonType> = {
-  [Is.text]: 'string',
-  [Is.escaped]: 'string',
-  [Is.integer]: 'integer',
-  [Is.decimal]: 'number',
-  [Is.boolean]: 'boolean',
-  [Is.null]: 'null',
-  [Is.spread]: 'object',
-};
+/** In the order of `Is`, as far as bytes tell. */
+const TYPES: readonly JsonType[] = ['string', 'string', 'integer', 'number', 'boolean', 'null', 'object'];
+const NUMBERS = Uint8Array.from(TYPES, numberOf);
 
 /** The JSON type of a member. */
 export function typeOf(members: Members, index: number): JsonType {
-  const kind = members.kinds[index]! as Is;
-  return kind === Is.other ? jsonTypeOf(members.respelled[index]!.value) : TYPES[kind];
+  const kind = members.kinds[index]!;
+  return kind === Is.other ? jsonTypeOf(members.respelled[index]!.value) : TYPES[kind]!;
+}
+
+/** The number of that type. */
+export function typeNumberOf(members: Members, index: number): number {
+  const kind = members.kinds[index]!;
+  return kind === Is.other ? numberOf(typeOf(members, index)) : NUMBERS[kind]!;
 }
 
 /** One item after another, in the same memory. */
@@ -43,6 +43,7 @@ export class PlainItem implements RawItem {
   companyEnd = 0;
   /** The text that the members are in. */
   bytes: Buffer = Buffer.alloc(0);
+  #view = viewOf(this.bytes);
   readonly flat: Members;
   readonly nested: Members;
   readonly #fields: readonly Fields[];
@@ -77,6 +78,7 @@ export class PlainItem implements RawItem {
   begin(batch: Uint8Array, values?: Uint32Array): void {
     this.#values = (this.#columns && values) ?? null;
     this.bytes = Buffer.from(batch.buffer, batch.byteOffset, batch.byteLength);
+    this.#view = viewOf(batch);
     for (const fields of this.#fields) fields.forgetParts();
     for (const members of [this.flat, this.nested]) members.respelled.length = 0;
   }
@@ -93,9 +95,9 @@ export class PlainItem implements RawItem {
     if (this.#values !== null) {
       const columns = this.#columns!;
       const from = number * columns.length;
-      if (!flat.take(bytes, start, this.#item, columns, this.#values, from)) return false;
+      if (!flat.take(bytes, this.#view, start, this.#item, columns, this.#values, from)) return false;
     } else {
-      const at = flat.read(bytes, skipSpace(bytes, start), end, this.#item, nested);
+      const at = flat.read(bytes, this.#view, skipSpace(bytes, start), end, this.#item, nested);
       if (at === -1 || at > end || skipSpace(bytes, at) < end) return false;
     }
     this.id = this.idEnd = this.company = this.companyEnd = 0;
@@ -111,25 +113,25 @@ export class PlainItem implements RawItem {
   }
 
   /** Writes the item that was read last, `size` bytes. */
-  write(target: Buffer, start: number): void {
-    const { bytes } = this;
+  write({ bytes: target, view: to }: Memory, start: number): void {
+    const from = this.#view;
     target.set(this.#head, start);
     let at = start + this.#head.length;
     target[at++] = QUOTE;
-    at = copy(bytes, this.id, this.idEnd, target, at);
+    at = copy(from, this.id, this.idEnd, to, at);
     target[at++] = QUOTE;
     if (this.companyEnd > this.company) {
       target.set(COMPANY, at);
       at += COMPANY.length;
       target[at++] = QUOTE;
-      at = copy(bytes, this.company, this.companyEnd, target, at);
+      at = copy(from, this.company, this.companyEnd, to, at);
       target[at++] = QUOTE;
     }
     if (this.#body > 0) {
       const open = at;
       at += METADATA_OPEN.length - 1;
-      at = this.#writeMembers(this.flat, target, at);
-      at = this.#writeMembers(this.nested, target, at);
+      at = this.#writeMembers(this.flat, target, to, at);
+      at = this.#writeMembers(this.nested, target, to, at);
       target.set(this.#constants, at);
       at += this.#constants.length;
       // Over the comma of the first member.
@@ -203,8 +205,8 @@ export class PlainItem implements RawItem {
     return true;
   }
 
-  #writeMembers(members: Members, target: Buffer, start: number): number {
-    const { bytes } = this;
+  #writeMembers(members: Members, target: Buffer, view: DataView, start: number): number {
+    const bytes = this.#view;
     let at = start;
     /** A stretch of the text that is copied as it is. */
     let from = 0;
@@ -214,23 +216,23 @@ export class PlainItem implements RawItem {
       if (members.isVerbatim(index)) {
         // With nothing but a comma between them, two members are one stretch.
         if (members.names[index] !== to + 1) {
-          at = copy(bytes, from, to, target, at);
+          at = copy(bytes, from, to, view, at);
           target[at++] = COMMA;
           from = members.names[index]!;
         }
         to = members.ends[index]!;
         continue;
       }
-      at = copy(bytes, from, to, target, at);
+      at = copy(bytes, from, to, view, at);
       from = 0;
       to = NOWHERE;
       const { text } = members.fields[index]!.key!;
       target.set(text, at);
       at += text.length;
       if (members.kinds[index] === Is.other) at += target.write(members.respelled[index]!.json, at);
-      else at = copy(bytes, members.starts[index]!, members.ends[index]!, target, at);
+      else at = copy(bytes, members.starts[index]!, members.ends[index]!, view, at);
     }
-    return copy(bytes, from, to, target, at);
+    return copy(bytes, from, to, view, at);
   }
 }
 

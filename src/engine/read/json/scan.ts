@@ -11,7 +11,7 @@ import { itemAppender } from './build.js';
 import { isLaidOut, jsonLayout } from './layout.js';
 import type { Members } from './members.js';
 import { jsonRecord, recordText, rejectedItem } from './parse.js';
-import { PlainItem, typeOf } from './plain-item.js';
+import { PlainItem, typeNumberOf } from './plain-item.js';
 import { addValue, countType, emptyFieldStats, type FieldPart, MAX_FIELDS, note } from './totals.js';
 
 export function scanJson(input: OpenedInput, options: RowOptions): (batch: RecordBatch) => ScanPart {
@@ -77,7 +77,7 @@ class FieldParts {
       field.part ??= this.#of(field.target);
       if (field.part === null) continue;
       const { stats } = field.part;
-      const type = typeOf(members, index);
+      const type = typeNumberOf(members, index);
       if (!countType(stats, type)) continue;
       const value = bytes.toString('utf8', members.starts[index], members.ends[index]);
       note(stats, type, JSON.parse(value), line);

@@ -17,6 +17,7 @@ import {
   readString,
   skipSpace,
   token,
+  viewOf,
 } from './bytes.js';
 
 export interface Shape {
@@ -91,7 +92,8 @@ function membersAt(text: Buffer, start: number): FirstObject {
   const found: FirstObject = { names: [], arrays: [], end: -1 };
   let at = skipSpace(text, start + 1);
   if (text[at] === CLOSE_BRACE) return { ...found, end: at + 1 };
-  while (text[at] === QUOTE && readString(text, at, text.length)) {
+  const view = viewOf(text);
+  while (text[at] === QUOTE && readString(text, view, at, text.length)) {
     const nameEnd = token.end;
     const name = text.toString('utf8', at + 1, nameEnd - 1);
     at = skipSpace(text, nameEnd);
@@ -100,8 +102,8 @@ function membersAt(text: Buffer, start: number): FirstObject {
     found.names.push(name);
     const begins = text[at] === OPEN_BRACKET ? text[skipSpace(text, at + 1)] : undefined;
     if (begins === OPEN_BRACE || begins === CLOSE_BRACKET) found.arrays.push(name);
-    const ends = text[at] === QUOTE ? readString(text, at, text.length) : readOther(text, at, text.length);
-    if (!ends) return found;
+    const read = text[at] === QUOTE ? readString : readOther;
+    if (!read(text, view, at, text.length)) return found;
     at = skipSpace(text, token.end);
     if (text[at] === CLOSE_BRACE) return { ...found, end: at + 1 };
     if (text[at] !== COMMA) return found;
@@ -123,11 +125,12 @@ const LOOK_BYTES = 64 * 1024;
 /** Whether each object is on a line of its own. A broken line counts too: its splitter names it. */
 function isLines(text: Buffer): boolean {
   const end = Math.min(text.length, LOOK_BYTES);
+  const view = viewOf(text);
   for (let at = skipSpace(text, 0); at < end; at = skipSpace(text, at)) {
     const lineEnd = text.indexOf(LF, at);
     const here = lineEnd < 0 ? text.length : lineEnd;
     if (text[at] !== OPEN_BRACE) return true;
-    if (!readOther(text, at, text.length)) return lineEnd < 0 || !goesOn(text, at, here);
+    if (!readOther(text, view, at, text.length)) return lineEnd < 0 || !goesOn(text, at, here);
     if (token.end > here) return !goesOn(text, at, here);
     at = token.end;
     while (at < here && isSpace(text[at]!)) at++;

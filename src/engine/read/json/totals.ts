@@ -11,14 +11,21 @@ import { type Evidence, shown } from '../wording.js';
 /** Fields that are reported; items may have any number of them, and memory must not grow with the file. */
 export const MAX_FIELDS = 10_000;
 
-export type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'object';
+const TYPES = ['string', 'integer', 'number', 'boolean', 'null', 'object'] as const;
+
+export type JsonType = (typeof TYPES)[number];
+
+/** Values are counted by the numbers of their types: names as keys take longer than the rest of the count. */
+export const numberOf = (type: JsonType): number => TYPES.indexOf(type);
+
+const [TEXT, INTEGER, NUMBER, NULL] = [0, 1, 2, 4];
 
 /** A value, and where it is. */
-type Seen = Evidence & { type: JsonType };
+type Seen = Evidence & { type: number };
 
 export interface FieldStats {
-  /** How often each type was met. */
-  counts: Record<JsonType, number>;
+  /** How often each type was met, by its number. */
+  counts: number[];
   /** The first value that is not null. */
   first: Seen | null;
   /** The first value of another type than that. */
@@ -26,7 +33,7 @@ export interface FieldStats {
 }
 
 export const emptyFieldStats = (): FieldStats => ({
-  counts: { string: 0, integer: 0, number: 0, boolean: 0, null: 0, object: 0 },
+  counts: [0, 0, 0, 0, 0, 0],
   first: null,
   other: null,
 });
@@ -45,22 +52,22 @@ export function jsonTypeOf(value: unknown): JsonType {
 }
 
 /** An integer among decimals is not another type. */
-const kindOf = (type: JsonType): JsonType => (type === 'integer' ? 'number' : type);
+const kindOf = (type: number): number => (type === INTEGER ? NUMBER : type);
 
 export function addValue(stats: FieldStats, value: unknown, line: number): void {
-  const type = jsonTypeOf(value);
+  const type = numberOf(jsonTypeOf(value));
   if (countType(stats, type)) note(stats, type, value, line);
 }
 
 /** Counts a value. True when it is one to be noted: the first, or the first of another type. */
-export function countType(stats: FieldStats, type: JsonType): boolean {
-  stats.counts[type]++;
-  if (type === 'null' || stats.other !== null) return false;
+export function countType(stats: FieldStats, type: number): boolean {
+  stats.counts[type]!++;
+  if (type === NULL || stats.other !== null) return false;
   return stats.first === null || kindOf(type) !== kindOf(stats.first.type);
 }
 
 /** Notes a value for which `countType` asked. */
-export function note(stats: FieldStats, type: JsonType, value: unknown, line: number): void {
+export function note(stats: FieldStats, type: number, value: unknown, line: number): void {
   const seen = { line, text: shown(value), type };
   if (stats.first === null) stats.first = seen;
   else stats.other = seen;
@@ -68,21 +75,13 @@ export function note(stats: FieldStats, type: JsonType, value: unknown, line: nu
 
 /** `a` comes before `b`. */
 export function mergeFieldStats(a: FieldStats, b: FieldStats): FieldStats {
-  const counts = { ...a.counts };
-  for (const type of Object.keys(counts) as JsonType[]) counts[type] += b.counts[type];
+  const counts = a.counts.map((count, type) => count + b.counts[type]!);
   const first = a.first ?? b.first;
   const differs = (seen: Seen | null): boolean => seen !== null && kindOf(seen.type) !== kindOf(first!.type);
   return { counts, first, other: [a.other, b.first, b.other].find(differs) ?? null };
 }
 
-const NOUNS: Record<JsonType, string> = {
-  string: 'text',
-  integer: 'an integer',
-  number: 'a number',
-  boolean: 'a boolean',
-  null: 'null',
-  object: 'an object or array',
-};
+const NOUNS = ['text', 'an integer', 'a number', 'a boolean', 'null', 'an object or array'];
 
 /** The field's type and why, for the plan. `place` is what lines are called: in an array they are items. */
 export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan, 'type' | 'reason'> {
@@ -92,7 +91,7 @@ export function describeField(stats: FieldStats, place: string): Pick<ColumnPlan
     const reason = `${place} ${other.line}: ${other.text} is ${NOUNS[other.type]}, others are ${NOUNS[first.type]}`;
     return { type: 'mixed', reason };
   }
-  const type = first.type === 'integer' && counts.number > 0 ? 'number' : first.type;
+  const type = TYPES[first.type === INTEGER && counts[NUMBER]! > 0 ? NUMBER : first.type]!;
   return { type: type === 'null' ? null : type, reason: 'the type of its JSON values' };
 }
 
@@ -133,7 +132,7 @@ export class JsonTotals implements ColumnTotals {
 
   plans(rows: number): ColumnPlan[] {
     return [...this.#fields.values()].map(({ column, key, role, because, pinned, stats }) => {
-      const empty = rows - Object.values(stats.counts).reduce((sum, count) => sum + count, 0);
+      const empty = rows - stats.counts.reduce((sum, count) => sum + count, 0);
       if (role === 'ignored') return { column, key, type: null, reason: because!, empty };
       if (role === 'id') return { column, key, type: 'string', reason: because!, empty };
       return { column, key, ...this.#describe({ pinned, stats }), empty };
@@ -150,7 +149,7 @@ export class JsonTotals implements ColumnTotals {
     pinned,
     stats,
   }: Pick<FieldPart, 'pinned' | 'stats'>): Pick<ColumnPlan, 'type' | 'conversion' | 'reason'> {
-    if (pinned !== null && (stats.counts.string > 0 || sentType(pinned).conversion) && pinned !== 'string') {
+    if (pinned !== null && (stats.counts[TEXT]! > 0 || sentType(pinned).conversion) && pinned !== 'string') {
       return { ...sentType(pinned), reason: 'pinned' };
     }
     return describeField(stats, placeOf(this.#input));
