@@ -236,12 +236,6 @@ export class FingerprintIndex {
     return isSet(this.#tables.contents, row) || this.#isAged(row);
   }
 
-  /** Whether one of the rows from `from` on, counted from 0 in the order they were set, still says something. */
-  holds(from: number, to: number): boolean {
-    for (let row = from + 1; row <= to; row++) if (isSet(this.#tables.contents, row)) return true;
-    return false;
-  }
-
   /** Takes the rows in, not yet to be found. */
   #append(prints: FingerprintColumns): void {
     const at = 2 * this.#rows;

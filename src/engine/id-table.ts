@@ -32,13 +32,25 @@ export class IdTable {
   /** @param value at least 1 */
   set(id: bigint, value: number): void {
     SCRATCH[0] = id;
-    const [low, high] = [WORDS[0]!, WORDS[1]!];
+    this.#values[this.#take(WORDS[0]!, WORDS[1]!)] = value;
+  }
+
+  /** Sets it only where the id, given as its words, has none yet. @returns the one that it had; 0 for none */
+  putFirst(low: number, high: number, value: number): number {
+    const place = this.#take(low, high);
+    const before = this.#values[place]!;
+    if (before === 0) this.#values[place] = value;
+    return before;
+  }
+
+  /** The place of an id, which is to get a number where it has none. */
+  #take(low: number, high: number): number {
     if (4 * (this.#size + 1) > 3 * this.#values.length) this.#grow();
     const place = this.#placeOf(low, high);
     if (this.#values[place] === 0) this.#size++;
     this.#ids[2 * place] = low;
     this.#ids[2 * place + 1] = high;
-    this.#values[place] = value;
+    return place;
   }
 
   #placeOf(low: number, high: number): number {

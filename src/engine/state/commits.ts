@@ -15,6 +15,8 @@ export class Commits {
   constructor(
     private readonly db: Pick<Database, 'write'>,
     private readonly where: string,
+    /** A transaction is run again from its start. */
+    private readonly again: () => void,
   ) {}
 
   /**
@@ -34,8 +36,11 @@ export class Commits {
     const group = this.#waiting;
     this.#waiting = [];
     if (group.length === 0) return;
+    let isAgain = false;
     try {
       await this.db.write(async (tx) => {
+        if (isAgain) this.again();
+        isAgain = true;
         // An earlier group may have failed while this one waited for its turn.
         if (this.#failure) throw this.#failure;
         for (const { change } of group) await change(tx);

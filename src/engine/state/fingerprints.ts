@@ -10,8 +10,9 @@
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
+import { wordsOf } from '../print-tables.js';
 import type { Cells } from './cells.js';
-import type { Reader, Transaction } from './database.js';
+import type { Database, Reader, Transaction } from './database.js';
 import { SEND, type StateAge } from './sends.js';
 
 interface StoredPrints {
@@ -22,13 +23,32 @@ interface StoredPrints {
 
 /** Below so many rows, what says nothing any more is not worth looking for. */
 const FEW_ROWS = 1_000;
+/** Ids that are told apart at a time, at 16 bytes each: for more of them the rows are read more than once. */
+const IDS_AT_ONCE = 3_000_000;
+/** Sends that are read, or rewritten, at a time: others wait for no more than these. */
+const SENDS_AT_ONCE = 32;
+
+/** A send that is read newest first. */
+interface SentBefore {
+  send: number;
+  state: number;
+  completed_at: string | null;
+  is_open: number;
+  contents: BigUint64Array;
+}
+
+/** Who sent the id of a row later, if anybody did. */
+type Later = 'nobody' | 'same run' | 'others';
 
 /** The rows of sends in the database. */
 export class Fingerprints {
   /** Ids that were found when they were read last. There are never fewer. */
   #loaded: { scope: number; kind: Kind; ids: number } | null = null;
 
-  constructor(private readonly cells: Cells) {}
+  constructor(
+    private readonly cells: Cells,
+    private readonly idsAtOnce = IDS_AT_ONCE,
+  ) {}
 
   async append(
     tx: Transaction,
@@ -54,14 +74,28 @@ export class Fingerprints {
     return printsOf(row ?? { ids: new Uint8Array(), contents: new Uint8Array(), records: null });
   }
 
+  /** The rows of sends, in the order in which these are given. */
+  async *ofEach(on: Reader, sends: readonly number[]): AsyncGenerator<FingerprintColumns> {
+    const nothing = new Uint8Array();
+    for (const some of slicesOf(sends)) {
+      const rows = await on.all<StoredPrints & { send: number }>(
+        `SELECT send, ids, contents, records FROM fingerprints WHERE send IN (${marksFor(some)})`,
+        ...some,
+      );
+      const found = new Map(rows.map((row) => [row.send, row]));
+      for (const send of some)
+        yield printsOf(found.get(send) ?? { ids: nothing, contents: nothing, records: null });
+    }
+  }
+
   async countOf(on: Reader, sends: readonly number[]): Promise<number> {
     let count = 0;
-    for (const send of sends) {
+    for (const some of slicesOf(sends)) {
       const row = await on.get<{ count: number }>(
-        'SELECT length(ids) / 8 AS count FROM fingerprints WHERE send = ?',
-        send,
+        `SELECT coalesce(sum(length(ids)), 0) / 8 AS count FROM fingerprints WHERE send IN (${marksFor(some)})`,
+        ...some,
       );
-      count += row?.count ?? 0;
+      count += row!.count;
     }
     return count;
   }
@@ -74,38 +108,7 @@ export class Fingerprints {
     since: string | null = null,
     now = '9999',
   ): Promise<FingerprintIndex> {
-    const { index } = await this.#read(on, scope, kind, since, now);
-    this.#loaded = { scope, kind, ids: index.size };
-    return index;
-  }
-
-  /** How many ids have a fingerprint, and when the first and the last of them were completed. */
-  async extent(on: Reader, scope: number, kind: Kind): Promise<StateAge & { profiles: number }> {
-    const { index, completed } = await this.#read(on, scope, kind, null);
-    const times: string[] = [];
-    let from = 0;
-    for (const { to, at } of completed) {
-      if (at !== null && index.holds(from, to)) times.push(at);
-      from = to;
-    }
-    times.sort();
-    return {
-      profiles: index.size,
-      oldest_completed_at: times[0] ?? null,
-      newest_completed_at: times.at(-1) ?? null,
-    };
-  }
-
-  /** `completed`: up to which row of the index each completed send goes, and when that was. */
-  async #read(
-    on: Reader,
-    scope: number,
-    kind: Kind,
-    since: string | null,
-    now = '9999',
-  ): Promise<{ index: FingerprintIndex; completed: { to: number; at: string | null }[] }> {
     const index = new FingerprintIndex(await this.#stored(on, scope, kind));
-    const completed: { to: number; at: string | null }[] = [];
     const sends = on.each<
       StoredPrints & { send: number; run: string | null; state: number; at: string | null }
     >(
@@ -115,72 +118,122 @@ export class Fingerprints {
       kind,
     );
     for await (const send of sends) {
-      const isCompleted = send.state === SEND.completed;
       const isOld = since !== null && (send.at === null || send.at < since || send.at > now);
-      index.apply(printsOf(send), isCompleted, { send: send.send, run: send.run, old: isOld });
-      if (isCompleted) completed.push({ to: index.rows, at: send.at });
+      const from = { send: send.send, run: send.run, old: isOld };
+      index.apply(printsOf(send), send.state === SEND.completed, from);
     }
-    return { index, completed };
+    this.#loaded = { scope, kind, ids: index.size };
+    return index;
+  }
+
+  /** How many ids have a fingerprint, and when the first and the last of them were completed. */
+  async extent(on: Reader, scope: number, kind: Kind): Promise<StateAge & { profiles: number }> {
+    let profiles = 0;
+    const times = new Set<string | null>();
+    await this.#newestFirst(on, scope, kind, (later, { state, completed_at, contents }, at) => {
+      if (later !== 'nobody' || state !== SEND.completed || contents[at] === 0n) return;
+      profiles++;
+      times.add(completed_at);
+    });
+    times.delete(null);
+    const ascending = [...(times as Set<string>)].sort();
+    return {
+      profiles,
+      oldest_completed_at: ascending[0] ?? null,
+      newest_completed_at: ascending.at(-1) ?? null,
+    };
   }
 
   /**
-   * Drops rows whose id was sent again later, once they are more than a third. Open sends stay as they are.
+   * Drops rows whose id was sent again later, once they are more than a third. Open sends stay as they are. They are looked
+   * for before anything is written, and what was sent later stays so: others wait only while some sends are rewritten.
    * @param ids how many there are, at least
    * @returns whether it did
    */
-  async compact(tx: Transaction, scope: number, kind: Kind, ids: number): Promise<boolean> {
-    const stored = await this.#stored(tx, scope, kind);
+  async compact(
+    db: Reader,
+    write: Database['write'],
+    scope: number,
+    kind: Kind,
+    ids: number,
+  ): Promise<boolean> {
+    const stored = await this.#stored(db, scope, kind);
     const loaded = this.#loaded?.scope === scope && this.#loaded.kind === kind ? this.#loaded.ids : 0;
     // Often that tells enough without reading them all.
     if (stored < FEW_ROWS || stored <= 1.5 * Math.max(loaded, ids)) return false;
-    let kept = 0;
-    for await (const { last } of this.#newestFirst(tx, scope, kind)) kept += last.length;
-    if (stored <= 1.5 * kept) return false;
-    for await (const { send, prints, last } of this.#newestFirst(tx, scope, kind)) {
-      if (last.length === prints.ids.length) continue;
-      if (last.length === 0) await tx.run('DELETE FROM sends WHERE send = ?', send);
-      else {
-        const of = (values: BigUint64Array): BigUint64Array => BigUint64Array.from(last, (at) => values[at]!);
-        await this.cells.keep(tx, send, last);
-        await tx.run(
-          'UPDATE fingerprints SET ids = ?, contents = ?, records = ? WHERE send = ?',
-          bytes(of(prints.ids)),
-          bytes(of(prints.contents)),
-          someBytes(of(prints.records)),
-          send,
-        );
-      }
+    let dropped = 0;
+    /** Of each send with rows to drop, a byte for each of its rows: 1 for those that stay. */
+    const stays = new Map<number, Uint8Array>();
+    await this.#newestFirst(db, scope, kind, (later, { send, is_open, contents }, at) => {
+      if (later !== 'others' || is_open === 1) return;
+      const rows = stays.get(send) ?? new Uint8Array(contents.length).fill(1);
+      rows[at] = 0;
+      stays.set(send, rows);
+      dropped++;
+    });
+    if (3 * dropped <= stored) return false;
+    for (const some of slicesOf([...stays.keys()])) {
+      await write(async (tx) => {
+        for (const send of some) await this.#keep(tx, send, stays.get(send)!);
+      });
     }
     return true;
   }
 
-  /** `last`: places of the rows that stay, which are the last of their ids and run, or all of an open send. */
-  async *#newestFirst(
+  async #keep(tx: Transaction, send: number, stays: Uint8Array): Promise<void> {
+    const { ids, contents, records } = await this.of(tx, send);
+    // Dropped, or rewritten, by another process since.
+    if (ids.length !== stays.length) return;
+    const last = [...stays.keys()].filter((at) => stays[at] === 1);
+    if (last.length === 0) {
+      await tx.run('DELETE FROM sends WHERE send = ?', send);
+      return;
+    }
+    const of = (values: BigUint64Array): BigUint64Array => BigUint64Array.from(last, (at) => values[at]!);
+    await this.cells.keep(tx, send, last);
+    await tx.run(
+      'UPDATE fingerprints SET ids = ?, contents = ?, records = ? WHERE send = ?',
+      bytes(of(ids)),
+      bytes(of(contents)),
+      someBytes(of(records)),
+      send,
+    );
+  }
+
+  /** Looks at each row once, and at those of an id in the opposite order in which they were sent. */
+  async #newestFirst(
     on: Reader,
     scope: number,
     kind: Kind,
-  ): AsyncGenerator<{ send: number; prints: FingerprintColumns; last: readonly number[] }> {
-    const sends = await on.all<{ send: number; run: string | null; open: number }>(
-      `SELECT send, run, CASE WHEN state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL THEN 1 ELSE 0 END AS open
-       FROM sends WHERE scope = ? AND kind = ? ORDER BY send DESC`,
-      scope,
-      kind,
-    );
-    /** By which run each id was sent last. Runs count from 1, as do profiles that went out by themselves. */
-    const later = new IdTable();
-    const runs = new Map<string | number, number>();
-    for (const { send, run, open } of sends) {
-      const own = runs.get(run ?? send) ?? runs.size + 1;
-      runs.set(run ?? send, own);
-      const prints = await this.of(on, send);
-      const last: number[] = [];
-      for (const [at, id] of prints.ids.entries()) {
-        const newest = later.get(id);
-        // What one run sends of an id, one time after another, counts together.
-        if (open === 1 || newest === 0 || newest === own) last.push(at);
-        if (newest === 0) later.set(id, own);
+    look: (later: Later, send: SentBefore, at: number) => void,
+  ): Promise<void> {
+    const stored = await this.#stored(on, scope, kind);
+    const parts = Math.ceil(stored / this.idsAtOnce);
+    for (let part = 0; part < parts; part++) {
+      /** By which run each id was sent last. Runs count from 1, as do profiles that went out by themselves. */
+      const newest = new IdTable(Math.ceil(stored / parts));
+      const runs = new Map<string | number, number>();
+      const sends = on.each<
+        Omit<SentBefore, 'contents'> & { run: string | null; ids: Uint8Array; contents: Uint8Array }
+      >(
+        `SELECT send, run, state, completed_at, ids, contents,
+           CASE WHEN state = ${SEND.pending} OR job_id IS NOT NULL OR doubt IS NOT NULL THEN 1 ELSE 0 END AS is_open
+         FROM sends JOIN fingerprints USING (send) WHERE scope = ? AND kind = ? ORDER BY send DESC`,
+        scope,
+        kind,
+      );
+      for await (const row of sends) {
+        const own = runs.get(row.run ?? row.send) ?? runs.size + 1;
+        runs.set(row.run ?? row.send, own);
+        const words = wordsOf(unpack(row.ids));
+        const send = { ...row, contents: unpack(row.contents) };
+        for (let at = send.contents.length - 1; at >= 0; at--) {
+          const [low, high] = [words[2 * at]!, words[2 * at + 1]!];
+          if (high % parts !== part) continue;
+          const by = newest.putFirst(low, high, own);
+          look(by === 0 ? 'nobody' : by === own ? 'same run' : 'others', send, at);
+        }
       }
-      yield { send, prints, last };
     }
   }
 
@@ -215,4 +268,12 @@ function unpack(blob: Uint8Array): BigUint64Array {
   // A blob need not lie on an 8-byte boundary; a copy does.
   const { buffer, byteOffset, length } = blob.byteOffset % 8 === 0 ? blob : Uint8Array.from(blob);
   return new BigUint64Array(buffer, byteOffset, length / 8);
+}
+
+const marksFor = (values: readonly unknown[]): string => values.map(() => '?').join(', ');
+
+function* slicesOf(sends: readonly number[]): Generator<readonly number[]> {
+  for (let from = 0; from < sends.length; from += SENDS_AT_ONCE) {
+    yield sends.slice(from, from + SENDS_AT_ONCE);
+  }
 }

@@ -55,14 +55,18 @@ type EntryRow = Omit<HistoryEntry, 'what'> & {
 };
 
 export class History {
-  /** A request goes out, maybe not for the first time. */
+  /** A request goes out again, or otherwise. */
+  async forgetRequest(tx: Transaction, request: number): Promise<void> {
+    await tx.run('DELETE FROM history WHERE request = ?', request);
+  }
+
+  /** A request goes out. */
   async putRequest(
     tx: Transaction,
     of: { run: string; scope: number; kind: Kind; request: number; at: number },
     ids: BigUint64Array,
     { lines, leftOut }: RequestRows,
   ): Promise<void> {
-    await tx.run('DELETE FROM history WHERE request = ?', of.request);
     if (ids.length > 0) await this.#add(tx, 'sent', of, ids, lines);
     if (leftOut.ids.length > 0) await this.#add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
   }

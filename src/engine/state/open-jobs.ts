@@ -29,16 +29,15 @@ export class OpenJobs {
   }
 
   static async read(on: Reader, sends: readonly OpenSend[], fingerprints: Fingerprints): Promise<OpenJobs> {
-    const rows = await fingerprints.countOf(
-      on,
-      sends.map(({ send }) => send),
-    );
+    const numbers = sends.map(({ send }) => send);
+    const rows = await fingerprints.countOf(on, numbers);
     const open = new OpenJobs(sends, rows);
     let row = 0;
-    for (const [job, { send }] of sends.entries()) {
+    let job = 0;
+    for await (const { ids } of fingerprints.ofEach(on, numbers)) {
       // No more than were counted: the rest was sent since.
-      const { ids } = await fingerprints.of(on, send);
       for (const id of ids.subarray(0, rows - row)) open.#add(++row, id, job);
+      job++;
     }
     return open;
   }
@@ -88,8 +87,11 @@ export class LaterSends {
     fingerprints: Fingerprints,
   ): Promise<LaterSends> {
     const later = new LaterSends(sends);
-    for (const [index, { send }] of sends.entries()) {
-      for (const id of (await fingerprints.of(on, send)).ids) later.#last.set(id, index + 1);
+    const numbers = sends.map(({ send }) => send);
+    let place = 0;
+    for await (const { ids } of fingerprints.ofEach(on, numbers)) {
+      place++;
+      for (const id of ids) later.#last.set(id, place);
     }
     return later;
   }

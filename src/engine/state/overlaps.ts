@@ -30,7 +30,7 @@ export class Overlaps {
   /** Of the request that goes out now. */
   #held: ReadonlySet<bigint> = new Set();
   #others: Others = { places: new IdTable(), contents: new BigUint64Array() };
-  /** Sends up to here have been looked at, after so many ends; null before the first look. */
+  /** Sends of others up to here have been looked at, after so many ends; null before the first look. */
   #seen: { newest: number; ends: number } | null = null;
 
   /** @param newest number of the last send before the session */
@@ -47,15 +47,17 @@ export class Overlaps {
 
   /**
    * To be asked in the transaction of an intent.
+   * @param send its number
    * @param shared ids that stand more than once in the input
    * @returns the prints, without contents where none must be remembered
    */
   async remembered(
     tx: Transaction,
+    send: number,
     prints: FingerprintColumns,
     shared: ReadonlySet<bigint>,
   ): Promise<FingerprintColumns> {
-    await this.#look(tx);
+    await this.#look(tx, send);
     this.#held = new Set();
     const { places, contents } = this.#others;
     if (places.size === 0 && this.#own.size === 0) return prints;
@@ -90,13 +92,15 @@ export class Overlaps {
     return held;
   }
 
-  async #look(tx: Transaction): Promise<void> {
+  async #look(tx: Transaction, send: number): Promise<void> {
     const seen = this.#seen;
-    const newest = await this.sends.newest(tx, this.scope, this.kind);
     const ends = this.sends.endsOfOthers(this.run);
-    this.#seen = { newest, ends };
+    this.#seen = { newest: send, ends };
     // No send opens but a new one. One that another process has closed counts until the next look.
-    if (seen?.ends === ends && !(await this.sends.isOthersSince(tx, seen.newest, this))) return;
+    if (seen?.ends === ends) {
+      if (send === seen.newest + 1) return;
+      if (!(await this.sends.isOthersSince(tx, seen.newest, this))) return;
+    }
     const others = [
       ...(await this.sends.withJob(tx, this.scope, this.kind)),
       ...(await this.sends.inDoubt(tx, this.scope, this.kind)),
@@ -105,14 +109,13 @@ export class Overlaps {
   }
 
   async #read(tx: Transaction, sends: readonly OpenSend[]): Promise<Others> {
-    const rows = await this.fingerprints.countOf(
-      tx,
-      sends.map(({ send }) => send),
-    );
+    const numbers = sends.map(({ send }) => send);
+    const rows = await this.fingerprints.countOf(tx, numbers);
     const places = new IdTable(rows);
     const contents = new BigUint64Array(rows);
-    for (const { send, job } of sends) {
-      const prints = await this.fingerprints.of(tx, send);
+    let next = 0;
+    for await (const prints of this.fingerprints.ofEach(tx, numbers)) {
+      const { job } = sends[next++]!;
       for (const [at, id] of prints.ids.entries()) {
         const content = job === null ? prints.contents[at]! : 0n;
         const place = places.get(id);

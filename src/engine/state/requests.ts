@@ -162,12 +162,31 @@ type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> & {
 };
 
 export class Requests {
-  /** @returns the row id, which other tables refer to */
-  async insert(tx: Transaction, run: string, r: RequestRecord): Promise<number> {
+  /**
+   * As it stands now.
+   * @param isFirst whether it is likely not to be there yet
+   * @returns the row id, which other tables refer to
+   */
+  async put(
+    tx: Transaction,
+    run: string,
+    r: RequestRecord,
+    isFirst: boolean,
+  ): Promise<{ request: number; isNew: boolean }> {
+    for (const isNew of [isFirst, !isFirst]) {
+      const request = await (isNew ? this.insert(tx, run, r) : this.#update(tx, run, r));
+      if (request !== null) return { request, isNew };
+    }
+    throw new Error('a request is there or it is not');
+  }
+
+  /** @returns the row id; null where it is there already */
+  async insert(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
     const row = await tx.get<{ request: number }>(
       `INSERT INTO requests (run, seq, parent, input, first_row, end_row, first_line, last_line, more, rows, merged, unchanged,
            left_out, left_out_by, bytes, digest, state, reason, failure, retries, twice, job_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING request`,
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (run, seq) DO NOTHING RETURNING request`,
       run,
       r.seq,
       r.parent,
@@ -179,18 +198,20 @@ export class Requests {
       r.more.length > 0 ? JSON.stringify(r.more) : null,
       ...stateOf(r),
     );
-    return row!.request;
+    return row?.request ?? null;
   }
 
   /** Its place stays; what was in it may differ when it is sent again, with fewer rows that have changed. */
-  async update(tx: Transaction, run: string, r: RequestRecord): Promise<void> {
-    await tx.run(
+  async #update(tx: Transaction, run: string, r: RequestRecord): Promise<number | null> {
+    const row = await tx.get<{ request: number }>(
       `UPDATE requests SET rows = ?, merged = ?, unchanged = ?, left_out = ?, left_out_by = ?, bytes = ?,
-           digest = ?, state = ?, reason = ?, failure = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?`,
+           digest = ?, state = ?, reason = ?, failure = ?, retries = ?, twice = ?, job_id = ? WHERE run = ? AND seq = ?
+         RETURNING request`,
       ...stateOf(r),
       run,
       r.seq,
     );
+    return row?.request ?? null;
   }
 
   async idOf(on: Reader, run: string, seq: number): Promise<number | null> {

@@ -28,14 +28,24 @@ export const sameScope = (a: Scope, b: Scope): boolean => sameService(a, b) && a
 
 /** The tables `scopes` and `column_types`. */
 export class Scopes {
+  /** Rows that are there for good: none is ever deleted. */
+  readonly #known = new Map<string, number>();
+  /** Those that were added here: they may yet be rolled back. */
+  readonly #added = new Set<string>();
+
   /** The row of a scope; 0, which is none's, where nothing is known of it. */
   async find(on: Reader, { account, region, base_url }: Scope): Promise<number> {
+    const key = JSON.stringify([account, region, base_url]);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
     const row = await on.get<{ scope: number }>(
       'SELECT scope FROM scopes WHERE account = ? AND region = ? AND base_url = ?',
       account,
       region,
       base_url,
     );
+    const isCommitted = !('run' in on) || !this.#added.has(key);
+    if (row && isCommitted) this.#known.set(key, row.scope);
     return row?.scope ?? 0;
   }
 
@@ -44,6 +54,7 @@ export class Scopes {
     const known = await this.find(tx, scope);
     if (known !== 0) return known;
     const { account, region, base_url } = scope;
+    this.#added.add(JSON.stringify([account, region, base_url]));
     const added = await tx.get<{ scope: number }>(
       'INSERT INTO scopes (account, region, base_url) VALUES (?, ?, ?) RETURNING scope',
       account,

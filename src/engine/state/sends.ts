@@ -55,26 +55,29 @@ export class Sends {
   constructor(private readonly now: () => number) {}
 
   /**
-   * Its data is as old as the beginning of its run; a profile by itself is as old as its sending.
-   * @returns its number: larger than all before it, also those that are gone
+   * It is in doubt until an answer says better. Its data is as old as the beginning of its run; a profile by itself is as old
+   * as its sending.
+   * @param send its number
    */
-  async add(tx: Transaction, { scope, kind, run, request, state }: NewSend): Promise<number> {
-    const send = await this.#next(tx);
+  async add(tx: Transaction, send: number, { scope, kind, run, request, state }: NewSend): Promise<void> {
     await tx.run(
-      `INSERT INTO sends (send, scope, kind, run, request, state, began)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce((SELECT began FROM runs WHERE run = ?4), ?1))`,
+      `INSERT INTO sends (send, scope, kind, run, request, state, doubt, began)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, coalesce((SELECT began FROM runs WHERE run = ?4), ?1))`,
       send,
       scope,
       kind,
       run,
       request,
       state,
+      this.now(),
     );
-    return send;
   }
 
-  /** Counted within the transaction, so that numbers follow the order of commits; none is given out twice. */
-  #next(tx: Transaction): Promise<number> {
+  /**
+   * The next number, larger than all before it, also those that are gone. Counted within the transaction, so that numbers
+   * follow the order of commits; none is given out twice.
+   */
+  next(tx: Transaction): Promise<number> {
     return only(tx, "UPDATE counters SET last = last + 1 WHERE name = 'sends' RETURNING last AS found");
   }
 
@@ -83,7 +86,7 @@ export class Sends {
    * @param planned since when that holds, ISO 8601, where its data is older than the run
    */
   async begin(tx: Transaction, run: string, planned: string | null = null): Promise<void> {
-    await tx.run('UPDATE runs SET began = ? WHERE run = ?', await this.#next(tx), run);
+    await tx.run('UPDATE runs SET began = ? WHERE run = ?', await this.next(tx), run);
     if (planned !== null) {
       // As old as the runs that began before it was planned, and older than all that began later.
       await tx.run(

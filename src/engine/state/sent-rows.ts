@@ -19,23 +19,26 @@ export class SentRows {
     private readonly fingerprints: Fingerprints,
   ) {}
 
-  /** A run is continued: what its earlier session sent counts as another's. */
+  /**
+   * What was sent so far counts as another's: a run is continued, or a transaction is run again, and what is kept of those that
+   * it was not to know is not true.
+   */
   forgetSession(): void {
     this.#overlaps = null;
   }
 
-  /** A request goes out, maybe not for the first time. What an earlier sending cleared stays cleared. */
+  /** A request goes out. What an earlier sending cleared stays cleared. */
   async add(
     tx: Transaction,
     to: { run: string; scope: number; kind: Kind; request: number },
     rows: FingerprintColumns,
     shared: ReadonlySet<bigint>,
   ): Promise<void> {
-    await this.sends.letGo(tx, '= ?', to.request);
     if (rows.ids.length === 0) return;
     const overlaps = await this.#overlapsOf(tx, to.run, to.scope, to.kind);
-    const remembered = await overlaps.remembered(tx, rows, shared);
-    const send = await this.sends.add(tx, { ...to, state: SEND.pending });
+    const send = await this.sends.next(tx);
+    const remembered = await overlaps.remembered(tx, send, rows, shared);
+    await this.sends.add(tx, send, { ...to, state: SEND.pending });
     await this.fingerprints.append(tx, send, remembered);
     overlaps.sent(send, shared);
   }
@@ -50,13 +53,13 @@ export class SentRows {
 
   /** A profile that goes out by itself. Its content is not remembered: it is made another way than an import's. */
   async addProfile(tx: Transaction, scope: number, kind: Kind, ids: BigUint64Array): Promise<number> {
-    const send = await this.sends.add(tx, { scope, kind, run: IDENTIFY, request: null, state: SEND.dead });
+    const send = await this.sends.next(tx);
+    await this.sends.add(tx, send, { scope, kind, run: IDENTIFY, request: null, state: SEND.dead });
     await this.fingerprints.append(tx, send, {
       ids,
       contents: new BigUint64Array(ids.length),
       records: new BigUint64Array(ids.length),
     });
-    await this.sends.standAlone(tx, send, { doubt: true, job: null });
     return send;
   }
 

@@ -40,7 +40,7 @@ export class Tables {
     readonly now: () => number,
   ) {
     this.db = backend.db;
-    this.commits = new Commits(this.db, folder);
+    this.commits = new Commits(this.db, folder, () => this.sent.forgetSession());
     this.rejects = new RejectsFiles(this.db, (put) => this.write((tx) => put(tx, this.time())));
     this.sends = new Sends(now);
     this.jobEnds = new JobEnds(this.jobs, this.sends, this.requests);

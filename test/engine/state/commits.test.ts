@@ -26,7 +26,7 @@ const test = base.extend<Fixtures>({
     db.close();
     rmSync(folder, { recursive: true });
   },
-  commits: async ({ db }, use) => use(new Commits(new SqliteDatabase(db), '/state')),
+  commits: async ({ db }, use) => use(new Commits(new SqliteDatabase(db), '/state', () => {})),
   onDisk: async ({ db }, use) => {
     const second = new DatabaseSync(db.location()!, { readOnly: true });
     const words = second.prepare('SELECT word FROM words ORDER BY rowid');

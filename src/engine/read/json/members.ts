@@ -186,7 +186,7 @@ export class Members {
     for (;;) {
       let field = before.next;
       const name = at;
-      if (field !== null && field.text.isAt(view, at)) at += field.text.length;
+      if (field?.text.isAt(view, at)) at += field.text.length;
       else {
         if (bytes[at] !== QUOTE || !readString(bytes, view, at, end) || token.is !== Is.text) return -1;
         field = this.#known.of(bytes.toString('utf8', at + 1, token.end - 1));

@@ -29,9 +29,9 @@ export function ofKnown(tables: Tables): Pick<State, OfKnown> {
     },
     clearFingerprints: (scope, kind) => tables.writeIn(scope, (tx, id) => sends.clear(tx, id, kind)),
     compactFingerprints: async (scope, kind, ids = 0) => {
-      if (await tables.writeIn(scope, (tx, id) => fingerprints.compact(tx, id, kind, ids))) {
-        await backend.shrink();
-      }
+      const compact = async (): Promise<boolean> =>
+        fingerprints.compact(db, (work) => tables.write(work), await tables.find(scope), kind, ids);
+      if (await tables.read(compact)) await backend.shrink();
     },
     history: (kind, id) => tables.read(() => history.find(db, kind, shortId(id))),
     pruneHistory: async (before) => {

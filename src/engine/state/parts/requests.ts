@@ -67,18 +67,20 @@ async function put(
   sent: Sent | null,
 ): Promise<void> {
   const { requests, scopes, history, jobs, sends } = tables;
-  const known = await requests.idOf(tx, run, request.seq);
-  if (known !== null) await requests.update(tx, run, request);
-  const id = known ?? (await requests.insert(tx, run, request));
+  // What is new refers to nothing yet. With many small requests, each statement that is left out counts.
+  const { request: id, isNew } = await requests.put(tx, run, request, sent !== null);
   const of = { run, scope: await scopes.idOf(tx, scope), kind, request: id };
   if (sent) {
     const { prints, shared, rows } = sent;
+    if (!isNew) await sends.letGo(tx, '= ?', id);
     await tables.sent.add(tx, of, prints, shared);
+    if (rows && !isNew) await history.forgetRequest(tx, id);
     if (rows) await history.putRequest(tx, { ...of, at: tables.now() }, prints.ids, rows);
   }
   if (request.job) {
     const from = { kind, rows: request.rows, request: id, run };
     await jobs.add(tx, of.scope, request.job, from, tables.time());
   }
-  await sends.stand(tx, id, request);
+  // An intent's rows have just been added as what it is.
+  if (!sent || request.state !== 'intent') await sends.stand(tx, id, request);
 }

@@ -255,6 +255,19 @@ describe('an item that is copied', () => {
     ],
   ])('%s: left to the parser', (_, text) => expect(plainlyOne(text)).toBeNull());
 
+  it('may break off where the batch ends, wherever that is', () => {
+    const whole = '{"company_id":"c1","name":"Åsa","a":1.5,"metadata":{"b":true}}';
+    const plain = new PlainItem(COMPANIES);
+    for (let length = 0; length <= whole.length; length++) {
+      const text = `${whole}${whole.slice(0, length)}`;
+      const bytes = Buffer.from(text);
+      plain.begin(Uint8Array.from(bytes));
+      const first = Buffer.byteLength(whole);
+      expect(plain.read(0, first)).toBe(true);
+      expect(plain.read(first, bytes.length)).toBe(length === whole.length);
+    }
+  });
+
   it('leaves out of metadata what --set says, even under the name of an identifier', () => {
     const set = withRules(COMPANIES, { ...NO_RULES, set: [['company_id', 'x']] });
     const text = '{"company_id":"c1","metadata":{"company_id":"y","a":1}}';

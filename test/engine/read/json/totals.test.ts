@@ -24,6 +24,12 @@ const MIXED = 'line 3: 5 is an integer, others are text';
 it.each<[what: string, batches: unknown[][], type: string | null, reason: string]>([
   ['one type in all batches', [['a'], ['b', null]], 'string', 'the type of its JSON values'],
   ['integers, then decimals', [[1], [2, 0.5]], 'number', 'the type of its JSON values'],
+  [
+    'integers, then decimals, then text',
+    [[1, 0.5, 'a']],
+    'mixed',
+    'line 3: "a" is text, others are an integer',
+  ],
   ['nothing but null', [[null], [null]], null, 'only null'],
   ['two types within a batch', [['a', 'b', 5, 'c']], 'mixed', MIXED],
   [
