@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { itemText } from '../../../../src/engine/read/csv/build.js';
 import { csvLayout } from '../../../../src/engine/read/csv/layout.js';
 import { type PlainRow, plainRow } from '../../../../src/engine/read/csv/plain-row.js';
+import { viewOf } from '../../../../src/engine/read/json/bytes.js';
 import type { MappingRules } from '../../../../src/engine/read/mapping/rules.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
 import { file, type ReadOptions, read, readText } from '../reading.js';
@@ -101,8 +102,8 @@ async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
 
 function itemOf(row: PlainRow): string {
   const target = Buffer.alloc(row.size + 20, 0x2e);
-  row.write(target, 10);
-  expect(target.toString('latin1', 0, 10) + target.toString('latin1', 10 + row.size)).toBe('.'.repeat(20));
+  row.write({ bytes: target, view: viewOf(target) }, 10);
+  expect(target.toString('latin1', 0, 10) + target.toString('latin1', 13 + row.size)).toBe('.'.repeat(17));
   return target.toString('utf8', 10, 10 + row.size);
 }
 
