@@ -88,6 +88,17 @@ export function skipText(view: DataView, start: number, end: number, also = QUOT
   return at;
 }
 
+/** The first byte from `start` on that is a quote or smaller, such as a line end; otherwise one of the last three. */
+export function skipLetters(view: DataView, start: number, end: number): number {
+  let at = start;
+  for (const last = end - 4; at <= last; at += 4) {
+    const four = view.getInt32(at, true);
+    const found = (four - 0x23232323) & ~four & 0x80808080;
+    if (found !== 0) return at + ((31 - Math.clz32(found & -found)) >> 3);
+  }
+  return at;
+}
+
 /** Reads the string whose opening quote is at `start` into `token`. False when it has no end before `end`. */
 export function readString(bytes: Uint8Array, view: DataView, start: number, end: number): boolean {
   let is = Is.text;
