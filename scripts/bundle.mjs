@@ -56,6 +56,8 @@ const FILES = {
   rows: WORKER,
   session: 'src/engine/session.ts',
   reading: 'src/engine/read/index.ts',
+  state: 'src/engine/state/state.ts',
+  results: 'src/cli/commands/import-run.ts',
 };
 /** A module that this many entries load is worth a place in the shared file. */
 const SHARED_BY = 10;
@@ -77,17 +79,21 @@ async function together({ inputs, outputs }) {
   }
   const isOurs = (module) => module.startsWith('src/');
   const needs = new Map([...loadedBy.keys()].map((module) => [module, staticClosure(module, inputs)]));
-  const isLight = (module) => [...needs.get(module)].every(isOurs);
+  const isPackage = ({ path, external }) => external && !path.startsWith('node:');
+  const isLight = (module) =>
+    [...needs.get(module)].every((need) => isOurs(need) && !inputs[need].imports.some(isPackage));
   const fileOf = (module, entries) => {
-    const { base, options, rows, session, reading } = FILES;
+    const { base, options, rows, session, reading, state, results } = FILES;
     const isIn = (start) => needs.get(start).has(module) && isLight(module);
     const isWith = (start) => [...entries].every((entry) => loadedBy.get(start).has(entry));
     if (isIn(base)) return 'base';
     if (entries.size >= SHARED_BY && isIn(options)) return 'options';
     if (isWith(session)) return 'session';
     if (isWith(reading)) return 'reading';
+    if (isWith(state)) return 'state';
     if (entries.size >= SHARED_BY && isIn(rows)) return 'rows';
-    return entries.size >= SHARED_BY && isLight(module) ? 'shared' : null;
+    if (entries.size >= SHARED_BY && isLight(module)) return 'shared';
+    return isIn(results) ? 'results' : null;
   };
   const groupOf = new Map();
   const exportsOf = await namesOf([...loadedBy.keys()].filter(isOurs));
@@ -104,7 +110,7 @@ async function together({ inputs, outputs }) {
     name: 'together',
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^\.{1,2}\/.*\.js$/ }, ({ path, importer, kind, namespace }) => {
-        if (kind !== 'import-statement' || namespace !== 'file') return undefined;
+        if (!['import-statement', 'dynamic-import'].includes(kind) || namespace !== 'file') return undefined;
         const group = groupOf.get(join(dirname(importer), path).replace(/\.js$/, '.ts'));
         return group && group !== groupOf.get(importer) ? { path: group, namespace: 'together' } : undefined;
       });
