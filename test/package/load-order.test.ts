@@ -6,10 +6,10 @@ const { href } = new URL('../../scripts/bundle.mjs', import.meta.url);
 const { bundle } = (await import(href)) as { bundle(): Promise<{ metafile: Metafile }> };
 const { outputs } = (await bundle()).metafile;
 
-/** Files that are loaded with a module of src/ that something imports by `import()`. */
+/** Files that are loaded with a module of src/. */
 function filesOf(module: string): string[] {
-  const [first] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === module) ?? [];
-  if (first === undefined) throw new Error(`${module} is no entry`);
+  const [first] = Object.entries(outputs).find(([, { inputs }]) => module in inputs) ?? [];
+  if (first === undefined) throw new Error(`${module} is in no file`);
   const files = new Set([first]);
   for (const file of files) {
     for (const { path, kind, external } of outputs[file]!.imports) {
@@ -32,6 +32,13 @@ describe('a start loads', () => {
     'src/cli/commands/lookups.ts',
     'src/cli/create-context.ts',
   ])('no package with %s', (module) => expect(packagesOf(module)).toEqual([]));
+
+  it.each(['import', 'lookups', 'runs'])('no database with %s --help', (name) => {
+    const imports = filesOf(`src/cli/commands/${name}.ts`).flatMap((file) => outputs[file]!.imports);
+    expect(imports.filter(({ external }) => external).map(({ path }) => path)).not.toContain(
+      '@photostructure/sqlite',
+    );
+  });
 
   it('few files for --version', () => expect(filesOf('src/cli/main.ts').length).toBeLessThanOrEqual(3));
 
