@@ -47,6 +47,33 @@ const lateStringWidth = {
   },
 };
 
+/**
+ * Modules that cost a start more than what is used of them. Of node:http, undici wants the limit of a reply's headers, as
+ * Node is told or else 16 KiB, and a class to compare with. The SQLite binding is found as Node finds packages, but without
+ * the `exports` of its package.json: they make Node compile an expression of 85 kB.
+ * @type {import('esbuild').Plugin}
+ */
+const lighter = {
+  name: 'lighter',
+  setup({ onResolve, onLoad }) {
+    const namespace = 'lighter';
+    onResolve({ filter: /^node:http$/ }, ({ path, importer }) =>
+      /[\\/]undici[\\/]/.test(importer) ? { path, namespace } : undefined,
+    );
+    onResolve({ filter: /^@photostructure\/sqlite$/ }, ({ path }) => ({ path, namespace }));
+    onLoad({ filter: /^node:http$/, namespace }, () => ({
+      contents: `const told = [...process.execArgv, process.env.NODE_OPTIONS].join(' ');
+        exports.maxHeaderSize = Number(/--max-http-header-size[= ](\\d+)/.exec(told)?.[1] ?? 16_384);
+        exports.IncomingMessage = class {};`,
+    }));
+    onLoad({ filter: /sqlite$/, namespace }, ({ path }) => ({
+      contents: `const name = ${JSON.stringify(path)};
+        const folders = require.resolve.paths(name).map((folder) => require('node:path').join(folder, name));
+        module.exports = require(folders.find((folder) => require('node:fs').existsSync(folder)) ?? name);`,
+    }));
+  },
+};
+
 const MAIN = 'src/cli/main.ts';
 const WORKER = 'src/engine/read/workers/worker.ts';
 /** Whatever is loaded by the first three, and with nothing but the others, stands in a file each. */
@@ -79,9 +106,7 @@ async function together({ inputs, outputs }) {
   }
   const isOurs = (module) => module.startsWith('src/');
   const needs = new Map([...loadedBy.keys()].map((module) => [module, staticClosure(module, inputs)]));
-  const isPackage = ({ path, external }) => external && !path.startsWith('node:');
-  const isLight = (module) =>
-    [...needs.get(module)].every((need) => isOurs(need) && !inputs[need].imports.some(isPackage));
+  const isLight = (module) => [...needs.get(module)].every(isOurs);
   const fileOf = (module, entries) => {
     const { base, options, rows, session, reading, state, results } = FILES;
     const isIn = (start) => needs.get(start).has(module) && isLight(module);
@@ -175,7 +200,7 @@ export async function bundle() {
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
-    plugins: [withoutUnused, lateStringWidth],
+    plugins: [withoutUnused, lateStringWidth, lighter],
     metafile: true,
     write: false,
     logLevel: 'warning',

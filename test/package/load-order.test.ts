@@ -6,6 +6,8 @@ const { href } = new URL('../../scripts/bundle.mjs', import.meta.url);
 const { bundle } = (await import(href)) as { bundle(): Promise<{ metafile: Metafile }> };
 const { outputs } = (await bundle()).metafile;
 
+const BINDING = 'lighter:@photostructure/sqlite';
+
 /** Files that are loaded with a module of src/. */
 function filesOf(module: string): string[] {
   const [first] = Object.entries(outputs).find(([, { inputs }]) => module in inputs) ?? [];
@@ -19,9 +21,11 @@ function filesOf(module: string): string[] {
   return [...files];
 }
 
+const inputsOf = (module: string): string[] =>
+  filesOf(module).flatMap((file) => Object.keys(outputs[file]!.inputs));
+
 const packagesOf = (module: string): string[] => {
-  const inputs = filesOf(module).flatMap((file) => Object.keys(outputs[file]!.inputs));
-  const names = inputs.map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1]);
+  const names = inputsOf(module).map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1]);
   return [...new Set(names)].filter((name) => name !== undefined);
 };
 
@@ -34,10 +38,8 @@ describe('a start loads', () => {
   ])('no package with %s', (module) => expect(packagesOf(module)).toEqual([]));
 
   it.each(['import', 'lookups', 'runs'])('no database with %s --help', (name) => {
-    const imports = filesOf(`src/cli/commands/${name}.ts`).flatMap((file) => outputs[file]!.imports);
-    expect(imports.filter(({ external }) => external).map(({ path }) => path)).not.toContain(
-      '@photostructure/sqlite',
-    );
+    expect(inputsOf(`src/cli/commands/${name}.ts`)).not.toContain(BINDING);
+    expect(inputsOf('src/engine/state/sqlite/open.ts')).toContain(BINDING);
   });
 
   it('few files for --version', () => expect(filesOf('src/cli/main.ts').length).toBeLessThanOrEqual(3));
@@ -55,9 +57,7 @@ describe('a start loads', () => {
     expect(packagesOf('src/engine/service/client.ts')).toEqual(['undici']));
 
   it('of undici neither fetch nor HTTP/2', () => {
-    const inputs = filesOf('src/engine/service/client.ts').flatMap((file) =>
-      Object.keys(outputs[file]!.inputs),
-    );
+    const inputs = inputsOf('src/engine/service/client.ts');
     expect(inputs).toContain('node_modules/undici/lib/dispatcher/pool.js');
     expect(inputs.filter((input) => /undici\/lib\/(?:web\/fetch|dispatcher\/client-h2)/.test(input))).toEqual(
       [],
