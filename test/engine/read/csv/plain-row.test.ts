@@ -215,3 +215,8 @@ it('a record whose quotes make no sense is no row, though it has as many cells a
     { line: 3, reason: 'text follows the closing quote of a cell', original: { cells: ['"c"2'] } },
   ]);
 });
+
+it('cells that a spreadsheet wrote as text are read as it where that is asked for', async () => {
+  const { items } = await readText('a.csv', 'company_id,zip\nc1,="02139"\n', { excelText: true });
+  expect(items).toEqual([{ company_id: 'c1', metadata: { zip: '02139' } }]);
+});
