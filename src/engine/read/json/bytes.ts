@@ -95,6 +95,17 @@ export function skipTextTo(view: DataView, start: number, end: number, also: num
   return at;
 }
 
+/** The first byte from `start` on that is a quote or smaller, such as a line end; otherwise one of the last three. */
+export function skipLetters(view: DataView, start: number, end: number): number {
+  let at = start;
+  for (const last = end - 4; at <= last; at += 4) {
+    const four = view.getInt32(at, true);
+    const found = (four - 0x23232323) & ~four & HIGH;
+    if (found !== 0) return at + firstOf(found);
+  }
+  return at;
+}
+
 /** The place of the first byte whose high bit is set. */
 const firstOf = (found: number): number => (31 - Math.clz32(found & -found)) >> 3;
 

@@ -90,6 +90,24 @@ export class PartialRecords {
   }
 }
 
+/** `bytes` without those at some offsets, ascending, each of which is `shift` less than in `bytes`. */
+export function without(
+  bytes: Uint8Array<ArrayBuffer>,
+  offsets: Uint32Array,
+  shift: number,
+): Uint8Array<ArrayBuffer> {
+  if (offsets.length === 0) return bytes;
+  let length = offsets[0]! + shift;
+  for (let index = 0; index < offsets.length; index++) {
+    const from = offsets[index]! + shift + 1;
+    const next = offsets[index + 1];
+    const to = next === undefined ? bytes.length : next + shift;
+    bytes.copyWithin(length, from, to);
+    length += to - from;
+  }
+  return bytes.subarray(0, length);
+}
+
 /** A record may be this large, whatever its cells: far beyond what any request may hold. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
