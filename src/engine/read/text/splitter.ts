@@ -38,6 +38,12 @@ export function reuse(memory: ArrayBuffer): void {
   if (memory.byteLength === SPARE_BYTES && spare.length < MAX_SPARE) spare.push(memory);
 }
 
+/** Memory for the text of a batch. What is in it has no meaning. */
+export function batchMemory(bytes: number): Uint8Array<ArrayBuffer> {
+  if (bytes > SPARE_BYTES) return new Uint8Array(bytes);
+  return new Uint8Array(spare.pop() ?? new ArrayBuffer(SPARE_BYTES), 0, bytes);
+}
+
 /** The bytes of records that began in an earlier chunk and have not ended. */
 export class PartialRecords {
   #parts: Uint8Array[] = [];
@@ -52,10 +58,7 @@ export class PartialRecords {
 
   /** What was kept and `bytes` after it, in memory of its own that can be posted to a thread. */
   take(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-    const length = this.length + bytes.length;
-    const memory =
-      length > SPARE_BYTES ? new ArrayBuffer(length) : (spare.pop() ?? new ArrayBuffer(SPARE_BYTES));
-    const whole = new Uint8Array(memory, 0, length);
+    const whole = batchMemory(this.length + bytes.length);
     let at = 0;
     for (const part of this.#parts) {
       whole.set(part, at);
