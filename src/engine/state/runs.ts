@@ -154,19 +154,22 @@ export class Runs {
     await tx.run('DELETE FROM runs WHERE run = ?', run);
   }
 
-  /** Newest first. */
+  /** Newest first. One that begins or is forgotten between the two looks is not among them: it would have no inputs. */
   async all(on: Reader): Promise<StoredRun[]> {
+    // Of those that began in one moment, the one with the higher number is newer.
+    const rows = await on.all<RunRow>(
+      'SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope) ORDER BY started_at DESC, began DESC',
+    );
     const inputs = new Map<string, InputRow[]>();
     for (const input of await on.all<InputRow>('SELECT * FROM inputs ORDER BY run, input')) {
       const known = inputs.get(input.run);
       if (known) known.push(input);
       else inputs.set(input.run, [input]);
     }
-    // Of those that began in one moment, the one with the higher number is newer.
-    const rows = await on.all<RunRow>(
-      'SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope) ORDER BY started_at DESC, began DESC',
-    );
-    return rows.map((row) => runOf(row, inputs.get(row.run) ?? []));
+    return rows.flatMap((row) => {
+      const own = inputs.get(row.run);
+      return own ? runOf(row, own) : [];
+    });
   }
 }
 
