@@ -1,5 +1,5 @@
 /** Runs, from their begin to their end, and the files that are kept for them. */
-import { rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { privateFolder } from '../folder.js';
 import type { State } from '../interface.js';
@@ -18,6 +18,7 @@ type OfRuns =
   | 'forgetRun'
   | 'forgetScope'
   | 'spoolFolder'
+  | 'spools'
   | 'removeSpool';
 
 export function ofRuns(tables: Tables): Pick<State, OfRuns> {
@@ -80,6 +81,10 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
       return { runs: forgotten.runs.length, jobs: forgotten.jobs };
     },
     spoolFolder: (run) => privateFolder(spoolOf(run)),
+    spools: () => {
+      const folder = join(tables.folder, 'spool');
+      return existsSync(folder) ? readdirSync(folder) : [];
+    },
     removeSpool,
   };
 }
