@@ -71,8 +71,8 @@ async function lockedBy(
   kind: Kind,
   shard: ShardOf | undefined,
 ): Promise<LockedError> {
-  const running = (await state.knownRuns()).find(
-    (r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind),
+  const running = (await state.knownRuns({ status: 'running' })).find(
+    (r) => sameScope(r.scope, scope) && r.kinds.includes(kind),
   );
   if (shard && running?.run === shard.run) {
     const which = `shard ${shard.shard} of run ${shard.run} has another process, or one that died a moment ago`;
@@ -151,8 +151,8 @@ export async function beginRun(
   const addresses = new Set(
     scanned.inputs.map(({ opened }) => opened.path).filter((path) => /^https?:\/\//.test(path)),
   );
-  const old = (await state.knownRuns())
-    .filter((r) => r.run !== run && !r.finished && sameScope(r.scope, scope))
+  const old = (await state.knownRuns({ finished: false }))
+    .filter((r) => r.run !== run && sameScope(r.scope, scope))
     .filter((r) => r.inputs.some((input) => locations.has(input.location) || addresses.has(input.path)));
   for (const { run } of old) {
     await state.endRun(run, { status: 'superseded', finished: true, endedBy: null, summary: null });
