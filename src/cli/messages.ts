@@ -45,6 +45,9 @@ const WORDS: Dictionary = {
     hint: `import with --state ${shellWord(to)}, or set it for good: ${command('config', 'set', 'state', to)}`,
   }),
   state_incomplete: () => ({ hint: 'finish the copy: run the same profiles state migrate again' }),
+  state_went_back: () => ({
+    hint: 'the summary names what was sent; what the database has no record of is sent again when you continue',
+  }),
   lock_lost: (_, { command }) => ({
     hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
   }),

@@ -162,6 +162,8 @@ export type Problem =
   | { code: 'state_moved'; to: string }
   /** The state is not yet the copy of another one that it is going to be. */
   | { code: 'state_incomplete' }
+  /** The database has lost the last commits. */
+  | { code: 'state_went_back' }
   /** The lock of the import is gone. */
   | { code: 'lock_lost' }
   /** Another import is running; `run` is null while it is not recorded. */

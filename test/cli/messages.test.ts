@@ -185,6 +185,10 @@ const CASES: {
     { to: 'postgres://ci@db/profiles?schema=profiles' },
     "import with --state 'postgres://ci@db/profiles?schema=profiles', or set it for good: profiles config set state 'postgres://ci@db/profiles?schema=profiles'",
   ],
+  state_went_back: [
+    {},
+    'the summary names what was sent; what the database has no record of is sent again when you continue',
+  ],
   state_incomplete: [{}, 'finish the copy: run the same profiles state migrate again'],
   lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
   import_running: [

@@ -92,6 +92,26 @@ describe.runIf(hasPostgres)('a connection that is lost', () => {
     expect(numbers()).toBe('1');
   });
 
+  test('a database that has lost a commit ends it', async () => {
+    const db = await open();
+    await add(db, 1);
+    await expect(
+      db.write(async () => {
+        throw new Error('undone');
+      }),
+    ).rejects.toThrow('undone');
+    await add(db, 2);
+    sql('UPDATE writers SET number = number - 1');
+    await expect(add(db, 3)).rejects.toMatchObject({
+      code: 'state',
+      problem: { code: 'state_went_back' },
+      message: expect.stringContaining('has lost what was recorded in it a moment ago'),
+    });
+    sql('DELETE FROM writers');
+    await expect(add(db, 4)).rejects.toMatchObject({ problem: { code: 'state_went_back' } });
+    expect(numbers()).toBe('1,2');
+  });
+
   test('an answer that never comes counts as a lost connection', async () => {
     const db = await open({ statementMs: 100, turnMs: 100, graceMs: 100 });
     await add(db, 1);

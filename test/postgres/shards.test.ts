@@ -1,14 +1,12 @@
 /** One plan, sent by several processes (contract §10 "Shards"): complete, each request once, and never more at a time than asked for. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/engine/errors.js';
 import type { Summary } from '../../src/engine/model.js';
 import { openState, type Scope, type State } from '../../src/engine/state/state.js';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
-import { built, type Child, type Ended, profiles } from '../support/child.js';
+import { type Limits, type Sandbox, startSandbox } from '../../src/sandbox/index.js';
+import { built, type Child } from '../support/child.js';
 import { scratch } from '../support/cli.js';
-import { environmentOf } from '../support/sandbox.js';
+import { companies, rows, ShardMachines, summaryOf } from './shard-machines.js';
 import { hasPostgres, newSchema, server } from './support.js';
 
 const SHARDS = 4;
@@ -25,39 +23,20 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
   beforeAll(built);
 
   let sandbox: Sandbox;
-  let folder: string;
-  const running: Child[] = [];
-  beforeEach(() => {
-    folder = scratch();
-  });
+  let machines: ShardMachines;
   afterEach(async () => {
-    for (const child of running.splice(0)) child.kill('SIGKILL');
+    machines.kill();
     await sandbox.stop();
   });
 
-  /** Each on a machine of its own: another state directory. */
-  function start(argv: string[], machine: string, env: Record<string, string> = {}): Child {
+  async function begin(limits: Partial<Limits>): Promise<void> {
+    sandbox = await startSandbox({ limits });
     // Long enough for a machine that is not the test's alone; who takes over waits for one and a half of it.
-    const PROFILES_STATE = server.url(schema, { query: 'lease_seconds=12' });
-    const place = { PROFILES_STATE, PROFILES_STATE_DIR: join(folder, machine) };
-    const child = profiles(argv, { cwd: folder, env: { ...environmentOf(sandbox), ...place, ...env } });
-    running.push(child);
-    return child;
+    machines = new ShardMachines(sandbox, server.url(schema, { query: 'lease_seconds=12' }), SHARDS);
   }
-  const shard = (index: number, ...argv: string[]): Child =>
-    start(['apply', 'plan.json', '--shards', `${SHARDS}`, '--json', ...argv], `machine-${index}`, {
-      JOB_COMPLETION_INDEX: `${index}`,
-    });
-
-  async function planned(files: Record<string, string>, ...argv: string[]): Promise<void> {
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    const plan = ['import', ...Object.keys(files), ...argv, '--dry-run', '--save-plan', 'plan.json'];
-    const { code, stderr } = await start(plan, 'desk').ended;
-    expect(code, stderr).toBe(0);
-  }
-
-  const accepted = () =>
-    sandbox.ledger().flatMap(({ time, accepted: found }) => (found ? [{ time, ...found }] : []));
+  const shard = (index: number): Child => machines.shard(index);
+  const start = (argv: readonly string[], machine: string): Child => machines.start(argv, machine);
+  const accepted = () => machines.accepted();
 
   /** Jobs that were unfinished at the same time, at most; and when those of a kind began and ended. */
   async function timeline() {
@@ -82,21 +61,12 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
     };
   }
 
-  const summaryOf = ({ stdout, stderr }: Ended): Summary => {
-    expect(stdout, stderr).toMatch(/^\{/);
-    return JSON.parse(stdout) as Summary;
-  };
-  const rows = (count: number, line: (row: number) => string): string =>
-    Array.from({ length: count }, (_, row) => line(row)).join('');
-  const companies = (count: number): string =>
-    `company_id,seats\n${rows(count, (row) => `c-${row},${row}\n`)}`;
-
   test('two of them are killed and repeated: everything is sent, each request once, two jobs at a time', async () => {
     // Slow, so that each shard is seen with a job that has not ended.
-    sandbox = await startSandbox({ limits: { rowsPerSecond: 4 } });
+    await begin({ rowsPerSecond: 4 });
     // The last row shares an identifier with the first request: one shard sends both.
     const users = `user_id,plan\n${rows(60, (row) => `u-${row},pro\n`)}u-0,free\n`;
-    await planned(
+    await machines.plan(
       { 'companies.csv': companies(120), 'users.csv': users },
       '--chunk-size',
       '10',
@@ -156,9 +126,9 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
   }
 
   test('a service that takes one job at a time is never asked for two', async () => {
-    sandbox = await startSandbox({ limits: { oneJobAtATime: true } });
-    await planned({ 'companies.csv': companies(80) }, '--chunk-size', '5');
-    const ends = await Promise.all(Array.from({ length: SHARDS }, (_, index) => shard(index).ended));
+    await begin({ oneJobAtATime: true });
+    await machines.plan({ 'companies.csv': companies(80) }, '--chunk-size', '5');
+    const ends = await machines.all();
     for (const { code, stderr } of ends) expect(code, stderr).toBe(0);
     expect(accepted()).toHaveLength(16);
     expect(sandbox.ledger().filter(({ status }) => status === 409)).toEqual([]);
@@ -166,8 +136,8 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
   }, 180_000);
 
   test('an import by itself waits for no shard, and no shard for it: exit 8; another number of shards is refused', async () => {
-    sandbox = await startSandbox({ limits: { rowsPerSecond: 1 } });
-    await planned({ 'companies.csv': companies(80) }, '--chunk-size', '20');
+    await begin({ rowsPerSecond: 1 });
+    await machines.plan({ 'companies.csv': companies(80) }, '--chunk-size', '20');
     const one = shard(0);
     await expect.poll(submitters, { timeout: 60_000 }).toEqual([1]);
     const plain = await start(['apply', 'plan.json', '--json'], 'desk').ended;

@@ -37,6 +37,8 @@ export interface ChildOptions {
   fileKib?: number;
   /** Another user than this one, where that is allowed. */
   uid?: number;
+  /** A command that runs the one behind it: `nsenter`, to be in another place. */
+  within?: readonly string[];
 }
 
 /** What was chosen on a command line, or else in an environment. */
@@ -54,12 +56,16 @@ export function profiles(argv: readonly string[], options: ChildOptions): Child 
 }
 
 /** Starts a script with this Node. */
-export function node(argv: readonly string[], { cwd, env, stdin, uid, fileKib }: ChildOptions): Child {
+export function node(
+  argv: readonly string[],
+  { cwd, env, stdin, uid, fileKib, within = [] }: ChildOptions,
+): Child {
   // As root it starts and then becomes that user, who need not be able to reach this Node's own file.
   const become = `process.setgroups([]); process.setgid(${uid}); process.setuid(${uid})`;
   const first = uid === undefined ? [] : ['--import', `data:text/javascript,${become}`];
   const command = [process.execPath, ...first, ...argv];
   if (fileKib !== undefined) command.unshift('bash', '-c', `ulimit -f ${fileKib}; exec "$0" "$@"`);
+  command.unshift(...within);
   const stateDir = resolve(cwd, stateDirOf(argv, env) ?? '.state');
   const child = spawn(command[0]!, command.slice(1), {
     cwd,

@@ -54,12 +54,14 @@ export interface TestPooler {
 /**
  * @param settings lines of postgresql.conf
  * @param files to be put beside the data, by name
+ * @param parent where its folder is made
  */
 export async function startPostgres(
   settings: readonly string[] = [],
   files: Readonly<Record<string, Uint8Array>> = {},
+  parent = tmpdir(),
 ): Promise<TestPostgres> {
-  const folder = give(mkdtempSync(join(tmpdir(), 'pg-')));
+  const folder = give(mkdtempSync(join(parent, 'pg-')));
   const data = join(folder, 'data');
   const secret = join(folder, 'password');
   writeFileSync(secret, `${PASSWORD}\n`);
@@ -92,7 +94,8 @@ export async function startPostgres(
   return serve({ folder, data, port });
 }
 
-async function serve({
+/** A server of its own, on data that is there. */
+export async function serve({
   folder,
   data,
   port,
@@ -260,7 +263,8 @@ function how(cwd: string): { cwd: string; uid?: number; gid?: number } {
   return { cwd, ...(id && { uid: id.uid, gid: id.gid }) };
 }
 
-function run(name: string, args: readonly string[]): void {
+/** A program of PostgreSQL, to its end. */
+export function run(name: string, args: readonly string[]): void {
   execFileSync(program(name), args, { ...how('/'), stdio: 'pipe', env: { ...process.env, TZ: 'UTC' } });
 }
 
@@ -280,14 +284,14 @@ function serverUser(): { uid: number; gid: number } | null {
 }
 
 /** Gives a file or folder to the user that the servers run as; nobody else may read it. */
-function give(path: string): string {
+export function give(path: string): string {
   const user = serverUser();
   if (user) chownSync(path, user.uid, user.gid);
   chmodSync(path, 0o700);
   return path;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

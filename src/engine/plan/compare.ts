@@ -1,7 +1,7 @@
 /** What of the inputs the service has (contract §3 "Only what changed"): counted, and decided for what stands more than once. */
 import type { Kind } from '../model.js';
 import { type KeyChange, ROW_CLASSES } from '../plan-changes.js';
-import { buildItems, bytesOf, type ItemBatch, type Pool, startOf } from '../read/index.js';
+import { buildItems, type ItemBatch, itemIn, type Pool } from '../read/index.js';
 import type { CellColumns } from '../stored-cells.js';
 import type { Classes, Known } from './changes.js';
 import { KeyChanges } from './key-changes.js';
@@ -94,6 +94,5 @@ const isTold = ({ classes, kept }: PlannedInput, known: Known, keys: KeyChanges 
   classes !== null && (keys === null || classes.changed === 0 || kept?.isOf(known) === true);
 
 async function addKey(keys: KeyChanges, batch: ItemBatch, at: number, { index }: Known): Promise<void> {
-  const item = Buffer.from(batch.items.buffer, startOf(batch, at), bytesOf(batch, at));
-  await keys.add(index.placesOf(index.rowOf(batch.ids[at]!)), [item]);
+  await keys.add(index.placesOf(index.rowOf(batch.ids[at]!)), [itemIn(batch, at)]);
 }

@@ -10,10 +10,10 @@ import {
   Hashes,
   type Item,
   type ItemBatch,
+  itemIn,
   MergedHashes,
   mergeUpserts,
   parseItem,
-  startOf,
 } from '../read/index.js';
 import { foldContents } from '../row-sources.js';
 import type { KeyChanges } from './key-changes.js';
@@ -57,7 +57,7 @@ export class Repeats {
     this.#contents[row] = foldContents(this.#contents[row]!, batch.contents[at]!);
     this.#counts[row]!++;
     if (this.#items === null) return;
-    const item = Buffer.from(batch.items.slice(startOf(batch, at), batch.ends[at]!));
+    const item = Buffer.from(itemIn(batch, at));
     this.#room -= item.length + OVERHEAD;
     if (this.#room < 0) this.#items = null;
     else if (this.#items.get(row)?.push(item) === undefined) this.#items.set(row, [item]);

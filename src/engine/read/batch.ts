@@ -15,11 +15,11 @@ export interface RowColumns {
   records: BigUint64Array<ArrayBuffer>;
 }
 
-/** Items ready to be sent, back to back. Plain data. */
+/** Items ready to be sent, as they stand in a request. Plain data. */
 export interface ItemBatch extends RowColumns {
-  /** JSON texts of the items, without separators. */
+  /** JSON texts of the items, a comma after each. */
   items: Uint8Array<ArrayBuffer>;
-  /** End of each item in `items`. */
+  /** For each item: the place in `items` after its comma. */
   ends: Uint32Array<ArrayBuffer>;
   /** For an entry without bytes: the length of the run of unchanged rows that it represents. Null: all are items. */
   unchanged: Uint32Array<ArrayBuffer> | null;
@@ -31,8 +31,12 @@ export interface ItemBatch extends RowColumns {
 /** Where an item begins, or the one after the last would. */
 export const startOf = ({ ends }: ItemBatch, at: number): number => (at === 0 ? 0 : ends[at - 1]!);
 
-/** Bytes of an item. */
-export const bytesOf = (batch: ItemBatch, at: number): number => batch.ends[at]! - startOf(batch, at);
+/** The JSON text of an item, in the batch's memory; empty for an entry without bytes. */
+export function itemIn(batch: ItemBatch, at: number): Buffer {
+  const { buffer, byteOffset } = batch.items;
+  const start = startOf(batch, at);
+  return Buffer.from(buffer, byteOffset + start, Math.max(0, batch.ends[at]! - 1 - start));
+}
 
 export const emptyColumns = (length: number): RowColumns => ({
   lines: new Uint32Array(length),
@@ -86,10 +90,9 @@ export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
   for (const [from, to] of ranges) {
     append(columns, at, batch, from, to);
     items.set(batch.items.subarray(startOf(batch, from), startOf(batch, to)), end);
-    for (let item = from; item < to; item++) {
-      end += bytesOf(batch, item);
-      ends[at++] = end;
-    }
+    const shift = end - startOf(batch, from);
+    for (let item = from; item < to; item++) ends[at++] = batch.ends[item]! + shift;
+    end = startOf(batch, to) + shift;
   }
   return { ...columns, items, ends, unchanged: null, read: count, rejected: [] };
 }

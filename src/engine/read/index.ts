@@ -9,9 +9,9 @@ export {
 } from './again.js';
 export {
   append,
-  bytesOf,
   emptyColumns,
   type ItemBatch,
+  itemIn,
   type Range,
   type RowColumns,
   select,

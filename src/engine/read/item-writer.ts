@@ -15,6 +15,8 @@ export const METADATA_CLOSE = '}';
 /** Why a row is rejected whose item no request could hold. */
 export const TOO_LARGE = 'the item is larger than a request may be';
 
+const COMMA = 0x2c;
+
 /** Memory that is kept for the next batch; what a batch of huge items needed is given back. */
 const KEPT_BYTES = 2 * 1024 * 1024;
 
@@ -79,7 +81,7 @@ export class ItemWriter {
   /** Appends the item of a row. False when it is larger than a request may be; then it is not appended. */
   add(number: number, item: string, id: string): boolean {
     // No UTF-16 code unit takes more than three bytes of UTF-8.
-    this.#reserve(item.length * 3);
+    this.#reserve(item.length * 3 + 1);
     const bytes = this.#bytes.write(item, this.#length);
     if (bytes > this.#limit) return false;
     this.#ids.add(id);
@@ -90,7 +92,7 @@ export class ItemWriter {
   /** The same, for an item that writes itself. */
   addPlain(number: number, item: RawItem): boolean {
     if (item.size > this.#limit) return false;
-    this.#reserve(item.size);
+    this.#reserve(item.size + 1);
     item.write(this.#bytes, this.#length);
     this.#ids.addBytes(item.bytes, item.id, item.idEnd);
     this.#append(number, item.size);
@@ -100,11 +102,12 @@ export class ItemWriter {
   #append(number: number, bytes: number): void {
     const { bytes: text, spans, lines } = this.#batch!;
     const start = this.#length;
-    this.#length += bytes;
+    this.#contents.addBytes(this.#bytes, start, start + bytes);
+    this.#bytes[start + bytes] = COMMA;
+    this.#length += bytes + 1;
     this.#ends.push(this.#length);
     this.#lines.push(lines[number]!);
     this.#rows.push(rowOf(this.#batch!, number));
-    this.#contents.addBytes(this.#bytes, start, this.#length);
     this.#records?.addBytes(text, spans[2 * number]!, spans[2 * number + 1]!);
   }
 

@@ -2,7 +2,7 @@
 
 import type { FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
-import type { ItemBatch } from './batch.js';
+import { type ItemBatch, itemIn } from './batch.js';
 import type { ChangedPart, KnownItems } from './change-detector.js';
 import { strayDate, textOf } from './conversion/found.js';
 import { Notes } from './csv/notes.js';
@@ -150,15 +150,13 @@ class ScanTotals {
   /** Counts rows whose size depended on the types. */
   settle(batch: ItemBatch): void {
     this.rows.rejected += batch.rejected.length;
-    this.#bytes += batch.items.length;
+    this.#bytes += batch.items.length - batch.ends.length;
     const [row] = batch.rows;
     if (row !== undefined && (this.#first === null || row < this.#first.row)) {
-      this.#built ??= Buffer.from(batch.items.subarray(0, batch.ends[0])).toString();
+      this.#built ??= itemIn(batch, 0).toString();
     }
-    let start = 0;
-    for (const end of batch.ends) {
-      this.#largest = Math.max(this.#largest, end - start);
-      start = end;
+    for (let at = 0; at < batch.ends.length; at++) {
+      this.#largest = Math.max(this.#largest, itemIn(batch, at).length);
     }
   }
 

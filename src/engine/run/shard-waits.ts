@@ -7,6 +7,7 @@ import { count } from '../numbers.js';
 import type { ImportOptions } from '../options.js';
 import { checkCanary, isCanaryDue } from '../send/canary.js';
 import type { Slots } from '../send/follow.js';
+import { MISSING_GRACE_MS } from '../send/other-jobs.js';
 import type { ServiceClient } from '../service/client.js';
 import { isFinal } from '../service/names.js';
 import type { ShardStore } from '../state/shards.js';
@@ -18,6 +19,9 @@ const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
 /** Between two looks at the jobs of a shard that has died. */
 const DEAD_JOBS_MS = 5_000;
+
+/** Shards that a scheduler repeats at once begin so far apart. */
+const REPEATED_WITHIN_MS = 15_000;
 
 interface WaitDeps {
   state: State;
@@ -34,6 +38,7 @@ export class ShardWaits implements Slots {
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   readonly #store: ShardStore;
+  readonly #began: number;
 
   constructor(
     private readonly shard: Shard,
@@ -41,6 +46,7 @@ export class ShardWaits implements Slots {
     private readonly deps: WaitDeps,
   ) {
     this.#store = deps.state.shards!;
+    this.#began = deps.clock.monotonic();
   }
 
   /**
@@ -57,7 +63,7 @@ export class ShardWaits implements Slots {
       if (!this.shard.open(records, kind, options.wait).includes(shard)) return;
       let waits = '';
       if (!this.shard.hasCanary && isCanaryDue(options.canary, records)) {
-        checkCanary(run, records, paths);
+        if (!(await this.#isCanarySentAgain())) checkCanary(run, records, paths);
         waits = 'waiting for the canary, which another shard sends';
       } else if (kind === 'users') {
         const open = this.shard.open(records, 'companies', options.wait);
@@ -68,6 +74,13 @@ export class ShardWaits implements Slots {
       said = waits;
       await this.#pause(pause);
     }
+  }
+
+  /** Whether one that failed is not the last: its shard is running, or may be about to, where all of them are repeated at once. */
+  async #isCanarySentAgain(): Promise<boolean> {
+    if (this.deps.clock.monotonic() - this.#began < REPEATED_WITHIN_MS) return true;
+    const shards = await this.#store.of(this.shard.of.run);
+    return shards.find(({ shard }) => shard === this.shard.ofCanary)?.status === 'running';
   }
 
   async take(request: number, emit: (event: ImportEvent) => void, stop: AbortSignal): Promise<void> {
@@ -90,7 +103,7 @@ export class ShardWaits implements Slots {
 
   /** Asks for the jobs of shards that have died: their slots are free once these have ended. */
   async #lookAfterDead(stop: AbortSignal): Promise<void> {
-    const { state, scope, clock, client } = this.deps;
+    const { state, clock } = this.deps;
     const now = clock.monotonic();
     if (now - this.#lookedAt < DEAD_JOBS_MS) return;
     this.#lookedAt = now;
@@ -102,14 +115,27 @@ export class ShardWaits implements Slots {
       let open = 0;
       for (const { job } of this.shard.unfinished(records, shard)) {
         if (stop.aborted) return;
-        const seen = await client.job(job!.job_id, stop).catch(isGone);
-        if (typeof seen === 'object') await state.updateJob(scope, { ...seen, job_id: job!.job_id });
-        if (seen === false || (seen !== true && !isFinal(seen.status))) open++;
+        if (!(await this.#hasEnded(job!.job_id, stop))) open++;
       }
       // It may have been repeated in the meantime.
       const slots = (await this.#store.deadSlots(run)).filter((slot) => slot.shard === shard);
       for (const { request } of slots.slice(open))
         await this.#store.releaseSlot({ ...this.shard.of, shard }, request);
+    }
+  }
+
+  /** Whether a job has ended, or the service has not known it for a minute. Whatever else is in the way may pass. */
+  async #hasEnded(job_id: string, stop: AbortSignal): Promise<boolean> {
+    const { state, scope, clock, client } = this.deps;
+    try {
+      const job = await client.job(job_id, stop);
+      await state.updateJob(scope, { ...job, job_id });
+      return isFinal(job.status);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) return false;
+      return (
+        error.status === 404 && clock.now() - (await state.missingJob(scope, job_id)) >= MISSING_GRACE_MS
+      );
     }
   }
 
@@ -119,9 +145,6 @@ export class ShardWaits implements Slots {
     });
   }
 }
-
-/** A job that the service does not know is not unfinished. Whatever else is in the way may pass. */
-const isGone = (error: unknown): boolean => error instanceof ServiceError && error.status === 404;
 
 const shardsText = (shards: readonly number[]): string =>
   shards.length === 1

@@ -115,9 +115,13 @@ export class Shard {
     return records.filter((r) => r.state === 'acknowledged' && r.job !== null && partOf(r) === shard);
   }
 
-  /** Whether the first request that sends anything is this shard's. */
+  /** The shard whose is the first request that sends anything. */
+  get ofCanary(): number | undefined {
+    return this.#parts[this.plan.requests.findIndex(({ rows }) => rows > 0)];
+  }
+
   get hasCanary(): boolean {
-    return this.#parts[this.plan.requests.findIndex(({ rows }) => rows > 0)] === this.of.shard;
+    return this.ofCanary === this.of.shard;
   }
 }
 

@@ -18,17 +18,16 @@ export const isClosed = (r: RequestRecord): boolean =>
   wasAccepted(r) || r.state === 'rejected' || isRefused(r);
 
 export const submittedRows = (records: readonly RequestRecord[]): number =>
-  sum(standing(records).filter(wasAccepted), (r) => r.rows);
+  sum(standing(records), submittedOf);
+
+const submittedOf = (r: RequestRecord): number => (wasAccepted(r) ? r.rows : 0);
 
 /** Rows that jobs reported completed: of a completed job that names no number, all of its request. */
 export const completedRows = (records: readonly RequestRecord[]): number =>
-  sum(
-    standing(records).filter(({ state }) => state !== 'rejected'),
-    completedOf,
-  );
+  sum(standing(records), completedOf);
 
 function completedOf(r: RequestRecord): number {
-  if (!r.job) return 0;
+  if (!r.job || r.state === 'rejected') return 0;
   const all = r.job.status === 'completed' ? r.rows : 0;
   return Math.min(r.rows, r.job.completed_rows ?? all);
 }
@@ -48,8 +47,7 @@ export class Totals {
   count(record: RequestRecord): void {
     const before = this.#counted.get(record.seq);
     if (before === null) return;
-    const one = [record];
-    const now = { submitted: submittedRows(one), completed: completedRows(one) };
+    const now = { submitted: submittedOf(record), completed: completedOf(record) };
     this.submitted += now.submitted - (before?.submitted ?? 0);
     this.completed += now.completed - (before?.completed ?? 0);
     this.#counted.set(record.seq, now);

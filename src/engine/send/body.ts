@@ -1,6 +1,6 @@
 /** Bodies of bulk requests (spec: Endpoints 1 and 3): written from items, taken apart again, each id in them once. */
 import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
-import { mergeUpserts, parseItem } from '../read/index.js';
+import { type ItemBatch, mergeUpserts, parseItem, startOf } from '../read/index.js';
 
 /** A request body, and where its items are. */
 export interface Body {
@@ -33,16 +33,27 @@ export class BodyWriter {
     this.#at = this.#body.write(ENVELOPE[kind].open);
   }
 
-  /** Appends an item: `from` to `to` of `bytes`. */
-  add(bytes: Uint8Array, from: number, to: number): void {
-    if (this.#items > 0) this.#body[this.#at++] = 0x2c; // a comma
-    this.#body.set(bytes.subarray(from, to), this.#at);
-    this.#at += to - from;
+  add(item: Uint8Array): void {
+    this.#body.set(item, this.#at);
+    this.#at += item.length;
     this.#ends[this.#items++] = this.#at;
+    this.#body[this.#at++] = 0x2c; // a comma
+  }
+
+  /** Appends items of a batch, at least one, with the commas that they have there. */
+  addAll(batch: ItemBatch, from: number, to: number): void {
+    const { items, ends } = batch;
+    const [start, end] = [startOf(batch, from), ends[to - 1]!];
+    this.#body.set(items.subarray(start, end), this.#at);
+    const [own, before, shift] = [this.#ends, this.#items - from, this.#at - start - 1];
+    for (let at = from; at < to; at++) own[before + at] = ends[at]! + shift;
+    this.#items += to - from;
+    this.#at += end - start;
   }
 
   finish(): Body {
-    this.#body.write(ENVELOPE[this.#kind].close, this.#at);
+    // Over the last comma.
+    this.#body.write(ENVELOPE[this.#kind].close, this.#items > 0 ? this.#at - 1 : this.#at);
     return { kind: this.#kind, body: this.#body, ends: this.#ends };
   }
 }
@@ -52,7 +63,7 @@ export function bodyOf(kind: Kind, items: readonly Uint8Array[]): Body {
   const commas = Math.max(0, items.length - 1);
   const bytes = items.reduce((sum, item) => sum + item.length, envelopeBytes(kind) + commas);
   const writer = new BodyWriter(kind, items.length, bytes);
-  for (const item of items) writer.add(item, 0, item.length);
+  for (const item of items) writer.add(item);
   return writer.finish();
 }
 

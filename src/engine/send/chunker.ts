@@ -4,7 +4,7 @@
  * they were, so that a resume sends what was unknown and nothing that was acknowledged.
  */
 import { envelopeBytes, type Kind } from '../model.js';
-import { append, bytesOf, emptyColumns, type ItemBatch, type Range, select, startOf } from '../read/index.js';
+import { append, emptyColumns, type ItemBatch, type Range, select, startOf } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { BodyWriter } from './body.js';
 import type { Chunk, ChunkPart, LeftOut } from './chunk.js';
@@ -66,7 +66,8 @@ export async function* cutChunks(
   /** Decided once for each range, not for each row. */
   let last: { range: RequestRecord | null; again: boolean } = { range: null, again: false };
   for await (const { input, batch } of batches) {
-    for (let i = 0; i < batch.ends.length; i++) {
+    for (let i = 0, taken: number; i < batch.ends.length; i += taken) {
+      taken = 1;
       const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
       for (let row = batch.rows[i]!, next = end; row < end; row = next, next = end) {
         while (recorded[range] && row >= endIn(recorded[range]!, input)) range++;
@@ -81,14 +82,18 @@ export async function* cutChunks(
         if (here && here !== last.range) last = { range: here, again: isSentAgain(here) };
         if (here && !last.again) continue;
 
-        if (draft && !here && !draft.fits(bytesOf(batch, i), limits)) {
+        let room = draft && !here ? draft.room(batch, i, limits) : 1;
+        if (draft && room === 0) {
           learn(yield draft.cut());
           draft = null;
         }
-        draft ??= new Draft(rules, here, rules.sentLater ? await rules.sentLater(here) : null);
+        if (!draft) {
+          draft = new Draft(rules, here, rules.sentLater ? await rules.sentLater(here) : null);
+          room = draft.room(batch, i, limits);
+        }
         draft.enter(input, row);
         if (batch.unchanged?.[i]) draft.skip(row, next);
-        else draft.add(batch, i);
+        else taken = draft.add(batch, i, near ? 1 : room);
       }
     }
     draft?.leave(batch);
@@ -120,8 +125,10 @@ class Draft {
   readonly #shared = new Set<bigint>();
   readonly #leftOut: LeftOut[] = [];
   #items = 0;
-  /** Of the body, the envelope included. */
+  /** Of the body: envelope, items, and a comma after each of them. */
   #bytes: number;
+  /** Nothing is known of any of its rows: those of a batch may be taken together. */
+  readonly #isPlain: boolean;
   #unchanged = 0;
   readonly #parts: ChunkPart[] = [];
   /** The last of them. */
@@ -133,6 +140,7 @@ class Draft {
     private readonly sentLater: SentLater | null,
   ) {
     this.#bytes = envelopeBytes(rules.kind);
+    this.#isPlain = rules.duplicates.count === 0 && !rules.isUnchanged && !sentLater;
   }
 
   /** What is taken next is of this input, from this row on. */
@@ -142,11 +150,22 @@ class Draft {
     this.#parts.push(this.#part);
   }
 
-  /** Whether a further item keeps within both limits. The first always fits: too large a one was rejected by the plan. */
-  fits(itemBytes: number, { items, bytes }: Limits): boolean {
-    if (this.#leftOut.length >= items) return false;
-    if (this.#items === 0) return true;
-    return this.#items < items && this.#bytes + itemBytes + 1 <= bytes;
+  /**
+   * How many rows of a batch, from a place on, keep within both limits and may be taken together; 0: not even one. The first
+   * always fits: too large a one was rejected by the plan.
+   */
+  room(batch: ItemBatch, at: number, { items, bytes }: Limits): number {
+    if (this.#leftOut.length >= items) return 0;
+    const { ends, unchanged } = batch;
+    const end = startOf(batch, at) + bytes - this.#bytes + 1; // no comma after the last item
+    let low = this.#items === 0 ? 1 : 0;
+    let high = Math.min(items - this.#items, this.#isPlain && !unchanged ? ends.length - at : 1);
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (ends[at + middle - 1]! <= end) low = middle;
+      else high = middle - 1;
+    }
+    return low;
   }
 
   /** Takes rows that the service is known to have. */
@@ -155,8 +174,18 @@ class Draft {
     this.#part.end_row = to;
   }
 
-  /** Takes a row: to be sent, or as unchanged. Rows of one id are all of them the one or the other. */
-  add(batch: ItemBatch, at: number): void {
+  /**
+   * Takes a row, to be sent or as unchanged: rows of one id are all of them the one or the other. Or, as there is room for
+   * them, several that are sent.
+   * @returns how many
+   */
+  add(batch: ItemBatch, at: number, rows: number): number {
+    if (!this.#isPlain) this.#addOne(batch, at);
+    else this.#take(batch, at, at + rows);
+    return rows;
+  }
+
+  #addOne(batch: ItemBatch, at: number): void {
     const { duplicates, repeats, isUnchanged } = this.rules;
     const id = batch.ids[at]!;
     const repeated = duplicates.count > 0 && duplicates.repeated.has(id);
@@ -171,11 +200,16 @@ class Draft {
       return;
     }
     if (repeated) this.#shared.add(id);
-    this.#bytes += bytesOf(batch, at) + (this.#items > 0 ? 1 : 0);
-    this.#items++;
+    this.#take(batch, at, at + 1);
+  }
+
+  #take(batch: ItemBatch, from: number, to: number): void {
+    this.#part.end_row = batch.rows[to - 1]! + 1;
+    this.#bytes += batch.ends[to - 1]! - startOf(batch, from);
+    this.#items += to - from;
     const last = this.#stretches.at(-1);
-    if (last?.batch === batch && last.to === at) last.to++;
-    else this.#stretches.push({ batch, from: at, to: at + 1, skipped: this.#unchanged });
+    if (last?.batch === batch && last.to === from) last.to = to;
+    else this.#stretches.push({ batch, from, to, skipped: this.#unchanged });
   }
 
   /** Nothing more comes of a batch: what is not needed of it is let go, where that is most of it. */
@@ -210,11 +244,11 @@ class Draft {
     this.#keepBounds();
     const columns = emptyColumns(this.#items);
     const skippedBefore = new Uint32Array(this.#items);
-    const body = new BodyWriter(this.rules.kind, this.#items, this.#bytes);
+    const body = new BodyWriter(this.rules.kind, this.#items, this.#bytes - (this.#items > 0 ? 1 : 0));
     let at = 0;
     for (const { batch, from, to, skipped } of this.#stretches) {
       skippedBefore.fill(skipped, at, at + to - from);
-      for (let i = from; i < to; i++) body.add(batch.items, startOf(batch, i), batch.ends[i]!);
+      body.addAll(batch, from, to);
       at = append(columns, at, batch, from, to);
     }
     const { lines, rows, ...prints } = columns;

@@ -11,7 +11,7 @@ import type { Scope, State } from '../state/state.js';
 import { type WatchOptions, watchJobs } from './watch.js';
 
 /** How long a job may answer 404 before it counts as unknown (contract §4). */
-const MISSING_GRACE_MS = 60_000;
+export const MISSING_GRACE_MS = 60_000;
 
 /** How jobs are watched that the state knows. */
 export const forgiving = (state: State, scope: Scope): Pick<WatchOptions, 'missingGraceMs' | 'missing'> => ({

@@ -7,6 +7,7 @@ import { recordHashes } from '../../../src/engine/read/csv/build.js';
 import {
   buildItems,
   type ItemBatch,
+  itemIn,
   type MappingRules,
   NO_RULES,
   type OpenedInput,
@@ -64,9 +65,8 @@ async function scanOf(
 }
 
 function rowsOf(batch: ItemBatch): Row[] {
-  const bytes = Buffer.from(batch.items);
-  return Array.from(batch.ends, (end, at) => {
-    const text = bytes.toString('utf8', batch.ends[at - 1] ?? 0, end);
+  return Array.from(batch.ends, (_, at) => {
+    const text = itemIn(batch, at).toString();
     const row = batch.rows[at]!;
     return { row, id: text === '' ? '' : (JSON.parse(text) as { company_id: string }).company_id, text };
   });

@@ -7,7 +7,7 @@ import { type Comparison, compareRows } from '../../../src/engine/plan/compare.j
 import { type Scanned, scanAll, scansOf } from '../../../src/engine/plan/plan.js';
 import { typesOf } from '../../../src/engine/plan/type-changes.js';
 import type { PlanChanges } from '../../../src/engine/plan-changes.js';
-import { buildItems } from '../../../src/engine/read/index.js';
+import { buildItems, itemIn } from '../../../src/engine/read/index.js';
 import { itemsOf } from '../../../src/engine/send/body.js';
 import { cutChunks } from '../../../src/engine/send/chunker.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
@@ -114,16 +114,13 @@ async function merged(path: string): Promise<Map<string, { rows: number; metadat
   const { scan } = (await service.scan([path])).inputs[0]!;
   const found = new Map<string, { rows: number; metadata: Map<string, string> }>();
   for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, records: false, pool: HERE })) {
-    let start = 0;
-    for (const end of batch.ends) {
-      const text = Buffer.from(batch.items.subarray(start, end)).toString();
-      const item = JSON.parse(text) as Item;
+    for (let at = 0; at < batch.ends.length; at++) {
+      const item = JSON.parse(itemIn(batch, at).toString()) as Item;
       const entry = found.get(item.company_id) ?? { rows: 0, metadata: new Map<string, string>() };
       entry.rows++;
       for (const [key, value] of Object.entries(item.metadata ?? {}))
         entry.metadata.set(key, JSON.stringify(value));
       found.set(item.company_id, entry);
-      start = end;
     }
   }
   return found;

@@ -3,13 +3,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
   append,
-  bytesOf,
   emptyColumns,
   type ItemBatch,
+  itemIn,
   rangesOf,
   select,
   slice,
-  startOf,
 } from '../../../src/engine/read/batch.js';
 
 /** A batch of these texts; every column tells the row. */
@@ -18,7 +17,7 @@ function batchOf(texts: readonly string[]): ItemBatch {
   const ends = new Uint32Array(texts.length);
   let end = 0;
   for (const [at, text] of texts.entries()) {
-    end += Buffer.byteLength(text);
+    end += Buffer.byteLength(text) + 1;
     ends[at] = end;
     columns.lines[at] = at + 2;
     columns.rows[at] = at + 2 ** 40;
@@ -26,14 +25,14 @@ function batchOf(texts: readonly string[]): ItemBatch {
     columns.contents[at] = BigInt(at) + 7n;
     columns.records[at] = BigInt(at) + 9n;
   }
-  const items = Uint8Array.from(Buffer.from(texts.join('')));
+  const items = Uint8Array.from(Buffer.from(texts.map((text) => `${text},`).join('')));
   return { ...columns, items, ends, unchanged: null, read: texts.length, rejected: [] };
 }
 
 /** Each row as text and numbers. */
 const rowsOf = (batch: ItemBatch): unknown[] =>
   Array.from(batch.ends, (_, at) => [
-    Buffer.from(batch.items.subarray(startOf(batch, at), startOf(batch, at) + bytesOf(batch, at))).toString(),
+    itemIn(batch, at).toString(),
     ...[batch.lines, batch.rows, batch.ids, batch.contents, batch.records].map((column) => column[at]),
   ]);
 

@@ -8,6 +8,7 @@ import {
   buildItems,
   type ItemBatch,
   idHashes,
+  itemIn,
   type MappingRules,
   NO_RULES,
   type OpenedInput,
@@ -173,8 +174,7 @@ describe('a size that hangs on the types', () => {
 });
 
 function textsOf(batch: ItemBatch): string[] {
-  const bytes = Buffer.from(batch.items);
-  return Array.from(batch.ends, (end, index) => bytes.toString('utf8', batch.ends[index - 1] ?? 0, end));
+  return Array.from(batch.ends, (_, at) => itemIn(batch, at).toString());
 }
 
 /** Rows with a value of so many levels, and after them one without. Brackets in texts are no levels. */

@@ -8,6 +8,7 @@ import {
   checkOpened,
   checkScanned,
   type InputOptions,
+  itemIn,
   NO_RULES,
   type OpenedInput,
   openInput,
@@ -67,10 +68,7 @@ export async function read(path: string, options: ReadOptions = {}): Promise<Rea
   const lines: number[] = [];
   const rejected: RejectedRecord[] = [];
   for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, records: true, pool: HERE })) {
-    const bytes = Buffer.from(batch.items);
-    batch.ends.forEach((end, index) => {
-      texts.push(bytes.toString('utf8', batch.ends[index - 1] ?? 0, end));
-    });
+    for (let at = 0; at < batch.ends.length; at++) texts.push(itemIn(batch, at).toString());
     lines.push(...batch.lines);
     rejected.push(...batch.rejected);
   }

@@ -24,7 +24,7 @@ export async function* batchesOf(rows: readonly Row[], size = 1_000): AsyncGener
   for (let first = 0; first < rows.length; first += size) {
     const here = rows.slice(first, first + size).map((row, i) => ({ row, ordinal: first + i }));
     const kept = here.filter(({ row }) => !row.rejected);
-    const texts = kept.map(({ row }) => Buffer.from(itemOf(row)));
+    const texts = kept.map(({ row }) => Buffer.from(`${itemOf(row)},`));
     let end = 0;
     yield {
       items: Uint8Array.from(Buffer.concat(texts)),

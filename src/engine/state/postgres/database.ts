@@ -2,10 +2,12 @@
  * The driver of PostgreSQL. It keeps nothing in a session, so that it works behind a pooler that gives every
  * transaction another one: no prepared statements with names, no settings but those of a transaction.
  *
- * Writers of a schema take turns, as they do with SQLite: what a transaction reads stays true until it commits.
+ * Writers of a schema take turns, as they do with SQLite: what a transaction reads stays true until it commits. Each
+ * numbers its writes: by that it knows whether a commit without an answer was carried out, and whether one was lost.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StateError } from '../../errors.js';
 import type { Database, Reader, Transaction, Value } from '../database.js';
 import { failureOf, isPassing, isWorthWaiting, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';
@@ -52,6 +54,8 @@ export class PostgresDatabase implements Database {
   /** By this name, what it wrote last is known to the database. */
   readonly #writer = randomUUID();
   #written = 0;
+  /** The last write that the database said it had committed. */
+  #committed = 0;
   #session: Session | null = null;
   /** Connections of rows that were read one by one, for the next ones. */
   readonly #readers: Session[] = [];
@@ -130,11 +134,13 @@ export class PostgresDatabase implements Database {
         const isCommitted = await this.#beginWrite(session, number);
         if (committing && isCommitted) {
           await session.rollback();
+          this.#committed = number;
           return committing.result;
         }
         const result = await work(transactionOf(session));
         committing = { result };
         await session.script([this.#mark(number), 'COMMIT']);
+        this.#committed = number;
         return result;
       });
     });
@@ -175,6 +181,7 @@ export class PostgresDatabase implements Database {
     const rows = fence === null ? [] : results.pop()!.rows;
     const last = results.pop()!.rows[0] as { number: number } | undefined;
     const isCommitted = last?.number === number;
+    if ((last?.number ?? 0) < this.#committed) throw this.#wentBack();
     if (!isCommitted) this.fence.check(rows);
     return isCommitted;
   }
@@ -198,9 +205,17 @@ export class PostgresDatabase implements Database {
   #mark(number: number): string {
     const writer = literal(this.#writer);
     return (
-      (number === 1 ? `DELETE FROM writers WHERE wrote_at < now() - interval '1 day'; ` : '') +
+      (number === 1 ? `DELETE FROM writers WHERE wrote_at < now() - interval '30 days'; ` : '') +
       `INSERT INTO writers AS mark (writer, number, wrote_at) VALUES (${writer}, ${number}, now())
        ON CONFLICT (writer) DO UPDATE SET number = excluded.number, wrote_at = excluded.wrote_at`
+    );
+  }
+
+  /** What was committed is not there any more: after a failover to a standby that lacks it, or a restored copy. */
+  #wentBack(): StateError {
+    return new StateError(
+      `${this.location.name} has lost what was recorded in it a moment ago, as after a failover; nothing more is sent`,
+      { problem: { code: 'state_went_back' } },
     );
   }
 

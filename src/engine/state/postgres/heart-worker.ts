@@ -1,6 +1,6 @@
 /** The thread of the heart (`heart.ts`). */
 import { parentPort, workerData } from 'node:worker_threads';
-import { clockOf, Heart, type KeptLease } from './heart.js';
+import { clockOf, Heart, type KeptLease, type LeaseKey } from './heart.js';
 import type { PostgresLocation } from './location.js';
 
 export interface HeartData {
@@ -9,9 +9,7 @@ export interface HeartData {
   /** Of the main thread, when it started this one. Counted from here, that is behind its clock rather than ahead. */
   now: number;
 }
-export type HeartOrder =
-  | { do: 'keep'; lease: KeptLease }
-  | { do: 'drop'; lease: Pick<KeptLease, 'scope' | 'kind'> };
+export type HeartOrder = { do: 'keep'; lease: KeptLease } | { do: 'drop'; lease: LeaseKey };
 
 const { location, life, now } = workerData as HeartData;
 const heart = new Heart(location, life, clockOf(now - performance.now()));

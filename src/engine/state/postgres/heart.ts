@@ -14,10 +14,14 @@ import { literal, quoted } from './sql.js';
 export interface KeptLease {
   scope: number;
   kind: string;
+  /** Of a shard, which has a lease beside those of the other shards of its run; 0 of an import that goes alone. */
+  shard: number;
   owner: string;
   epoch: number;
   pulse: BigInt64Array;
 }
+
+export type LeaseKey = Pick<KeptLease, 'scope' | 'kind' | 'shard'>;
 
 /** Places of a pulse: when the last heartbeat that was carried out had been sent, by both clocks; whether the lease is lost. */
 const [MONOTONIC, WALL, LOST] = [0, 1, 2];
@@ -75,7 +79,7 @@ export class Heart {
     this.#beating ??= this.#beat();
   }
 
-  drop(lease: Pick<KeptLease, 'scope' | 'kind'>): void {
+  drop(lease: LeaseKey): void {
     this.#leases.delete(keyOf(lease));
   }
 
@@ -112,7 +116,7 @@ export class Heart {
     const [result] = await this.#session.script([
       `UPDATE ${quoted(schema)}.leases
        SET beat_at = clock_timestamp(), expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
-       WHERE scope = ${lease.scope} AND kind = ${literal(lease.kind)} AND owner = ${literal(lease.owner)} AND epoch = ${lease.epoch}`,
+       WHERE scope = ${lease.scope} AND kind = ${literal(lease.kind)} AND shard = ${lease.shard} AND owner = ${literal(lease.owner)} AND epoch = ${lease.epoch}`,
     ]);
     if (result!.rowCount === 1) setPulse(lease.pulse, sent);
     // Released in the meantime, it is nobody's concern.
@@ -120,4 +124,4 @@ export class Heart {
   }
 }
 
-const keyOf = ({ scope, kind }: Pick<KeptLease, 'scope' | 'kind'>): string => `${scope} ${kind}`;
+const keyOf = ({ scope, kind, shard }: LeaseKey): string => `${scope} ${kind} ${shard}`;

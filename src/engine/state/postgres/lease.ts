@@ -24,14 +24,9 @@ export interface KnownLease extends HeldLock {
 
 const FREE = `(owner IS NULL OR expires_at + lease_ms / 2 * interval '1 millisecond' <= clock_timestamp())`;
 
-/** Of a shard, which has a lease beside those of the other shards of its run; 0 of an import that goes alone. */
-interface OwnLease extends KeptLease {
-  shard: number;
-}
-
 export class Leases implements Fence {
   readonly #owner = randomUUID();
-  readonly #held = new Set<OwnLease>();
+  readonly #held = new Set<KeptLease>();
   readonly #pulse: Pulse;
 
   /** @param now both clocks, which tests move */
@@ -81,13 +76,7 @@ export class Leases implements Fence {
     if (!taken) return null;
     const lease = { ...taken, kind, shard, owner: this.#owner, pulse: newPulse(sent) };
     this.#held.add(lease);
-    this.#pulse.keep({
-      scope: lease.scope,
-      kind,
-      owner: lease.owner,
-      epoch: lease.epoch,
-      pulse: lease.pulse,
-    });
+    this.#pulse.keep(lease);
     return { check: () => this.#check(lease), release: () => this.#release(lease) };
   }
 
@@ -103,15 +92,16 @@ export class Leases implements Fence {
     if (leaseMs - since < leaseMs / 3) throw notRenewed(lease.kind, since);
   }
 
-  async #release(lease: OwnLease): Promise<void> {
+  async #release(lease: KeptLease): Promise<void> {
     this.#pulse.drop(lease);
     this.#held.delete(lease);
     const releasing = this.db.write((tx) =>
       tx.run(
         `UPDATE leases SET owner = NULL, expires_at = clock_timestamp()
-         WHERE scope = ? AND kind = ? AND owner = ? AND epoch = ?`,
+         WHERE scope = ? AND kind = ? AND shard = ? AND owner = ? AND epoch = ?`,
         lease.scope,
         lease.kind,
+        lease.shard,
         lease.owner,
         lease.epoch,
       ),

@@ -23,9 +23,10 @@ export class Pulse {
     this.#thread?.postMessage({ do: 'keep', lease } satisfies HeartOrder);
   }
 
-  drop({ scope, kind }: KeptLease): void {
-    this.#heart?.drop({ scope, kind });
-    this.#thread?.postMessage({ do: 'drop', lease: { scope, kind } } satisfies HeartOrder);
+  drop({ scope, kind, shard }: KeptLease): void {
+    const lease = { scope, kind, shard };
+    this.#heart?.drop(lease);
+    this.#thread?.postMessage({ do: 'drop', lease } satisfies HeartOrder);
   }
 
   async stop(): Promise<void> {

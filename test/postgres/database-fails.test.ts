@@ -1,0 +1,185 @@
+/** What becomes of an import whose database fails (contract §10): a clear end, no row lost, nothing acknowledged sent again. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { Machine } from '../loss/support.js';
+import { built, type Ended, profiles } from '../support/child.js';
+import { FaultServer } from '../support/fault-server.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { checkSessions, companiesOf, type Session } from './sessions.js';
+import { startStandby } from './standby.js';
+import { hasPostgres } from './support.js';
+
+const ROWS = 40;
+const REQUESTS = 8;
+const SCHEMA = 'profiles';
+
+describe.runIf(hasPostgres)('an import whose database', () => {
+  let service: FaultServer;
+  const sessions: Session[] = [];
+  beforeAll(built);
+  beforeEach(async () => {
+    service = await new FaultServer().start();
+    sessions.length = 0;
+  });
+  afterEach(() => service.stop());
+
+  const owned = (server: TestPostgres): TestPostgres => {
+    onTestFinished(() => server.remove());
+    return server;
+  };
+  /** Each session is another machine's. @param at the database, or the hosts to be tried */
+  async function imports(at: string, more: readonly string[] = [], rows = ROWS): Promise<Ended> {
+    const machine = new Machine(service.url);
+    machine.env.PROFILES_STATE = at;
+    machine.write('companies.csv', companiesOf(1, rows));
+    const argv = [
+      'import',
+      'companies.csv',
+      '--chunk-size',
+      `${rows / REQUESTS}`,
+      '--interval',
+      '1ms',
+      '--ndjson',
+      ...more,
+    ];
+    const ended = await profiles(argv, { cwd: machine.folder, env: machine.env }).ended;
+    sessions.push({ ended, until: service.ledger.arrivals.length });
+    return ended;
+  }
+  /** Does something while the nth request is under way. */
+  function during(nth: number, happens: () => void | Promise<void>): void {
+    service.trouble = {
+      submit: (request) =>
+        request === nth
+          ? async (exchange) => {
+              await exchange.accept();
+              await happens();
+              await exchange.acknowledge();
+            }
+          : undefined,
+    };
+  }
+  const check = (rows = ROWS): void => checkSessions(sessions, service.ledger.arrivals, { file: 1, rows });
+  const hosts = (...servers: readonly TestPostgres[]): string =>
+    servers[0]!
+      .url(SCHEMA, { query: 'sslmode=disable&lease_seconds=8' })
+      .replace(/@[^/]+/, `@${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`);
+
+  test.for(['fast', 'immediate'] as const)('is restarted (%s): it continues', async (how) => {
+    const server = owned(await startPostgres());
+    during(3, async () => {
+      await server.stop(how);
+      await server.start();
+    });
+    const { code, stderr } = await imports(server.url(SCHEMA));
+    expect(code, stderr).toBe(0);
+    check();
+  });
+
+  test('becomes read-only by default, as for a role that is to read only: it continues', async () => {
+    const server = owned(await startPostgres());
+    during(3, () => {
+      server.sql('ALTER SYSTEM SET default_transaction_read_only = on');
+      server.sql('SELECT pg_reload_conf()');
+    });
+    const { code, stderr } = await imports(server.url(SCHEMA));
+    expect(code, stderr).toBe(0);
+    check();
+  });
+
+  test('is a standby: exit 1, with what to do', async () => {
+    const primary = owned(await startPostgres());
+    expect((await imports(primary.url(SCHEMA))).code).toBe(0);
+    const standby = owned(await startStandby(primary));
+    const { code, stderr } = await imports(standby.url(SCHEMA));
+    expect(code).toBe(1);
+    expect(stderr).toContain('the server is a standby, which can only be read');
+    expect(stderr).toContain('name the primary server, or all servers separated by commas');
+    expect(service.ledger.arrivals).toHaveLength(REQUESTS);
+  });
+
+  test('fails over to a standby that has every commit: it continues', async () => {
+    const primary = owned(await startPostgres(['shared_buffers = 16MB']));
+    const standby = owned(await startStandby(primary)) as Awaited<ReturnType<typeof startStandby>>;
+    primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    primary.sql('SELECT pg_reload_conf()');
+    during(4, async () => {
+      await primary.stop('immediate');
+      await standby.promote();
+    });
+    const { code, stderr } = await imports(hosts(primary, standby));
+    expect(code, stderr).toBe(0);
+    check();
+    expect(service.ledger.arrivals).toHaveLength(REQUESTS);
+  });
+
+  test('fails over to a standby that lacks the last commits: it stops, and what they recorded is sent again', async () => {
+    const primary = owned(await startPostgres());
+    const standby = owned(await startStandby(primary)) as Awaited<ReturnType<typeof startStandby>>;
+    service.trouble = {
+      submit: (request) => async (exchange) => {
+        await exchange.accept();
+        if (request === 3) await standby.deafen();
+        if (request === 6) {
+          await primary.stop('immediate');
+          await standby.promote();
+        }
+        await exchange.acknowledge();
+      },
+    };
+    const at = hosts(primary, standby);
+    const ended = await imports(at);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('has lost what was recorded in it a moment ago, as after a failover'),
+    });
+    expect(service.ledger.arrivals, 'sent after that').toHaveLength(6);
+    const lost = sessions.splice(0);
+    expect(lost).toHaveLength(1);
+    service.trouble = {};
+    const next = await imports(at, ['--resume', '--wait-for-lock', '1m']);
+    expect(next.code, next.stderr).toBe(0);
+    const accepted = service.ledger.timesAccepted;
+    expect(accepted.size).toBe(ROWS);
+    // Those of the third request were on record as intended, those of the fourth to sixth are on no record.
+    expect([...accepted.values()].filter((times) => times === 2)).toHaveLength(20);
+  });
+
+  /** A file system of its own, which only root can make. */
+  test.runIf(process.getuid?.() === 0)(
+    'is on a full disk: exit 1, and it continues once there is room',
+    async () => {
+      const disk = mkdtempSync(join(tmpdir(), 'profiles-full-'));
+      try {
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256m', 'tmpfs', disk], { stdio: 'pipe' });
+      } catch (error) {
+        console.warn(`skipped: no file system can be mounted here: ${error}`);
+        return;
+      }
+      onTestFinished(() => {
+        execFileSync('umount', [disk]);
+        rmSync(disk, { recursive: true });
+      });
+      const server = owned(await startPostgres(['min_wal_size = 32MB', 'max_wal_size = 32MB'], {}, disk));
+      const ballast = join(disk, 'ballast');
+      const fill = (): void => writeFileSync(ballast, Buffer.alloc(256 << 20));
+      during(3, () => expect(fill).toThrow('ENOSPC'));
+      // Too much to find room in the files that there are.
+      const rows = 80_000;
+      const { code, stderr } = await imports(server.url(SCHEMA), [], rows);
+      expect(code, stderr).toBe(1);
+      expect(stderr).toMatch(/No space left on device.*\n.*free disk space on the database server/);
+      expect(service.ledger.arrivals.length).toBeLessThan(REQUESTS);
+      service.trouble = {};
+      rmSync(ballast);
+      await server.stop('immediate');
+      await server.start();
+      const next = await imports(server.url(SCHEMA), ['--resume'], rows);
+      expect(next.code, next.stderr).toBe(0);
+      check(rows);
+    },
+  );
+});
