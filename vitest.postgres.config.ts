@@ -11,10 +11,8 @@ const ON_EITHER = [
   'test/cli/commands/{apply,history,identify,import,job,jobs,resume,runs,sandbox}.test.ts',
 ];
 
-/** About the files of a state directory (copied, removed, on a full disk, of an earlier version), or killed at a commit of SQLite. */
-const OF_FILES = [
-  'test/loss/{across,backup,boundaries,disk,isolate-kill,kill,migrate,sandbox,state-removed,submitted,upgrade}.test.ts',
-];
+/** About the files of a state directory: copied, removed, on a full disk, of an earlier version. */
+const OF_FILES = ['test/loss/{backup,disk,migrate,sandbox,state-removed,upgrade}.test.ts'];
 
 export default defineConfig({
   test: {

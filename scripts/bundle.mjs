@@ -47,6 +47,33 @@ const lateStringWidth = {
   },
 };
 
+/**
+ * Modules that cost a start more than what is used of them. Of node:http, undici wants the limit of a reply's headers, as
+ * Node is told or else 16 KiB, and a class to compare with. The SQLite binding is found as Node finds packages, but without
+ * the `exports` of its package.json: they make Node compile an expression of 85 kB.
+ * @type {import('esbuild').Plugin}
+ */
+const lighter = {
+  name: 'lighter',
+  setup({ onResolve, onLoad }) {
+    const namespace = 'lighter';
+    onResolve({ filter: /^node:http$/ }, ({ path, importer }) =>
+      /[\\/]undici[\\/]/.test(importer) ? { path, namespace } : undefined,
+    );
+    onResolve({ filter: /^@photostructure\/sqlite$/ }, ({ path }) => ({ path, namespace }));
+    onLoad({ filter: /^node:http$/, namespace }, () => ({
+      contents: `const told = [...process.execArgv, process.env.NODE_OPTIONS].join(' ');
+        exports.maxHeaderSize = Number(/--max-http-header-size[= ](\\d+)/.exec(told)?.[1] ?? 16_384);
+        exports.IncomingMessage = class {};`,
+    }));
+    onLoad({ filter: /sqlite$/, namespace }, ({ path }) => ({
+      contents: `const name = ${JSON.stringify(path)};
+        const folders = require.resolve.paths(name).map((folder) => require('node:path').join(folder, name));
+        module.exports = require(folders.find((folder) => require('node:fs').existsSync(folder)) ?? name);`,
+    }));
+  },
+};
+
 const MAIN = 'src/cli/main.ts';
 const WORKER = 'src/engine/read/workers/worker.ts';
 /** Whatever is loaded by the first three, and with nothing but the others, stands in a file each. */
@@ -56,6 +83,8 @@ const FILES = {
   rows: WORKER,
   session: 'src/engine/session.ts',
   reading: 'src/engine/read/index.ts',
+  state: 'src/engine/state/state.ts',
+  results: 'src/cli/commands/import-run.ts',
 };
 /** A module that this many entries load is worth a place in the shared file. */
 const SHARED_BY = 10;
@@ -79,15 +108,17 @@ async function together({ inputs, outputs }) {
   const needs = new Map([...loadedBy.keys()].map((module) => [module, staticClosure(module, inputs)]));
   const isLight = (module) => [...needs.get(module)].every(isOurs);
   const fileOf = (module, entries) => {
-    const { base, options, rows, session, reading } = FILES;
+    const { base, options, rows, session, reading, state, results } = FILES;
     const isIn = (start) => needs.get(start).has(module) && isLight(module);
     const isWith = (start) => [...entries].every((entry) => loadedBy.get(start).has(entry));
     if (isIn(base)) return 'base';
     if (entries.size >= SHARED_BY && isIn(options)) return 'options';
     if (isWith(session)) return 'session';
     if (isWith(reading)) return 'reading';
+    if (isWith(state)) return 'state';
     if (entries.size >= SHARED_BY && isIn(rows)) return 'rows';
-    return entries.size >= SHARED_BY && isLight(module) ? 'shared' : null;
+    if (entries.size >= SHARED_BY && isLight(module)) return 'shared';
+    return isIn(results) ? 'results' : null;
   };
   const groupOf = new Map();
   const exportsOf = await namesOf([...loadedBy.keys()].filter(isOurs));
@@ -104,7 +135,7 @@ async function together({ inputs, outputs }) {
     name: 'together',
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^\.{1,2}\/.*\.js$/ }, ({ path, importer, kind, namespace }) => {
-        if (kind !== 'import-statement' || namespace !== 'file') return undefined;
+        if (!['import-statement', 'dynamic-import'].includes(kind) || namespace !== 'file') return undefined;
         const group = groupOf.get(join(dirname(importer), path).replace(/\.js$/, '.ts'));
         return group && group !== groupOf.get(importer) ? { path: group, namespace: 'together' } : undefined;
       });
@@ -169,7 +200,7 @@ export async function bundle() {
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
-    plugins: [withoutUnused, lateStringWidth],
+    plugins: [withoutUnused, lateStringWidth, lighter],
     metafile: true,
     write: false,
     logLevel: 'warning',

@@ -1,19 +1,21 @@
 /** A word of a command line that is shown to be pasted, as a POSIX shell takes it: quoted, unless it is safe as it is. */
 export function shellWord(text: string): string {
   if (/^[\w:/.@%+=,-]+$/.test(text)) return text;
-  if (!HIDDEN.test(text) || text.endsWith('\n')) return `'${text.replaceAll("'", "'\\''")}'`;
+  if (!isHidden(text) || text.endsWith('\n')) return `'${text.replaceAll("'", "'\\''")}'`;
   // A terminal would not show them as they are, or would obey them.
   return `"$(printf -- '${[...text].map(printable).join('')}')"`;
 }
 
-const HIDDEN =
-  /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\u034f|[\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\u180b|\u180c|\u180d/u;
+const isHidden = (text: string): boolean =>
+  /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\u034f|[\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\u180b|\u180c|\u180d/u.test(
+    text,
+  );
 
 function printable(character: string): string {
   if (character === '%') return '%%';
   if (character === '\\') return '\\\\';
   if (character === "'") return "'\\''";
-  if (!HIDDEN.test(character)) return character;
+  if (!isHidden(character)) return character;
   return [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
@@ -25,9 +27,9 @@ export function powerShellWord(text: string): string {
   // A comma makes an array, `@` splats, and `-a.b` and `-a:b` are cut in two.
   if (/^[\w:/.\\+=][\w:/.\\%+=-]*$|^-[\w+=/\\-]*$/.test(text)) return text;
   // Typographic quotes are quotes, too.
-  if (!HIDDEN.test(text)) return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
+  if (!isHidden(text)) return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
   const escaped = [...text].map((character) => {
-    if (HIDDEN.test(character)) {
+    if (isHidden(character)) {
       const units = character.split('').map((unit) => `[char]${unit.charCodeAt(0)}`);
       return `$(${units.join('+')})`.replace(/\+\[char\]/g, ')$([char]');
     }

@@ -209,3 +209,10 @@ export class InterruptedError extends ProfilesError {
     return new InterruptedError(reason === 'SIGTERM' || reason === 'SIGHUP' ? reason : 'SIGINT', details);
   }
 }
+
+/** What is reported where something of the end could not be recorded. @throws the error, unless that had been seen before */
+export function failureAfter(error: unknown, failure: unknown): unknown {
+  if (failure instanceof LockLostError) return error instanceof LockLostError && error.by ? error : failure;
+  if (failure instanceof StateError) return failure;
+  throw error;
+}

@@ -9,6 +9,7 @@ import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { cli } from '../support/cli.js';
+import { copyTables, expireLeases, onPostgres } from '../support/state.js';
 import { type Fault, Middle } from './middle.js';
 import { fastClock, Machine, type Outcome, seeded, seeds } from './support.js';
 
@@ -143,12 +144,18 @@ class Scenario {
   }
 
   #copy(from: string, to: string): void {
-    mkdirSync(join(this.#machine.folder, to), { recursive: true });
-    for (const name of [...DATABASE, 'state.db-shm'])
-      rmSync(join(this.#machine.folder, to, name), { force: true });
+    const [source, target] = [from, to].map((name) => join(this.#machine.folder, name)) as [string, string];
+    if (onPostgres) {
+      copyTables(source, target);
+      // As the operating system releases a lock with its process.
+      expireLeases(target);
+      return;
+    }
+    mkdirSync(target, { recursive: true });
+    for (const name of [...DATABASE, 'state.db-shm']) rmSync(join(target, name), { force: true });
     for (const name of DATABASE) {
-      const file = join(this.#machine.folder, from, name);
-      if (existsSync(file)) copyFileSync(file, join(this.#machine.folder, to, name));
+      const file = join(source, name);
+      if (existsSync(file)) copyFileSync(file, join(target, name));
     }
   }
 

@@ -1,21 +1,34 @@
-// Loaded into the built command with --import: kills it right before or right after its nth commit (CRASH_AT=before:3).
+// Loaded into the built command with --import: kills it right before or right after its nth commit (CRASH_AT=before:3), of
+// SQLite or of PostgreSQL. There, `after` is when the answer arrives.
+import { Socket } from 'node:net';
+import { isMainThread } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
 
 const [moment, nth] = process.env.CRASH_AT.split(':');
 let commits = 0;
+const isNext = () => isMainThread && ++commits === Number(nth);
 
 const { exec } = DatabaseSync.prototype;
 // The native prototype is sealed; one that inherits from it is not.
 DatabaseSync.prototype = Object.create(DatabaseSync.prototype, {
   exec: {
     value(sql) {
-      const now = sql === 'COMMIT' && ++commits === Number(nth);
+      const now = sql === 'COMMIT' && isNext();
       if (now && moment === 'before') die();
       exec.call(this, sql);
       if (now && moment === 'after') die();
     },
   },
 });
+
+const { write } = Socket.prototype;
+Socket.prototype.write = function (data, ...more) {
+  if (Buffer.isBuffer(data) && data.includes('; COMMIT\0') && isNext()) {
+    if (moment === 'before') die();
+    this.push = die;
+  }
+  return write.call(this, data, ...more);
+};
 
 function die() {
   process.kill(process.pid, 'SIGKILL');

@@ -10,10 +10,10 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { rangesIn } from '../../src/engine/model.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import type { StoredRun } from '../../src/engine/state/runs.js';
-import { openState } from '../../src/engine/state/state.js';
 import { built, type Ended, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
+import { onPostgres, openState } from '../support/state.js';
 import { covers, Machine, seeded } from './support.js';
 
 const KILLS = Number(process.env.KILLS ?? 20);
@@ -29,17 +29,22 @@ function submitted({ stdout }: Ended): { file: string; first_line: number; last_
   return events.filter(({ type }) => type === 'submitted');
 }
 
-/** What the state directory holds, read from a copy: the log is left for the command to recover. */
-async function recorded(
-  folder: string,
-  path: string,
-): Promise<{ run: StoredRun | undefined; done: Set<string> }> {
+/** A copy of a state directory's database, with its log. */
+function copyOf(folder: string): string {
   const copy = scratch();
   for (const name of ['state.db', 'state.db-wal']) {
     const file = join(folder, name);
     if (existsSync(file)) copyFileSync(file, join(copy, name));
   }
-  const state = await openState(copy, Date.now);
+  return copy;
+}
+
+/** What the state holds. A directory is read from a copy: the log is left for the command to recover. */
+async function recorded(
+  folder: string,
+  path: string,
+): Promise<{ run: StoredRun | undefined; done: Set<string> }> {
+  const state = await openState(onPostgres ? folder : copyOf(folder), Date.now);
   const runs = await state.knownRuns();
   const requests: RequestRecord[] = [];
   for (const { run } of runs) requests.push(...(await state.requests(run)));

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Backend } from '../../src/engine/state/backend.js';
 import { COPIED, migrateState } from '../../src/engine/state/migrate.js';
 import { openSqlite } from '../../src/engine/state/sqlite/backend.js';
+import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
 import { onPostgres } from '../support/state.js';
 import { fates, status } from './faults.js';
@@ -123,6 +124,8 @@ test('the old one is refused by name, and sends nothing', async () => {
     ['import', 'companies.csv', '--dry-run'],
     ['resume'],
     ['identify', 'user', 'u-3', '--set', 'name=D'],
+    ['jobs', '--refresh'],
+    ['runs', '--forget', (await machine.runs())[0]!.run],
   ]) {
     const refused = await run(argv);
     expect([refused.code, refused.error?.message], argv.join(' ')).toEqual([
@@ -132,6 +135,13 @@ test('the old one is refused by name, and sends nothing', async () => {
     expect(refused.error!.hint).toContain(`--state sqlite:${inFolder('new')}`);
   }
   expect(service.seen.submit).toBe(submit);
+  expect(contentOf('.state').runs).toEqual(contentOf('new').runs);
+  const job = await run(['job', 'job-1']);
+  expect([job.code, job.stderr]).toEqual([0, expect.stringContaining('warning: this state has moved to')]);
+  const info = JSON.parse((await cli(['state', 'info', '--json'], { cwd: machine.folder })).stdout);
+  expect(info).toMatchObject({ moved_to: `sqlite:${inFolder('new')}` });
+  const text = (await cli(['state', 'info'], { cwd: machine.folder })).stdout;
+  expect(text).toContain(`sqlite:${inFolder('new')}`);
   await expect(migrate('.state', 'other')).rejects.toThrow(`has moved to sqlite:${inFolder('new')} already`);
 });
 

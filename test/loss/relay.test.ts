@@ -356,3 +356,23 @@ test('import --resume finds the run, and this machine can resume it from then on
   ]);
   await isWhole(await second.run(['resume']), second);
 });
+
+test('what a machine keeps of a run that another one has finished goes with its next import', async () => {
+  const finished = await first.run([...SEND, '--chunk-size', '20']);
+  service.trouble = { submit: (nth) => (nth > 1 ? status(422) : undefined) };
+  const refused = await first.run([...SEND, '--continue-on-error']);
+  service.trouble = {};
+  const spool = join(first.folder, '.state', 'spool');
+  const [done, shard, failed] = [
+    `${finished.summary!.run}`,
+    `${finished.summary!.run}.2`,
+    `${refused.summary!.run}`,
+  ];
+  for (const name of [done, shard, failed, 'of-another-state']) {
+    mkdirSync(join(spool, name), { recursive: true });
+  }
+  first.write('more.csv', 'company_id\nmore\n');
+  expect((await first.run(['import', 'more.csv'])).code).toBe(0);
+  // `resume --failed` may want the rows of what was refused.
+  expect(readdirSync(spool).sort()).toEqual([failed, 'of-another-state'].sort());
+});

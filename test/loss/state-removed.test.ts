@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { built, type Ended, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
+import { canStandStill, pointsOf, standingStill } from '../support/stand-still.js';
 import { balance, elevenCompanies, Machine } from './support.js';
 
 const file = elevenCompanies();
@@ -101,3 +102,30 @@ test.each([
   // One request of the first, three of the second.
   expect(service.seen.submit).toBe(4);
 });
+
+test.runIf(canStandStill)(
+  'removed while the process stands still, at any point before the next request',
+  { timeout: 300_000 },
+  async () => {
+    const at = async (point: number) => {
+      machine = new Machine(service.url);
+      machine.write(file.path, file.text);
+      service.seen.submit = 0;
+      const child = standingStill(SEND, { nth: 2, point }, { cwd: machine.folder, env: machine.env });
+      return { child, settled: await child.settled() };
+    };
+    const whole = await at(Number.POSITIVE_INFINITY);
+    expect((await whole.child.ended).code).toBe(0);
+    const points = pointsOf(whole.child.points());
+    expect(points.length).toBeGreaterThan(2);
+    for (const point of points) {
+      const { child, settled } = await at(point);
+      expect(settled).toBe('still');
+      renameSync(join(machine.folder, '.state'), join(machine.folder, 'elsewhere'));
+      child.kill('SIGCONT');
+      const { code, stderr } = await child.ended;
+      expect(code, stderr).toBe(1);
+      expect(service.seen.submit, `point ${point} of ${whole.child.points()}`).toBe(2);
+    }
+  },
+);

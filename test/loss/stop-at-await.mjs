@@ -1,5 +1,5 @@
-// Loaded into the built command with --import. From when it records its next request after the nth on, it stops (SIGSTOP)
-// right before the main thread continues for the mth time, after an `await` or in a callback: STOP_AT=n:m. When that
+// Loaded into the built command with --import. From when it records its next request after the nth on, in PostgreSQL, or
+// what it does after the nth, in SQLite, it stops (SIGSTOP) right before the main thread continues for the mth time, after an `await` or in a callback: STOP_AT=n:m. When that
 // request is written, it writes to the file STOP_COUNT how often the main thread had continued.
 import { createHook } from 'node:async_hooks';
 import { writeFileSync } from 'node:fs';
@@ -7,16 +7,32 @@ import { Socket } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread) {
+  const { DatabaseSync } = await import('@photostructure/sqlite');
   const [nth, stop] = process.env.STOP_AT.split(':').map(Number);
   let requests = 0;
   let turns = -1;
+
+  const begins = (isRecord) => {
+    if (isRecord && requests === nth && turns < 0) turns = 0;
+  };
+
+  const { exec } = DatabaseSync.prototype;
+  // The native prototype is sealed; one that inherits from it is not.
+  DatabaseSync.prototype = Object.create(DatabaseSync.prototype, {
+    exec: {
+      value(sql) {
+        begins(sql === 'COMMIT');
+        exec.call(this, sql);
+      },
+    },
+  });
 
   const { write } = Socket.prototype;
   Socket.prototype.write = function (data, ...more) {
     if (String(data).startsWith('POST ') && ++requests === nth + 1) {
       writeFileSync(process.env.STOP_COUNT, String(turns));
     }
-    if (requests === nth && turns < 0 && String(data).includes('INSERT INTO requests')) turns = 0;
+    begins(String(data).includes('INSERT INTO requests'));
     return write.call(this, data, ...more);
   };
   createHook({

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { takeLocks } from '../../src/engine/run/begin.js';
 import { built, type Child, profiles } from '../support/child.js';
+import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
 import { openState } from '../support/state.js';
 import { fates } from './faults.js';
@@ -59,6 +60,21 @@ test('the second exits 8 and names the first, whatever it would have sent', asyn
   first.finish();
   expect((await first.child.ended).code).toBe(0);
   expect(service.seen.submit).toBe(3);
+});
+
+test('the lock names the run that an import has found unfinished, and continues', async () => {
+  const first = await underWay();
+  first.child.kill('SIGINT');
+  expect((await first.child.ended).code).toBe(130);
+  const polls = service.seen.poll;
+  const second = start([...SEND, '--resume']);
+  await expect.poll(() => service.seen.poll).toBeGreaterThan(polls);
+  const { stdout } = await cli(['state', 'info', '--json'], { cwd: machine.folder });
+  expect(JSON.parse(stdout).locks).toMatchObject([
+    { holder: expect.stringContaining(`run ${first.run} (companies.csv)`) },
+  ]);
+  first.finish();
+  expect((await second.ended).code).toBe(0);
 });
 
 test('another kind, another account and another host are not kept waiting', async () => {

@@ -6,10 +6,12 @@ const { href } = new URL('../../scripts/bundle.mjs', import.meta.url);
 const { bundle } = (await import(href)) as { bundle(): Promise<{ metafile: Metafile }> };
 const { outputs } = (await bundle()).metafile;
 
-/** Files that are loaded with a module of src/ that something imports by `import()`. */
+const BINDING = 'lighter:@photostructure/sqlite';
+
+/** Files that are loaded with a module of src/. */
 function filesOf(module: string): string[] {
-  const [first] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === module) ?? [];
-  if (first === undefined) throw new Error(`${module} is no entry`);
+  const [first] = Object.entries(outputs).find(([, { inputs }]) => module in inputs) ?? [];
+  if (first === undefined) throw new Error(`${module} is in no file`);
   const files = new Set([first]);
   for (const file of files) {
     for (const { path, kind, external } of outputs[file]!.imports) {
@@ -19,9 +21,11 @@ function filesOf(module: string): string[] {
   return [...files];
 }
 
+const inputsOf = (module: string): string[] =>
+  filesOf(module).flatMap((file) => Object.keys(outputs[file]!.inputs));
+
 const packagesOf = (module: string): string[] => {
-  const inputs = filesOf(module).flatMap((file) => Object.keys(outputs[file]!.inputs));
-  const names = inputs.map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1]);
+  const names = inputsOf(module).map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1]);
   return [...new Set(names)].filter((name) => name !== undefined);
 };
 
@@ -32,6 +36,11 @@ describe('a start loads', () => {
     'src/cli/commands/lookups.ts',
     'src/cli/create-context.ts',
   ])('no package with %s', (module) => expect(packagesOf(module)).toEqual([]));
+
+  it.each(['import', 'lookups', 'runs'])('no database with %s --help', (name) => {
+    expect(inputsOf(`src/cli/commands/${name}.ts`)).not.toContain(BINDING);
+    expect(inputsOf('src/engine/state/sqlite/open.ts')).toContain(BINDING);
+  });
 
   it('few files for --version', () => expect(filesOf('src/cli/main.ts').length).toBeLessThanOrEqual(3));
 
@@ -48,9 +57,7 @@ describe('a start loads', () => {
     expect(packagesOf('src/engine/service/client.ts')).toEqual(['undici']));
 
   it('of undici neither fetch nor HTTP/2', () => {
-    const inputs = filesOf('src/engine/service/client.ts').flatMap((file) =>
-      Object.keys(outputs[file]!.inputs),
-    );
+    const inputs = inputsOf('src/engine/service/client.ts');
     expect(inputs).toContain('node_modules/undici/lib/dispatcher/pool.js');
     expect(inputs.filter((input) => /undici\/lib\/(?:web\/fetch|dispatcher\/client-h2)/.test(input))).toEqual(
       [],

@@ -2,29 +2,22 @@
  * A process that stands still until another one has taken over its work (contract §10 "Lock"), at each point between the
  * record of a request and its first byte at which time may pass: it sends nothing more, and says who took over.
  */
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Machine } from '../loss/support.js';
-import { BIN, built, type Child, node } from '../support/child.js';
+import { built } from '../support/child.js';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
+import { canStandStill, pointsOf, standingStill } from '../support/stand-still.js';
 import { checkSessions, companiesOf, idsOf } from './sessions.js';
 import { hasPostgres, newSchema, server } from './support.js';
 
-const HOOK = resolve(import.meta.dirname, '../loss/stop-at-await.mjs');
 const ROWS = 20;
 /** Who takes over waits for one and a half of it. */
-const LEASE_SECONDS = 5;
+const LEASE_SECONDS = 8;
 /** As many stand still at the same time: most of a case is waiting. */
-const AT_ONCE = 6;
-/** All points (`PAUSES=all`), or one of so many. */
-const STEP = process.env.PAUSES === 'all' ? 1 : 12;
+const AT_ONCE = 5;
 
-const isStopped = ({ process: { pid } }: Child): boolean =>
-  /^\d+ \(.*\) T/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-
-describe.runIf(hasPostgres && process.platform === 'linux')('a process that stands still', () => {
+describe.runIf(hasPostgres && canStandStill)('a process that stands still', () => {
   beforeAll(built);
 
   /** Before its third request. @returns at how many points it could have been, or null: it was at this one */
@@ -38,22 +31,15 @@ describe.runIf(hasPostgres && process.platform === 'linux')('a process that stan
     second.env.PROFILES_STATE = server.url(schema);
     for (const machine of [first, second]) machine.write('companies.csv', companiesOf(1, ROWS));
     const argv = ['import', 'companies.csv', '--chunk-size', '5', '--interval', '1ms', '--ndjson', ...more];
-    const count = join(first.folder, 'count');
-    const child = node(['--import', HOOK, BIN, ...argv], {
-      cwd: first.folder,
-      env: { ...first.env, STOP_AT: `2:${point}`, STOP_COUNT: count },
-    });
+    const child = standingStill(argv, { nth: 2, point }, { cwd: first.folder, env: first.env });
     try {
       const { arrivals } = service.ledger;
-      await expect
-        .poll(() => child.process.exitCode !== null || isStopped(child), { timeout: 60_000 })
-        .toBe(true);
-      if (child.process.exitCode !== null) {
+      if ((await child.settled()) === 'ended') {
         const ended = await child.ended;
         // A lease as short as this one may run out on a busy machine.
         if (ended.code === 8 && turn < 5) return await pausedAt(point, more, turn + 1);
         expect(ended, ended.stderr).toMatchObject({ code: 0 });
-        return Number(readFileSync(count, 'utf8'));
+        return child.points();
       }
       const successor = await cli([...argv, '--resume', '--wait-for-lock', '1m'], {
         cwd: second.folder,
@@ -86,7 +72,7 @@ describe.runIf(hasPostgres && process.platform === 'linux')('a process that stan
     const points = await pausedAt(Number.POSITIVE_INFINITY, more);
     expect(points).toBeGreaterThan(10);
     const failed: string[] = [];
-    const all = Array.from({ length: Math.ceil(points! / STEP) }, (_, index) => 1 + index * STEP).values();
+    const all = pointsOf(points!).values();
     const worker = async (): Promise<void> => {
       for (const point of all) {
         await pausedAt(point, more).catch((error: Error) =>

@@ -67,6 +67,23 @@ export function stateBytes(folder: string): Buffer {
   return Buffer.concat([Buffer.from(text), ...bytes]);
 }
 
+/** Makes the state of one state directory a copy of another one's. */
+export function copyTables(from: string, to: string): void {
+  const [source, target] = [schemaOf(from), schemaOf(to)];
+  const each = (statement: string): string =>
+    `FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = '${source}' LOOP EXECUTE format(${statement}, t); END LOOP;`;
+  clientOf(server()).sql(`SET client_min_messages = error;
+    BEGIN ISOLATION LEVEL REPEATABLE READ;
+    SET LOCAL session_replication_role = replica; -- the tables refer to each other
+    CREATE SCHEMA IF NOT EXISTS ${target};
+    DO $$ DECLARE t text; BEGIN
+      ${each(`'CREATE TABLE IF NOT EXISTS ${target}.%1$I (LIKE ${source}.%1$I)'`)}
+      ${each(`'DELETE FROM ${target}.%I'`)}
+      ${each(`'INSERT INTO ${target}.%1$I SELECT * FROM ${source}.%1$I'`)}
+    END $$;
+    COMMIT;`);
+}
+
 /** As if their owners had not been heard of for long. */
 export function expireLeases(folder: string): void {
   const past = "now() - interval '1 day'";

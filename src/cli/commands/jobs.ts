@@ -57,7 +57,10 @@ function options(_words: readonly string[], flags: Flags): Options {
 
 async function run({ refresh, listing }: Options, context: Context): Promise<ExitCode> {
   const state = await context.state();
-  if (refresh) await look(await state.knownJobs(), context);
+  if (refresh) {
+    await state.refuseMoved();
+    await look(await state.knownJobs(), context);
+  }
   await printListing(
     {
       records: (await state.knownJobs()).map(recordOf),

@@ -1,11 +1,11 @@
 /** Saves what a command learns about jobs, so that `jobs`, `resume` and `--changed-only` know it too. */
 
-import { StateError } from '../../engine/errors.js';
+import { StateError, UsageError } from '../../engine/errors.js';
 import type { Job } from '../../engine/service/contract.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
 
-/** Saves jobs in the state. If the state cannot be written, it warns, so that the record is still printed. */
+/** Saves jobs in the state. If the state cannot be written, or has moved, it warns, so that the record is still printed. */
 export async function saveJobs(
   context: Context,
   jobs: readonly Job[],
@@ -13,10 +13,11 @@ export async function saveJobs(
 ): Promise<void> {
   try {
     const state = await context.state();
+    await state.refuseMoved();
     const scope = recorded ?? (await context.scope());
     for (const job of jobs) await state.updateJob(scope, job);
   } catch (error) {
-    if (!(error instanceof StateError)) throw error;
+    if (!(error instanceof StateError || error instanceof UsageError)) throw error;
     context.warn(error.message);
   }
 }

@@ -2,6 +2,7 @@
 import { ID_FIELD, type Kind } from '../model.js';
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
+import { type Memory, viewOf } from './json/bytes.js';
 import { Numbers, rowOf } from './text/splitter.js';
 import type { RecordBatch, RejectedRecord, Schema } from './types.js';
 
@@ -11,6 +12,11 @@ export const headOf = (kind: Kind): string => `{"${ID_FIELD[kind]}":`;
 export const COMPANY = ',"company_id":';
 export const METADATA_OPEN = ',"metadata":{';
 export const METADATA_CLOSE = '}';
+
+function memory(length: number): Memory {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  return { bytes, view: viewOf(bytes) };
+}
 
 /** Why a row is rejected whose item no request could hold. */
 export const TOO_LARGE = 'the item is larger than a request may be';
@@ -39,15 +45,15 @@ export interface RawItem {
   /** Equal where there is none. */
   readonly company: number;
   readonly companyEnd: number;
-  /** Writes `size` bytes. */
-  write(target: Buffer, start: number): void;
+  /** Writes `size` bytes; up to three after them may be changed. */
+  write(target: Memory, start: number): void;
 }
 
 /** Writes one batch after another into the same memory: a new buffer for each would cost more than the writing. */
 export class ItemWriter {
   /** Its rows are named by their numbers in it. */
   #batch: RecordBatch | null = null;
-  #bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
+  #memory = memory(KEPT_BYTES);
   #length = 0;
   readonly #ends = new Numbers();
   readonly #lines = new Numbers();
@@ -69,7 +75,7 @@ export class ItemWriter {
   /** Forgets what was written, whether or not it was finished. */
   begin(batch: RecordBatch): void {
     this.#batch = batch;
-    if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
+    if (this.#memory.bytes.length > KEPT_BYTES) this.#memory = memory(KEPT_BYTES);
     this.#length = 0;
     this.#rows = [];
     this.#rejected = [];
@@ -82,7 +88,7 @@ export class ItemWriter {
   add(number: number, item: string, id: string): boolean {
     // No UTF-16 code unit takes more than three bytes of UTF-8.
     this.#reserve(item.length * 3 + 1);
-    const bytes = this.#bytes.write(item, this.#length);
+    const bytes = this.#memory.bytes.write(item, this.#length);
     if (bytes > this.#limit) return false;
     this.#ids.add(id);
     this.#append(number, bytes);
@@ -93,7 +99,7 @@ export class ItemWriter {
   addPlain(number: number, item: RawItem): boolean {
     if (item.size > this.#limit) return false;
     this.#reserve(item.size + 1);
-    item.write(this.#bytes, this.#length);
+    item.write(this.#memory, this.#length);
     this.#ids.addBytes(item.bytes, item.id, item.idEnd);
     this.#append(number, item.size);
     return true;
@@ -101,9 +107,10 @@ export class ItemWriter {
 
   #append(number: number, bytes: number): void {
     const { bytes: text, spans, lines } = this.#batch!;
+    const { bytes: items } = this.#memory;
     const start = this.#length;
-    this.#contents.addBytes(this.#bytes, start, start + bytes);
-    this.#bytes[start + bytes] = COMMA;
+    this.#contents.addBytes(items, start, start + bytes);
+    items[start + bytes] = COMMA;
     this.#length += bytes + 1;
     this.#ends.push(this.#length);
     this.#lines.push(lines[number]!);
@@ -118,7 +125,7 @@ export class ItemWriter {
   /** What was written since `begin`, in memory of its own. */
   finish(): ItemBatch {
     return {
-      items: Uint8Array.from(this.#bytes.subarray(0, this.#length)),
+      items: Uint8Array.from(this.#memory.bytes.subarray(0, this.#length)),
       ends: this.#ends.take(),
       lines: this.#lines.take(),
       rows: Float64Array.from(this.#rows),
@@ -131,10 +138,10 @@ export class ItemWriter {
     };
   }
 
-  #reserve(bytes: number): void {
-    if (this.#length + bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#length + bytes));
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
+  #reserve(needed: number): void {
+    const { bytes } = this.#memory;
+    if (this.#length + needed <= bytes.length) return;
+    this.#memory = memory(Math.max(bytes.length * 2, this.#length + needed));
+    bytes.copy(this.#memory.bytes, 0, 0, this.#length);
   }
 }

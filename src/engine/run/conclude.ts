@@ -1,5 +1,5 @@
 /** The end of an import: outcomes are written, the summary is made of what was recorded, and the run ends. */
-import { StateLostError } from '../errors.js';
+import { failureAfter, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind, Plan, Summary } from '../model.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
@@ -7,7 +7,7 @@ import { plannedRows, type Scanned } from '../plan/plan.js';
 import { submittedRows } from '../send/accounts.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { ImportDeps, ImportResult } from './deps.js';
-import { failureAfter, type OpenRun } from './open-run.js';
+import type { OpenRun } from './open-run.js';
 import { tellOutcomes } from './outcomes.js';
 import type { Rejecting } from './rejecting.js';
 import { standingOf, summarizeRun } from './shard.js';

@@ -1,5 +1,5 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
-import { AuthError, LockLostError, ProfilesError, StateError } from '../errors.js';
+import { AuthError, failureAfter, LockLostError, ProfilesError, StateError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -25,6 +25,8 @@ export class OpenRun {
   #others: ReadonlySet<RequestRecord> = new Set();
   /** Spooled input of a run that was not recorded is of no use to anyone. */
   #unrecorded: string | null;
+  /** Its inputs, for others to read. */
+  #files = '';
   readonly #locks: HeldLease[] = [];
 
   /**
@@ -94,21 +96,28 @@ export class OpenRun {
     scope?: Scope,
   ): AsyncGenerator<ImportEvent> {
     if (dryRun) return;
-    // As another import names it that finds the lock taken.
-    const part = this.shard ? `shard ${this.shard.of.shard} of ` : '';
-    const holder = `${part}run ${this.#id} (${inputs.map(({ path }) => path).join(', ')})`;
+    this.#files = inputs.map(({ path }) => path).join(', ');
     const kinds = [...new Set(inputs.map(({ kind }) => kind))];
     const { state, clock } = this.deps;
     // The one before a shard may have died a moment ago, and its lock ends by itself.
     const waitMs = waitForLockMs ?? (this.shard ? PREDECESSOR_MS : 0);
-    const take = () => takeLocks(state, scope ?? this.scope, kinds, holder, this.shard?.of);
+    const take = () => takeLocks(state, scope ?? this.scope, kinds, this.#holder, this.shard?.of);
     this.#locks.push(...(yield* waitForLocks(take, { waitMs, signal }, clock)));
+  }
+
+  /** As another import names it that finds the lock taken. */
+  get #holder(): string {
+    const part = this.shard ? `shard ${this.shard.of.shard} of ` : '';
+    return `${part}run ${this.#id} (${this.#files})`;
   }
 
   /** Goes on with an earlier run in place of a new one. */
   async continueWith(run: StoredRun): Promise<void> {
     this.#earlier = run;
-    this.#id = run.run;
+    if (this.#id !== run.run) {
+      this.#id = run.run;
+      for (const lock of this.#locks) await lock.rename(this.#holder);
+    }
     this.#keep(await this.deps.state.requests(run.run));
   }
 
@@ -284,11 +293,4 @@ export class OpenRun {
     for (const lock of this.#locks) await lock.release();
     if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
   }
-}
-
-/** What is reported where something of the end could not be recorded. @throws the error, unless that had been seen before */
-export function failureAfter(error: unknown, failure: unknown): unknown {
-  if (failure instanceof LockLostError) return error instanceof LockLostError && error.by ? error : failure;
-  if (failure instanceof StateError) return failure;
-  throw error;
 }

@@ -1,5 +1,5 @@
 /** Words for what came, whatever it was: needs no schema, so it is there before the first reply. Pure; single lines. */
-import { STATUS_CODES } from 'node:http';
+import { createRequire as requireFrom } from 'node:module';
 
 /** The parts of a reply that a message is made of. */
 export interface ReplyText {
@@ -13,8 +13,9 @@ export interface ReplyText {
 const CLIP = 300;
 export const LOOK = 16_384;
 
-/** `502 Bad Gateway` */
+/** `502 Bad Gateway`. Node loads its HTTP client and server for the words, so they wait for the first line. */
 export function statusLine(status: number): string {
+  const { STATUS_CODES } = requireFrom(import.meta.url)('node:http') as typeof import('node:http');
   return `${status} ${STATUS_CODES[status] ?? ''}`.trim();
 }
 

@@ -72,6 +72,8 @@ export interface State {
   forgetScope(scope: Scope): Promise<{ runs: number; jobs: number }>;
   /** Where a run's spooled input and private settings lie while it is unfinished. */
   spoolFolder(run: string): string;
+  /** Runs that have such a folder on this machine. */
+  spools(): string[];
   removeSpool(run: string): void;
 
   requests(run: string): Promise<RequestRecord[]>;

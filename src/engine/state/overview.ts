@@ -2,6 +2,7 @@
 import type { Kind } from '../model.js';
 import type { Reader } from './database.js';
 import type { Fingerprints } from './fingerprints.js';
+import { MOVED_TO } from './notes.js';
 import type { Scope } from './types.js';
 
 /** What is known of the profiles of one account and kind. Times are ISO 8601. */
@@ -15,6 +16,8 @@ export interface KnownProfilesOverview extends Scope {
 }
 
 export interface StateOverview {
+  /** The state that took its place; null where none did. */
+  moved_to: string | null;
   runs: number;
   unfinished_runs: number;
   /** When the newest run began; null where there is none. */
@@ -29,12 +32,14 @@ export interface StateOverview {
 
 export async function overviewOf(on: Reader, fingerprints: Fingerprints): Promise<StateOverview> {
   const totals = await on.get<Omit<StateOverview, 'known'>>(
-    `SELECT (SELECT count(*) FROM runs) AS runs,
+    `SELECT (SELECT value FROM notes WHERE name = ?) AS moved_to,
+       (SELECT count(*) FROM runs) AS runs,
        (SELECT count(*) FROM runs WHERE finished = 0) AS unfinished_runs,
        (SELECT max(started_at) FROM runs) AS last_run_at,
        (SELECT count(*) FROM jobs) AS jobs,
        (SELECT count(*) FROM jobs WHERE status NOT IN ('completed', 'failed', 'unknown')) AS unfinished_jobs,
        (SELECT max(seen_at) FROM jobs) AS last_job_seen_at`,
+    MOVED_TO,
   );
   const groups = await on.all<Scope & { scope: number; kind: Kind }>(
     `SELECT DISTINCT scope, account, region, base_url, kind FROM sends JOIN scopes USING (scope)

@@ -62,6 +62,8 @@ export interface ShardOf {
 export interface HeldLease {
   /** Called in the tick in which a request is written. @throws StateError when it no longer surely holds */
   check(): void;
+  /** Says who holds it in other words. */
+  rename(holder: string): Promise<void>;
   release(): Promise<void>;
 }
 

@@ -372,7 +372,7 @@ it('threads read them as this one does', async () => {
       for await (const { items } of buildItems(input, scan.schema, { hashKey: KEY, records: true, pool })) {
         found += Buffer.from(items).toString();
       }
-      expect(found).toBe(texts.join(''));
+      expect(found).toBe(texts.map((item) => `${item},`).join(''));
     }
   } finally {
     await pool.close();

@@ -34,6 +34,7 @@ export async function info(context: Context): Promise<ExitCode> {
   const { bytes, known, locks, last_run_at, last_job_seen_at, ...counts } = held;
   const summary = {
     state: `${name} (${origin})`,
+    ...(counts.moved_to !== null && { moved_to: counts.moved_to }),
     size: formatSize(bytes),
     runs: counts.runs,
     unfinished_runs: counts.unfinished_runs,

@@ -2,13 +2,8 @@
  * The cells of a record of plain CSV, found in its bytes. The splitter has seen to it that the quotes of a record make
  * sense; a property test holds what is read here to csv-parse.
  */
-import { QUOTE } from '../json/bytes.js';
+import { four, type Memory, QUOTE, skipText, viewOf } from '../json/bytes.js';
 import type { RecordBatch } from '../types.js';
-
-/** Bytes that mean something, beside those that JSON escapes. */
-const TEXT = 0;
-const DELIMITER = 1;
-const SPECIAL = 2;
 
 /** What each byte below 0x80 becomes in a JSON string where that is not itself, as `JSON.stringify` writes it. */
 const ESCAPES: (Buffer | undefined)[] = Array.from({ length: 0x80 }, (_, code) => {
@@ -24,6 +19,7 @@ const DOUBLED = 1;
 /** One record after another, in the same memory. */
 export class Cells {
   bytes: Buffer = Buffer.alloc(0);
+  view = viewOf(this.bytes);
   /** Of the record that was read last. */
   count = 0;
   /** Where the text of each cell begins and ends, the quotes around it left out. */
@@ -31,25 +27,26 @@ export class Cells {
   ends = new Int32Array(64);
   /** 0 for a cell whose bytes are its text, in JSON too. Else bytes that it is longer in JSON, times two, and `DOUBLED`. */
   markup = new Int32Array(64);
-  readonly #meaning: Uint8Array;
+  readonly #delimiter: number;
   #spans = new Uint32Array(0);
 
   constructor(delimiter: string) {
-    this.#meaning = EXTRA.map((extra) => (extra > 0 ? SPECIAL : TEXT));
-    this.#meaning[delimiter.charCodeAt(0)] = DELIMITER;
+    this.#delimiter = delimiter.charCodeAt(0);
   }
 
   begin({ bytes, spans }: Pick<RecordBatch, 'bytes' | 'spans'>): void {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.view = viewOf(bytes);
     this.#spans = spans;
   }
 
   /** Reads a record of the batch. @returns how many cells it has */
   read(number: number): number {
-    const { bytes } = this;
+    const { bytes, view } = this;
     // Nothing of `this` is asked for within the loops: it would be loaded again for each byte.
     let { starts, ends, markup } = this;
-    const meaning = this.#meaning;
+    const delimiter = this.#delimiter;
+    const delimiters = four(delimiter);
     const end = this.#spans[2 * number + 1]!;
     let at = this.#spans[2 * number]!;
     let count = 0;
@@ -61,9 +58,8 @@ export class Cells {
       let marks = 0;
       if (at < end && bytes[at] === QUOTE) {
         starts[count] = ++at;
-        for (; at < end; at++) {
+        for (at = skipText(view, at, end); at < end; at = skipText(view, at + 1, end)) {
           const byte = bytes[at]!;
-          if (meaning[byte] === TEXT) continue;
           if (byte !== QUOTE) marks += 2 * EXTRA[byte]!;
           else if (at + 1 < end && bytes[at + 1] === QUOTE) {
             marks |= DOUBLED;
@@ -73,10 +69,13 @@ export class Cells {
         ends[count] = at++;
       } else {
         starts[count] = at;
-        for (; at < end; at++) {
+        for (
+          at = skipText(view, at, end, delimiters);
+          at < end;
+          at = skipText(view, at + 1, end, delimiters)
+        ) {
           const byte = bytes[at]!;
-          if (meaning[byte] === TEXT) continue;
-          if (meaning[byte] === DELIMITER) break;
+          if (byte === delimiter) break;
           marks += 2 * EXTRA[byte]!;
         }
         ends[count] = at;
@@ -101,7 +100,7 @@ export class Cells {
   }
 
   /** Writes what stands between the quotes of a cell's JSON text. @returns where it ends */
-  writeEscaped(index: number, target: Buffer, start: number): number {
+  writeEscaped(index: number, { bytes: target }: Memory, start: number): number {
     const { bytes } = this;
     const end = this.ends[index]!;
     const skipped = this.markup[index]! & DOUBLED;

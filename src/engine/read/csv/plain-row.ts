@@ -6,14 +6,11 @@ import type { Converter } from '../conversion/converter.js';
 import { type IdentifierCheck, identifierCheck, isSuspect } from '../identifier.js';
 import type { RawItem } from '../item-writer.js';
 import * as form from '../item-writer.js';
-import { CLOSE_BRACE, copy, QUOTE } from '../json/bytes.js';
+import { CLOSE_BRACE, copy, type Memory, OPEN_BRACE, QUOTE, viewOf } from '../json/bytes.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 import { Cells } from './cells.js';
 import { isPlain } from './dialect.js';
 import type { CsvLayout } from './layout.js';
-
-const METADATA_OPEN = Buffer.from(form.METADATA_OPEN);
-const COMPANY = Buffer.from(form.COMPANY);
 
 /**
  * Null for an input whose cells are changed before they are sent, or looked at in other ways.
@@ -31,6 +28,38 @@ export function plainRow(
     layout.clean !== null ||
     targets.some(({ role, pinned }) => role === 'spread' || (role !== 'metadata' && pinned === 'lower'));
   return isChanged || !isPlain(dialect!) ? null : new PlainRow(input, layout, types);
+}
+
+/** What is the same in each item, back to back in one memory. */
+class Texts {
+  readonly #view: DataView;
+  readonly #starts: Int32Array;
+
+  constructor(texts: readonly string[]) {
+    let length = 0;
+    this.#starts = Int32Array.from([0, ...texts.map((text) => (length += Buffer.byteLength(text)))]);
+    // With room behind the last one, all are copied four bytes at once.
+    this.#view = viewOf(Buffer.from(`${texts.join('')}   `));
+  }
+
+  length(index: number): number {
+    return this.#starts[index + 1]! - this.#starts[index]!;
+  }
+
+  write(index: number, target: DataView, at: number): number {
+    return copy(this.#view, this.#starts[index]!, this.#starts[index + 1]!, target, at);
+  }
+}
+
+/** Their places; from `keys` on there is one for each member. */
+enum Text {
+  head,
+  company,
+  open,
+  constants,
+  /** Of an empty cell; of no bytes where its key is left out. */
+  empty,
+  keys,
 }
 
 /** How the cells of a column become members. */
@@ -51,19 +80,15 @@ export class PlainRow implements RawItem {
   readonly cells: Cells;
   readonly #layout: CsvLayout;
   readonly #width: number;
-  /** Of the members: their columns, `,"key":`, bytes around a cell that is not empty, and what becomes of it. */
+  readonly #texts: Texts;
+  /** Of the members: their columns, bytes around a cell that is not empty, and what becomes of it. */
   readonly #places: Int32Array;
-  readonly #keys: readonly Buffer[];
   readonly #around: Int32Array;
   readonly #as: Uint8Array;
   readonly #converters: readonly (Converter | null)[];
   /** JSON texts of the cells that were converted, where items are made. */
   readonly #converted: string[];
   readonly #makes: boolean;
-  readonly #head: Buffer;
-  readonly #constants: Buffer;
-  /** Of an empty cell; of no bytes where its key is left out. */
-  readonly #empty: Buffer;
   readonly #check: IdentifierCheck | null;
   readonly #columns: readonly [id: string, company: string];
   /** With one of these as identifier it may be the header again. */
@@ -76,20 +101,21 @@ export class PlainRow implements RawItem {
     this.cells = new Cells(input.dialect!.delimiter);
     this.#layout = layout;
     this.#width = layout.targets.length;
-    const { metadata } = layout;
+    const { metadata, head, constants, empty } = layout;
+    const fixed = [head, form.COMPANY, form.METADATA_OPEN, constants, empty ?? ''];
+    this.#texts = new Texts([...fixed, ...metadata.map(({ key }) => key)]);
     this.#places = Int32Array.from(metadata, ({ index }) => index);
-    this.#keys = metadata.map(({ key }) => Buffer.from(key));
     this.#converters = metadata.map(({ converter }) => converter);
     this.#converted = metadata.map(() => '');
     this.#as = Uint8Array.from(metadata, ({ index, converter }) => {
       if (converter !== null) return As.converted;
       return types === null || types[index] === 'string' ? As.text : As.raw;
     });
-    this.#around = Int32Array.from(this.#keys, (key, at) => key.length + (this.#as[at] === As.text ? 2 : 0));
+    this.#around = Int32Array.from(
+      metadata,
+      (_, at) => this.#texts.length(Text.keys + at) + (this.#as[at] === As.text ? '""'.length : 0),
+    );
     this.#makes = types !== null;
-    this.#head = Buffer.from(layout.head);
-    this.#constants = Buffer.from(layout.constants);
-    this.#empty = Buffer.from(layout.empty ?? '');
     this.#check = input.anyId ? null : identifierCheck(input.rules);
     this.#columns = [input.idColumn, input.companyIdColumn ?? ''];
     this.#headers = layout.idsOfHeader.map((name) => Buffer.from(name));
@@ -120,13 +146,14 @@ export class PlainRow implements RawItem {
       this.companyEnd = ends[company]!;
     }
     const [places, around, as] = [this.#places, this.#around, this.#as];
-    const empty = this.#empty.length;
-    let body = this.#constants.length;
+    const texts = this.#texts;
+    const empty = texts.length(Text.empty);
+    let body = texts.length(Text.constants);
     for (let at = 0; at < places.length; at++) {
       const index = places[at]!;
       const length = ends[index]! - starts[index]!;
       if (length === 0) {
-        if (empty > 0) body += this.#keys[at]!.length + empty;
+        if (empty > 0) body += texts.length(Text.keys + at) + empty;
       } else if (as[at] === As.text) {
         body += around[at]! + length + (markup[index]! >> 1);
       } else if (as[at] === As.raw) {
@@ -138,51 +165,55 @@ export class PlainRow implements RawItem {
       }
     }
     this.#body = body;
-    this.size = this.#head.length + this.idEnd - this.id + '""}'.length;
-    if (this.companyEnd > this.company) this.size += COMPANY.length + this.companyEnd - this.company + 2;
+    const named = this.companyEnd - this.company;
+    this.size = texts.length(Text.head) + this.idEnd - this.id + '""}'.length;
+    if (named > 0) this.size += texts.length(Text.company) + named + '""'.length;
     // The first member has no comma.
-    if (body > 0) this.size += METADATA_OPEN.length + body - 1 + form.METADATA_CLOSE.length;
+    if (body > 0) this.size += texts.length(Text.open) + body - 1 + form.METADATA_CLOSE.length;
     return true;
   }
 
-  /** Writes the item of the row that was read last, `size` bytes. Only where items are made. */
-  write(target: Buffer, start: number): void {
-    const { bytes, starts, ends, markup } = this.cells;
-    let at = copy(this.#head, 0, this.#head.length, target, start);
-    target[at++] = QUOTE;
-    at = copy(bytes, this.id, this.idEnd, target, at);
-    target[at++] = QUOTE;
+  /** Writes the item of the row that was read last. Only where items are made. */
+  write(target: Memory, start: number): void {
+    const { view: from, starts, ends, markup } = this.cells;
+    const { bytes, view } = target;
+    const texts = this.#texts;
+    const empty = texts.length(Text.empty);
+    let at = texts.write(Text.head, view, start);
+    bytes[at++] = QUOTE;
+    at = copy(from, this.id, this.idEnd, view, at);
+    bytes[at++] = QUOTE;
     if (this.companyEnd > this.company) {
-      at = copy(COMPANY, 0, COMPANY.length, target, at);
-      target[at++] = QUOTE;
-      at = copy(bytes, this.company, this.companyEnd, target, at);
-      target[at++] = QUOTE;
+      at = texts.write(Text.company, view, at);
+      bytes[at++] = QUOTE;
+      at = copy(from, this.company, this.companyEnd, view, at);
+      bytes[at++] = QUOTE;
     }
     if (this.#body > 0) {
-      const open = at;
-      at += METADATA_OPEN.length - 1;
+      // The comma of the first member comes where the brace is, which is put back.
+      const brace = texts.write(Text.open, view, at) - 1;
+      at = brace;
       for (let member = 0; member < this.#places.length; member++) {
         const index = this.#places[member]!;
-        const key = this.#keys[member]!;
-        const [from, to] = [starts[index]!, ends[index]!];
-        if (from === to && this.#empty.length === 0) continue;
-        at = copy(key, 0, key.length, target, at);
-        if (from === to) at = copy(this.#empty, 0, this.#empty.length, target, at);
-        else if (this.#as[member] === As.raw) at = copy(bytes, from, to, target, at);
-        else if (this.#as[member] === As.converted) at += target.write(this.#converted[member]!, at);
+        const [first, end] = [starts[index]!, ends[index]!];
+        const isEmpty = first === end;
+        if (isEmpty && empty === 0) continue;
+        at = texts.write(Text.keys + member, view, at);
+        if (isEmpty) at = texts.write(Text.empty, view, at);
+        else if (this.#as[member] === As.raw) at = copy(from, first, end, view, at);
+        else if (this.#as[member] === As.converted) at += bytes.write(this.#converted[member]!, at);
         else {
-          target[at++] = QUOTE;
-          if (markup[index] === 0) at = copy(bytes, from, to, target, at);
+          bytes[at++] = QUOTE;
+          if (markup[index] === 0) at = copy(from, first, end, view, at);
           else at = this.cells.writeEscaped(index, target, at);
-          target[at++] = QUOTE;
+          bytes[at++] = QUOTE;
         }
       }
-      at = copy(this.#constants, 0, this.#constants.length, target, at);
-      // Over the comma of the first member.
-      copy(METADATA_OPEN, 0, METADATA_OPEN.length, target, open);
-      target[at++] = CLOSE_BRACE;
+      at = texts.write(Text.constants, view, at);
+      bytes[brace] = OPEN_BRACE;
+      bytes[at++] = CLOSE_BRACE;
     }
-    target[at] = CLOSE_BRACE;
+    bytes[at] = CLOSE_BRACE;
   }
 
   /** Whether a cell can be an identifier, written as it is. */

@@ -4,7 +4,8 @@
  * One pass over the bytes; a property test holds that it and the parser see the same records.
  */
 import type { InputError } from '../../errors.js';
-import { Numbers, PartialRecords, type Splitter } from '../text/splitter.js';
+import { skipLetters, viewOf } from '../json/bytes.js';
+import { Numbers, PartialRecords, type Splitter, without } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 import { type Limits, maxRecordBytes, recordTooLarge, takeOut, tooLong, unclosed } from './limits.js';
 import { CELL_START, type Notes } from './notes.js';
@@ -49,6 +50,9 @@ export class CsvSplitter implements Splitter {
   line: number;
   readonly #form: CsvForm;
   readonly #meaning = new Uint8Array(256);
+  /** The same where delimiters pass as text: the start of a cell is looked for where it is wanted. */
+  readonly #lineMeaning: Uint8Array;
+  readonly #delimiter: number;
   readonly #partial = new PartialRecords();
   readonly #lines = new Numbers();
   /** Start and end of each record, without its line end, as offsets in the chunk less the bytes to be left out before them. */
@@ -82,10 +86,12 @@ export class CsvSplitter implements Splitter {
     this.#first = form.first ?? 0;
     this.#skipHeader = options.header;
     this.#maxRecordBytes = maxRecordBytes(form);
-    this.#meaning[form.delimiter.charCodeAt(0)] = Meaning.delimiter;
     this.#meaning[LF] = Meaning.lf;
     this.#meaning[CR] = Meaning.cr;
     this.#meaning[QUOTE] = Meaning.quote;
+    this.#lineMeaning = this.#meaning.slice();
+    this.#delimiter = form.delimiter.charCodeAt(0);
+    this.#meaning[this.#delimiter] = Meaning.delimiter;
   }
 
   push(chunk: Buffer): RecordBatch | null {
@@ -131,8 +137,12 @@ export class CsvSplitter implements Splitter {
 
   /** Goes over a chunk. Gives the offset after its last whole record, 0 when it completes none. */
   #scan(chunk: Buffer): number {
-    const meaning = this.#meaning;
     const length = chunk.length;
+    /** Null where a cell may turn out too long: then each delimiter is looked at. */
+    const view = length - this.#recordStart > this.#form.maxCellBytes ? null : viewOf(chunk);
+    const meaning = view ? this.#lineMeaning : this.#meaning;
+    /** Delimiters before it are known. */
+    let seen = 0;
     let state = this.#state;
     let line = this.line;
     let lastCr = this.#lastCr;
@@ -143,14 +153,21 @@ export class CsvSplitter implements Splitter {
         if (state === In.start) {
           state = In.plain;
         } else if (state === In.closed) {
-          state = In.broken;
+          state = chunk[at] === this.#delimiter ? In.plain : In.broken;
           this.#brokenLine = line;
         }
         // Text is followed by text, in and out of quotes: most bytes are passed here.
-        while (at + 1 < length && meaning[chunk[at + 1]!] === Meaning.text) at++;
+        do at = view ? skipLetters(view, at + 1, length) : at + 1;
+        while (at < length && meaning[chunk[at]!] === Meaning.text);
+        at--;
         continue;
       }
       if (what === Meaning.quote) {
+        if (state === In.plain) {
+          this.#seekCell(chunk, seen, at);
+          seen = at;
+          if (this.#cellStart === at) state = In.start;
+        }
         if (state === In.start) {
           state = In.quoted;
           this.#openLine = line;
@@ -162,8 +179,8 @@ export class CsvSplitter implements Splitter {
           this.#doubled++;
           if (at - this.#cellStart === 3) this.#noteExcelText(chunk);
         } else if (state === In.plain) {
-          const { notes } = this.#form;
-          if (notes) notes.quoteInText(this.#cellBytes(chunk), at - this.#cellStart, this.#recordLine);
+          const offset = at - this.#cellStart;
+          this.#form.notes?.quoteInText(this.#cellBytes(chunk), offset, this.#recordLine);
         }
         continue;
       }
@@ -215,11 +232,20 @@ export class CsvSplitter implements Splitter {
       cut = at + 1;
       this.#recordStart = cut;
       this.#cellStart = cut;
+      seen = cut;
     }
+    if (state === In.plain) this.#seekCell(chunk, seen, length);
     this.#state = state;
     this.line = line;
     this.#lastCr = lastCr;
     return cut;
+  }
+
+  /** Finds the start of the plain cell that is open at `end`, unless that is known: where it is before `from`. */
+  #seekCell(chunk: Buffer, from: number, end: number): void {
+    let at = end - 1;
+    while (at >= from && chunk[at] !== this.#delimiter) at--;
+    if (at >= from) this.#cellStart = at + 1;
   }
 
   /** Takes note of the record that ends at `end`. */
@@ -268,21 +294,3 @@ export class CsvSplitter implements Splitter {
 }
 
 const EQUALS = 0x3d;
-
-/** `bytes` without those at some offsets, ascending, each of which is `shift` less than in `bytes`. */
-function without(
-  bytes: Uint8Array<ArrayBuffer>,
-  offsets: Uint32Array,
-  shift: number,
-): Uint8Array<ArrayBuffer> {
-  if (offsets.length === 0) return bytes;
-  let length = offsets[0]! + shift;
-  for (let index = 0; index < offsets.length; index++) {
-    const from = offsets[index]! + shift + 1;
-    const next = offsets[index + 1];
-    const to = next === undefined ? bytes.length : next + shift;
-    bytes.copyWithin(length, from, to);
-    length += to - from;
-  }
-  return bytes.subarray(0, length);
-}

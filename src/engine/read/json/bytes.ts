@@ -1,5 +1,7 @@
 /** JSON read byte by byte: where tokens end. What is not plain is left to `JSON.parse`. */
 
+import { isUtf8 } from 'node:buffer';
+
 export const LF = 0x0a;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
@@ -51,19 +53,47 @@ export function skipSpace(bytes: Uint8Array, start: number): number {
 export const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** The first byte from `at` on that is a quote, a backslash or a control character; otherwise one of the last three. */
-function skipText(view: DataView, start: number, end: number): number {
+/** A byte four times. */
+export const four = (byte: number): number => byte * 0x01010101;
+const QUOTES = four(QUOTE);
+const BACKSLASHES = four(BACKSLASH);
+
+/** The high bits of bytes. */
+const HIGH = 0x80808080;
+
+/** Of four bytes, the high bit of each that is a quote, a backslash or a control character, and perhaps of bytes after it. */
+function special(bytes: number): number {
+  const quotes = bytes ^ QUOTES;
+  const backslashes = bytes ^ BACKSLASHES;
+  return (
+    (((bytes - 0x20202020) & ~bytes) |
+      ((quotes - 0x01010101) & ~quotes) |
+      ((backslashes - 0x01010101) & ~backslashes)) &
+    HIGH
+  );
+}
+
+/**
+ * The first byte from `at` on that is a quote, a backslash or a control character; otherwise one of the last three.
+ * @param also four times another such byte
+ */
+export function skipText(view: DataView, start: number, end: number, also = QUOTES): number {
+  let at = start;
+  for (const last = end - 4; at <= last; at += 4) {
+    const bytes = view.getInt32(at, true);
+    const others = bytes ^ also;
+    const found = special(bytes) | ((others - 0x01010101) & ~others & HIGH);
+    if (found !== 0) return at + ((31 - Math.clz32(found & -found)) >> 3);
+  }
+  return at;
+}
+
+/** The first byte from `start` on that is a quote or smaller, such as a line end; otherwise one of the last three. */
+export function skipLetters(view: DataView, start: number, end: number): number {
   let at = start;
   for (const last = end - 4; at <= last; at += 4) {
     const four = view.getInt32(at, true);
-    const quotes = four ^ 0x22222222;
-    const backslashes = four ^ 0x5c5c5c5c;
-    // The high bit of each byte that is one, and perhaps of bytes after it.
-    const found =
-      (((four - 0x20202020) & ~four) |
-        ((quotes - 0x01010101) & ~quotes) |
-        ((backslashes - 0x01010101) & ~backslashes)) &
-      0x80808080;
+    const found = (four - 0x23232323) & ~four & 0x80808080;
     if (found !== 0) return at + ((31 - Math.clz32(found & -found)) >> 3);
   }
   return at;
@@ -183,16 +213,49 @@ function readContainer(bytes: Uint8Array, view: DataView, start: number, end: nu
   return false;
 }
 
-/** Fewer bytes are copied faster one by one than by a call. */
-const SHORT = 64;
+/** What items are written to: for single bytes and texts, and for four bytes at once. */
+export interface Memory {
+  bytes: Buffer;
+  view: DataView;
+}
 
-/** Copies some bytes. @returns where the copy ends */
-export function copy(bytes: Buffer, start: number, end: number, target: Buffer, at: number): number {
-  if (end - start > SHORT) {
-    target.set(bytes.subarray(start, end), at);
-    return at + end - start;
+/**
+ * Copies bytes, four at once: up to three that come after them go along, so what is written next must come right after.
+ * @returns where the copy ends
+ */
+export function copy(from: DataView, start: number, end: number, to: DataView, at: number): number {
+  if (end <= start) return at;
+  const after = at + end - start;
+  let target = at;
+  if (end + 3 <= from.byteLength && after + 3 <= to.byteLength) {
+    for (let source = start; source < end; source += 4, target += 4) {
+      to.setInt32(target, from.getInt32(source, true), true);
+    }
+  } else for (let source = start; source < end; ) to.setUint8(target++, from.getUint8(source++));
+  return after;
+}
+
+/**
+ * Copies text as a JSON string, which takes two bytes more. False for text that has to be decoded for that: what was
+ * written has no meaning then.
+ */
+export function copyQuoted(from: DataView, start: number, end: number, to: DataView, at: number): boolean {
+  to.setUint8(at, QUOTE);
+  let target = at + 1;
+  let source = start;
+  let all = 0;
+  for (const last = end - 4; source <= last; source += 4, target += 4) {
+    const bytes = from.getInt32(source, true);
+    if (special(bytes) !== 0) return false;
+    all |= bytes;
+    to.setInt32(target, bytes, true);
   }
-  let to = at;
-  for (let from = start; from < end; from++) target[to++] = bytes[from]!;
-  return to;
+  for (; source < end; source++) {
+    const byte = from.getUint8(source);
+    if (byte < 0x20 || byte === QUOTE || byte === BACKSLASH) return false;
+    all |= byte;
+    to.setUint8(target++, byte);
+  }
+  to.setUint8(target, QUOTE);
+  return (all & HIGH) === 0 || isUtf8(new Uint8Array(from.buffer, from.byteOffset + start, end - start));
 }

@@ -7,7 +7,7 @@ import { cleaner, type IdentifierCheck, identifierCheck, isSuspect } from '../id
 import type { RawItem } from '../item-writer.js';
 import * as form from '../item-writer.js';
 import type { OpenedInput } from '../types.js';
-import { CLOSE_BRACE, COMMA, copy, Is, QUOTE, skipSpace, viewOf } from './bytes.js';
+import { CLOSE_BRACE, COMMA, copy, Is, type Memory, QUOTE, skipSpace, viewOf } from './bytes.js';
 import { isOfType, targetsOfItems } from './layout.js';
 import { type Field, Fields, Keys, Members } from './members.js';
 import { membersText } from './text.js';
@@ -113,25 +113,25 @@ export class PlainItem implements RawItem {
   }
 
   /** Writes the item that was read last, `size` bytes. */
-  write(target: Buffer, start: number): void {
-    const { bytes } = this;
+  write({ bytes: target, view: to }: Memory, start: number): void {
+    const from = this.#view;
     target.set(this.#head, start);
     let at = start + this.#head.length;
     target[at++] = QUOTE;
-    at = copy(bytes, this.id, this.idEnd, target, at);
+    at = copy(from, this.id, this.idEnd, to, at);
     target[at++] = QUOTE;
     if (this.companyEnd > this.company) {
       target.set(COMPANY, at);
       at += COMPANY.length;
       target[at++] = QUOTE;
-      at = copy(bytes, this.company, this.companyEnd, target, at);
+      at = copy(from, this.company, this.companyEnd, to, at);
       target[at++] = QUOTE;
     }
     if (this.#body > 0) {
       const open = at;
       at += METADATA_OPEN.length - 1;
-      at = this.#writeMembers(this.flat, target, at);
-      at = this.#writeMembers(this.nested, target, at);
+      at = this.#writeMembers(this.flat, target, to, at);
+      at = this.#writeMembers(this.nested, target, to, at);
       target.set(this.#constants, at);
       at += this.#constants.length;
       // Over the comma of the first member.
@@ -205,8 +205,8 @@ export class PlainItem implements RawItem {
     return true;
   }
 
-  #writeMembers(members: Members, target: Buffer, start: number): number {
-    const { bytes } = this;
+  #writeMembers(members: Members, target: Buffer, view: DataView, start: number): number {
+    const bytes = this.#view;
     let at = start;
     /** A stretch of the text that is copied as it is. */
     let from = 0;
@@ -216,23 +216,23 @@ export class PlainItem implements RawItem {
       if (members.isVerbatim(index)) {
         // With nothing but a comma between them, two members are one stretch.
         if (members.names[index] !== to + 1) {
-          at = copy(bytes, from, to, target, at);
+          at = copy(bytes, from, to, view, at);
           target[at++] = COMMA;
           from = members.names[index]!;
         }
         to = members.ends[index]!;
         continue;
       }
-      at = copy(bytes, from, to, target, at);
+      at = copy(bytes, from, to, view, at);
       from = 0;
       to = NOWHERE;
       const { text } = members.fields[index]!.key!;
       target.set(text, at);
       at += text.length;
       if (members.kinds[index] === Is.other) at += target.write(members.respelled[index]!.json, at);
-      else at = copy(bytes, members.starts[index]!, members.ends[index]!, target, at);
+      else at = copy(bytes, members.starts[index]!, members.ends[index]!, view, at);
     }
-    return copy(bytes, from, to, target, at);
+    return copy(bytes, from, to, view, at);
   }
 }
 

@@ -119,13 +119,15 @@ const companyOf = (kind: Kind, { companyId }: Mapping): Pick<KindMapping, 'compa
   kind === 'users' && companyId !== undefined ? { companyId } : {};
 
 /** Words: at capitals that begin one (`companyID`, `companyIDs`, `HTTPServer`), and at whatever is neither letter nor digit. */
-const WORD =
-  /\p{Lu}{2,}s(?![\p{L}\p{M}\p{N}])|\p{Lu}+(?![\p{Ll}\p{M}])\p{N}*|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{Lt}\p{M}\p{N}]+/gu;
+const wordsOf = (column: string): string[] =>
+  column.match(
+    /\p{Lu}{2,}s(?![\p{L}\p{M}\p{N}])|\p{Lu}+(?![\p{Ll}\p{M}])\p{N}*|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{Lt}\p{M}\p{N}]+/gu,
+  ) ?? [];
 
 export function keyStyle(style: KeyStyle = 'as-is'): (column: string) => string {
   if (style === 'as-is') return (column) => column;
   return (column) => {
-    const words = (column.match(WORD) ?? []).map((word) => word.toLowerCase());
+    const words = wordsOf(column).map((word) => word.toLowerCase());
     // A name of signs alone stays what it is.
     if (words.length === 0) return column;
     if (style === 'snake_case') return words.join('_');

@@ -1,9 +1,16 @@
 /** The columns of a row group, read side by side: each writes the member of the row at hand as JSON. */
 import type { SchemaElement } from 'hyparquet';
-import { Is, written } from '../json/bytes.js';
+import { Is, viewOf, written } from '../json/bytes.js';
 import { jsonString } from '../json/text.js';
 import type { Output } from '../text/output.js';
-import { type ColumnChunkPlace, type Dictionary, type Page, type PageMemory, Pages } from './pages.js';
+import {
+  type ColumnChunkPlace,
+  type Dictionary,
+  type Page,
+  type PageMemory,
+  Pages,
+  type Values,
+} from './pages.js';
 import {
   BadValueError,
   converterOf,
@@ -38,7 +45,7 @@ export interface Column {
   write(out: Output): number;
 }
 
-export const keyOf = ({ name }: Member): Buffer => Buffer.from(`,${jsonString(name)}:`);
+export const keyOf = ({ name }: Member): DataView => viewOf(Buffer.from(`,${jsonString(name)}:`));
 
 /** JSON text of a value; null for one that is missing. */
 function jsonOf(value: JsonValue | undefined, { asText }: Member): string | null {
@@ -60,7 +67,7 @@ function jsonOf(value: JsonValue | undefined, { asText }: Member): string | null
 export class FlatColumn implements Column {
   readonly #pages: Pages;
   readonly #member: Member;
-  readonly #key: Buffer;
+  readonly #key: DataView;
   readonly #element: SchemaElement;
   readonly #convert: ReturnType<typeof converterOf>;
   /** Its values are copied, are ASCII whatever they are, or are numbers that are what they are. */
@@ -71,9 +78,14 @@ export class FlatColumn implements Column {
   #row = 0;
   /** Of the page: values so far. */
   #value = 0;
-  /** Of a page of texts: its bytes, and where the next one begins. */
-  #bytes: Uint8Array = new Uint8Array(0);
+  /** Which of its rows have a value; null where all have one. */
+  #definition: Uint8Array | null = null;
+  /** Its values: texts and where the next one begins, places in a dictionary, or a list. */
+  #from: Values['from'] = 'list';
+  #texts = viewOf(new Uint8Array(0));
   #offset = 0;
+  #indices: Int32Array = new Int32Array(0);
+  #list: ArrayLike<unknown> = [];
   #dictionary: Dictionary | null = null;
   /** The members that its values make, one after another; where each begins, and what its value is. */
   readonly #entries: Output;
@@ -103,26 +115,31 @@ export class FlatColumn implements Column {
     do this.#page = await this.#pages.next();
     while (this.#page && this.#page.count === 0);
     const page = this.#page;
+    if (page === null) return 0;
+    const { values } = page;
     this.#row = this.#value = 0;
-    if (page?.values.from === 'texts') {
-      const { view, offset } = page.values;
-      this.#bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-      this.#offset = offset;
+    this.#definition = page.definition;
+    this.#from = values.from;
+    if (values.from === 'texts') {
+      this.#texts = values.view;
+      this.#offset = values.offset;
+    } else if (values.from === 'list') this.#list = values.list;
+    else {
+      this.#indices = values.indices;
+      if (this.#dictionary !== this.#pages.dictionary) {
+        this.#dictionary = this.#pages.dictionary;
+        this.#writeEntries(this.#dictionary);
+      }
     }
-    if (page?.values.from === 'dictionary' && this.#dictionary !== this.#pages.dictionary) {
-      this.#dictionary = this.#pages.dictionary;
-      this.#writeEntries(this.#dictionary);
-    }
-    return page?.count ?? 0;
+    return page.count;
   }
 
   write(out: Output): number {
-    const { definition, values } = this.#page!;
-    if (definition && definition[this.#row++] === 0) return this.#missing(out);
-    if (!definition) this.#row++;
-    if (values.from === 'texts') return this.#writeText(out, values.view);
-    if (values.from === 'list') return this.#writeValue(out, values.list[this.#value++]);
-    return this.#writeEntry(out, values.indices[this.#value++]!);
+    const row = this.#row++;
+    if (this.#definition !== null && this.#definition[row] === 0) return this.#missing(out);
+    if (this.#from === 'texts') return this.#writeText(out);
+    if (this.#from === 'list') return this.#writeValue(out, this.#list[this.#value++]);
+    return this.#writeEntry(out, this.#indices[this.#value++]!);
   }
 
   #missing(out: Output): number {
@@ -133,19 +150,19 @@ export class FlatColumn implements Column {
     return written(missing.length, Is.other);
   }
 
-  #writeText(out: Output, view: DataView): number {
+  #writeText(out: Output): number {
+    const view = this.#texts;
     const start = this.#offset + 4;
     const end = start + view.getUint32(this.#offset, true);
     if (end > view.byteLength) throw new Error('a text is cut off');
     this.#offset = end;
-    const bytes = this.#bytes;
     if (this.#copies) {
       const before = out.length;
       out.copy(this.#key);
-      if (out.copyText(bytes, start, end)) return written(end - start + 2, Is.text);
+      if (out.copyText(view, start, end)) return written(end - start + 2, Is.text);
       out.length = before;
     }
-    return this.#writeValue(out, bytes.subarray(start, end));
+    return this.#writeValue(out, new Uint8Array(view.buffer, view.byteOffset + start, end - start));
   }
 
   /** Most values of a dictionary are met, and many of them often: each is written once. */
@@ -154,16 +171,16 @@ export class FlatColumn implements Column {
     const starts = new Uint32Array(count + 1);
     const kinds = new Uint8Array(count);
     const list = this.#copies ? null : this.#pages.dictionaryList;
-    this.#bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    this.#texts = view;
     this.#offset = 0;
     this.#bad = new Map();
     entries.length = 0;
     // Quotes in place of lengths: it is enough for texts without escapes.
-    if (list === null) entries.reserve(view.byteLength + count * this.#key.length);
+    if (list === null) entries.reserve(view.byteLength + count * this.#key.byteLength);
     for (let index = 0; index < count; index++) {
       try {
         kinds[index] =
-          (list === null ? this.#writeText(entries, view) : this.#writeValue(entries, list[index])) & 7;
+          (list === null ? this.#writeText(entries) : this.#writeValue(entries, list[index])) & 7;
       } catch (error) {
         if (!(error instanceof BadValueError)) throw error;
         entries.length = starts[index]!;
@@ -182,8 +199,8 @@ export class FlatColumn implements Column {
     if (this.#bad.size > 0 && this.#bad.has(index)) throw this.#bad.get(index);
     const [start, end] = [starts[index]!, starts[index + 1]!];
     if (start === end) return 0;
-    out.copy(this.#entries.bytes, start, end);
-    return written(end - start - this.#key.length, this.#kinds[index]!);
+    out.copy(this.#entries.view, start, end);
+    return written(end - start - this.#key.byteLength, this.#kinds[index]!);
   }
 
   #writeValue(out: Output, raw: unknown): number {

@@ -16,7 +16,7 @@ export class NestedColumn implements Column {
   readonly #tree: SchemaTree;
   readonly #leaves: NestedLeaf[];
   readonly #member: Member;
-  readonly #key: Buffer;
+  readonly #key: DataView;
   #rows: ArrayLike<unknown> = [];
   #at = 0;
 

@@ -106,9 +106,7 @@ async function nextBatch(
       lines.push(++row);
     }
   }
-  const bytes = new Uint8Array(out.length);
-  bytes.set(out.bytes.subarray(0, out.length));
-  const written = { bytes, lines: lines.take(), spans: spans.take(), values: values.take() };
+  const written = { bytes: out.take(), lines: lines.take(), spans: spans.take(), values: values.take() };
   return { ...written, fileLines: null, first };
 }
 

@@ -1,19 +1,20 @@
 /** UTF-8 that is written piece by piece, into memory that is used again. */
-import { isUtf8 } from 'node:buffer';
+import { copy, copyQuoted, type Memory, viewOf } from '../json/bytes.js';
+import { batchMemory } from './splitter.js';
 
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 
 /** Text that grows. */
-export class Output {
+export class Output implements Memory {
   bytes: Buffer;
+  view: DataView;
   length = 0;
 
   constructor(size: number) {
     this.bytes = Buffer.allocUnsafeSlow(size);
+    this.view = viewOf(this.bytes);
   }
 
   reserve(bytes: number): void {
@@ -21,6 +22,7 @@ export class Output {
     const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + bytes));
     this.bytes.copy(larger, 0, 0, this.length);
     this.bytes = larger;
+    this.view = viewOf(larger);
   }
 
   write(text: string): void {
@@ -92,35 +94,24 @@ export class Output {
     this.length += digits;
   }
 
-  copy(source: Uint8Array, start = 0, end = source.length): void {
-    this.reserve(end - start);
-    const { bytes } = this;
-    let to = this.length;
-    if (end - start > 64) {
-      bytes.set(source.subarray(start, end), to);
-      to += end - start;
-    } else {
-      for (let at = start; at < end; at++) bytes[to++] = source[at]!;
-    }
-    this.length = to;
+  copy(source: DataView, start = 0, end = source.byteLength): void {
+    this.reserve(end - start + 3); // four bytes are copied at once
+    this.length = copy(source, start, end, this.view, this.length);
   }
 
   /** Text of UTF-8 as a JSON string. False when it has to be decoded for that; then nothing is written. */
-  copyText(source: Uint8Array, start: number, end: number): boolean {
+  copyText(source: DataView, start: number, end: number): boolean {
     this.reserve(end - start + 2);
-    const { bytes } = this;
-    let to = this.length;
-    bytes[to++] = QUOTE;
-    let high = 0;
-    for (let at = start; at < end; at++) {
-      const byte = source[at]!;
-      if (byte < 0x20 || byte === QUOTE || byte === BACKSLASH) return false;
-      high |= byte;
-      bytes[to++] = byte;
-    }
-    if (high >= 0x80 && !isUtf8(source.subarray(start, end))) return false;
-    bytes[to++] = QUOTE;
-    this.length = to;
+    if (!copyQuoted(source, start, end, this.view, this.length)) return false;
+    this.length += end - start + 2;
     return true;
+  }
+
+  /** What was written, in memory of its own for a batch; there is nothing afterwards. */
+  take(): Uint8Array<ArrayBuffer> {
+    const taken = batchMemory(this.length);
+    taken.set(this.bytes.subarray(0, this.length));
+    this.length = 0;
+    return taken;
   }
 }

@@ -27,6 +27,23 @@ export class Numbers {
   }
 }
 
+/** Memory of batches that are done with. Their next ones use it, rather than what garbage collection has to free. */
+const spare: ArrayBuffer[] = [];
+/** Spare memory that is kept, and its size: some more than a chunk of the input. */
+const MAX_SPARE = 8;
+const SPARE_BYTES = 160 * 1024;
+
+/** Takes memory back that a batch of text was in. */
+export function reuse(memory: ArrayBuffer): void {
+  if (memory.byteLength === SPARE_BYTES && spare.length < MAX_SPARE) spare.push(memory);
+}
+
+/** Memory for the text of a batch. What is in it has no meaning. */
+export function batchMemory(bytes: number): Uint8Array<ArrayBuffer> {
+  if (bytes > SPARE_BYTES) return new Uint8Array(bytes);
+  return new Uint8Array(spare.pop() ?? new ArrayBuffer(SPARE_BYTES), 0, bytes);
+}
+
 /** The bytes of records that began in an earlier chunk and have not ended. */
 export class PartialRecords {
   #parts: Uint8Array[] = [];
@@ -41,7 +58,7 @@ export class PartialRecords {
 
   /** What was kept and `bytes` after it, in memory of its own that can be posted to a thread. */
   take(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-    const whole = new Uint8Array(this.length + bytes.length);
+    const whole = batchMemory(this.length + bytes.length);
     let at = 0;
     for (const part of this.#parts) {
       whole.set(part, at);
@@ -71,6 +88,24 @@ export class PartialRecords {
     this.#parts = [];
     this.length = 0;
   }
+}
+
+/** `bytes` without those at some offsets, ascending, each of which is `shift` less than in `bytes`. */
+export function without(
+  bytes: Uint8Array<ArrayBuffer>,
+  offsets: Uint32Array,
+  shift: number,
+): Uint8Array<ArrayBuffer> {
+  if (offsets.length === 0) return bytes;
+  let length = offsets[0]! + shift;
+  for (let index = 0; index < offsets.length; index++) {
+    const from = offsets[index]! + shift + 1;
+    const next = offsets[index + 1];
+    const to = next === undefined ? bytes.length : next + shift;
+    bytes.copyWithin(length, from, to);
+    length += to - from;
+  }
+  return bytes.subarray(0, length);
 }
 
 /** A record may be this large, whatever its cells: far beyond what any request may hold. */

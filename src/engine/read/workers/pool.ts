@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
+import { reuse } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import {
   createTask,
@@ -145,8 +146,10 @@ class PoolWorker {
     });
     this.#worker.on('message', (reply: Reply) => {
       const waiting = this.#waiting.shift();
-      if (reply.type === 'result') waiting?.resolve(reply.result);
-      else waiting?.reject(errorOf(reply));
+      if (reply.type === 'result') {
+        reuse(reply.memory);
+        waiting?.resolve(reply.result);
+      } else waiting?.reject(errorOf(reply));
     });
     this.#worker.on('error', (error) => this.#fail(error));
     this.#worker.on('exit', () => this.#fail(new Error('a worker thread ended')));

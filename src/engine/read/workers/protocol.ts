@@ -32,9 +32,9 @@ export async function createTask(spec: TaskSpec): Promise<(batch: RecordBatch) =
 /** To a worker. */
 export type Order = { type: 'task'; spec: TaskSpec } | { type: 'batch'; batch: RecordBatch };
 
-/** To each batch. */
+/** To each batch. `memory` held its bytes: here, nothing would free it before the next collection of garbage. */
 export type Reply =
-  | { type: 'result'; result: Result }
+  | { type: 'result'; result: Result; memory: ArrayBuffer }
   /** The input's fault: a sentence for the user. */
   | { type: 'input'; message: string; advice: Pick<ErrorDetails, 'hint' | 'problem'> }
   /** Ours. */

@@ -13,7 +13,11 @@ parentPort!.on('message', async (order: Order) => {
   }
   try {
     const result = (await task!)(order.batch);
-    parentPort!.postMessage({ type: 'result', result } satisfies Reply, transferable(result));
+    const memory = order.batch.bytes.buffer;
+    parentPort!.postMessage({ type: 'result', result, memory } satisfies Reply, [
+      ...transferable(result),
+      memory,
+    ]);
   } catch (error) {
     parentPort!.postMessage(failed(error));
   }

@@ -201,9 +201,7 @@ class BatchWriter {
   }
 
   take(): RecordBatch {
-    const bytes = new Uint8Array(this.#out.length);
-    bytes.set(this.#out.bytes.subarray(0, this.#out.length));
-    this.#out.length = 0;
+    const bytes = this.#out.take();
     const lines = this.#lines.take();
     const first = this.#first;
     this.#first += lines.length;

@@ -1,5 +1,5 @@
 /** Runs, from their begin to their end, and the files that are kept for them. */
-import { rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { privateFolder } from '../folder.js';
 import type { State } from '../interface.js';
@@ -18,6 +18,7 @@ type OfRuns =
   | 'forgetRun'
   | 'forgetScope'
   | 'spoolFolder'
+  | 'spools'
   | 'removeSpool';
 
 export function ofRuns(tables: Tables): Pick<State, OfRuns> {
@@ -56,6 +57,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
       ),
     forgetRun: async (run) => {
       await tables.write(async (tx) => {
+        await notes.refuseMoved(tx);
         // Numbers of requests may be given out again, so nothing may go on naming those that are gone.
         await sends.letGo(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
         await jobs.forget(tx, run);
@@ -79,6 +81,10 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
       return { runs: forgotten.runs.length, jobs: forgotten.jobs };
     },
     spoolFolder: (run) => privateFolder(spoolOf(run)),
+    spools: () => {
+      const folder = join(tables.folder, 'spool');
+      return existsSync(folder) ? readdirSync(folder) : [];
+    },
     removeSpool,
   };
 }

@@ -77,7 +77,11 @@ export class Leases implements Fence {
     const lease = { ...taken, kind, shard, owner: this.#owner, pulse: newPulse(sent) };
     this.#held.add(lease);
     this.#pulse.keep(lease);
-    return { check: () => this.#check(lease), release: () => this.#release(lease) };
+    return {
+      check: () => this.#check(lease),
+      rename: (words) => this.#rename(lease, words),
+      release: () => this.#release(lease),
+    };
   }
 
   /** @throws LockLostError when one that is held here no longer surely is */
@@ -90,6 +94,19 @@ export class Leases implements Fence {
     if (isLost(lease.pulse)) throw lost(lease.kind, null);
     const since = sincePulse(lease.pulse, this.now());
     if (leaseMs - since < leaseMs / 3) throw notRenewed(lease.kind, since);
+  }
+
+  /** The write finds out whether the lease is still held. */
+  async #rename({ scope, kind, shard }: KeptLease, holder: string): Promise<void> {
+    await this.db.write((tx) =>
+      tx.run(
+        'UPDATE leases SET holder = ? WHERE scope = ? AND kind = ? AND shard = ?',
+        holder,
+        scope,
+        kind,
+        shard,
+      ),
+    );
   }
 
   async #release(lease: KeptLease): Promise<void> {

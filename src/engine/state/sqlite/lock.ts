@@ -28,9 +28,11 @@ export class Locks {
   take(scope: Scope, kind: Kind, holder: string): HeldLease | null {
     const release = takeLock(this.folder, scope, kind, holder);
     if (!release) return null;
-    const forget = this.inUse.hold(lockFile(this.folder, scope, kind));
+    const file = lockFile(this.folder, scope, kind);
+    const forget = this.inUse.hold(file);
     return {
       check: () => this.inUse.check(),
+      rename: async (words) => note(`${file}.holder`, words),
       release: async () => {
         forget();
         release();

@@ -75,11 +75,13 @@ const dialect = fc.record<Dialect>({
 describe('what another writer wrote', () => {
   it('comes back cell by cell and line by line, for every delimiter, line end and chunking', () => {
     fc.assert(
-      fc.property(table, dialect, sizes, (rows, written, chunks) => {
+      fc.property(table, dialect, sizes, fc.boolean(), (rows, written, chunks, isTight) => {
         // A CR that is followed by an LF is one line end: the two must not meet by accident.
         fc.pre(!written.ends.includes('\r') || !written.ends.includes('\n') || !written.emptyEvery);
         const { text, lines } = writeCsv(rows, written);
-        const read = cut(text, written.delimiter, chunks);
+        // Where a cell may be too long, delimiters are looked at one by one.
+        const longest = Math.max(1, ...rows.flat().map((cell) => Buffer.byteLength(cell)));
+        const read = cut(text, written.delimiter, chunks, isTight ? longest : undefined);
         expect(read.rows).toEqual(rows);
         expect(read.lines).toEqual(lines);
         // Each record by itself, the same wherever chunks end: its hash tells whether it changed.

@@ -10,6 +10,7 @@ import { build } from 'esbuild';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InputError } from '../../../../src/engine/errors.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
+import { PartialRecords } from '../../../../src/engine/read/text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../../../../src/engine/read/types.js';
 import { Pool, type PoolOptions } from '../../../../src/engine/read/workers/pool.js';
 import type { TaskSpec } from '../../../../src/engine/read/workers/protocol.js';
@@ -217,7 +218,7 @@ it('a thread that died between two passes is replaced', async () => {
     `import { parentPort } from 'node:worker_threads';
      parentPort.on('message', ({ type }) => {
        if (type !== 'batch') return;
-       parentPort.postMessage({ type: 'result', result: {} });
+       parentPort.postMessage({ type: 'result', result: {}, memory: new ArrayBuffer(0) });
        setImmediate(() => process.exit(3));
      });`,
   );
@@ -251,6 +252,14 @@ it('reads no further ahead than two batches a thread', async () => {
     expect(read - taken).toBeLessThan(2 * 2);
   }
   expect(taken).toBe(read);
+});
+
+it('the memory of a batch comes back when a thread is done with it', async () => {
+  const input = await open(csv(300));
+  expect(await collected(pool().run(scanning(input), readRecords(input)))).toHaveLength(1);
+  // Whoever takes some finds in it what the thread has read.
+  const { buffer } = new PartialRecords().take(new Uint8Array());
+  expect(Buffer.from(buffer).includes('c299,299,"name')).toBe(true);
 });
 
 it('a small file starts no thread', async () => {
