@@ -299,10 +299,23 @@ test('only an earlier plan and an empty file are replaced', async () => {
     '--save-plan: companies.csv exists and is not a plan, so it is not replaced',
   ]);
   expect(readFileSync(join(desk.folder, 'companies.csv'), 'utf8')).toBe(text);
-  for (const path of ['.', '-', 'missing/plan.json'])
-    expect([path, (await save(path)).code]).toEqual([path, 2]);
+  for (const path of ['.', '-']) expect([path, (await save(path)).code]).toEqual([path, 2]);
   desk.write('plan.json', '');
   expect([(await save('plan.json')).code, (await save('plan.json')).code]).toEqual([0, 0]);
+});
+
+test('a plan that cannot be written is refused before the input is read', async () => {
+  desk.write('companies.csv', 'company_id,name\n"never closed,a\n');
+  for (const [path, why] of [
+    ['missing/plan.json', 'its folder does not exist'],
+    ['companies.csv/plan.json', 'part of this path is a file, not a folder'],
+  ] as const) {
+    const result = await desk.run(['import', 'companies.csv', '--dry-run', '--save-plan', path]);
+    expect([result.code, result.error?.message]).toEqual([
+      2,
+      `--save-plan: ${path} cannot be written: ${why}`,
+    ]);
+  }
 });
 
 test('another token of the same named account applies it', async () => {

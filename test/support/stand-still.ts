@@ -6,7 +6,7 @@ import { BIN, type Child, node } from './child.js';
 
 const HOOK = resolve(import.meta.dirname, '../loss/stop-at-await.mjs');
 /** All points (`PAUSES=all`), or one of so many. */
-const STEP = 12;
+const STEP = 20;
 
 /** Some of so many points, from 1. */
 export function pointsOf(count: number): number[] {

@@ -1,7 +1,7 @@
 /** A plan file: written whole or not at all, and read back. */
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { access, type FileHandle, open, readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { UsageError } from '../../engine/errors.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../../engine/plan/saved-plan.js';
 import { replaceFile } from '../../engine/replace-file.js';
@@ -12,15 +12,22 @@ import { fileTrouble } from '../file-trouble.js';
 /** How each plan begins. */
 const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;
 
-/** Looks at it before the inputs are read: only an empty file and an earlier plan are replaced. @throws UsageError */
+/**
+ * Looks at it, and at its folder, before the inputs are read: only an empty file and an earlier plan are replaced.
+ * @throws UsageError
+ */
 export async function checkPlanFile(path: string, { cwd }: Context): Promise<void> {
   const refuse = (why: string): never => {
     throw new UsageError(`--save-plan: ${path} ${why}`, { hint: 'name a new file, such as plan.json' });
   };
   if (path === '' || path === '-') refuse('is not the name of a file');
+  const place = resolve(cwd, path);
+  await access(dirname(place), constants.W_OK).catch((error: unknown) => {
+    throw unwritable(path, error);
+  });
   let file: FileHandle;
   try {
-    file = await open(resolve(cwd, path), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    file = await open(place, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return;
@@ -46,7 +53,8 @@ export async function writePlan(path: string, plan: SavedPlan, { cwd }: Context)
 
 function unwritable(path: string, error: unknown): UsageError {
   const { code } = error as NodeJS.ErrnoException;
-  return new UsageError(`--save-plan: ${path} cannot be written: ${fileTrouble(code)}`, { cause: error });
+  const why = code === 'ENOENT' ? 'its folder does not exist' : fileTrouble(code);
+  return new UsageError(`--save-plan: ${path} cannot be written: ${why}`, { cause: error });
 }
 
 /** @throws UsageError for what cannot be read, or is not the plan that was expected */

@@ -5,7 +5,7 @@ import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
 import { count } from '../numbers.js';
 import type { ImportOptions } from '../options.js';
-import { checkCanary, isCanaryDue } from '../send/canary.js';
+import { checkCanary, failedCanaries, isCanaryDue } from '../send/canary.js';
 import type { Slots } from '../send/follow.js';
 import { MISSING_GRACE_MS } from '../send/other-jobs.js';
 import type { ServiceClient } from '../service/client.js';
@@ -63,7 +63,8 @@ export class ShardWaits implements Slots {
       if (!this.shard.open(records, kind, options.wait).includes(shard)) return;
       let waits = '';
       if (!this.shard.hasCanary && isCanaryDue(options.canary, records)) {
-        if (!(await this.#isCanarySentAgain())) checkCanary(run, records, paths);
+        const hasFailed = failedCanaries(records).length > 0;
+        if (hasFailed && !(await this.#isCanarySentAgain())) checkCanary(run, records, paths);
         waits = 'waiting for the canary, which another shard sends';
       } else if (kind === 'users') {
         const open = this.shard.open(records, 'companies', options.wait);
@@ -127,16 +128,13 @@ export class ShardWaits implements Slots {
   /** Whether a job has ended, or the service has not known it for a minute. Whatever else is in the way may pass. */
   async #hasEnded(job_id: string, stop: AbortSignal): Promise<boolean> {
     const { state, scope, clock, client } = this.deps;
-    try {
-      const job = await client.job(job_id, stop);
-      await state.updateJob(scope, { ...job, job_id });
-      return isFinal(job.status);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) return false;
-      return (
-        error.status === 404 && clock.now() - (await state.missingJob(scope, job_id)) >= MISSING_GRACE_MS
-      );
+    const seen = await client.job(job_id, stop).catch((error: unknown) => error as Error);
+    if (!(seen instanceof Error)) {
+      await state.updateJob(scope, { ...seen, job_id });
+      return isFinal(seen.status);
     }
+    if (!(seen instanceof ServiceError && seen.status === 404)) return false;
+    return clock.now() - (await state.missingJob(scope, job_id)) >= MISSING_GRACE_MS;
   }
 
   async #pause(ms: number, stop = this.deps.stop): Promise<void> {

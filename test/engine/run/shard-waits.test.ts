@@ -1,6 +1,6 @@
 /** What a shard makes of another one that has died, or whose canary has failed. */
 import { expect, test } from 'vitest';
-import { CanaryError, ServiceError } from '../../../src/engine/errors.js';
+import { CanaryError, LockLostError, ServiceError } from '../../../src/engine/errors.js';
 import type { Shard } from '../../../src/engine/run/shard.js';
 import { ShardWaits } from '../../../src/engine/run/shard-waits.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
@@ -71,6 +71,7 @@ function secondShard(
   };
   const waits = new ShardWaits(shard, [{ path: 'a.csv' }], deps as never);
   return {
+    state,
     statuses,
     time: () => time,
     take: () => waits.take(7, () => {}, stop),
@@ -130,4 +131,12 @@ test('while its shard is running, it may be sent again', async () => {
   const shard = secondShard((at) => [failedCanary(), ...(at < 60_000 ? [] : [again])], { canary: 3 });
   await shard.ready();
   expect(shard.time()).toBeGreaterThanOrEqual(60_000);
+});
+
+test('a state that cannot be written is not taken for a job that has not ended', async () => {
+  const shard = secondShard(() => [record({ job: job as never })], {
+    job: async () => ({ ...job, status: 'completed' }),
+  });
+  shard.state.updateJob = () => Promise.reject(new LockLostError('another import took over'));
+  await expect(shard.take()).rejects.toThrow(LockLostError);
 });

@@ -2,7 +2,7 @@
  * The cells of a record of plain CSV, found in its bytes. The splitter has seen to it that the quotes of a record make
  * sense; a property test holds what is read here to csv-parse.
  */
-import { four, type Memory, QUOTE, skipText, viewOf } from '../json/bytes.js';
+import { four, type Memory, QUOTE, skipText, skipTextTo, viewOf } from '../json/bytes.js';
 import type { RecordBatch } from '../types.js';
 
 /** What each byte below 0x80 becomes in a JSON string where that is not itself, as `JSON.stringify` writes it. */
@@ -70,9 +70,9 @@ export class Cells {
       } else {
         starts[count] = at;
         for (
-          at = skipText(view, at, end, delimiters);
+          at = skipTextTo(view, at, end, delimiters);
           at < end;
-          at = skipText(view, at + 1, end, delimiters)
+          at = skipTextTo(view, at + 1, end, delimiters)
         ) {
           const byte = bytes[at]!;
           if (byte === delimiter) break;

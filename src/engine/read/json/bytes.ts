@@ -73,17 +73,24 @@ function special(bytes: number): number {
   );
 }
 
-/**
- * The first byte from `at` on that is a quote, a backslash or a control character; otherwise one of the last three.
- * @param also four times another such byte
- */
-export function skipText(view: DataView, start: number, end: number, also = QUOTES): number {
+/** The first byte from `at` on that is a quote, a backslash or a control character; otherwise one of the last three. */
+export function skipText(view: DataView, start: number, end: number): number {
+  let at = start;
+  for (const last = end - 4; at <= last; at += 4) {
+    const found = special(view.getInt32(at, true));
+    if (found !== 0) return at + firstOf(found);
+  }
+  return at;
+}
+
+/** The same for text in which another byte ends it too. @param also four times that byte */
+export function skipTextTo(view: DataView, start: number, end: number, also: number): number {
   let at = start;
   for (const last = end - 4; at <= last; at += 4) {
     const bytes = view.getInt32(at, true);
     const others = bytes ^ also;
     const found = special(bytes) | ((others - 0x01010101) & ~others & HIGH);
-    if (found !== 0) return at + ((31 - Math.clz32(found & -found)) >> 3);
+    if (found !== 0) return at + firstOf(found);
   }
   return at;
 }
@@ -93,11 +100,14 @@ export function skipLetters(view: DataView, start: number, end: number): number 
   let at = start;
   for (const last = end - 4; at <= last; at += 4) {
     const four = view.getInt32(at, true);
-    const found = (four - 0x23232323) & ~four & 0x80808080;
-    if (found !== 0) return at + ((31 - Math.clz32(found & -found)) >> 3);
+    const found = (four - 0x23232323) & ~four & HIGH;
+    if (found !== 0) return at + firstOf(found);
   }
   return at;
 }
+
+/** The place of the first byte whose high bit is set. */
+const firstOf = (found: number): number => (31 - Math.clz32(found & -found)) >> 3;
 
 /** Reads the string whose opening quote is at `start` into `token`. False when it has no end before `end`. */
 export function readString(bytes: Uint8Array, view: DataView, start: number, end: number): boolean {

@@ -50,14 +50,14 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   try {
     const footer = await footerOf(input, opened);
     members = membersOf(input, footer);
-    const out = new Output(2 * BATCH_BYTES);
+    const rows = new Rows();
     let first = 0;
     for (const group of footer.metadata.row_groups) {
       const columns = columnsOf(group, members, footer, opened);
       const end = first + Number(group.num_rows);
       while (first < end) {
         signal?.throwIfAborted();
-        const batch = await nextBatch(columns, out, first, end, input.path);
+        const batch = await nextBatch(columns, rows, first, end, input.path);
         first += batch.lines.length;
         yield batch;
       }
@@ -73,16 +73,22 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
 /** Memory of the pass before: most likely it read the same file. Until then the garbage collector may have it. */
 let lastUsed = new WeakRef<Pick<Member, 'memory' | 'entries'>[]>([]);
 
+/** Those of a batch, in memory that all batches use. */
+class Rows {
+  readonly out = new Output(2 * BATCH_BYTES);
+  readonly lines = new Numbers();
+  readonly spans = new Numbers();
+  readonly values = new Numbers();
+}
+
 async function nextBatch(
   columns: readonly Column[],
-  out: Output,
+  { out, lines, spans, values }: Rows,
   first: number,
   end: number,
   path: string,
 ): Promise<RecordBatch> {
-  const [lines, spans, values] = [new Numbers(), new Numbers(), new Numbers()];
   const last = Math.min(end, first + BATCH_ROWS);
-  out.length = 0;
   for (let row = first; row < last && out.length < BATCH_BYTES; ) {
     let ready = last - row;
     for (const column of columns) {
