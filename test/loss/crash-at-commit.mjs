@@ -1,8 +1,11 @@
 // Loaded into the built command with --import: kills it right before or right after its nth commit (CRASH_AT=before:3), of
 // SQLite or of PostgreSQL. There, `after` is when the answer arrives.
+import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
-import { DatabaseSync } from '@photostructure/sqlite';
+
+// As the built command loads it: what `import` gives is another copy.
+const { DatabaseSync } = createRequire(import.meta.url)('@photostructure/sqlite');
 
 const [moment, nth] = process.env.CRASH_AT.split(':');
 let commits = 0;

@@ -3,11 +3,13 @@
 // request is written, it writes to the file STOP_COUNT how often the main thread had continued.
 import { createHook } from 'node:async_hooks';
 import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread) {
-  const { DatabaseSync } = await import('@photostructure/sqlite');
+  // As the built command loads it: what `import` gives is another copy.
+  const { DatabaseSync } = createRequire(import.meta.url)('@photostructure/sqlite');
   const [nth, stop] = process.env.STOP_AT.split(':').map(Number);
   let requests = 0;
   let turns = -1;

@@ -100,8 +100,8 @@ export async function sendOnce(
     const rows = prints && rowsOfRequest(chunk);
     written = deps.state.record(deps.run, deps.scope, chunk.kind, record, prints, chunk.shared, rows);
     if (!isAccepted(record)) return written;
-    // The next request need not wait for an acknowledgement: its own intent goes to disk with it or after it, and
-    // fails if it does. Waiting for it here would cost a second wait for each request.
+    // The next request need not wait for an acknowledgement: its own intent goes to disk with it, and fails if it does.
+    // Waiting for it here would cost a second wait for each request.
     written.catch(() => {});
   };
   if (record.rows === 0) {
@@ -122,7 +122,7 @@ export async function sendOnce(
         if (outcome.warning) deps.emit({ type: 'warning', message: outcome.warning });
       });
       if (outcome.job && deps.options.wait) {
-        await reported;
+        await Promise.all([reported, deps.state.written()]);
         await follow(record, outcome.job, deps);
       } else {
         // Nobody waits for it: the place is free for the next request, and the sender ends when all is written.

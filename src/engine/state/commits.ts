@@ -3,13 +3,18 @@ import { stateError } from './folder.js';
 
 type Change = (tx: Transaction) => Promise<void>;
 
+/** What is asked for next is waited for so long, milliseconds. */
+const PATIENCE_MS = 10;
+
 /**
  * Group commit: changes that are asked for in one turn of the event loop share one transaction, and so
- * one wait for the disk. An acknowledgement and the next intent fall together, and so does what several
+ * one wait for the disk. An acknowledgement waits for the next intent, and so does what several
  * requests in flight have to record; each is still committed before anything depends on it.
  */
 export class Commits {
   #waiting: { change: Change; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  #isDue = false;
+  #timer: NodeJS.Timeout | undefined;
   #failure: unknown;
 
   constructor(
@@ -22,12 +27,17 @@ export class Commits {
   /**
    * Applies `change` and resolves when it has reached the disk. After one failure every later call fails
    * too: what could not be recorded must stop the sending (contract §4).
+   * @param soon false where nothing waits for it: then it goes to disk with what is asked for next
    * @throws StateError
    */
-  commit(change: Change): Promise<void> {
+  commit(change: Change, soon = true): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
-      if (this.#waiting.length === 1) setImmediate(() => void this.flush());
+      if (!soon) this.#timer ??= setTimeout(() => void this.flush(), PATIENCE_MS);
+      else if (!this.#isDue) {
+        this.#isDue = true;
+        setImmediate(() => void this.flush());
+      }
     });
   }
 
@@ -35,6 +45,9 @@ export class Commits {
   async flush(): Promise<void> {
     const group = this.#waiting;
     this.#waiting = [];
+    this.#isDue = false;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (group.length === 0) return;
     let isAgain = false;
     try {

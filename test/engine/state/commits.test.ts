@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { test as base, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
@@ -68,6 +69,28 @@ describe('Commits', () => {
     expect(onDisk()).toEqual(['a', 'b', 'c']);
     await Promise.all(words);
     expect(found).toEqual([[], [], []]);
+  });
+
+  test('what nothing waits for goes to disk with what is asked for next, in order', async ({
+    db,
+    commits,
+    onDisk,
+  }) => {
+    const first = commits.commit(add(db, 'a'), false);
+    await setImmediate();
+    await setImmediate();
+    expect(onDisk()).toEqual([]);
+    await commits.commit(async () => {
+      expect(onDisk()).toEqual([]);
+      await add(db, 'b')();
+    });
+    expect(onDisk()).toEqual(['a', 'b']);
+    await first;
+  });
+
+  test('or by itself, where nothing comes', async ({ db, commits, onDisk }) => {
+    await commits.commit(add(db, 'a'), false);
+    expect(onDisk()).toEqual(['a']);
   });
 
   test('a change of a later turn finds the earlier one on disk', async ({ db, commits, onDisk }) => {

@@ -41,7 +41,9 @@ export function ofRequests(tables: Tables): Pick<State, OfRequests> {
       // As it stands now: the caller goes on with it.
       const request = { ...current };
       const content = prints && { prints, shared, rows };
-      return commits.commit((tx) => put(tx, tables, { run, scope, kind }, request, content));
+      // The next intent takes an acknowledgement along: one wait for the disk in place of two.
+      const soon = request.state !== 'acknowledged';
+      return commits.commit((tx) => put(tx, tables, { run, scope, kind }, request, content), soon);
     },
     recordAll: (run, scope, kind, some) => {
       const all = some.map((request) => ({ ...request }));
