@@ -161,8 +161,7 @@ export class Runs {
     await tx.run('DELETE FROM runs WHERE run = ?', run);
   }
 
-<<<<<<< HEAD
-  /** Newest first. */
+  /** Newest first. One that begins or is forgotten between the two looks is not among them: it would have no inputs. */
   async all(on: Reader, { run, status, finished }: RunFilter = {}): Promise<StoredRun[]> {
     const wanted = { run, status, finished: finished === undefined ? undefined : Number(finished) };
     const given = Object.entries(wanted).filter(
@@ -171,14 +170,11 @@ export class Runs {
     const where =
       given.length === 0 ? '' : ` WHERE ${given.map(([column]) => `${column} = ?`).join(' AND ')}`;
     const values = given.map(([, value]) => value);
-=======
-  /** Newest first. One that begins or is forgotten between the two looks is not among them: it would have no inputs. */
-  async all(on: Reader): Promise<StoredRun[]> {
     // Of those that began in one moment, the one with the higher number is newer.
     const rows = await on.all<RunRow>(
-      'SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope) ORDER BY started_at DESC, began DESC',
+      `SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope)${where} ORDER BY started_at DESC, began DESC`,
+      ...values,
     );
->>>>>>> main
     const inputs = new Map<string, InputRow[]>();
     const sql = `SELECT inputs.* FROM inputs WHERE run IN (SELECT run FROM runs${where}) ORDER BY run, input`;
     for (const input of await on.all<InputRow>(sql, ...values)) {
@@ -186,19 +182,10 @@ export class Runs {
       if (known) known.push(input);
       else inputs.set(input.run, [input]);
     }
-<<<<<<< HEAD
-    // Of those that began in one moment, the one with the higher number is newer.
-    const rows = await on.all<RunRow>(
-      `SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope)${where} ORDER BY started_at DESC, began DESC`,
-      ...values,
-    );
-    return rows.map((row) => runOf(row, inputs.get(row.run) ?? []));
-=======
     return rows.flatMap((row) => {
       const own = inputs.get(row.run);
       return own ? runOf(row, own) : [];
     });
->>>>>>> main
   }
 }
 

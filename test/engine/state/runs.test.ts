@@ -2,11 +2,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
-<<<<<<< HEAD
-import type { State } from '../../../src/engine/state/state.js';
-=======
 import { Runs } from '../../../src/engine/state/runs.js';
->>>>>>> main
+import type { State } from '../../../src/engine/state/state.js';
 import { aSummary } from '../../support/runs.js';
 import { acknowledged, aJob, aRequest, aRun, printsOf, RUN, SCOPE, test } from './support/state.js';
 
