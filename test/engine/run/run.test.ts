@@ -178,7 +178,9 @@ describe('options of a run', () => {
       item_format: 1,
       options: storeOptions(state, run, options),
       started_at: '2026-01-15T12:00:00.000Z',
-      inputs: [],
+      inputs: [
+        { path: 'a.csv', location: '/a.csv', kind: 'users', digest: 'd', rejects_file: null, types: null },
+      ],
     });
     return (await state.knownRuns())[0]!;
   }
