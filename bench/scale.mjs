@@ -1,4 +1,5 @@
 // Many rows, and all that is remembered of them, in either state: what an import costs at a million rows and at many.
+// With SCALE_STATE=SQLite or SCALE_STATE=PostgreSQL, in that one only.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -40,12 +40,14 @@ const ONE_ID = new BigUint64Array(1);
 const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
 
 /**
- * An open-addressed table from id to the row that was set last: 30 bytes a row. Rows stay in the order in which they
+ * An open-addressed table from id to the row that was set last: 26 bytes a row. Rows stay in the order in which they
  * came, and files are mostly in the order of the last time: so look-ups go through memory from front to back. No BigInt
  * is made for them.
  */
 export class FingerprintIndex {
   #tables: PrintTables;
+  /** High words of the ids, as long as rows may come for which there is no room yet. */
+  #highs: Uint32Array | null;
   /** Set so far, those included that say nothing any more. */
   #rows = 0;
   #size = 0;
@@ -60,6 +62,12 @@ export class FingerprintIndex {
   /** @param rows what there is room for from the start; or another index's tables, to be read and not to be added to */
   constructor(rows: number | PrintTables = 0) {
     this.#tables = typeof rows === 'number' ? emptyTables(rows) : rows;
+    this.#highs = typeof rows === 'number' ? new Uint32Array(rows) : null;
+  }
+
+  /** All rows are set: gives back what only more of them would need. */
+  seal(): void {
+    this.#highs = null;
   }
 
   get tables(): PrintTables {
@@ -240,27 +248,36 @@ export class FingerprintIndex {
   #append(prints: FingerprintColumns): void {
     const at = 2 * this.#rows;
     this.#rows += prints.ids.length;
-    if (2 * this.#rows > this.#tables.ids.length) this.#grow(at);
-    const { ids, contents, records } = this.#tables;
-    ids.set(wordsOf(prints.ids), at);
+    if (this.#rows > this.#tables.lows.length) this.#grow(at / 2);
+    const { lows, contents, records } = this.#tables;
+    const words = wordsOf(prints.ids);
+    for (let row = at / 2; row < this.#rows; row++) {
+      lows[row] = words[2 * row - at]!;
+      if (this.#highs) this.#highs[row] = words[2 * row - at + 1]!;
+    }
     contents.set(wordsOf(prints.contents), at);
     records.set(wordsOf(prints.records), at);
   }
 
-  /** @param words of each table that are in use */
-  #grow(words: number): void {
+  /** @param rows that are in use */
+  #grow(rows: number): void {
     const before = this.#tables;
+    const highs = this.#highs;
+    if (highs === null) throw new Error('all rows were set');
     const tables = emptyTables(2 * this.#rows);
-    for (const name of ['ids', 'contents', 'records'] as const) {
-      tables[name].set(before[name].subarray(0, words));
+    for (const name of ['contents', 'records'] as const) {
+      tables[name].set(before[name].subarray(0, 2 * rows));
     }
+    tables.lows.set(before.lows.subarray(0, rows));
+    this.#highs = new Uint32Array(2 * this.#rows);
+    this.#highs.set(highs.subarray(0, rows));
     for (const row of before.byId) {
-      if (row !== 0) tables.byId[placeOf(tables, tables.ids[2 * row - 2]!, tables.ids[2 * row - 1]!)] = row;
+      if (row !== 0) tables.byId[placeOf(tables, tables.lows[row - 1]!, highs[row - 1]!)] = row;
     }
     if (this.#aged) {
       const aged = this.#aged;
       this.#aged = new Uint32Array(tables.contents.length);
-      this.#aged.set(aged.subarray(0, words));
+      this.#aged.set(aged.subarray(0, 2 * rows));
     }
     this.#tables = tables;
   }

@@ -2,23 +2,28 @@
 
 /** The memory of an index, hashes as pairs of 32-bit words. Threads that it is posted to share it. */
 export interface PrintTables {
-  /** Numbers of rows, from 1, by the low word of their id; 0 where there is none. */
+  /** Numbers of rows, from 1, by the high word of their id; 0 where there is none. */
   byId: Uint32Array;
-  ids: Uint32Array;
+  /** The low word of each id. */
+  lows: Uint32Array;
   /** Both are 0 in rows that are not the last of their id, or were cleared. Such rows are still named above. */
   contents: Uint32Array;
   records: Uint32Array;
 }
 
-/** Where the row of this id is named, or would be. The id is a hash and random already, so its low word says where. */
-export function placeOf({ byId, ids }: PrintTables, low: number, high: number): number {
-  for (let place = firstPlace(byId, low); ; place = place + 1 === byId.length ? 0 : place + 1) {
+/**
+ * Where the row of this id is named, or would be. The id is a hash and random already, so its high word says where. With its
+ * low word that tells ids apart: of ten million, two are taken for one in 1 of 100 indexes. Then a row is sent that need not
+ * be; none is left out, since contents and records are hashed with their ids.
+ */
+export function placeOf({ byId, lows }: PrintTables, low: number, high: number): number {
+  let place = Math.floor((high / 2 ** 32) * byId.length);
+  for (;;) {
     const row = byId[place]!;
-    if (row === 0 || (ids[2 * row - 2] === low && ids[2 * row - 1] === high)) return place;
+    if (row === 0 || lows[row - 1] === low) return place;
+    place = place + 1 === byId.length ? 0 : place + 1;
   }
 }
-
-const firstPlace = (places: Uint32Array, low: number): number => Math.floor((low / 2 ** 32) * places.length);
 
 export const hashAt = (hashes: Uint32Array, row: number): bigint =>
   (BigInt(hashes[2 * row - 1]!) << 32n) | BigInt(hashes[2 * row - 2]!);
@@ -44,7 +49,7 @@ export function emptyTables(rows: number): PrintTables {
   const table = (words: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(words * 4));
   return {
     byId: table(Math.ceil(Math.max(FEWEST_PLACES, PLACES_A_ROW * rows))),
-    ids: table(2 * rows),
+    lows: table(rows),
     contents: table(2 * rows),
     records: table(2 * rows),
   };

@@ -2,7 +2,7 @@
 import type { FingerprintIndex } from '../fingerprint-index.js';
 import { type CellType, COLUMN_TYPES } from '../model.js';
 import type { RowClass } from '../plan-changes.js';
-import type { ItemBatch } from '../read/batch.js';
+import { emptyColumns, type ItemBatch } from '../read/batch.js';
 import { type ChangedPart, type KnownItems, withUnchanged } from '../read/change-detector.js';
 import { metadataTypes } from '../read/mapping/targets.js';
 import { type ScanOptions, scanInput } from '../read/scan.js';
@@ -55,6 +55,15 @@ export class KeptRows {
 /** How many accepted rows of an input are in each class. */
 export type Classes = Record<RowClass, number>;
 
+const NOTHING: ItemBatch = {
+  ...emptyColumns(0),
+  items: new Uint8Array(),
+  ends: new Uint32Array(),
+  unchanged: null,
+  read: 0,
+  rejected: [],
+};
+
 function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
   for (let part = parts.shift(); part; part = parts.shift()) yield withUnchanged(part);
 }
@@ -82,7 +91,9 @@ export async function scanChanges(
       else classes = null;
       if (parts === null) return;
       if (part) bytes += sizeOf(part);
-      if (part?.kept && bytes <= room) parts.push(part);
+      // Of ten million rows there may be 14,000 parts in which nothing has changed.
+      if (part?.kept && bytes <= room)
+        parts.push(part.changed.ends.length === 0 ? { ...part, changed: NOTHING } : part);
       else parts = null;
     },
   });

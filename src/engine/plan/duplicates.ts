@@ -10,8 +10,6 @@ export interface Duplicates {
   count: number;
   /** Identifiers that appear more than once. */
   repeated: { has(hash: bigint): boolean };
-  /** All identifiers. */
-  all: { has(hash: bigint): boolean };
 }
 
 /** Shards grow one at a time, so that growth needs little memory of its own and never takes long. */
@@ -34,7 +32,6 @@ export class DuplicateFinder implements Duplicates {
   }
 
   readonly repeated = { has: (hash: bigint): boolean => this.#timesOf(hash) > 1 };
-  readonly all = { has: (hash: bigint): boolean => this.#timesOf(hash) > 0 };
 
   get count(): number {
     return this.#count;
@@ -62,6 +59,11 @@ export class DuplicateFinder implements Duplicates {
 
   #timesOfRow(row: number): 0 | 1 | 2 {
     return ((this.#seen[row >>> 2]! >>> (2 * (row & 3))) & 3) as 0 | 1 | 2;
+  }
+
+  /** Once all are in: gives back the memory of those that appear once. Nothing is added any more. */
+  settle(): void {
+    for (const [index, shard] of this.#shards.entries()) this.#shards[index] = shard?.repeated();
   }
 
   /** How many of these are not among those that were added. */
@@ -127,6 +129,16 @@ class Shard {
     const slot = this.#find(low, high);
     if (this.#words[2 * slot] === 0 && this.#words[2 * slot + 1] === 0) return 0;
     return this.#isMarked(this.#again, slot) ? 2 : 1;
+  }
+
+  /** Those that appeared again. */
+  repeated(): Shard {
+    const found = new Shard();
+    for (let slot = 0; slot < this.#slots; slot++) {
+      if (!this.#isMarked(this.#again, slot)) continue;
+      for (let times = 0; times < 2; times++) found.add(this.#words[2 * slot]!, this.#words[2 * slot + 1]!);
+    }
+    return found;
   }
 
   /** Where a hash is, or the empty slot where it belongs. */

@@ -118,6 +118,7 @@ export async function* scanAll(
     scanned.push({ opened: input, ...found });
     if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
   }
+  for (const finder of finders.values()) finder.settle();
   // Rows of an identifier that appears more than once are told by all of them: where there are any, every item may be needed.
   const inputs = scanned.map((input) =>
     finders.get(input.opened.kind)!.count > 0 ? { ...input, kept: null } : input,

@@ -73,8 +73,8 @@ async function lockedBy(
   kind: Kind,
   shard: ShardOf | undefined,
 ): Promise<LockedError> {
-  const running = (await state.knownRuns()).find(
-    (r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind),
+  const running = (await state.knownRuns({ status: 'running' })).find(
+    (r) => sameScope(r.scope, scope) && r.kinds.includes(kind),
   );
   if (shard && running?.run === shard.run) {
     const which = `shard ${shard.shard} of run ${shard.run} has another process, or one that died a moment ago`;

@@ -29,8 +29,8 @@ export async function unfinished(
   account: string | null,
   state: State,
 ): Promise<StoredRun | undefined> {
-  return (await state.knownRuns()).find(
-    (run) => !run.finished && run.identity === identity && !isPlanned(run) && mayContinue(run, here, account),
+  return (await state.knownRuns({ finished: false })).find(
+    (run) => run.identity === identity && !isPlanned(run) && mayContinue(run, here, account),
   );
 }
 
@@ -39,7 +39,7 @@ export async function unfinished(
  * @throws UsageError
  */
 export async function stillUnfinished({ run }: StoredRun, state: State): Promise<StoredRun> {
-  const now = (await state.knownRuns()).find((known) => known.run === run);
+  const [now] = await state.knownRuns({ run });
   if (now && !now.finished) return now;
   throw new UsageError(
     `run ${run} ${now ? `has finished (${now.status})` : 'was forgotten'} in the meantime`,
@@ -49,7 +49,7 @@ export async function stillUnfinished({ run }: StoredRun, state: State): Promise
 
 /** Likewise a finished one. @throws UsageError */
 export async function stillFinished({ run }: StoredRun, state: State): Promise<StoredRun> {
-  const now = (await state.knownRuns()).find((known) => known.run === run);
+  const [now] = await state.knownRuns({ run });
   if (now?.finished) return now;
   throw new UsageError(`run ${run} ${now ? `is unfinished (${now.status})` : 'was forgotten'}`, {
     problem: { code: 'run_not_unfinished' },

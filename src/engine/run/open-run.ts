@@ -45,11 +45,7 @@ export class OpenRun {
 
   /** A new run that carries out a plan goes by the name that the plan has for it, unless there is one of that name. */
   async nameAfter(plan: { run: string }): Promise<void> {
-    if (
-      this.shard ||
-      this.#earlier ||
-      (await this.deps.state.knownRuns()).some(({ run }) => run === plan.run)
-    )
+    if (this.shard || this.#earlier || (await this.deps.state.knownRuns({ run: plan.run })).length > 0)
       return;
     this.#id = plan.run;
     this.#unrecorded = plan.run;
@@ -135,7 +131,7 @@ export class OpenRun {
 
   /** As it stands now, where another shard has begun it. */
   async join(): Promise<void> {
-    const run = (await this.deps.state.knownRuns()).find((known) => known.run === this.#id);
+    const [run] = await this.deps.state.knownRuns({ run: this.#id });
     if (run) await this.continueWith(run);
   }
 

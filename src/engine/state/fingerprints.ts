@@ -122,6 +122,7 @@ export class Fingerprints {
       const from = { send: send.send, run: send.run, old: isOld };
       index.apply(printsOf(send), send.state === SEND.completed, from);
     }
+    index.seal();
     this.#loaded = { scope, kind, ids: index.size };
     return index;
   }

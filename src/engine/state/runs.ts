@@ -58,6 +58,13 @@ interface RunRow {
 
 type InputRow = Omit<RunInput, 'types'> & { run: string; types: string | null };
 
+/** Which runs are wanted: by default all of them. */
+export interface RunFilter {
+  run?: string;
+  status?: KnownRun['status'];
+  finished?: boolean;
+}
+
 export class Runs {
   async insert(
     tx: Transaction,
@@ -155,13 +162,22 @@ export class Runs {
   }
 
   /** Newest first. One that begins or is forgotten between the two looks is not among them: it would have no inputs. */
-  async all(on: Reader): Promise<StoredRun[]> {
+  async all(on: Reader, { run, status, finished }: RunFilter = {}): Promise<StoredRun[]> {
+    const wanted = { run, status, finished: finished === undefined ? undefined : Number(finished) };
+    const given = Object.entries(wanted).filter(
+      (entry): entry is [string, string | number] => entry[1] !== undefined,
+    );
+    const where =
+      given.length === 0 ? '' : ` WHERE ${given.map(([column]) => `${column} = ?`).join(' AND ')}`;
+    const values = given.map(([, value]) => value);
     // Of those that began in one moment, the one with the higher number is newer.
     const rows = await on.all<RunRow>(
-      'SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope) ORDER BY started_at DESC, began DESC',
+      `SELECT runs.*, scopes.* FROM runs JOIN scopes USING (scope)${where} ORDER BY started_at DESC, began DESC`,
+      ...values,
     );
     const inputs = new Map<string, InputRow[]>();
-    for (const input of await on.all<InputRow>('SELECT * FROM inputs ORDER BY run, input')) {
+    const sql = `SELECT inputs.* FROM inputs WHERE run IN (SELECT run FROM runs${where}) ORDER BY run, input`;
+    for (const input of await on.all<InputRow>(sql, ...values)) {
       const known = inputs.get(input.run);
       if (known) known.push(input);
       else inputs.set(input.run, [input]);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { Runs } from '../../../src/engine/state/runs.js';
+import type { State } from '../../../src/engine/state/state.js';
 import { aSummary } from '../../support/runs.js';
 import { acknowledged, aJob, aRequest, aRun, printsOf, RUN, SCOPE, test } from './support/state.js';
 
@@ -49,6 +50,19 @@ describe('runs', () => {
     await state.startRun(aRun({ run: 'c', started_at: '2026-01-15T11:00:00.000Z' }));
     await state.startRun(aRun({ run: 'a', started_at: '2026-01-15T12:00:00.000Z' }));
     expect((await state.knownRuns()).map(({ run }) => run)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('are found by their name, their status, and whether they have finished', async ({ state }) => {
+    for (const run of ['a', 'b', 'c']) await state.startRun(aRun({ run }));
+    await state.endRun('b', { status: 'failed', finished: false, endedBy: 'service', summary: null });
+    await state.endRun('c', { status: 'failed', finished: true, endedBy: null, summary: null });
+    const found = async (which: Parameters<State['knownRuns']>[0]): Promise<string[]> =>
+      (await state.knownRuns(which)).map(({ run, inputs }) => `${run}: ${inputs.length}`);
+    expect(await found({ run: 'b' })).toEqual(['b: 1']);
+    expect(await found({ run: 'none' })).toEqual([]);
+    expect(await found({ status: 'failed' })).toEqual(['c: 1', 'b: 1']);
+    expect(await found({ status: 'failed', finished: false })).toEqual(['b: 1']);
+    expect(await found({ finished: true })).toEqual(['c: 1']);
   });
 
   test('an end is kept with its summary; going on takes the end back, not the summary', async ({

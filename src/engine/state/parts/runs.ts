@@ -26,7 +26,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
   const spoolOf = (run: string): string => join(tables.folder, 'spool', run);
   const removeSpool = (run: string): void => rmSync(spoolOf(run), { recursive: true, force: true });
   return {
-    knownRuns: () => runs.all(db),
+    knownRuns: (which) => runs.all(db, which),
     startRun: (run, plan) =>
       tables.writeIn(run.scope, async (tx, scope) => {
         await notes.refuseMoved(tx);
