@@ -6,8 +6,8 @@ import { isPassing, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';
 import { parameter, translate } from './sql.js';
 
-/** Rows that a cursor brings at a time. A row of fingerprints may be 100 KB. */
-const ROWS_AT_ONCE = 32;
+/** Rows that a cursor brings at a time: one of fingerprints may be 120 KB, and what was brought is not given back at once. */
+const ROWS_AT_ONCE = 4;
 
 export class Session {
   #isBroken = false;
