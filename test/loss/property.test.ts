@@ -325,7 +325,10 @@ async function holds(imports: readonly OneImport[]): Promise<void> {
         if (error instanceof StateError) return null;
         throw error;
       });
-      if (ended === null) continue;
+      if (ended === null) {
+        rmSync(options.outcomes!, { force: true }); // of that session: one that is aborted leaves it as it is
+        continue;
+      }
       addsUp(ended.summary.rows);
       outcomesAgree(options.outcomes!, ended.summary);
       exitFollows(ended);

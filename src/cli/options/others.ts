@@ -86,7 +86,7 @@ export const APPLY = {
   shard: {
     type: SHARD_TYPE,
     summary:
-      'send one of n parts of the plan, while other processes or machines send the others; the state must be in PostgreSQL',
+      'send one of n parts of the plan, while other processes or machines send the others, which does not make the service faster; the state must be in PostgreSQL',
     commands: ['apply'],
   },
   shards: {
