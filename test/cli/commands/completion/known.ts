@@ -38,7 +38,16 @@ export async function knownMachine(): Promise<string> {
     identity: '0',
     item_format: 1,
     options: {},
-    inputs: [],
+    inputs: [
+      {
+        path: 'companies.csv',
+        location: join(cwd, 'companies.csv'),
+        kind: 'companies' as const,
+        digest: '0'.repeat(64),
+        rejects_file: null,
+        types: null,
+      },
+    ],
     started_at: '2026-01-15T00:00:00.000Z',
   };
   await state.startRun({ ...run, run: DONE_RUN, status: 'completed', finished: true });
