@@ -142,7 +142,7 @@ class PoolWorker {
   constructor(url: URL) {
     this.#worker = new Worker(url, {
       // Rows die young. A small nursery costs little time and keeps the process small.
-      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+      resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.on('message', (reply: Reply) => {
       const waiting = this.#waiting.shift();
