@@ -83,7 +83,8 @@ function usageIn(file, kind) {
 
 /** Settings of whoever runs the benchmark must not leak into what is measured. */
 export function cleanEnvironment() {
-  const dropped = /^(PROFILES_|NODE_OPTIONS$|NODE_COMPILE_CACHE$|NODE_EXTRA_CA_CERTS$|npm_|(HTTPS?|NO|ALL)_PROXY$|CI$|GITHUB_)/i;
+  const dropped =
+    /^(PROFILES_|NODE_OPTIONS$|NODE_COMPILE_CACHE$|NODE_EXTRA_CA_CERTS$|npm_|(HTTPS?|NO|ALL)_PROXY$|CI$|GITHUB_)/i;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !dropped.test(name)));
 }
 
