@@ -118,14 +118,21 @@ test.runIf(canStandStill)(
     expect((await whole.child.ended).code).toBe(0);
     const points = pointsOf(whole.child.points());
     expect(points.length).toBeGreaterThan(2);
+    let stood = 0;
     for (const point of points) {
       const { child, settled } = await at(point);
-      expect(settled).toBe('still');
+      if (settled === 'ended') {
+        // Not every run has as many points: this one was over before.
+        expect([(await child.ended).code, child.points() < point]).toEqual([0, true]);
+        continue;
+      }
+      stood++;
       renameSync(join(machine.folder, '.state'), join(machine.folder, 'elsewhere'));
       child.kill('SIGCONT');
       const { code, stderr } = await child.ended;
       expect(code, stderr).toBe(1);
       expect(service.seen.submit, `point ${point} of ${whole.child.points()}`).toBe(2);
     }
+    expect(stood).toBeGreaterThan(2);
   },
 );
