@@ -174,9 +174,14 @@ describe('for any two files', () => {
       minLength: 1,
       maxLength: 4,
     });
+    // Two at random seldom come to the same.
+    const pair = fc.oneof(
+      fc.tuple(few, few),
+      few.map((rows) => [rows, rows] as const),
+    );
     const twice = (rows: readonly Row[]): Row[] => rows.flatMap((one) => [one, one]);
     await fc.assert(
-      fc.asyncProperty(few, few, fc.integer({ min: 1, max: 9 }), async (before, after, items) => {
+      fc.asyncProperty(pair, fc.integer({ min: 1, max: 9 }), async ([before, after], items) => {
         // Each id at least twice in both.
         const [was, is] = [
           write('before.csv', [...twice(before), ...before]),
@@ -190,7 +195,7 @@ describe('for any two files', () => {
       }),
       { numRuns: 100 },
     );
-    expect(repeated).toBeGreaterThan(3);
+    expect(repeated).toBeGreaterThan(15);
   });
 
   test('the file that was imported last is unchanged as a whole', async () => {
