@@ -12,9 +12,7 @@ beforeAll(built);
 describe.runIf(hasPostgres)('in relays', () => {
   test('what one runner does not finish in time, the next one does', async ({ start }) => {
     const schema = newSchema();
-    onTestFinished(() => {
-      server.sql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
-    });
+    onTestFinished(() => server.drop(schema));
     // Its jobs do not move until the third run.
     const clock = new ManualClock();
     const sandbox = await start({ clock });

@@ -60,7 +60,7 @@ describe.runIf(hasPostgres && canStandStill)('a process that stands still', () =
     } finally {
       child.kill('SIGKILL');
       await service.stop();
-      server.sql(`SET client_min_messages = error; DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+      server.drop(schema);
     }
   }
 

@@ -43,6 +43,13 @@ export class ShardMachines {
     return Promise.all(Array.from({ length: this.shards }, (_, index) => this.shard(index, ...argv).ended));
   }
 
+  /** All of them at once: each exits with 0. */
+  async complete(): Promise<Ended[]> {
+    const ends = await this.all();
+    for (const { code, stderr } of ends) expect(code, stderr).toBe(0);
+    return ends;
+  }
+
   /** Writes files, and a plan of them. */
   async plan(files: Readonly<Record<string, string>>, ...argv: readonly string[]): Promise<void> {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(this.folder, name), text);
@@ -65,7 +72,8 @@ export const summaryOf = ({ stdout, stderr }: Ended): Summary => {
   expect(stdout, stderr).toMatch(/^\{/);
   return JSON.parse(stdout) as Summary;
 };
-export const rows = (count: number, line: (row: number) => string): string =>
+const rows = (count: number, line: (row: number) => string): string =>
   Array.from({ length: count }, (_, row) => line(row)).join('');
 export const companies = (count: number): string =>
   `company_id,seats\n${rows(count, (row) => `c-${row},${row}\n`)}`;
+export const users = (count: number): string => `user_id,plan\n${rows(count, (row) => `u-${row},pro\n`)}`;

@@ -5,14 +5,15 @@ import type { Transaction } from '../../src/engine/state/database.js';
 import { PATIENCE, type Patience, PostgresDatabase } from '../../src/engine/state/postgres/database.js';
 import { type PostgresLocation, readPostgresUrl } from '../../src/engine/state/postgres/location.js';
 import { prepareSchema } from '../../src/engine/state/postgres/schema.js';
-import { clientOf, PASSWORD, type TestPostgres } from '../support/postgres.js';
+import { clientOf, type PostgresClient } from '../support/postgres.js';
 
 const shared = inject('postgres');
 export const hasPostgres = shared !== null;
 
 /** The shared server: nobody stops it. */
-export const server: Pick<TestPostgres, 'url' | 'sql'> = clientOf(shared ?? { folder: '', port: 0 });
-const pooled = `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${shared?.pooler}/postgres`;
+export const server = clientOf(shared ?? { folder: '', port: 0 });
+/** PgBouncer in front of it. */
+export const pooler: Pick<PostgresClient, 'url'> = clientOf({ folder: '', port: shared?.pooler ?? 0 });
 
 export const newSchema = (): string => `t_${randomBytes(6).toString('hex')}`;
 
@@ -37,10 +38,7 @@ export const testOn = (way: (typeof ways)[number]) =>
     // biome-ignore lint/correctness/noEmptyPattern: vitest reads it.
     db: async ({}, use) => {
       const schema = newSchema();
-      const url = (query = ''): string =>
-        way === 'directly'
-          ? server.url(schema, { query })
-          : `${pooled}?schema=${schema}${query && `&${query}`}`;
+      const url = (query = ''): string => (way === 'directly' ? server : pooler).url(schema, { query });
       const opened: PostgresDatabase[] = [];
       await use({
         schema,
@@ -54,7 +52,7 @@ export const testOn = (way: (typeof ways)[number]) =>
         sql: (statements) => server.sql(`SET search_path TO ${schema}; ${statements}`),
       });
       for (const db of opened) await db.close();
-      server.sql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+      server.drop(schema);
     },
   });
 

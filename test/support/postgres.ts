@@ -28,14 +28,19 @@ export function missingForPostgres(): string | null {
   return pooler() ? null : 'PgBouncer is not installed (apt-get install pgbouncer)';
 }
 
-export interface TestPostgres {
-  /** Its data, and its socket. */
-  readonly folder: string;
-  readonly port: number;
+export interface PostgresClient {
   /** A URL of a schema, over TCP unless `host` says otherwise. */
   url(schema: string, more?: { user?: string; password?: string; query?: string; host?: string }): string;
   /** What psql prints of these statements, as the superuser, without headings. */
   sql(statements: string, database?: string): string;
+  /** Removes schemas, those that are there. */
+  drop(...schemas: readonly string[]): void;
+}
+
+export interface TestPostgres extends PostgresClient {
+  /** Its data, and its socket. */
+  readonly folder: string;
+  readonly port: number;
   /** `immediate` is as if the machine had failed. */
   stop(how?: 'fast' | 'immediate'): Promise<void>;
   /** On the same port and the same data. */
@@ -44,9 +49,8 @@ export interface TestPostgres {
   remove(): Promise<void>;
 }
 
-export interface TestPooler {
+export interface TestPooler extends Pick<PostgresClient, 'url'> {
   readonly port: number;
-  url(schema: string): string;
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -128,41 +132,27 @@ export async function serve({
   return postgres;
 }
 
-/** What can be done with a server that another process started. */
-export function clientOf({
-  folder,
-  port,
-}: {
-  folder: string;
-  port: number;
-}): Pick<TestPostgres, 'url' | 'sql'> {
-  return {
+/** What can be done with a server that another process started. Through a pooler: its URLs. */
+export function clientOf({ folder, port }: { folder: string; port: number }): PostgresClient {
+  const client: PostgresClient = {
     url(schema, { user = 'postgres', password = PASSWORD, query = '', host = '127.0.0.1' } = {}) {
       const login = `${user}${password === '' ? '' : `:${encodeURIComponent(password)}`}`;
       return `postgres://${login}@${host}:${port}/postgres?schema=${schema}${query && `&${query}`}`;
     },
     sql(statements, database = 'postgres') {
-      const words = [
-        '-X',
-        '-q',
-        '-t',
-        '-A',
-        '-v',
-        'ON_ERROR_STOP=1',
-        '-h',
-        folder,
-        '-p',
-        `${port}`,
-        '-U',
-        'postgres',
-      ];
-      return execFileSync(program('psql'), [...words, database], {
+      const server = [`--host=${folder}`, `--port=${port}`, '--username=postgres', database];
+      return execFileSync(program('psql'), ['-XqtA', '--set=ON_ERROR_STOP=1', ...server], {
         input: statements,
         encoding: 'utf8',
         stdio: ['pipe', 'pipe', 'pipe'],
       }).trimEnd();
     },
+    drop(...schemas) {
+      const each = schemas.map((schema) => `DROP SCHEMA IF EXISTS ${schema} CASCADE;`);
+      client.sql(['SET client_min_messages = error;', ...each].join('\n'));
+    },
   };
+  return client;
 }
 
 /** @param settings lines of its section `pgbouncer` */
@@ -192,8 +182,7 @@ export async function startPooler(of: TestPostgres, settings: readonly string[] 
   let server: Guarded | null = null;
   const started: TestPooler = {
     port,
-    url: (schema) =>
-      `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres?schema=${schema}`,
+    url: clientOf({ folder: of.folder, port }).url,
     async stop() {
       const stopping = server;
       server = null;

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { inject } from 'vitest';
 import { openState as open, type State } from '../../src/engine/state/state.js';
-import { clientOf, PASSWORD } from './postgres.js';
+import { clientOf } from './postgres.js';
 import type {} from './postgres-setup.js';
 
 const HOW = process.env.PROFILES_TEST_STATE;
@@ -30,8 +30,7 @@ function server(): { folder: string; port: number; pooler: number } {
 /** Of the state that belongs to a state directory. */
 export function stateUrl(folder: string): string {
   const { port, pooler } = server();
-  const schema = schemaOf(folder);
-  return `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${HOW === 'pgbouncer' ? pooler : port}/postgres?schema=${schema}`;
+  return clientOf({ folder: '', port: HOW === 'pgbouncer' ? pooler : port }).url(schemaOf(folder));
 }
 
 /** What a command is to be told, so that it uses that state. */
@@ -50,10 +49,7 @@ export const stateSql = (folder: string, statements: string): string =>
 /** As on a machine that never imported. */
 export function removeState(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
-  if (onPostgres)
-    clientOf(server()).sql(
-      `SET client_min_messages = error; DROP SCHEMA IF EXISTS ${schemaOf(folder)} CASCADE`,
-    );
+  if (onPostgres) clientOf(server()).drop(schemaOf(folder));
 }
 
 /** All that its tables hold, bytes as they are. */
@@ -94,7 +90,5 @@ export function expireLeases(folder: string): void {
 
 /** Called when a file of tests has ended. */
 export function dropSchemas(): void {
-  if (schemas.size === 0) return;
-  const drop = [...schemas].map((schema) => `DROP SCHEMA IF EXISTS ${schema} CASCADE;`);
-  clientOf(server()).sql(`SET client_min_messages = error; ${drop.join('\n')}`);
+  if (schemas.size > 0) clientOf(server()).drop(...schemas);
 }
