@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import { test as base, describe, expect } from 'vitest';
+import { afterEach, test as base, describe, expect, vi } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import { Commits } from '../../../src/engine/state/commits.js';
 import { SqliteDatabase } from '../../../src/engine/state/sqlite/driver.js';
@@ -45,6 +45,8 @@ const outcomes = async (commits: readonly Promise<void>[]): Promise<unknown[]> =
   (await Promise.allSettled(commits)).map((each) => (each.status === 'rejected' ? each.reason : null));
 
 describe('Commits', () => {
+  afterEach(() => void vi.useRealTimers());
+
   test('is on disk when it resolves, and not before', async ({ db, commits, onDisk }) => {
     const one = commits.commit(add(db, 'one'));
     expect(onDisk()).toEqual([]);
@@ -76,6 +78,7 @@ describe('Commits', () => {
     commits,
     onDisk,
   }) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const first = commits.commit(add(db, 'a'), false);
     await setImmediate();
     await setImmediate();
@@ -89,7 +92,10 @@ describe('Commits', () => {
   });
 
   test('or by itself, where nothing comes', async ({ db, commits, onDisk }) => {
-    await commits.commit(add(db, 'a'), false);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const alone = commits.commit(add(db, 'a'), false);
+    await vi.runAllTimersAsync();
+    await alone;
     expect(onDisk()).toEqual(['a']);
   });
 
