@@ -1,15 +1,13 @@
 // Loaded into the built command with --import. From when it records its next request after the nth on, in PostgreSQL, or
-// what it does after the nth, in SQLite, it stops (SIGSTOP) right before the main thread continues for the mth time, after an `await` or in a callback: STOP_AT=n:m. When that
-// request is written, it writes to the file STOP_COUNT how often the main thread had continued.
+// what it does after the nth, in SQLite, it stops (SIGSTOP) right before the main thread continues for the mth time, after
+// an `await` or in a callback: STOP_AT=n:m. When that request is written, it writes to the file STOP_COUNT how often the
+// main thread had continued.
 import { createHook } from 'node:async_hooks';
 import { writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { Socket } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
+import { interceptStatements, interceptWrites } from './intercept.mjs';
 
 if (isMainThread) {
-  // As the built command loads it: what `import` gives is another copy.
-  const { DatabaseSync } = createRequire(import.meta.url)('@photostructure/sqlite');
   const [nth, stop] = process.env.STOP_AT.split(':').map(Number);
   let requests = 0;
   let turns = -1;
@@ -18,25 +16,18 @@ if (isMainThread) {
     if (isRecord && requests === nth && turns < 0) turns = 0;
   };
 
-  const { exec } = DatabaseSync.prototype;
-  // The native prototype is sealed; one that inherits from it is not.
-  DatabaseSync.prototype = Object.create(DatabaseSync.prototype, {
-    exec: {
-      value(sql) {
-        begins(sql === 'COMMIT');
-        exec.call(this, sql);
-      },
-    },
+  interceptStatements((sql, execute) => {
+    begins(sql === 'COMMIT');
+    execute();
   });
 
-  const { write } = Socket.prototype;
-  Socket.prototype.write = function (data, ...more) {
+  interceptWrites((data) => {
     if (String(data).startsWith('POST ') && ++requests === nth + 1) {
       writeFileSync(process.env.STOP_COUNT, String(turns));
     }
     begins(String(data).includes('INSERT INTO requests'));
-    return write.call(this, data, ...more);
-  };
+  });
+
   createHook({
     before() {
       if (requests === nth && turns >= 0 && ++turns === stop) process.kill(process.pid, 'SIGSTOP');
