@@ -11,6 +11,7 @@ import { byteStreamSplit, readRleBitPackedHybrid } from 'hyparquet/src/encoding.
 import { readPlain } from 'hyparquet/src/plain.js';
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
 import { snappyUncompress } from 'hyparquet/src/snappy.js';
+import { ChunkBytes } from './chunk-bytes.js';
 import { unpack } from './unpack.js';
 import { isPlainInt64, isUnsigned, narrow } from './values.js';
 
@@ -67,28 +68,22 @@ export class Pages {
   readonly #maxDefinition: number;
   readonly #maxRepetition: number;
   readonly #narrows: boolean;
-  readonly #memory: PageMemory;
-  #window = Buffer.alloc(0);
-  /** In the file: where the window begins, and where the chunk ends. */
-  #start: number;
-  readonly #end: number;
-  /** In the window: the first byte that was not taken. */
-  #at = 0;
+  readonly #bytes: ChunkBytes;
   #left: number;
   #dictionary: Dictionary = { view: NOTHING, count: 0 };
   #listed: ArrayLike<unknown> | null = null;
 
   constructor(place: ColumnChunkPlace) {
     this.#place = place;
-    this.#memory = place.memory;
     const { meta, schemaPath, fileBytes } = place;
     this.#maxDefinition = getMaxDefinitionLevel(schemaPath);
     this.#maxRepetition = getMaxRepetitionLevel(schemaPath);
     const data = Number(meta.data_page_offset);
     const dictionary = Number(meta.dictionary_page_offset ?? 0);
-    this.#start = dictionary > 0 && dictionary < data ? dictionary : data;
-    this.#end = this.#start + Number(meta.total_compressed_size);
-    if (this.#start < 4 || this.#end > fileBytes) throw new Error('a column lies outside the file');
+    const start = dictionary > 0 && dictionary < data ? dictionary : data;
+    const end = start + Number(meta.total_compressed_size);
+    if (start < 4 || end > fileBytes) throw new Error('a column lies outside the file');
+    this.#bytes = new ChunkBytes(place, start, end);
     this.#left = Number(meta.num_values);
     this.#narrows = isPlainInt64(this.#element) && !isUnsigned(this.#element) && endianness() === 'LE';
   }
@@ -125,11 +120,10 @@ export class Pages {
       if (!(packed >= 0 && unpacked >= 0 && Math.max(packed, unpacked) <= MAX_PAGE_BYTES)) {
         throw new Error('a page is too large');
       }
-      await this.#need(packed);
-      if (this.#window.length - this.#at < packed) throw new Error('a page is cut off');
-      const bytes = this.#window.subarray(this.#at, this.#at + packed);
-      this.#at += packed;
-      const page = this.#page(header, bytes);
+      const rest = await this.#bytes.atLeast(packed);
+      if (rest.length < packed) throw new Error('a page is cut off');
+      this.#bytes.pass(packed);
+      const page = this.#page(header, rest.subarray(0, packed));
       if (page === null) continue;
       this.#left -= page.count;
       if (this.#left < 0) throw new Error('a column has too many values');
@@ -140,40 +134,17 @@ export class Pages {
 
   async #header(): Promise<PageHeader> {
     for (let bytes = 1024; ; bytes *= 8) {
-      await this.#need(bytes);
-      const rest = this.#window.subarray(this.#at);
+      const rest = await this.#bytes.atLeast(bytes);
       if (rest.length === 0) throw new Error('a column ends too early');
       const reader = { view: viewOf(rest), offset: 0 };
       try {
         const header = parquetHeader(reader);
-        this.#at += reader.offset;
+        this.#bytes.pass(reader.offset);
         return header;
       } catch (error) {
         if (!(error instanceof RangeError) || rest.length < bytes || bytes > MAX_HEADER_BYTES) throw error;
       }
     }
-  }
-
-  /** Has so many bytes in the window, or all that are left of the chunk. */
-  async #need(bytes: number): Promise<void> {
-    const have = this.#window.length - this.#at;
-    if (have >= bytes) return;
-    const from = this.#start + this.#window.length;
-    const more = Math.min(Math.max(bytes - have, this.#place.blockBytes), this.#end - from);
-    if (more <= 0) return;
-    const memory = this.#memory;
-    if (memory.window.length < have + more) memory.window = Buffer.allocUnsafeSlow(have + more);
-    const window = memory.window.subarray(0, have + more);
-    this.#window.copy(window, 0, this.#at);
-    const { handle } = this.#place;
-    for (let at = have; at < window.length; ) {
-      const { bytesRead } = await handle.read(window, at, window.length - at, from + at - have);
-      if (bytesRead === 0) throw new Error('the file is cut off');
-      at += bytesRead;
-    }
-    this.#start += this.#at;
-    this.#at = 0;
-    this.#window = window;
   }
 
   /** Null for a page without values: a dictionary, which is kept, or an index. */
@@ -218,7 +189,7 @@ export class Pages {
   #unpack(bytes: Uint8Array, size: number): Uint8Array {
     const { codec } = this.#place.meta;
     if (codec !== 'SNAPPY') return unpack(bytes, size, codec);
-    const memory = this.#memory;
+    const { memory } = this.#place;
     if (memory.unpacked.length < size) memory.unpacked = Buffer.allocUnsafeSlow(size);
     const unpacked = memory.unpacked.subarray(0, size);
     snappyUncompress(bytes, unpacked);
