@@ -1,5 +1,6 @@
 /** Dates by a pattern of Unicode date tokens: compiled once, because a library takes longer for a cell than the rest of its row. */
-import { type DateParts, daysOf, hasDay, hasTimeOf, isDay, isPoint, utc } from './calendar.js';
+import { type DateParts, isDay, isPoint, utc } from './calendar.js';
+import { FIELDS, plainDates, type Step } from './plain-date.js';
 
 /** No date is written with as many characters. */
 export const LONGEST = 100;
@@ -120,26 +121,27 @@ export function datePattern(pattern: string): DatePattern {
       }
       if (letters.includes(run[0]!) && run[0] !== 'E') throw new BadPattern(`"${run[0]}" appears twice`);
       letters += run[0];
-      pieces.push({ ...token, field: FIELDS[run] });
+      pieces.push({ ...token, step: FIELDS[run] });
       continue;
     }
     const text = quoted === undefined ? part : quoted === '' ? "'" : quoted.replaceAll("''", "'");
     for (const char of text) {
       const source = char === ' ' ? SPACE : char.replace(/[\\^$.*+?()[\]{}|/]/u, '\\$&');
-      pieces.push({ source, set: null, literal: char.codePointAt(0)! });
+      pieces.push({ source, set: null, step: char.codePointAt(0) });
     }
   }
   check(letters);
   const flags = /[MEa]/.test(letters) ? 'iu' : 'u';
   const whole = new RegExp(`^${pieces.map(({ source }) => source).join('')}$`, flags);
   const sets = pieces.flatMap(({ set }) => (set ? [set] : []));
-  const steps = stepsOf(pieces);
+  const plain = plainDates(pieces.map(({ step }) => step));
   return {
     hasTime: /[Hh]/.test(letters),
     hasOffset: /[ZXx]/.test(letters),
     read(text) {
       if (text.length > LONGEST) return null;
-      if (steps && readPlain(text, steps)) return plainParts();
+      const known = plain?.read(text);
+      if (known) return known;
       const match = whole.exec(text);
       if (match === null) return null;
       const parts = {
@@ -158,11 +160,9 @@ export function datePattern(pattern: string): DatePattern {
       for (let at = 0; at < sets.length; at++) sets[at]!(parts, match[at + 1]!);
       return settled(parts);
     },
-    plainUtc: (text) =>
-      steps && readPlain(text, steps) && values[3]! < 24 && isPlainPoint() ? plainMs() : Number.NaN,
+    plainUtc: (text) => plain?.utc(text) ?? Number.NaN,
     fits(text) {
-      if (steps && readPlain(text, steps)) return isPlainPoint();
-      return isPoint(this.read(text));
+      return plain?.isPoint(text) ?? isPoint(this.read(text));
     },
     obstacle(text) {
       let source = '';
@@ -180,88 +180,9 @@ export function datePattern(pattern: string): DatePattern {
 
 interface Piece extends Omit<Token, 'set'> {
   set: Set | null;
-  /** A literal character. */
-  literal?: number;
-  /** Of a number without more to it. */
-  field?: Field | undefined;
+  /** Of a literal character, and of a number without more to it. */
+  step: Step | undefined;
 }
-
-/** Numbers of this many digits, at least and at most; 0 to 5 are the year to the second. */
-type Field = readonly [part: number, least: number, most: number];
-const FIELDS: Record<string, Field> = {
-  yyyy: [0, 4, 4],
-  M: [1, 1, 2],
-  MM: [1, 2, 2],
-  d: [2, 1, 2],
-  dd: [2, 2, 2],
-  H: [3, 1, 2],
-  HH: [3, 2, 2],
-  m: [4, 1, 2],
-  mm: [4, 2, 2],
-  s: [5, 1, 2],
-  ss: [5, 2, 2],
-};
-
-/** A pattern of nothing but numbers and ASCII between them, for `readPlain`; null for any other. */
-function stepsOf(pieces: readonly Piece[]): readonly (number | Field)[] | null {
-  const steps = pieces.map(({ literal, field }) => field ?? literal);
-  const isPlain = steps.every((step, at) => {
-    if (typeof step === 'number') return step < 0x80;
-    // A number of one digit or two ends where something else begins.
-    return step !== undefined && (step[1] === step[2] || typeof steps[at + 1] !== 'object');
-  });
-  return isPlain ? (steps as (number | Field)[]) : null;
-}
-
-const values = new Int32Array(6);
-
-/** Fills `values`. False for a text that does not fit, or only by the pattern. */
-function readPlain(text: string, steps: readonly (number | Field)[]): boolean {
-  values.set(NO_VALUES);
-  let at = 0;
-  for (let n = 0; n < steps.length; n++) {
-    const step = steps[n]!;
-    if (typeof step === 'number') {
-      if (text.charCodeAt(at++) !== step) return false;
-      continue;
-    }
-    let value = text.charCodeAt(at) - 0x30;
-    if (!(value >= 0 && value <= 9)) return false;
-    let digits = 1;
-    for (; digits < step[2]; digits++) {
-      const digit = text.charCodeAt(at + digits) - 0x30;
-      if (!(digit >= 0 && digit <= 9)) break;
-      value = value * 10 + digit;
-    }
-    if (digits < step[1]) return false;
-    at += digits;
-    values[step[0]] = value;
-  }
-  return at === text.length;
-}
-
-const isPlainPoint = (): boolean =>
-  hasDay(values[0]!, values[1]!, values[2]!) && hasTimeOf(values[3]!, values[4]!, values[5]!);
-
-const plainMs = (): number =>
-  daysOf(values[0]!, values[1]!, values[2]!) * 86_400_000 +
-  ((values[3]! * 60 + values[4]!) * 60 + values[5]!) * 1_000;
-
-function plainParts(): DateParts {
-  const [year, month, day] = [values[0]!, values[1]!, values[2]!];
-  return {
-    year,
-    month,
-    day,
-    hour: values[3]!,
-    minute: values[4]!,
-    second: values[5]!,
-    fraction: '',
-    offset: null,
-  };
-}
-
-const NO_VALUES = Int32Array.of(0, 1, 1, 0, 0, 0);
 
 function check(letters: string): void {
   const needs = (found: RegExp, what: string): void => {
