@@ -162,7 +162,7 @@ describe('a row that is copied', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 400 },
     );
     expect(copied).toBeGreaterThan(300);
   });
