@@ -4,14 +4,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 import { built, profiles } from '../support/child.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
 import { FAULTS, status } from './faults.js';
-import { balance, type Companies, Machine, type Outcome, resumeToTheEnd } from './support.js';
+import { balance, type Companies, crashAt, Machine, type Outcome, resumeToTheEnd } from './support.js';
 
-const HOOK = pathToFileURL(fileURLToPath(new URL('crash-at-commit.mjs', import.meta.url))).href;
 /** More than the import has, so that the last child of each table runs to its end. */
 const ENOUGH = 60;
 
@@ -59,7 +57,7 @@ test.concurrent.for(['before', 'after'])(
       const machine = new Machine(service.url);
       machine.write(file.path, file.text);
 
-      const env = { ...machine.env, NODE_OPTIONS: `--import ${HOOK}`, CRASH_AT: `${moment}:${nth}` };
+      const env = { ...machine.env, ...crashAt(`${moment}:${nth}`) };
       const killed = await profiles(SEND, { cwd: machine.folder, env }).ended;
       const where = `${moment} commit ${nth}`;
       expect(killed, where).toMatchObject(killed.signal ? { signal: 'SIGKILL' } : { code: 5 });

@@ -1,14 +1,12 @@
 /** A canary (contract §3 "Plan, then send", 4): nothing goes out before it has completed, whatever becomes of it. */
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { built, profiles } from '../support/child.js';
 import { type Fate, FaultServer } from '../support/fault-server.js';
 import { FAULTS, fates, status } from './faults.js';
-import { balance, elevenCompanies, Machine, type Outcome, seeds } from './support.js';
+import { balance, crashAt, elevenCompanies, Machine, type Outcome, seeds } from './support.js';
 
 const file = elevenCompanies();
 const SEND = ['import', file.path, '--canary', '3', '--chunk-size', '5', '--retries', '0'];
-const HOOK = pathToFileURL(fileURLToPath(new URL('crash-at-commit.mjs', import.meta.url))).href;
 
 let service: FaultServer;
 let machine: Machine;
@@ -268,7 +266,7 @@ describe('killed at a commit', () => {
           await exchange.acknowledge();
         },
       };
-      const env = { ...machine.env, NODE_OPTIONS: `--import ${HOOK}`, CRASH_AT: at };
+      const env = { ...machine.env, ...crashAt(at) };
       const argv = [...SEND, '--concurrency', '3', '--interval', '1ms', '--json'];
       const killed = await profiles(argv, { cwd: machine.folder, env }).ended;
       expect(killed.signal ?? killed.code).not.toBe(0);

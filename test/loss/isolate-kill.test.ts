@@ -1,13 +1,11 @@
 /** The built command, killed right after its commits while it looks for a row at fault: `resume` ends the search. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 import { built, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
-import { Machine, resumeToTheEnd } from './support.js';
+import { crashAt, Machine, resumeToTheEnd } from './support.js';
 
-const HOOK = pathToFileURL(fileURLToPath(new URL('crash-at-commit.mjs', import.meta.url))).href;
 /** More than the import has. */
 const ENOUGH = 70;
 
@@ -32,7 +30,7 @@ test('killed right after every third commit', { timeout: 120_000 }, async ({ onT
     const machine = new Machine(service.url);
     machine.write('companies.csv', 'company_id,name\na,1\nb,2\nc,3\nd,4\nbad,5\ne,6\nf,7\n');
     const flags = ['--chunk-size', '3', '--isolate', '--interval', '1ms', '--retry-delay', '1ms'];
-    const env = { ...machine.env, NODE_OPTIONS: `--import ${HOOK}`, CRASH_AT: `after:${nth}` };
+    const env = { ...machine.env, ...crashAt(`after:${nth}`) };
     const killed = await profiles(['import', 'companies.csv', ...flags], { cwd: machine.folder, env }).ended;
     const where = `commit ${nth}`;
     expect(killed, where).toMatchObject(killed.signal ? { signal: 'SIGKILL' } : { code: 5 });

@@ -1,11 +1,9 @@
 /** What is reported as submitted is on disk: a process that is killed with its next step does not send it again. */
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { built, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
-import { elevenCompanies, Machine } from './support.js';
+import { crashAt, elevenCompanies, Machine } from './support.js';
 
-const HOOK = pathToFileURL(fileURLToPath(new URL('crash-at-commit.mjs', import.meta.url))).href;
 const file = elevenCompanies();
 
 beforeAll(built);
@@ -20,7 +18,7 @@ test.each([
     onTestFinished(() => service.stop());
     const machine = new Machine(service.url);
     machine.write(file.path, file.text);
-    const env = { ...machine.env, NODE_OPTIONS: `--import ${HOOK}`, CRASH_AT: `before:${nth}` };
+    const env = { ...machine.env, ...crashAt(`before:${nth}`) };
     const argv = ['import', file.path, '--chunk-size', '4', '--interval', '1ms', '--ndjson', ...flags];
     const killed = await profiles(argv, { cwd: machine.folder, env }).ended;
     const before = service.ledger.arrivals.length;

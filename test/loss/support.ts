@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import type { Clock } from '../../src/engine/clock.js';
 import { rangesIn, type Summary } from '../../src/engine/model.js';
@@ -103,6 +104,14 @@ export class Machine {
     return (JSON.parse(stdout) as { requests: RequestRecord[] }).requests;
   }
 }
+
+const CRASH = pathToFileURL(join(import.meta.dirname, 'crash-at-commit.mjs')).href;
+
+/** With this in its environment the built command is killed right before or right after its nth commit. @param at such as `before:3` */
+export const crashAt = (at: string): Record<string, string> => ({
+  NODE_OPTIONS: `--import ${CRASH}`,
+  CRASH_AT: at,
+});
 
 /** Whether a line is among those of a request. */
 export const covers = (range: { first_line: number; last_line: number }, line: number): boolean =>
