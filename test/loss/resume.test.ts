@@ -208,15 +208,7 @@ describe('rejects', () => {
 test('a file that is written to while it is imported ends the import, and is no success', async () => {
   const rows = Array.from({ length: 60_000 }, (_, i) => `c-${i},${'x'.repeat(20)}\n`);
   machine.write(file.path, `company_id,name\n${rows.join('')}`);
-  service.trouble = {
-    submit: (nth) =>
-      nth === 1
-        ? async (exchange) => {
-            writeFileSync(join(machine.folder, file.path), 'company_id,name\nc-1,other\n');
-            await exchange.acknowledge();
-          }
-        : undefined,
-  };
+  service.during(1, () => machine.write(file.path, 'company_id,name\nc-1,other\n'));
   const outcome = await run(['import', file.path, '--chunk-size', '2000']);
   expect([outcome.code, outcome.summary?.status], outcome.stderr).toEqual([2, 'stopped']);
   expect(outcome.error?.message).toMatch(/companies\.csv: changed while it was being imported/);
@@ -230,16 +222,10 @@ test('so does one that is written to without a change of size and time: nothing 
   const path = join(machine.folder, file.path);
   const { atime, mtime } = statSync(path);
   utimesSync(path, atime, mtime); // to the precision that can be set again
-  service.trouble = {
-    submit: (nth) =>
-      nth === 1
-        ? async (exchange) => {
-            writeFileSync(path, `company_id,name\n${rows.join('').replaceAll('x', 'y')}`);
-            utimesSync(path, atime, mtime);
-            await exchange.acknowledge();
-          }
-        : undefined,
-  };
+  service.during(1, () => {
+    writeFileSync(path, `company_id,name\n${rows.join('').replaceAll('x', 'y')}`);
+    utimesSync(path, atime, mtime);
+  });
   const outcome = await run(['import', file.path, '--chunk-size', '2000']);
   expect([outcome.code, outcome.summary?.status], outcome.stderr).toEqual([2, 'stopped']);
   expect(outcome.error?.message).toMatch(/companies\.csv: changed while it was being imported/);

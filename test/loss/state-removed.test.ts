@@ -27,16 +27,7 @@ const start = (argv: readonly string[]): Promise<Ended> =>
 
 /** Runs an import that has this done to its state while its first request is under way. */
 async function importWhile(happens: () => void | Promise<void>) {
-  service.trouble = {
-    submit: (nth) =>
-      nth === 1
-        ? async (exchange) => {
-            await exchange.accept();
-            await happens();
-            await exchange.acknowledge();
-          }
-        : undefined,
-  };
+  service.during(1, happens);
   const { code, stdout, stderr } = await start(SEND);
   service.trouble = {};
   const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1)!) as {

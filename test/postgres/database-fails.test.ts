@@ -49,28 +49,15 @@ describe.runIf(hasPostgres)('an import whose database', () => {
     sessions.push({ ended, until: service.ledger.arrivals.length });
     return ended;
   }
-  /** Does something while the nth request is under way. */
-  function during(nth: number, happens: () => void | Promise<void>): void {
-    service.trouble = {
-      submit: (request) =>
-        request === nth
-          ? async (exchange) => {
-              await exchange.accept();
-              await happens();
-              await exchange.acknowledge();
-            }
-          : undefined,
-    };
-  }
   const check = (rows = ROWS): void => checkSessions(sessions, service.ledger.arrivals, { file: 1, rows });
   const hosts = (...servers: readonly TestPostgres[]): string =>
     servers[0]!
-      .url(SCHEMA, { query: 'sslmode=disable&lease_seconds=8' })
+      .url(SCHEMA, { query: 'sslmode=disable' })
       .replace(/@[^/]+/, `@${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`);
 
   test.for(['fast', 'immediate'] as const)('is restarted (%s): it continues', async (how) => {
     const server = owned(await startPostgres());
-    during(3, async () => {
+    service.during(3, async () => {
       await server.stop(how);
       await server.start();
     });
@@ -81,7 +68,7 @@ describe.runIf(hasPostgres)('an import whose database', () => {
 
   test('becomes read-only by default, as for a role that is to read only: it continues', async () => {
     const server = owned(await startPostgres());
-    during(3, () => {
+    service.during(3, () => {
       server.sql('ALTER SYSTEM SET default_transaction_read_only = on');
       server.sql('SELECT pg_reload_conf()');
     });
@@ -106,7 +93,7 @@ describe.runIf(hasPostgres)('an import whose database', () => {
     const standby = owned(await startStandby(primary)) as Awaited<ReturnType<typeof startStandby>>;
     primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
     primary.sql('SELECT pg_reload_conf()');
-    during(4, async () => {
+    service.during(4, async () => {
       await primary.stop('immediate');
       await standby.promote();
     });
@@ -140,7 +127,9 @@ describe.runIf(hasPostgres)('an import whose database', () => {
     const lost = sessions.splice(0);
     expect(lost).toHaveLength(1);
     service.trouble = {};
-    const next = await imports(at, ['--resume', '--wait-for-lock', '1m']);
+    // As if its lease had run out.
+    standby.sql(`UPDATE ${SCHEMA}.leases SET expires_at = now() - interval '1 day'`);
+    const next = await imports(at, ['--resume']);
     expect(next.code, next.stderr).toBe(0);
     const accepted = service.ledger.timesAccepted;
     expect(accepted.size).toBe(ROWS);
@@ -151,13 +140,13 @@ describe.runIf(hasPostgres)('an import whose database', () => {
   /** A file system of its own, which only root can make. */
   test.runIf(process.getuid?.() === 0)(
     'is on a full disk: exit 1, and it continues once there is room',
-    async () => {
+    async ({ skip }) => {
       const disk = mkdtempSync(join(tmpdir(), 'profiles-full-'));
       try {
         execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256m', 'tmpfs', disk], { stdio: 'pipe' });
       } catch (error) {
-        console.warn(`skipped: no file system can be mounted here: ${error}`);
-        return;
+        rmSync(disk, { recursive: true });
+        skip(`no file system can be mounted here: ${error}`);
       }
       onTestFinished(() => {
         execFileSync('umount', [disk]);
@@ -166,7 +155,7 @@ describe.runIf(hasPostgres)('an import whose database', () => {
       const server = owned(await startPostgres(['min_wal_size = 32MB', 'max_wal_size = 32MB'], {}, disk));
       const ballast = join(disk, 'ballast');
       const fill = (): void => writeFileSync(ballast, Buffer.alloc(256 << 20));
-      during(3, () => expect(fill).toThrow('ENOSPC'));
+      service.during(3, () => expect(fill).toThrow('ENOSPC'));
       // Too much to find room in the files that there are.
       const rows = 80_000;
       const { code, stderr } = await imports(server.url(SCHEMA), [], rows);

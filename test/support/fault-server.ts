@@ -132,6 +132,16 @@ export class FaultServer {
     return this;
   }
 
+  /** From here on: has this done when the nth request was carried out, before it is answered. The others are in good health. */
+  during(nth: number, happens: () => void | Promise<void>): void {
+    const strike: Strike = async (exchange) => {
+      await exchange.accept();
+      await happens();
+      await exchange.acknowledge();
+    };
+    this.trouble = { submit: (request) => (request === nth ? strike : undefined) };
+  }
+
   /** Refuses connections from here on. */
   async stop(): Promise<void> {
     const server = this.#server;
