@@ -82,7 +82,7 @@ describe.runIf(hasPostgres && missing === null)(
 
     test('until another machine has taken over: it sends nothing more, exit 8, and says who', async () => {
       let sent = 0;
-      const child = importThere(machine('lease_seconds=4'), async () => {
+      const child = importThere(machine('lease_seconds=8'), async () => {
         await resumeElsewhere();
         sent = service.ledger.arrivals.length;
       });

@@ -72,15 +72,20 @@ describe.runIf(hasPostgres && canStandStill)('a process that stands still', () =
     const points = await pausedAt(Number.POSITIVE_INFINITY, more);
     expect(points).toBeGreaterThan(10);
     const failed: string[] = [];
+    let stood = 0;
     const all = pointsOf(points!).values();
     const worker = async (): Promise<void> => {
       for (const point of all) {
-        await pausedAt(point, more).catch((error: Error) =>
-          failed.push(`${point} of ${points}: ${error.message}`),
+        await pausedAt(point, more).then(
+          (ended) => {
+            if (ended === null) stood++;
+          },
+          (error: Error) => failed.push(`${point} of ${points}: ${error.message}`),
         );
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     expect(failed).toEqual([]);
+    expect(stood).toBeGreaterThan(0);
   });
 });

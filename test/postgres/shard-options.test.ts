@@ -104,7 +104,7 @@ describe.runIf(hasPostgres)('two shards of a plan, through PgBouncer', { timeout
   });
 
   test('slots of a shard that died are free once its jobs have ended, though nobody repeats it', async () => {
-    await begin({ rowsPerSecond: 5 });
+    await begin({ rowsPerSecond: 1 });
     await machines.plan({ 'companies.csv': companies(60) }, ...SIZE);
     const dying = machines.shard(0);
     const slots = () =>
