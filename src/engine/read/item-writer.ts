@@ -2,7 +2,7 @@
 import { ID_FIELD, type Kind } from '../model.js';
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
-import { type Memory, viewOf } from './json/bytes.js';
+import { type Memory, viewOf } from './text/fours.js';
 import { Numbers, rowOf } from './text/splitter.js';
 import type { RecordBatch, RejectedRecord, Schema } from './types.js';
 

@@ -6,10 +6,12 @@
 import { cleaner, type IdentifierCheck, identifierCheck, isSuspect } from '../identifier.js';
 import type { RawItem } from '../item-writer.js';
 import * as form from '../item-writer.js';
+import { copy, type Memory, QUOTE, viewOf } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
-import { CLOSE_BRACE, COMMA, copy, Is, type Memory, QUOTE, skipSpace, viewOf } from './bytes.js';
+import { CLOSE_BRACE, COMMA, Is, skipSpace } from './bytes.js';
+import { type Field, Fields, Keys } from './fields.js';
 import { isOfType, targetsOfItems } from './layout.js';
-import { type Field, Fields, Keys, Members } from './members.js';
+import { Members } from './members.js';
 import { membersText } from './text.js';
 import { type JsonType, jsonTypeOf, numberOf } from './totals.js';
 
