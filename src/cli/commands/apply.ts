@@ -120,7 +120,7 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
   }
   const state = await context.state();
   const found = shard
-    ? (await state.knownRuns()).find(({ run }) => run === plan.run)
+    ? (await state.knownRuns({ run: plan.run }))[0]
     : await runOfPlan(plan, state, await context.scope());
   if (found?.status === 'superseded' && !again) {
     throw new UsageError(`run ${found.run} of this plan was replaced by another import of the same file`, {

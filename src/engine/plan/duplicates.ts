@@ -4,6 +4,7 @@
  * that are remembered anyway.
  */
 import type { FingerprintIndex } from '../fingerprint-index.js';
+import { wordsOf } from '../print-tables.js';
 
 export interface Duplicates {
   /** Rows whose identifier appeared in an earlier row. */
@@ -94,9 +95,6 @@ export class DuplicateFinder implements Duplicates {
     return this.#shards[index];
   }
 }
-
-const wordsOf = (hashes: BigUint64Array): Uint32Array =>
-  new Uint32Array(hashes.buffer, hashes.byteOffset, hashes.length * 2);
 
 /** All shards of this size take 1 MB, and a hundred thousand identifiers find their place without growth. */
 const FIRST_SLOTS = 512;

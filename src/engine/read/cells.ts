@@ -5,11 +5,12 @@
 import { createHmac } from 'node:crypto';
 import { ID_FIELD, type Kind } from '../model.js';
 import type { CellColumns } from '../stored-cells.js';
-import { viewOf } from './json/bytes.js';
-import { Fields, Keys, Members } from './json/members.js';
+import { Fields, Keys } from './json/fields.js';
+import { Members } from './json/members.js';
 import { METADATA, type Target } from './mapping/targets.js';
 import { parseItem } from './merged.js';
 import { shortHash } from './short-hash.js';
+import { viewOf } from './text/fours.js';
 
 /** Keys beyond these are left out. */
 export const MOST_KEYS = 4_096;

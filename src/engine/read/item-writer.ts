@@ -1,22 +1,10 @@
 /** Collects the items of a batch: their text back to back, and what identifies each of them. */
-import { ID_FIELD, type Kind } from '../model.js';
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
-import { type Memory, viewOf } from './json/bytes.js';
+import type { RawItem } from './item-text.js';
+import { Output } from './text/output.js';
 import { Numbers, rowOf } from './text/splitter.js';
 import type { RecordBatch, RejectedRecord, Schema } from './types.js';
-
-/** The JSON text of an item around its values (spec: Company, User): before the identifier, whatever the format. */
-export const headOf = (kind: Kind): string => `{"${ID_FIELD[kind]}":`;
-/** Between identifier and company, and around the members of the metadata. */
-export const COMPANY = ',"company_id":';
-export const METADATA_OPEN = ',"metadata":{';
-export const METADATA_CLOSE = '}';
-
-function memory(length: number): Memory {
-  const bytes = Buffer.allocUnsafeSlow(length);
-  return { bytes, view: viewOf(bytes) };
-}
 
 /** Why a row is rejected whose item no request could hold. */
 export const TOO_LARGE = 'the item is larger than a request may be';
@@ -34,27 +22,11 @@ export interface HashOptions {
   records: boolean;
 }
 
-/** An item that is known by its bytes and writes itself. */
-export interface RawItem {
-  /** Bytes of the item as it would be sent. */
-  readonly size: number;
-  /** The text that it was read from: where in it the identifier is, and the company. */
-  readonly bytes: Buffer;
-  readonly id: number;
-  readonly idEnd: number;
-  /** Equal where there is none. */
-  readonly company: number;
-  readonly companyEnd: number;
-  /** Writes `size` bytes; up to three after them may be changed. */
-  write(target: Memory, start: number): void;
-}
-
 /** Writes one batch after another into the same memory: a new buffer for each would cost more than the writing. */
 export class ItemWriter {
   /** Its rows are named by their numbers in it. */
   #batch: RecordBatch | null = null;
-  #memory = memory(KEPT_BYTES);
-  #length = 0;
+  #items = new Output(KEPT_BYTES);
   readonly #ends = new Numbers();
   readonly #lines = new Numbers();
   #rows: number[] = [];
@@ -75,8 +47,8 @@ export class ItemWriter {
   /** Forgets what was written, whether or not it was finished. */
   begin(batch: RecordBatch): void {
     this.#batch = batch;
-    if (this.#memory.bytes.length > KEPT_BYTES) this.#memory = memory(KEPT_BYTES);
-    this.#length = 0;
+    if (this.#items.bytes.length > KEPT_BYTES) this.#items = new Output(KEPT_BYTES);
+    this.#items.length = 0;
     this.#rows = [];
     this.#rejected = [];
     for (const collected of [this.#ends, this.#lines, this.#ids, this.#contents, this.#records]) {
@@ -87,8 +59,8 @@ export class ItemWriter {
   /** Appends the item of a row. False when it is larger than a request may be; then it is not appended. */
   add(number: number, item: string, id: string): boolean {
     // No UTF-16 code unit takes more than three bytes of UTF-8.
-    this.#reserve(item.length * 3 + 1);
-    const bytes = this.#memory.bytes.write(item, this.#length);
+    this.#items.reserve(item.length * 3 + 1);
+    const bytes = this.#items.bytes.write(item, this.#items.length);
     if (bytes > this.#limit) return false;
     this.#ids.add(id);
     this.#append(number, bytes);
@@ -98,8 +70,8 @@ export class ItemWriter {
   /** The same, for an item that writes itself. */
   addPlain(number: number, item: RawItem): boolean {
     if (item.size > this.#limit) return false;
-    this.#reserve(item.size + 1);
-    item.write(this.#memory, this.#length);
+    this.#items.reserve(item.size + 1);
+    item.write(this.#items, this.#items.length);
     this.#ids.addBytes(item.bytes, item.id, item.idEnd);
     this.#append(number, item.size);
     return true;
@@ -107,12 +79,12 @@ export class ItemWriter {
 
   #append(number: number, bytes: number): void {
     const { bytes: text, spans, lines } = this.#batch!;
-    const { bytes: items } = this.#memory;
-    const start = this.#length;
-    this.#contents.addBytes(items, start, start + bytes);
-    items[start + bytes] = COMMA;
-    this.#length += bytes + 1;
-    this.#ends.push(this.#length);
+    const items = this.#items;
+    const end = items.length + bytes;
+    this.#contents.addBytes(items.bytes, items.length, end);
+    items.bytes[end] = COMMA;
+    items.length = end + 1;
+    this.#ends.push(items.length);
     this.#lines.push(lines[number]!);
     this.#rows.push(rowOf(this.#batch!, number));
     this.#records?.addBytes(text, spans[2 * number]!, spans[2 * number + 1]!);
@@ -125,7 +97,7 @@ export class ItemWriter {
   /** What was written since `begin`, in memory of its own. */
   finish(): ItemBatch {
     return {
-      items: Uint8Array.from(this.#memory.bytes.subarray(0, this.#length)),
+      items: Uint8Array.from(this.#items.bytes.subarray(0, this.#items.length)),
       ends: this.#ends.take(),
       lines: this.#lines.take(),
       rows: Float64Array.from(this.#rows),
@@ -136,12 +108,5 @@ export class ItemWriter {
       read: this.#rows.length + this.#rejected.length,
       rejected: this.#rejected,
     };
-  }
-
-  #reserve(needed: number): void {
-    const { bytes } = this.#memory;
-    if (this.#length + needed <= bytes.length) return;
-    this.#memory = memory(Math.max(bytes.length * 2, this.#length + needed));
-    bytes.copy(this.#memory.bytes, 0, 0, this.#length);
   }
 }

@@ -1,7 +1,7 @@
 /** The identifier of a row, where it is wanted as text again. */
 import { ID_FIELD, type Kind, type RejectedRow } from '../model.js';
 import { cleaner } from './identifier.js';
-import { headOf } from './item-writer.js';
+import { headOf } from './item-text.js';
 import { memberSpan } from './json/text.js';
 import type { OpenedInput } from './types.js';
 

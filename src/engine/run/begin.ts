@@ -8,12 +8,11 @@ import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
-import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Scope, ShardOf, State } from '../state/state.js';
 import { storeOptions, withoutPrivate } from './private.js';
-import { failedOf } from './retry.js';
 import { identityOf } from './run.js';
+import { sweepSpools } from './tidy.js';
 
 /**
  * One import per account and kind at a time on a machine (contract §4).
@@ -163,12 +162,4 @@ export async function beginRun(
   }
   await sweepSpools(known, state);
   return old.map(({ run }) => run);
-}
-
-/** Removes what this machine keeps of runs that another one has finished. A shard's folder has its number behind the run. */
-async function sweepSpools(known: readonly StoredRun[], state: State): Promise<void> {
-  for (const spool of state.spools()) {
-    const of = known.find(({ run }) => run === spool.split('.')[0]);
-    if (of?.finished && failedOf(await state.requests(of.run)).length === 0) state.removeSpool(spool);
-  }
 }

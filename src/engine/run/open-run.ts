@@ -1,5 +1,5 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
-import { AuthError, failureAfter, LockLostError, ProfilesError, StateError } from '../errors.js';
+import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind, Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
@@ -15,6 +15,7 @@ import { keepPlaces } from './relocate.js';
 import { failedOf, newRejects, retriesOf } from './retry.js';
 import { newRunId } from './run.js';
 import { PREDECESSOR_MS, type Shard } from './shard.js';
+import { type Keep, tidy } from './tidy.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
 
@@ -145,14 +146,9 @@ export class OpenRun {
     sends: boolean,
   ): Promise<string[]> {
     const { state, service, clock } = this.deps;
+    const { account } = service;
+    const run = { ...plan, run: this.#id, scope: this.scope, account, shard: this.shard?.of };
     if (this.shard) {
-      const run = {
-        ...plan,
-        run: this.#id,
-        scope: this.scope,
-        account: service.account,
-        shard: this.shard.of,
-      };
       const gaveWay = await beginRun(run, this.#earlier === null, state, clock);
       // Another one may have made it a moment ago.
       this.#keep(await state.requests(this.#id));
@@ -170,7 +166,6 @@ export class OpenRun {
       }
       return [];
     }
-    const run = { ...plan, run: this.#id, scope: this.scope, account: service.account };
     const gaveWay = await beginRun(run, sends, state, clock);
     if (sends) this.#records.push(...(plan.planned?.requests ?? []));
     this.#unrecorded = null;
@@ -232,14 +227,16 @@ export class OpenRun {
     finished: boolean,
     failure: unknown,
     whole: (records: readonly RequestRecord[]) => Summary,
-    keep: { historyKeepMs: number },
+    keep: Pick<Keep, 'historyKeepMs'>,
   ): Promise<{ standing: Standing | null; failure: unknown }> {
     const { of } = this.shard!;
     const endedBy = failure instanceof ProfilesError ? failure.code : null;
     try {
       const end = { status: summary.status, finished, endedBy, summary };
       const standing = await this.#shards.end(of, end, whole);
-      if (standing.finished === of.shards) await this.#tidy(summary.kinds, () => 0, keep.historyKeepMs);
+      if (standing.finished === of.shards) {
+        await tidy(this.scope, summary.kinds, { ...keep, distinct: () => 0 }, this.deps);
+      }
       return { standing, failure };
     } catch (error) {
       return { standing: null, failure: failureAfter(error, failure) };
@@ -250,14 +247,8 @@ export class OpenRun {
    * Writes the end of the session. A state that fails now has failed before, and that is what is reported. A run whose
    * lock another import has is no longer this session's to end.
    * @returns what ended it: who took over its lock is known only now
-   * @param keep `distinct`: identifiers of a kind that the run has sent, at least
    */
-  async end(
-    summary: Summary,
-    finished: boolean,
-    failure: unknown,
-    keep: { distinct: (kind: Kind) => number; historyKeepMs: number },
-  ): Promise<unknown> {
+  async end(summary: Summary, finished: boolean, failure: unknown, keep: Keep): Promise<unknown> {
     const { state } = this.deps;
     try {
       const endedBy = failure instanceof ProfilesError ? failure.code : null;
@@ -265,27 +256,11 @@ export class OpenRun {
       if (!finished) return failure;
       // What failed may be sent again, from the same bytes.
       if (failedOf(this.#records).length === 0) state.removeSpool(this.#id);
-      await this.#tidy(summary.kinds, keep.distinct, keep.historyKeepMs);
+      await tidy(this.scope, summary.kinds, keep, this.deps);
     } catch (error) {
       return failureAfter(error, failure);
     }
     return failure;
-  }
-
-  /** Lets go of what is old. What fails is done at the end of the next run. */
-  async #tidy(
-    kinds: readonly Kind[],
-    distinct: (kind: Kind) => number,
-    historyKeepMs: number,
-  ): Promise<void> {
-    const { state, clock } = this.deps;
-    try {
-      for (const kind of kinds) await state.compactFingerprints(this.scope, kind, distinct(kind));
-      await state.pruneHistory(clock.now() - historyKeepMs);
-    } catch (error) {
-      // The run has ended, and is on record as that: who is told to resume would send all of it again.
-      if (!(error instanceof StateError) && !(error instanceof LockLostError)) throw error;
-    }
   }
 
   /** Releases the locks. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { InputError, ServiceError } from '../errors.js';
-import { nextSeq, type RequestRecord } from '../state/requests.js';
+import { nextSeq, type RequestRecord, replaceIn } from '../state/requests.js';
 import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
@@ -179,7 +179,7 @@ export async function repeated(
   if (isUnanswered(recorded)) await checkRepeats(chunk, recorded, now.digest, deps);
   if (recorded.state === 'withdrawn') checkPlanned(chunk, recorded, now.digest, deps);
   const again = { ...foundAfterCrash(recorded), ...now };
-  deps.records[deps.records.findIndex((r) => r.seq === again.seq)] = again;
+  replaceIn(deps.records, again);
   return again;
 }
 

@@ -5,7 +5,7 @@
  */
 import type { ServiceError } from '../errors.js';
 import { count } from '../numbers.js';
-import { nextSeq, type RequestRecord } from '../state/requests.js';
+import { nextSeq, type RequestRecord, requestOf } from '../state/requests.js';
 import { wasAccepted } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
@@ -186,11 +186,10 @@ function commit(record: RequestRecord, { kind }: Chunk, deps: DeliverDeps): Prom
   return deps.state.record(deps.run, deps.scope, kind, record, null);
 }
 
-const recordOf = (seq: number, { records }: DeliverDeps): RequestRecord =>
-  records.find((r) => r.seq === seq)!;
+const recordOf = (seq: number, { records }: DeliverDeps): RequestRecord => requestOf(records, seq)!;
 
 /** Whether the service had accepted a request with these rows before. */
 function wasEverAccepted(record: RequestRecord, records: readonly RequestRecord[]): boolean {
-  const before = records.find((r) => r.seq === record.parent);
+  const before = record.parent === null ? undefined : requestOf(records, record.parent);
   return before !== undefined && (wasAccepted(before) || wasEverAccepted(before, records));
 }

@@ -3,7 +3,10 @@ import { LockedError } from '../errors.js';
 import { KINDS, type Kind } from '../model.js';
 import type { Backend } from './backend.js';
 import type { Reader } from './database.js';
+import { Scopes } from './scopes.js';
 import type { HeldLease, Scope } from './types.js';
+
+const scopes = new Scopes();
 
 export class AllLocks {
   readonly #held = new Map<string, HeldLease>();
@@ -16,7 +19,7 @@ export class AllLocks {
 
   /** @throws LockedError while somebody imports */
   async takeAll(): Promise<void> {
-    for (const scope of await scopesOf(this.from.db)) {
+    for (const scope of await scopes.all(this.from.db)) {
       for (const kind of KINDS) {
         const key = keyOf(scope, kind);
         if (this.#held.has(key)) continue;
@@ -41,7 +44,7 @@ export class AllLocks {
   /** Whether there is no account that it did not know of. */
   async areAllHeld(on: Reader): Promise<boolean> {
     for (const { check } of this.#held.values()) check();
-    return (await scopesOf(on)).every((scope) => KINDS.every((kind) => this.#held.has(keyOf(scope, kind))));
+    return (await scopes.all(on)).every((scope) => KINDS.every((kind) => this.#held.has(keyOf(scope, kind))));
   }
 
   async release(): Promise<void> {
@@ -50,7 +53,5 @@ export class AllLocks {
   }
 }
 
-const scopesOf = (on: Reader): Promise<Scope[]> =>
-  on.all<Scope>('SELECT account, region, base_url FROM scopes');
 const keyOf = ({ account, region, base_url }: Scope, kind: Kind): string =>
   JSON.stringify([account, region, base_url, kind]);

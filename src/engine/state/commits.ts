@@ -13,8 +13,9 @@ const PATIENCE_MS = 10;
  */
 export class Commits {
   #waiting: { change: Change; resolve: () => void; reject: (error: unknown) => void }[] = [];
-  #isDue = false;
-  #timer: NodeJS.Timeout | undefined;
+  /** The two ways in which what waits is committed by itself. */
+  #soon: NodeJS.Immediate | undefined;
+  #late: NodeJS.Timeout | undefined;
   #failure: unknown;
 
   constructor(
@@ -33,11 +34,8 @@ export class Commits {
   commit(change: Change, soon = true): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
-      if (!soon) this.#timer ??= setTimeout(() => void this.flush(), PATIENCE_MS);
-      else if (!this.#isDue) {
-        this.#isDue = true;
-        setImmediate(() => void this.flush());
-      }
+      if (soon) this.#soon ??= setImmediate(() => void this.flush());
+      else this.#late ??= setTimeout(() => void this.flush(), PATIENCE_MS);
     });
   }
 
@@ -45,9 +43,10 @@ export class Commits {
   async flush(): Promise<void> {
     const group = this.#waiting;
     this.#waiting = [];
-    this.#isDue = false;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    clearImmediate(this.#soon);
+    clearTimeout(this.#late);
+    this.#soon = undefined;
+    this.#late = undefined;
     if (group.length === 0) return;
     let isAgain = false;
     try {

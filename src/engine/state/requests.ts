@@ -90,15 +90,26 @@ const stateOf = (r: RequestRecord) => [
   r.job_id,
 ];
 
-/** The request of this number. @param records in order */
-export function requestOf(records: readonly RequestRecord[], seq: number): RequestRecord | undefined {
+/** Where the request of this number is, or would be. @param records in order */
+function placeOf(records: readonly RequestRecord[], seq: number): number {
   let [low, high] = [0, records.length];
   while (low < high) {
     const middle = (low + high) >> 1;
     if (records[middle]!.seq < seq) low = middle + 1;
     else high = middle;
   }
-  return records[low]?.seq === seq ? records[low] : undefined;
+  return low;
+}
+
+/** The request of this number. @param records in order */
+export function requestOf(records: readonly RequestRecord[], seq: number): RequestRecord | undefined {
+  const found = records[placeOf(records, seq)];
+  return found?.seq === seq ? found : undefined;
+}
+
+/** Puts a request in the place of the one that has its number. @param records in order */
+export function replaceIn(records: RequestRecord[], request: RequestRecord): void {
+  records[placeOf(records, request.seq)] = request;
 }
 
 /** Which numbers new requests may have: shards add to one run at the same time, and have numbers of their own. */

@@ -28,10 +28,8 @@ export const sameScope = (a: Scope, b: Scope): boolean => sameService(a, b) && a
 
 /** The tables `scopes` and `column_types`. */
 export class Scopes {
-  /** Rows that are there for good: none is ever deleted. */
+  /** Rows that are there for good: none is ever deleted. What a transaction finds may be its own, and be rolled back. */
   readonly #known = new Map<string, number>();
-  /** Those that were added here: they may yet be rolled back. */
-  readonly #added = new Set<string>();
 
   /** The row of a scope; 0, which is none's, where nothing is known of it. */
   async find(on: Reader, { account, region, base_url }: Scope): Promise<number> {
@@ -44,7 +42,7 @@ export class Scopes {
       region,
       base_url,
     );
-    const isCommitted = !('run' in on) || !this.#added.has(key);
+    const isCommitted = !('run' in on);
     if (row && isCommitted) this.#known.set(key, row.scope);
     return row?.scope ?? 0;
   }
@@ -54,7 +52,6 @@ export class Scopes {
     const known = await this.find(tx, scope);
     if (known !== 0) return known;
     const { account, region, base_url } = scope;
-    this.#added.add(JSON.stringify([account, region, base_url]));
     const added = await tx.get<{ scope: number }>(
       'INSERT INTO scopes (account, region, base_url) VALUES (?, ?, ?) RETURNING scope',
       account,

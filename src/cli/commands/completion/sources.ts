@@ -30,8 +30,8 @@ export function machineSources(context: Context, topics: () => Promise<Suggestio
       ),
     ),
     runs: quietly(async (which) => {
-      const runs = await state(context, async (opened) =>
-        (await opened.knownRuns()).filter(({ finished }) => which === 'all' || !finished),
+      const runs = await state(context, (opened) =>
+        opened.knownRuns(which === 'all' ? {} : { finished: false }),
       );
       return runs.map(({ run, kinds, status, started_at }) => ({
         value: run,

@@ -2,14 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { ItemBatch } from '../batch.js';
 import { Hashes } from '../hashes.js';
-import {
-  COMPANY,
-  type HashOptions,
-  ItemWriter,
-  METADATA_CLOSE,
-  METADATA_OPEN,
-  TOO_LARGE,
-} from '../item-writer.js';
+import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
+import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
 import { jsonString } from '../json/text.js';
 import { metadataTypes } from '../mapping/targets.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';

@@ -2,7 +2,7 @@
  * The cells of a record of plain CSV, found in its bytes. The splitter has seen to it that the quotes of a record make
  * sense; a property test holds what is read here to csv-parse.
  */
-import { four, type Memory, QUOTE, skipText, skipTextTo, viewOf } from '../json/bytes.js';
+import { four, type Memory, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
 import type { RecordBatch } from '../types.js';
 
 /** What each byte below 0x80 becomes in a JSON string where that is not itself, as `JSON.stringify` writes it. */

@@ -3,7 +3,7 @@ import { refusalAgain } from '../again.js';
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
-import { headOf } from '../item-writer.js';
+import { headOf } from '../item-text.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';

@@ -3,10 +3,8 @@
  * `itemText` makes of the cells; whatever is not plain is left to the layout, so only it knows reasons.
  */
 import type { Converter } from '../conversion/converter.js';
-import { type IdentifierCheck, identifierCheck, isSuspect } from '../identifier.js';
-import type { RawItem } from '../item-writer.js';
-import * as form from '../item-writer.js';
-import { CLOSE_BRACE, copy, type Memory, OPEN_BRACE, QUOTE, viewOf } from '../json/bytes.js';
+import { FixedTexts, RawItem } from '../item-text.js';
+import { copy, type Memory, QUOTE } from '../text/fours.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 import { Cells } from './cells.js';
 import { isPlain } from './dialect.js';
@@ -30,38 +28,6 @@ export function plainRow(
   return isChanged || !isPlain(dialect!) ? null : new PlainRow(input, layout, types);
 }
 
-/** What is the same in each item, back to back in one memory. */
-class Texts {
-  readonly #view: DataView;
-  readonly #starts: Int32Array;
-
-  constructor(texts: readonly string[]) {
-    let length = 0;
-    this.#starts = Int32Array.from([0, ...texts.map((text) => (length += Buffer.byteLength(text)))]);
-    // With room behind the last one, all are copied four bytes at once.
-    this.#view = viewOf(Buffer.from(`${texts.join('')}   `));
-  }
-
-  length(index: number): number {
-    return this.#starts[index + 1]! - this.#starts[index]!;
-  }
-
-  write(index: number, target: DataView, at: number): number {
-    return copy(this.#view, this.#starts[index]!, this.#starts[index + 1]!, target, at);
-  }
-}
-
-/** Their places; from `keys` on there is one for each member. */
-enum Text {
-  head,
-  company,
-  open,
-  constants,
-  /** Of an empty cell; of no bytes where its key is left out. */
-  empty,
-  keys,
-}
-
 /** How the cells of a column become members. */
 enum As {
   text,
@@ -71,17 +37,13 @@ enum As {
 }
 
 /** One row after another, in the same memory. */
-export class PlainRow implements RawItem {
-  size = 0;
-  id = 0;
-  idEnd = 0;
-  company = 0;
-  companyEnd = 0;
+export class PlainRow extends RawItem {
   readonly cells: Cells;
   readonly #layout: CsvLayout;
   readonly #width: number;
-  readonly #texts: Texts;
-  /** Of the members: their columns, bytes around a cell that is not empty, and what becomes of it. */
+  /** Of the members: their keys, `,"key":`, and after those an empty cell, of no bytes where its key is left out. */
+  readonly #keys: FixedTexts;
+  /** Their columns, bytes around a cell that is not empty, and what becomes of it. */
   readonly #places: Int32Array;
   readonly #around: Int32Array;
   readonly #as: Uint8Array;
@@ -89,21 +51,18 @@ export class PlainRow implements RawItem {
   /** JSON texts of the cells that were converted, where items are made. */
   readonly #converted: string[];
   readonly #makes: boolean;
-  readonly #check: IdentifierCheck | null;
   readonly #columns: readonly [id: string, company: string];
   /** With one of these as identifier it may be the header again. */
   readonly #headers: readonly Buffer[];
   #broken: ReadonlySet<number> | null = null;
-  /** Bytes of the members, each with a comma before it. */
-  #body = 0;
 
   constructor(input: OpenedInput, layout: CsvLayout, types: Schema['types'] | null) {
+    super(input, layout.constants);
     this.cells = new Cells(input.dialect!.delimiter);
     this.#layout = layout;
     this.#width = layout.targets.length;
-    const { metadata, head, constants, empty } = layout;
-    const fixed = [head, form.COMPANY, form.METADATA_OPEN, constants, empty ?? ''];
-    this.#texts = new Texts([...fixed, ...metadata.map(({ key }) => key)]);
+    const { metadata, empty } = layout;
+    this.#keys = new FixedTexts([...metadata.map(({ key }) => key), empty ?? '']);
     this.#places = Int32Array.from(metadata, ({ index }) => index);
     this.#converters = metadata.map(({ converter }) => converter);
     this.#converted = metadata.map(() => '');
@@ -113,20 +72,17 @@ export class PlainRow implements RawItem {
     });
     this.#around = Int32Array.from(
       metadata,
-      (_, at) => this.#texts.length(Text.keys + at) + (this.#as[at] === As.text ? '""'.length : 0),
+      (_, at) => this.#keys.length(at) + (this.#as[at] === As.text ? '""'.length : 0),
     );
     this.#makes = types !== null;
-    this.#check = input.anyId ? null : identifierCheck(input.rules);
     this.#columns = [input.idColumn, input.companyIdColumn ?? ''];
     this.#headers = layout.idsOfHeader.map((name) => Buffer.from(name));
   }
 
-  get bytes(): Buffer {
-    return this.cells.bytes;
-  }
-
   begin(batch: RecordBatch): void {
     this.cells.begin(batch);
+    this.bytes = this.cells.bytes;
+    this.view = this.cells.view;
     this.#broken = batch.broken ? new Set(batch.broken.map(({ number }) => number)) : null;
   }
 
@@ -146,14 +102,14 @@ export class PlainRow implements RawItem {
       this.companyEnd = ends[company]!;
     }
     const [places, around, as] = [this.#places, this.#around, this.#as];
-    const texts = this.#texts;
-    const empty = texts.length(Text.empty);
-    let body = texts.length(Text.constants);
+    const keys = this.#keys;
+    const empty = keys.length(places.length);
+    let body = 0;
     for (let at = 0; at < places.length; at++) {
       const index = places[at]!;
       const length = ends[index]! - starts[index]!;
       if (length === 0) {
-        if (empty > 0) body += texts.length(Text.keys + at) + empty;
+        if (empty > 0) body += keys.length(at) + empty;
       } else if (as[at] === As.text) {
         body += around[at]! + length + (markup[index]! >> 1);
       } else if (as[at] === As.raw) {
@@ -164,65 +120,40 @@ export class PlainRow implements RawItem {
         body += around[at]! + size;
       }
     }
-    this.#body = body;
-    const named = this.companyEnd - this.company;
-    this.size = texts.length(Text.head) + this.idEnd - this.id + '""}'.length;
-    if (named > 0) this.size += texts.length(Text.company) + named + '""'.length;
-    // The first member has no comma.
-    if (body > 0) this.size += texts.length(Text.open) + body - 1 + form.METADATA_CLOSE.length;
+    this.measure(body);
     return true;
   }
 
-  /** Writes the item of the row that was read last. Only where items are made. */
-  write(target: Memory, start: number): void {
-    const { view: from, starts, ends, markup } = this.cells;
+  /** Only where items are made. */
+  protected writeMembers(target: Memory, start: number): number {
+    const { starts, ends, markup } = this.cells;
     const { bytes, view } = target;
-    const texts = this.#texts;
-    const empty = texts.length(Text.empty);
-    let at = texts.write(Text.head, view, start);
-    bytes[at++] = QUOTE;
-    at = copy(from, this.id, this.idEnd, view, at);
-    bytes[at++] = QUOTE;
-    if (this.companyEnd > this.company) {
-      at = texts.write(Text.company, view, at);
-      bytes[at++] = QUOTE;
-      at = copy(from, this.company, this.companyEnd, view, at);
-      bytes[at++] = QUOTE;
-    }
-    if (this.#body > 0) {
-      // The comma of the first member comes where the brace is, which is put back.
-      const brace = texts.write(Text.open, view, at) - 1;
-      at = brace;
-      for (let member = 0; member < this.#places.length; member++) {
-        const index = this.#places[member]!;
-        const [first, end] = [starts[index]!, ends[index]!];
-        const isEmpty = first === end;
-        if (isEmpty && empty === 0) continue;
-        at = texts.write(Text.keys + member, view, at);
-        if (isEmpty) at = texts.write(Text.empty, view, at);
-        else if (this.#as[member] === As.raw) at = copy(from, first, end, view, at);
-        else if (this.#as[member] === As.converted) at += bytes.write(this.#converted[member]!, at);
-        else {
-          bytes[at++] = QUOTE;
-          if (markup[index] === 0) at = copy(from, first, end, view, at);
-          else at = this.cells.writeEscaped(index, target, at);
-          bytes[at++] = QUOTE;
-        }
+    const [keys, members] = [this.#keys, this.#places.length];
+    const empty = keys.length(members);
+    let at = start;
+    for (let member = 0; member < members; member++) {
+      const index = this.#places[member]!;
+      const [first, end] = [starts[index]!, ends[index]!];
+      const isEmpty = first === end;
+      if (isEmpty && empty === 0) continue;
+      at = keys.write(member, view, at);
+      if (isEmpty) at = keys.write(members, view, at);
+      else if (this.#as[member] === As.raw) at = copy(this.view, first, end, view, at);
+      else if (this.#as[member] === As.converted) at += bytes.write(this.#converted[member]!, at);
+      else {
+        bytes[at++] = QUOTE;
+        if (markup[index] === 0) at = copy(this.view, first, end, view, at);
+        else at = this.cells.writeEscaped(index, target, at);
+        bytes[at++] = QUOTE;
       }
-      at = texts.write(Text.constants, view, at);
-      bytes[brace] = OPEN_BRACE;
-      bytes[at++] = CLOSE_BRACE;
     }
-    bytes[at] = CLOSE_BRACE;
+    return at;
   }
 
   /** Whether a cell can be an identifier, written as it is. */
   #isGood(index: number, column: string): boolean {
-    const { bytes, starts, ends, markup } = this.cells;
-    const start = starts[index]!;
-    if (markup[index] !== 0) return false;
-    if (this.#check === null || !isSuspect(bytes[start]!, ends[index]! - start)) return true;
-    return this.#check(this.cells.text(index), column) === null;
+    const { starts, ends, markup } = this.cells;
+    return markup[index] === 0 && this.isIdentifier(starts[index]!, ends[index]!, column);
   }
 
   #mayBeHeader(): boolean {

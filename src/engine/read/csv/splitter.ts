@@ -4,7 +4,7 @@
  * One pass over the bytes; a property test holds that it and the parser see the same records.
  */
 import type { InputError } from '../../errors.js';
-import { skipLetters, viewOf } from '../json/bytes.js';
+import { skipLetters, viewOf } from '../text/fours.js';
 import { Numbers, PartialRecords, type Splitter, without } from '../text/splitter.js';
 import type { RecordBatch } from '../types.js';
 import { type Limits, maxRecordBytes, recordTooLarge, takeOut, tooLong, unclosed } from './limits.js';

@@ -1,18 +1,9 @@
 /** What is around an array in a JSON text: the objects that it is in, byte by byte, in constant memory. */
 import { nearest } from '../../nearest.js';
 import type { Problem } from '../../problems.js';
+import { BACKSLASH, QUOTE } from '../text/fours.js';
 import { list } from '../wording.js';
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  isSpace,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from './bytes.js';
+import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, isSpace, OPEN_BRACE, OPEN_BRACKET } from './bytes.js';
 
 enum At {
   value,

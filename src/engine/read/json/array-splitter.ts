@@ -1,20 +1,11 @@
 /** Splits JSON arrays, and objects one after another, into batches of items, in constant memory whatever their size. */
 import { InputError } from '../../errors.js';
 import type { Problem } from '../../problems.js';
+import { BACKSLASH, QUOTE } from '../text/fours.js';
 import type { Splitter } from '../text/splitter.js';
 import type { JsonBody, RecordBatch } from '../types.js';
 import { Around } from './around.js';
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COMMA,
-  isSpace,
-  LF,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from './bytes.js';
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, isSpace, LF, OPEN_BRACE, OPEN_BRACKET } from './bytes.js';
 import { Items } from './items.js';
 
 enum At {

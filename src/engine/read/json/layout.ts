@@ -5,7 +5,7 @@ import { otherRun } from '../again.js';
 import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
-import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-writer.js';
+import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import type { OpenedInput } from '../types.js';
 import type { Refusal } from '../wording.js';

@@ -3,18 +3,16 @@
  * byte, to what the layout makes of the parsed item; whatever is not plain is left to it, so only it knows reasons.
  */
 
-import { cleaner, type IdentifierCheck, identifierCheck, isSuspect } from '../identifier.js';
-import type { RawItem } from '../item-writer.js';
-import * as form from '../item-writer.js';
+import { cleaner } from '../identifier.js';
+import { RawItem } from '../item-text.js';
+import { copy, type Memory, viewOf } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
-import { CLOSE_BRACE, COMMA, copy, Is, type Memory, QUOTE, skipSpace, viewOf } from './bytes.js';
+import { COMMA, Is, skipSpace } from './bytes.js';
+import { type Field, Fields, Keys } from './fields.js';
 import { isOfType, targetsOfItems } from './layout.js';
-import { type Field, Fields, Keys, Members } from './members.js';
+import { Members } from './members.js';
 import { membersText } from './text.js';
 import { type JsonType, jsonTypeOf, numberOf } from './totals.js';
-
-const METADATA_OPEN = Buffer.from(form.METADATA_OPEN);
-const COMPANY = Buffer.from(form.COMPANY);
 
 /** In the order of `Is`, as far as bytes tell. */
 const TYPES: readonly JsonType[] = ['string', 'string', 'integer', 'number', 'boolean', 'null', 'object'];
@@ -33,34 +31,22 @@ export function typeNumberOf(members: Members, index: number): number {
 }
 
 /** One item after another, in the same memory. */
-export class PlainItem implements RawItem {
-  /** Of the item that was read last: its bytes as it would be sent. */
-  size = 0;
-  /** Where the identifier is, without quotes, and a user's company; both 0 where there is none. */
-  id = 0;
-  idEnd = 0;
-  company = 0;
-  companyEnd = 0;
-  /** The text that the members are in. */
-  bytes: Buffer = Buffer.alloc(0);
-  #view = viewOf(this.bytes);
+export class PlainItem extends RawItem {
   readonly flat: Members;
   readonly nested: Members;
   readonly #fields: readonly Fields[];
-  readonly #head: Buffer;
-  readonly #constants: Buffer;
-  readonly #check: IdentifierCheck | null;
   /** Texts are changed, so none is copied; and items of a rejects file are looked at one by one. */
   readonly #changes: boolean;
   /** Of records whose values are known before they are read. */
   readonly #columns: readonly Field[] | null;
   #values: Uint32Array | null = null;
   #item = 0;
-  /** Bytes of the members that are placed, each with a comma before it, and of the constants. */
+  /** Bytes of the members that are placed, each with a comma before it. */
   #body = 0;
 
   constructor(input: OpenedInput) {
     const { constants } = input;
+    super(input, membersText(constants));
     const keys = new Keys(new Set(constants.map(([key]) => key)));
     const targets = targetsOfItems(input);
     const [flat, nested] = [new Fields(targets.flat, keys), new Fields(targets.nested, keys)];
@@ -68,9 +54,6 @@ export class PlainItem implements RawItem {
     this.#columns = flat.ofColumns(input.columns);
     this.flat = new Members(flat);
     this.nested = new Members(nested);
-    this.#head = Buffer.from(form.headOf(input.kind));
-    this.#constants = Buffer.from(membersText(constants));
-    this.#check = input.anyId ? null : identifierCheck(input.rules);
     this.#changes = cleaner(input.rules) !== null || input.again !== undefined;
   }
 
@@ -78,7 +61,7 @@ export class PlainItem implements RawItem {
   begin(batch: Uint8Array, values?: Uint32Array): void {
     this.#values = (this.#columns && values) ?? null;
     this.bytes = Buffer.from(batch.buffer, batch.byteOffset, batch.byteLength);
-    this.#view = viewOf(batch);
+    this.view = viewOf(batch);
     for (const fields of this.#fields) fields.forgetParts();
     for (const members of [this.flat, this.nested]) members.respelled.length = 0;
   }
@@ -95,50 +78,22 @@ export class PlainItem implements RawItem {
     if (this.#values !== null) {
       const columns = this.#columns!;
       const from = number * columns.length;
-      if (!flat.take(bytes, this.#view, start, this.#item, columns, this.#values, from)) return false;
+      if (!flat.take(bytes, this.view, start, this.#item, columns, this.#values, from)) return false;
     } else {
-      const at = flat.read(bytes, this.#view, skipSpace(bytes, start), end, this.#item, nested);
+      const at = flat.read(bytes, this.view, skipSpace(bytes, start), end, this.#item, nested);
       if (at === -1 || at > end || skipSpace(bytes, at) < end) return false;
     }
     this.id = this.idEnd = this.company = this.companyEnd = 0;
-    this.#body = this.#constants.length;
+    this.#body = 0;
     for (let index = 0; index < flat.count; index++) if (!this.#takeFlat(index)) return false;
     if (this.idEnd === this.id) return false;
     for (let index = 0; index < nested.count; index++) if (!this.#takeNested(index)) return false;
-    this.size = this.#head.length + this.idEnd - this.id + '""}'.length;
-    if (this.companyEnd > this.company) this.size += COMPANY.length + this.companyEnd - this.company + 2;
-    // The first member has no comma.
-    if (this.#body > 0) this.size += METADATA_OPEN.length + this.#body - 1 + form.METADATA_CLOSE.length;
+    this.measure(this.#body);
     return true;
   }
 
-  /** Writes the item that was read last, `size` bytes. */
-  write({ bytes: target, view: to }: Memory, start: number): void {
-    const from = this.#view;
-    target.set(this.#head, start);
-    let at = start + this.#head.length;
-    target[at++] = QUOTE;
-    at = copy(from, this.id, this.idEnd, to, at);
-    target[at++] = QUOTE;
-    if (this.companyEnd > this.company) {
-      target.set(COMPANY, at);
-      at += COMPANY.length;
-      target[at++] = QUOTE;
-      at = copy(from, this.company, this.companyEnd, to, at);
-      target[at++] = QUOTE;
-    }
-    if (this.#body > 0) {
-      const open = at;
-      at += METADATA_OPEN.length - 1;
-      at = this.#writeMembers(this.flat, target, to, at);
-      at = this.#writeMembers(this.nested, target, to, at);
-      target.set(this.#constants, at);
-      at += this.#constants.length;
-      // Over the comma of the first member.
-      target.set(METADATA_OPEN, open);
-      target[at++] = CLOSE_BRACE;
-    }
-    target[at] = CLOSE_BRACE;
+  protected writeMembers(target: Memory, at: number): number {
+    return this.#write(this.nested, target, this.#write(this.flat, target, at));
   }
 
   #takeFlat(index: number): boolean {
@@ -149,16 +104,16 @@ export class PlainItem implements RawItem {
       case 'metadata':
         return this.#place(flat, index);
       case 'id':
-        if (!this.#isIdentifier(index) || target.pinned === 'lower') return false;
+        if (!this.#isText(index) || target.pinned === 'lower') return false;
         this.id = flat.starts[index]! + this.#quote(index);
         this.idEnd = flat.ends[index]! - this.#quote(index);
-        return this.#isGood(this.id, this.idEnd, target.column);
+        return this.isIdentifier(this.id, this.idEnd, target.column);
       case 'company':
         if (flat.kinds[index] === Is.null) return true;
-        if (!this.#isIdentifier(index) || target.pinned === 'lower') return false;
+        if (!this.#isText(index) || target.pinned === 'lower') return false;
         this.company = flat.starts[index]! + this.#quote(index);
         this.companyEnd = flat.ends[index]! - this.#quote(index);
-        return this.#isGood(this.company, this.companyEnd, target.column);
+        return this.isIdentifier(this.company, this.companyEnd, target.column);
       case 'spread':
         return flat.kinds[index] === Is.null || flat.kinds[index] === Is.spread;
       case 'ignored':
@@ -167,19 +122,13 @@ export class PlainItem implements RawItem {
   }
 
   /** A text, or a whole number, which is sent as one. */
-  #isIdentifier(index: number): boolean {
+  #isText(index: number): boolean {
     const kind = this.flat.kinds[index];
-    return kind === Is.text || (kind === Is.integer && this.#check !== null);
+    return kind === Is.text || (kind === Is.integer && this.takesNumbers);
   }
 
   #quote(index: number): number {
     return this.flat.kinds[index] === Is.text ? 1 : 0;
-  }
-
-  #isGood(start: number, end: number, column: string): boolean {
-    const { bytes } = this;
-    if (this.#check === null || end === start || !isSuspect(bytes[start]!, end - start)) return true;
-    return this.#check(bytes.toString('utf8', start, end), column) === null;
   }
 
   /** What a value set for every item replaces is left out. */
@@ -205,8 +154,8 @@ export class PlainItem implements RawItem {
     return true;
   }
 
-  #writeMembers(members: Members, target: Buffer, view: DataView, start: number): number {
-    const bytes = this.#view;
+  #write(members: Members, { bytes: target, view }: Memory, start: number): number {
+    const bytes = this.view;
     let at = start;
     /** A stretch of the text that is copied as it is. */
     let from = 0;

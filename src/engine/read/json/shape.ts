@@ -1,6 +1,7 @@
 /** Where the items of a JSON text are, by its beginning: an array, an array in an object, one a line, one after another. */
 import { UsageError } from '../../errors.js';
 import { type Format, ID_FIELD, KINDS, type Kind } from '../../model.js';
+import { QUOTE, viewOf } from '../text/fours.js';
 import type { Head } from '../text/head.js';
 import type { InputOptions, JsonBody } from '../types.js';
 import {
@@ -12,12 +13,10 @@ import {
   LF,
   OPEN_BRACE,
   OPEN_BRACKET,
-  QUOTE,
   readOther,
   readString,
   skipSpace,
   token,
-  viewOf,
 } from './bytes.js';
 
 export interface Shape {

@@ -1,7 +1,8 @@
 /** The columns of a row group, read side by side: each writes the member of the row at hand as JSON. */
 import type { SchemaElement } from 'hyparquet';
-import { Is, viewOf, written } from '../json/bytes.js';
+import { Is, written } from '../json/bytes.js';
 import { jsonString } from '../json/text.js';
+import { viewOf } from '../text/fours.js';
 import type { Output } from '../text/output.js';
 import {
   type ColumnChunkPlace,

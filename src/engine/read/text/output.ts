@@ -1,5 +1,5 @@
 /** UTF-8 that is written piece by piece, into memory that is used again. */
-import { copy, copyQuoted, type Memory, viewOf } from '../json/bytes.js';
+import { copy, copyQuoted, type Memory, viewOf } from './fours.js';
 import { batchMemory } from './splitter.js';
 
 const MINUS = 0x2d;

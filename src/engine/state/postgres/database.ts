@@ -2,17 +2,16 @@
  * The driver of PostgreSQL. It keeps nothing in a session, so that it works behind a pooler that gives every
  * transaction another one: no prepared statements with names, no settings but those of a transaction.
  *
- * Writers of a schema take turns, as they do with SQLite: what a transaction reads stays true until it commits. Each
- * numbers its writes: by that it knows whether a commit without an answer was carried out, and whether one was lost.
+ * Writers of a schema take turns, as they do with SQLite: what a transaction reads stays true until it commits.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StateError } from '../../errors.js';
 import type { Database, Reader, Transaction, Value } from '../database.js';
 import { failureOf, isPassing, isWorthWaiting, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';
 import { Session } from './session.js';
-import { literal, quoted } from './sql.js';
+import { quoted } from './sql.js';
+import { Writer } from './writer.js';
 
 /** How long things may take, milliseconds. */
 export interface Patience {
@@ -51,11 +50,7 @@ export interface Fence {
 const UNFENCED: Fence = { sql: () => null, check: () => {} };
 
 export class PostgresDatabase implements Database {
-  /** By this name, what it wrote last is known to the database. */
-  readonly #writer = randomUUID();
-  #written = 0;
-  /** The last write that the database said it had committed. */
-  #committed = 0;
+  readonly #writer: Writer;
   #session: Session | null = null;
   /** Connections of rows that were read one by one, for the next ones. */
   readonly #readers: Session[] = [];
@@ -70,6 +65,7 @@ export class PostgresDatabase implements Database {
     private readonly signal: AbortSignal | undefined = undefined,
     private readonly patience: Patience = PATIENCE,
   ) {
+    this.#writer = new Writer(location);
     signal?.addEventListener('abort', () => this.#session?.hurry(HURRY_MS), { once: true });
   }
 
@@ -127,20 +123,20 @@ export class PostgresDatabase implements Database {
   /** @param work may be run again from its start: a lost connection undoes what it has done */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#inTurn(() => {
-      const number = ++this.#written;
+      const number = this.#writer.next();
       // Once its commit was sent it may have been carried out, though nobody said so.
       let committing: { result: T } | null = null;
       return this.#persist('record in', async (session) => {
         const isCommitted = await this.#beginWrite(session, number);
         if (committing && isCommitted) {
           await session.rollback();
-          this.#committed = number;
+          this.#writer.committed(number);
           return committing.result;
         }
         const result = await work(transactionOf(session));
         committing = { result };
-        await session.script([this.#mark(number), 'COMMIT']);
-        this.#committed = number;
+        await session.script([this.#writer.mark(number), 'COMMIT']);
+        this.#writer.committed(number);
         return result;
       });
     });
@@ -150,10 +146,8 @@ export class PostgresDatabase implements Database {
     await this.#turn;
     this.#closed = true;
     const session = this.#session;
-    if (session && this.#written > 0) {
-      const forget = `DELETE FROM ${this.#table('writers')} WHERE writer = ${literal(this.#writer)}`;
-      await session.script([forget]).catch(() => {});
-    }
+    const { forget } = this.#writer;
+    if (session && forget !== null) await session.script([forget]).catch(() => {});
     await Promise.all([session, ...this.#readers].map((each) => each?.close()));
   }
 
@@ -175,13 +169,11 @@ export class PostgresDatabase implements Database {
       `SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END`,
       `SELECT pg_advisory_xact_lock(${lockOf(this.location.schema)})`,
       `SET LOCAL statement_timeout = ${statementMs}`,
-      `SELECT number FROM writers WHERE writer = ${literal(this.#writer)}`,
+      this.#writer.query,
       ...(fence === null ? [] : [fence]),
     ]);
     const rows = fence === null ? [] : results.pop()!.rows;
-    const last = results.pop()!.rows[0] as { number: number } | undefined;
-    const isCommitted = last?.number === number;
-    if ((last?.number ?? 0) < this.#committed) throw this.#wentBack();
+    const isCommitted = this.#writer.isCommitted(number, results.pop()!.rows);
     if (!isCommitted) this.fence.check(rows);
     return isCommitted;
   }
@@ -199,28 +191,6 @@ export class PostgresDatabase implements Database {
       `SET LOCAL search_path TO ${quoted(this.location.schema)}, pg_catalog`,
       `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`,
     ];
-  }
-
-  /** In the transaction of a write: it is committed with it, or not at all. The first one drops marks that nobody asks for. */
-  #mark(number: number): string {
-    const writer = literal(this.#writer);
-    return (
-      (number === 1 ? `DELETE FROM writers WHERE wrote_at < now() - interval '30 days'; ` : '') +
-      `INSERT INTO writers AS mark (writer, number, wrote_at) VALUES (${writer}, ${number}, now())
-       ON CONFLICT (writer) DO UPDATE SET number = excluded.number, wrote_at = excluded.wrote_at`
-    );
-  }
-
-  /** What was committed is not there any more: after a failover to a standby that lacks it, or a restored copy. */
-  #wentBack(): StateError {
-    return new StateError(
-      `${this.location.name} has lost what was recorded in it a moment ago, as after a failover; nothing more is sent`,
-      { problem: { code: 'state_went_back' } },
-    );
-  }
-
-  #table(name: string): string {
-    return `${quoted(this.location.schema)}.${name}`;
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -9,9 +9,9 @@ import { itemText } from '../../../../src/engine/read/csv/build.js';
 import { csvLayout } from '../../../../src/engine/read/csv/layout.js';
 import { type PlainRow, plainRow } from '../../../../src/engine/read/csv/plain-row.js';
 import { scanInput } from '../../../../src/engine/read/index.js';
-import { viewOf } from '../../../../src/engine/read/json/bytes.js';
 import type { MappingRules } from '../../../../src/engine/read/mapping/rules.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
+import { viewOf } from '../../../../src/engine/read/text/fours.js';
 import { file, HERE, KEY, type ReadOptions, read, readText } from '../reading.js';
 
 interface Table {

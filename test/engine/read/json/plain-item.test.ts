@@ -1,11 +1,11 @@
 /** Items that are copied as they are in the file, compared with those that are parsed and laid out. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { viewOf } from '../../../../src/engine/read/json/bytes.js';
 import { isLaidOut, jsonLayout } from '../../../../src/engine/read/json/layout.js';
 import { PlainItem, typeOf } from '../../../../src/engine/read/json/plain-item.js';
 import { type MappingRules, NO_RULES } from '../../../../src/engine/read/mapping/rules.js';
 import { constantsOf } from '../../../../src/engine/read/mapping/targets.js';
+import { viewOf } from '../../../../src/engine/read/text/fours.js';
 import type { OpenedInput } from '../../../../src/engine/read/types.js';
 
 const COMPANIES: OpenedInput = {
