@@ -343,6 +343,7 @@ describe('a connection that is kept', () => {
     expect(await given).toMatchObject({ type: 'lost' });
     server.sockets[0]!.write(http(202, '{"job_id":"of the first"}'));
     expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', body: JSON_JOB });
+    expect(server.connections()).toBe(2);
   });
 });
 
