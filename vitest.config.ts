@@ -15,6 +15,7 @@ export default defineConfig({
       'test/page/**',
     ],
     globalSetup: 'test/support/temporary.ts',
+    setupFiles: 'test/support/chance.ts',
     // Two cores: more workers only make socket and process tests wait for each other.
     maxWorkers: 2,
     // Another process, or a machine that is not the test's alone, may take its time.

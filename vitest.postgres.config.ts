@@ -19,7 +19,7 @@ export default defineConfig({
     include: STATE ? ON_EITHER : ['test/postgres/*.test.ts'],
     exclude: [...configDefaults.exclude, ...OF_FILES],
     globalSetup: ['test/support/temporary.ts', 'test/support/postgres-setup.ts'],
-    setupFiles: ['test/support/postgres-clean.ts'],
+    setupFiles: ['test/support/chance.ts', 'test/support/postgres-clean.ts'],
     maxWorkers: 2,
     // Another process, or a machine that is not the test's alone, may take its time.
     expect: { poll: { interval: 10, timeout: 15_000 } },

@@ -15,6 +15,7 @@ export default defineConfig({
   test: {
     include: PROCESSES,
     globalSetup: 'test/support/temporary.ts',
+    setupFiles: 'test/support/chance.ts',
     maxWorkers: 2,
     // Another process, or a machine that is not the test's alone, may take its time.
     expect: { poll: { interval: 10, timeout: 15_000 } },
