@@ -9,7 +9,7 @@ import { History } from './history.js';
 import { JobEnds } from './job-ends.js';
 import { Jobs } from './jobs.js';
 import { Notes } from './notes.js';
-import { putRecorded, type Recorded } from './recorded.js';
+import type { Recorded } from './recorded.js';
 import { RejectsFiles } from './rejects.js';
 import { Requests } from './requests.js';
 import { Runs } from './runs.js';
@@ -56,8 +56,27 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
       ready();
       if (isAgain) this.sent.forgetSession();
       isAgain = true;
-      for (const one of some) await putRecorded(tx, this, one);
+      for (const one of some) await this.#put(tx, one);
     });
+  }
+
+  async #put(tx: Transaction, { run, scope, kind, request, sent }: Recorded): Promise<void> {
+    // What is new refers to nothing yet. With many small requests, each statement that is left out counts.
+    const { request: id, isNew } = await this.requests.put(tx, run, request, sent !== null);
+    const of = { run, scope: await this.scopes.idOf(tx, scope), kind, request: id };
+    if (sent) {
+      const { prints, shared, rows, ends } = sent;
+      if (!isNew) await this.sends.letGo(tx, '= ?', id);
+      await this.sent.add(tx, of, prints, shared, ends);
+      if (rows && !isNew) await this.history.forgetRequest(tx, id);
+      if (rows) await this.history.putRequest(tx, { ...of, at: this.now() }, prints.ids, rows);
+    }
+    if (request.job) {
+      const from = { kind, rows: request.rows, request: id, run };
+      await this.jobs.add(tx, of.scope, request.job, from, this.time());
+    }
+    // An intent's rows have just been added as what it is.
+    if (!sent || request.state !== 'intent') await this.sends.stand(tx, id, request);
   }
 
   #record(some: readonly Recorded[], ready: () => void): Promise<void> {
