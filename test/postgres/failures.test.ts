@@ -2,7 +2,6 @@
  * Two machines that share a state, one of which fails, or the database does, at a random instant (contract §10): whoever
  * goes on, no row is lost, and what was acknowledged is not sent again. `EVENTS` says how often, `LOSS_SEED` when.
  */
-import { randomInt } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Machine, seeded } from '../loss/support.js';
@@ -15,7 +14,7 @@ import { hasPostgres, newSchema } from './support.js';
 
 /** Each takes some seconds. */
 const EVENTS = Number(process.env.EVENTS ?? 20);
-const SEED = Number(process.env.LOSS_SEED ?? randomInt(1_000_000));
+const SEED = Number(process.env.LOSS_SEED ?? 1);
 const ROWS = 60;
 /** Of the lease of the machine that fails. Everything about it is measured by this. */
 const LEASE = 'lease_seconds=3';
