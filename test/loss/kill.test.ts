@@ -57,7 +57,7 @@ async function recorded(
   };
 }
 
-test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 60_000 + KILLS * 5_000 }, async () => {
+test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 600_000 + KILLS * 5_000 }, async () => {
   const random = seeded(SEED);
   const service = await new FaultServer().start();
   onTestFinished(() => service.stop());

@@ -66,7 +66,7 @@ describe.runIf(hasPostgres)('machines that share a state', () => {
     way: WAYS[Math.floor(n / TROUBLES.length) % WAYS.length]!,
   }));
 
-  test.for(events)(`$n: $trouble, $way, seed ${SEED}`, { timeout: 180_000 }, async ({ n, trouble, way }) => {
+  test.for(events)(`$n: $trouble, $way, seed ${SEED}`, { timeout: 600_000 }, async ({ n, trouble, way }) => {
     const machines = [new Machine(service.url), new Machine(service.url)] as const;
     const schema = newSchema();
     for (const machine of machines) machine.write('companies.csv', companiesOf(n, ROWS));
