@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
-import { reuse } from '../text/splitter.js';
+import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import {
   createTask,
@@ -147,7 +147,7 @@ class PoolWorker {
     this.#worker.on('message', (reply: Reply) => {
       const waiting = this.#waiting.shift();
       if (reply.type === 'result') {
-        reuse(reply.memory);
+        textMemory.give(reply.memory);
         waiting?.resolve(reply.result);
       } else waiting?.reject(errorOf(reply));
     });
@@ -172,7 +172,10 @@ class PoolWorker {
     if (this.#failure) return Promise.reject(this.#failure.error);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#worker.postMessage({ type: 'batch', batch } satisfies Order, transferable(batch));
+      const moved = transferable(batch);
+      const memory = itemMemory.pop();
+      if (memory) moved.push(memory);
+      this.#worker.postMessage({ type: 'batch', batch, memory } satisfies Order, moved);
     });
   }
 
