@@ -5,7 +5,7 @@ import type { Notes } from './csv/notes.js';
 import type { BinaryReader } from './format.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
-import { only, selectRecords } from './selection.js';
+import { only, selectRecords, wantedRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes, refuseChanged } from './text/source.js';
 import { rowOf, splitText } from './text/splitter.js';
@@ -54,6 +54,8 @@ export interface BuildOptions extends HashOptions {
   planned?: Marks | undefined;
   /** Begin with this row, where the input can be read from there. */
   from?: Start | undefined;
+  /** By its number among all records: the others are not looked at. */
+  isWanted?: ((row: number) => boolean) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -67,11 +69,12 @@ export async function* buildItems(
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const { hashKey, records, signal, from } = options;
+  const { hashKey, records, signal, from, isWanted } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  const records_ = selectRecords(input, readRecords(input, { signal, byteTotals, from }), { toEnd: false });
-  yield* options.pool.run(spec, records_, signal);
+  const all = readRecords(input, { signal, byteTotals, from });
+  const taken = isWanted ? wantedRecords(all, isWanted) : selectRecords(input, all, { toEnd: false });
+  yield* options.pool.run(spec, taken, signal);
 }
 
 /** Items of some rows, by their numbers in ascending order, and their rejections. */

@@ -46,16 +46,22 @@ export interface CutDeps {
  */
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): Chunks {
   const known = await deps.known(kind);
+  const isTold = inputs.every(({ opened, kept }) => opened.kind !== kind || kept?.isOf(known));
   const chunks = cutChunks(batchesOf(inputs, kind, known, deps), {
     kind,
     limits: deps.limits,
     duplicates: duplicates.get(kind)!,
     repeats: known ? await deps.repeats(kind, known) : null,
-    isUnchanged: known ? (rows, at) => known.index.matches(rows, at) : null,
+    isUnchanged: known && !isTold ? (rows, at) => known.index.matches(rows, at) : null,
     sentLater: await deps.sentLater(kind),
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });
+  if (known && isTold) {
+    // Which rows to send is known: what tells it is not needed any more, here and in the threads.
+    known.index.release();
+    await deps.pool.rest();
+  }
   try {
     for (let next = await chunks.next(); !next.done; ) {
       for (const { input } of next.value.parts) await refuseChanged(inputs[input]!.opened);
@@ -84,19 +90,21 @@ async function* batchesOf(
   }
 }
 
-/** The items to cut: as the scan kept them, where what was known then still holds; otherwise built from the file. */
+/** The items to cut: as the scan told them, where what was known then still holds; otherwise all of them are built. */
 function itemsOf(
   { opened, scan, kept }: PlannedInput,
   start: Start | null,
   known: Known | undefined,
   { hashKey, pool, signal, options }: CutDeps,
 ): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
-  const changed = kept?.take(known);
-  if (changed) return changed;
   // An import that does not see its jobs end leaves nothing by which a record is known again.
   const records = options.wait || options.changedOnly;
+  const how = { hashKey, records, pool, planned: scan.marks, signal };
+  if (known && kept?.isOf(known)) {
+    return kept.take((isWanted) => buildItems(opened, scan.schema, { ...how, isWanted }));
+  }
   const from = start && startsAnywhere(opened) ? start : undefined;
-  return buildItems(opened, scan.schema, { hashKey, records, pool, planned: scan.marks, from, signal });
+  return buildItems(opened, scan.schema, { ...how, from });
 }
 
 /**

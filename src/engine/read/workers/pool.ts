@@ -78,10 +78,15 @@ export class Pool {
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
-  /** Ends the threads; those of a pass that still runs end with it. */
+  /** Ends the threads, and with them what they hold of the last pass; those of a pass that still runs end with it. The next pass starts others. */
+  async rest(): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
+  }
+
+  /** The same, for good. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
+    await this.rest();
   }
 
   async *#runOnThreads(
