@@ -62,11 +62,13 @@ export class FingerprintIndex {
     this.#tables = typeof rows === 'number' ? emptyTables(rows) : rows;
   }
 
-  /** Gives back its memory, once nothing is looked up any more. Then it knows of none. */
-  release(): void {
+  /** Lets go of its memory, once nothing is looked up any more. Then it knows of none. @returns how many bytes that is */
+  release(): number {
+    const held = [...Object.values(this.#tables), ...(this.#aged ? [this.#aged] : [])];
     this.#tables = emptyTables(0);
     this.#aged = null;
     this.#last = null;
+    return held.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   get tables(): PrintTables {

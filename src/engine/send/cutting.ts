@@ -1,5 +1,6 @@
 /** From planned inputs to chunks: to be sent, or for a dry run only to be counted. */
 
+import { collectGarbage } from '../collect-garbage.js';
 import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
@@ -59,8 +60,9 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutD
   });
   if (known && isTold) {
     // Which rows to send is known: what tells it is not needed any more, here and in the threads.
-    known.index.release();
+    const bytes = known.index.release();
     await deps.pool.rest();
+    collectGarbage(bytes);
   }
   try {
     for (let next = await chunks.next(); !next.done; ) {
