@@ -2,7 +2,6 @@
  * Two machines that share a state, one of which fails, or the database does, at a random instant (contract §10): whoever
  * goes on, no row is lost, and what was acknowledged is not sent again. `EVENTS` says how often, `LOSS_SEED` when.
  */
-import { randomInt } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Machine, seeded } from '../loss/support.js';
@@ -15,7 +14,7 @@ import { hasPostgres, newSchema } from './support.js';
 
 /** Each takes some seconds. */
 const EVENTS = Number(process.env.EVENTS ?? 20);
-const SEED = Number(process.env.LOSS_SEED ?? randomInt(1_000_000));
+const SEED = Number(process.env.LOSS_SEED ?? 1);
 const ROWS = 60;
 /** Of the lease of the machine that fails. Everything about it is measured by this. */
 const LEASE = 'lease_seconds=3';
@@ -67,7 +66,7 @@ describe.runIf(hasPostgres)('machines that share a state', () => {
     way: WAYS[Math.floor(n / TROUBLES.length) % WAYS.length]!,
   }));
 
-  test.for(events)(`$n: $trouble, $way, seed ${SEED}`, { timeout: 180_000 }, async ({ n, trouble, way }) => {
+  test.for(events)(`$n: $trouble, $way, seed ${SEED}`, { timeout: 600_000 }, async ({ n, trouble, way }) => {
     const machines = [new Machine(service.url), new Machine(service.url)] as const;
     const schema = newSchema();
     for (const machine of machines) machine.write('companies.csv', companiesOf(n, ROWS));

@@ -126,5 +126,8 @@ const inferred = (type: string | undefined): CellType | undefined =>
 
 function sizeOf({ changed, runs }: ChangedPart): number {
   const arrays = [...Object.values(changed), runs];
-  return arrays.reduce((sum: number, array) => sum + (ArrayBuffer.isView(array) ? array.byteLength : 0), 0);
+  return arrays.reduce(
+    (sum: number, array) => sum + (ArrayBuffer.isView(array) ? array.buffer.byteLength : 0),
+    0,
+  );
 }

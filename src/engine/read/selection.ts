@@ -8,7 +8,8 @@ import type { RejectedRow } from '../model.js';
 import { readerOf } from './formats.js';
 import { objectMembers } from './json/text.js';
 import { METADATA, unknownColumn } from './mapping/targets.js';
-import { reuse, rowOf } from './text/splitter.js';
+import { textMemory } from './spare-memory.js';
+import { rowOf } from './text/splitter.js';
 import type { BrokenRecord, OpenedInput, RecordBatch, Selection } from './types.js';
 
 /** How far to read, and how many rows were left out so far. */
@@ -70,7 +71,7 @@ export async function* wantedRecords(
     if (numbers.length === batch.lines.length) yield batch;
     else {
       if (numbers.length > 0) yield only(batch, numbers);
-      reuse(batch.bytes.buffer);
+      textMemory.give(batch.bytes.buffer);
     }
   }
 }

@@ -9,6 +9,7 @@ import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/pl
 import {
   buildItems,
   type ItemBatch,
+  itemMemory,
   type Pool,
   refuseChanged,
   type Scan,
@@ -86,7 +87,7 @@ async function* batchesOf(
     if (end === 0) continue;
     for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
       if (batch.rows[0]! >= end) break;
-      yield { input, batch };
+      yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }
     await refuseChanged(planned.opened); // what it has not any more is in no chunk
   }

@@ -363,7 +363,7 @@ it('threads read them as this one does', async () => {
   const pool = new Pool({
     threads: 2,
     leastBytes: 0,
-    workerUrl: new URL('../../../dist/worker.js', import.meta.url),
+    workerUrl: new URL('../../../dist/worker.cjs', import.meta.url),
   });
   try {
     for (const name of ['people.xlsx', 'snappy.parquet']) {

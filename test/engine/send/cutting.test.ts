@@ -122,7 +122,7 @@ it('the threads that told the rows are let go with what they were given', async 
   const started = (worker: Worker): void => void ended.push(once(worker, 'exit'));
   process.on('worker', started);
   onTestFinished(() => void process.off('worker', started));
-  const workerUrl = new URL('../../../dist/worker.js', import.meta.url);
+  const workerUrl = new URL('../../../dist/worker.cjs', import.meta.url);
   const pool = new Pool({ threads: 1, workerUrl, leastBytes: 0 });
   onTestFinished(() => pool.close());
   const known = await completed(

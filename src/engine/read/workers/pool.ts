@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
-import { reuse } from '../text/splitter.js';
+import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import {
   createTask,
@@ -26,7 +26,7 @@ export interface PoolOptions {
 }
 
 /** Beside the bundle that this module ends up in. Not there when the sources are run directly. */
-const WORKER = new URL('./worker.js', import.meta.url);
+const WORKER = new URL('./worker.cjs', import.meta.url);
 const builtWorker = (): URL | null => (existsSync(fileURLToPath(WORKER)) ? WORKER : null);
 
 /** Starting threads costs some 100 ms: a file that is read in less is read here. */
@@ -152,7 +152,7 @@ class PoolWorker {
     this.#worker.on('message', (reply: Reply) => {
       const waiting = this.#waiting.shift();
       if (reply.type === 'result') {
-        reuse(reply.memory);
+        textMemory.give(reply.memory);
         waiting?.resolve(reply.result);
       } else waiting?.reject(errorOf(reply));
     });
@@ -177,7 +177,10 @@ class PoolWorker {
     if (this.#failure) return Promise.reject(this.#failure.error);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#worker.postMessage({ type: 'batch', batch } satisfies Order, transferable(batch));
+      const moved = transferable(batch);
+      const memory = itemMemory.pop();
+      if (memory) moved.push(memory);
+      this.#worker.postMessage({ type: 'batch', batch, memory } satisfies Order, moved);
     });
   }
 

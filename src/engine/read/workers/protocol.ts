@@ -29,8 +29,10 @@ export async function createTask(spec: TaskSpec): Promise<(batch: RecordBatch) =
   return spec.pass === 'scan' ? reader.scan(spec.input, spec) : reader.build(spec.input, spec.schema, spec);
 }
 
-/** To a worker. */
-export type Order = { type: 'task'; spec: TaskSpec } | { type: 'batch'; batch: RecordBatch };
+/** To a worker. `memory` held the items of an earlier batch. */
+export type Order =
+  | { type: 'task'; spec: TaskSpec }
+  | { type: 'batch'; batch: RecordBatch; memory: ArrayBuffer | undefined };
 
 /** To each batch. `memory` held its bytes: here, nothing would free it before the next collection of garbage. */
 export type Reply =

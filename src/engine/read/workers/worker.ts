@@ -1,5 +1,6 @@
 /** A worker thread: batches in, results out. */
 import { parentPort } from 'node:worker_threads';
+import { itemMemory } from '../spare-memory.js';
 import type { RecordBatch } from '../types.js';
 import { createTask, failed, type Order, type Reply, type Result, transferable } from './protocol.js';
 
@@ -11,6 +12,7 @@ parentPort!.on('message', async (order: Order) => {
     task.catch(() => {}); // told with the first batch
     return;
   }
+  if (order.memory) itemMemory.give(order.memory);
   try {
     const result = (await task!)(order.batch);
     const memory = order.batch.bytes.buffer;
