@@ -25,6 +25,12 @@ export class Numbers {
     this.length = 0;
     return taken;
   }
+  /** What was collected, until more is: no copy. The list is empty afterwards. */
+  lend(): Uint32Array<ArrayBuffer> {
+    const lent = this.#values.subarray(0, this.length);
+    this.length = 0;
+    return lent;
+  }
 }
 
 /** Memory of batches that are done with. Their next ones use it, rather than what garbage collection has to free. */
