@@ -7,8 +7,8 @@ export default defineConfig({
     globalSetup: ['test/support/temporary.ts', 'test/contract/install.ts'],
     maxWorkers: 2,
     // Another process, or a machine that is not the test's alone, may take its time.
-    expect: { poll: { interval: 10, timeout: 15_000 } },
-    testTimeout: process.env.CI ? 90_000 : 30_000,
-    hookTimeout: process.env.CI ? 90_000 : 30_000,
+    expect: { poll: { interval: 10, timeout: process.env.CI ? 60_000 : 15_000 } },
+    testTimeout: process.env.CI ? 600_000 : 30_000,
+    hookTimeout: process.env.CI ? 600_000 : 30_000,
   },
 });

@@ -10,7 +10,7 @@ export default defineConfig({
     maxWorkers: 1,
     // Machines of CI are shared: a process or a browser may be late there. What fails thrice is broken.
     retry: process.env.CI ? 2 : 0,
-    testTimeout: 120_000,
-    hookTimeout: 90_000,
+    testTimeout: process.env.CI ? 600_000 : 120_000,
+    hookTimeout: process.env.CI ? 600_000 : 90_000,
   },
 });

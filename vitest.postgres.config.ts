@@ -19,12 +19,12 @@ export default defineConfig({
     include: STATE ? ON_EITHER : ['test/postgres/*.test.ts'],
     exclude: [...configDefaults.exclude, ...OF_FILES],
     globalSetup: ['test/support/temporary.ts', 'test/support/postgres-setup.ts'],
-    setupFiles: ['test/support/postgres-clean.ts'],
+    setupFiles: ['test/support/chance.ts', 'test/support/postgres-clean.ts'],
     maxWorkers: 2,
     // Another process, or a machine that is not the test's alone, may take its time.
-    expect: { poll: { interval: 10, timeout: 15_000 } },
+    expect: { poll: { interval: 10, timeout: process.env.CI ? 60_000 : 15_000 } },
     // A property takes hundreds of turns to the database and back.
-    testTimeout: 180_000,
-    hookTimeout: process.env.CI ? 90_000 : 30_000,
+    testTimeout: process.env.CI ? 600_000 : 180_000,
+    hookTimeout: process.env.CI ? 600_000 : 30_000,
   },
 });

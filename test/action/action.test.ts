@@ -131,9 +131,7 @@ describe('an import', () => {
     const sandbox = await start({ clock });
     const runner = new Runner(environmentOf(sandbox));
     const first = runner.import({ files: 'companies.csv' });
-    await expect
-      .poll(() => sandbox.ledger().map(({ operation }) => operation), { timeout: 20_000 })
-      .toContain('job');
+    await expect.poll(() => sandbox.ledger().map(({ operation }) => operation)).toContain('job');
     const second = await runner.import({ files: 'companies.csv' });
     expect(second).toMatchObject({ code: 8, outputs: { 'exit-code': '8' } });
     const time = setInterval(() => clock.advance(1_000), 10);

@@ -377,7 +377,7 @@ describe('what is printed works when it is pasted', () => {
     const usable = name === 'the token is refused' ? ways.filter((way) => !/and an account/.test(way)) : ways;
     return [[name, usable[index % usable.length]!]];
   });
-  test.for(cases)('%s: chosen by %s', { timeout: 60_000 }, async ([name, way], { start }) => {
+  test.for(cases)('%s: chosen by %s', { timeout: 600_000 }, async ([name, way], { start }) => {
     await play(name, way, start);
   });
 });

@@ -63,7 +63,7 @@ describe.skipIf(missing.length > 0)('all commands in a terminal of 80 columns', 
     for (const round of output.replaceAll('\r\n', '\n').split(/^=== /m).slice(1)) {
       recorded.set(round.slice(0, round.indexOf('\n')), parts(round));
     }
-  }, 120_000);
+  }, 600_000);
 
   const inEnvironment = (env: object): Shown[] => recorded.get(JSON.stringify(env)) ?? [];
 

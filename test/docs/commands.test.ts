@@ -99,7 +99,7 @@ describe('what a page shows is what its commands print, one after the other in o
   beforeAll(built);
   const pages = PAGES.filter((page) => blocksOf(page).some(({ language }) => language === 'console'));
 
-  it.each(pages)('%s', { timeout: 120_000 }, async (page) => {
+  it.each(pages)('%s', { timeout: 600_000 }, async (page) => {
     const folder = scratch();
     cpSync(join(ROOT, 'fixtures'), join(folder, 'fixtures'), { recursive: true });
     mkdirSync(join(folder, 'bin'));

@@ -195,4 +195,4 @@ class Scenario {
 const FROM = Number(process.env.ACROSS_FROM ?? 1);
 const cases = seeds(Number(process.env.ACROSS_SEEDS ?? 30)).map((seed) => seed + FROM - 1);
 
-test.each(cases)('seed %i', { timeout: 60_000 }, (seed) => new Scenario(seed).play());
+test.each(cases)('seed %i', { timeout: 600_000 }, (seed) => new Scenario(seed).play());

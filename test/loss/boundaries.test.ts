@@ -47,7 +47,7 @@ function trouble(): Strike {
 
 test.concurrent.for(['before', 'after'])(
   'killed right %s each commit',
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async (moment, { onTestFinished }) => {
     for (let nth = 1; nth <= ENOUGH; nth++) {
       const service = await new FaultServer().start();

@@ -2,10 +2,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FaultServer, type Trouble } from '../support/fault-server.js';
 import { dated, FAULTS, fates, type status } from './faults.js';
-import { balance, elevenCompanies, fastClock, Machine, type Outcome, resumeToTheEnd } from './support.js';
+import {
+  balance,
+  deadlineUnder,
+  elevenCompanies,
+  fastClock,
+  Machine,
+  type Outcome,
+  resumeToTheEnd,
+} from './support.js';
 
-// The deadline is the network's, so it passes in real time: a poll that hangs costs as much.
-const SEND = ['import', 'companies.csv', '--chunk-size', '4', '--timeout', '300ms'];
+const SEND = ['import', 'companies.csv', '--chunk-size', '4'];
 const file = elevenCompanies();
 const clock = fastClock();
 
@@ -117,9 +124,10 @@ async function isWhole(last: Outcome): Promise<void> {
 }
 
 describe.each([1, 8])('--concurrency %i', (concurrency) => {
-  test.each(CASES)('$fault', async ({ trouble, exit, status: ending, completed, says, warns }) => {
+  test.each(CASES)('$fault', async ({ fault, trouble, exit, status: ending, completed, says, warns }) => {
     service.trouble = trouble;
-    const outcome = await machine.run([...SEND, '--concurrency', String(concurrency)], { clock });
+    const flags = ['--concurrency', String(concurrency), '--timeout', deadlineUnder(fault)];
+    const outcome = await machine.run([...SEND, ...flags], { clock });
     const { code, summary, error, stderr } = outcome;
     expect({ exit: code, status: summary?.status }, stderr).toEqual({ exit, status: ending });
     if (completed !== undefined) expect(summary!.rows.completed).toBe(completed);

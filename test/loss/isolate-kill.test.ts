@@ -11,7 +11,7 @@ const ENOUGH = 70;
 
 beforeAll(built);
 
-test('killed right after every third commit', { timeout: 120_000 }, async ({ onTestFinished }) => {
+test('killed right after every third commit', { timeout: 600_000 }, async ({ onTestFinished }) => {
   for (let nth = 8; nth <= ENOUGH; nth += 3) {
     const service = await new FaultServer().start();
     onTestFinished(() => service.stop());

@@ -348,7 +348,7 @@ describe('20,000 rows in requests of 5,000', () => {
     ['17 adjacent', spread(17, 9_000, 9_017), 1 + 34 * depth, 5_000 * (1 + depth)],
     ['2, first and last of a request', [5_000, 9_999], 1 + 4 * depth, 5_000 * (1 + depth)],
     ['5 over three requests', [10, 5_010, 5_020, 10_010, 14_999], 3 + 10 * depth, 15_000 * (1 + depth)],
-  ])('%s', { timeout: 60_000 }, async ([, bad, requests, rows]) => {
+  ])('%s', { timeout: 600_000 }, async ([, bad, requests, rows]) => {
     for (const how of ['failed', '422'] as const) {
       const machine = new Machine(numbered(N));
       machine.service.faults = { bad: new Set(bad.map((i) => `c-${i}`)), how };
@@ -360,7 +360,7 @@ describe('20,000 rows in requests of 5,000', () => {
     }
   });
 
-  test('200 in one request: the budget ends the search', { timeout: 60_000 }, async () => {
+  test('200 in one request: the budget ends the search', { timeout: 600_000 }, async () => {
     const machine = new Machine(numbered(N));
     const bad = new Set(spread(200, 5_000, 10_000).map((i) => `c-${i}`));
     machine.service.faults = { bad, how: 'failed' };
@@ -371,7 +371,7 @@ describe('20,000 rows in requests of 5,000', () => {
 
   test.for(['failed', '422'] as const)(
     'all rows: after two requests the search does not start again (%s)',
-    { timeout: 60_000 },
+    { timeout: 600_000 },
     async (how) => {
       const machine = new Machine(numbered(N));
       const bad = new Set(numbered(N));
@@ -384,7 +384,7 @@ describe('20,000 rows in requests of 5,000', () => {
     },
   );
 
-  test.for(['failed', '422'] as const)('17 over all requests (%s)', { timeout: 60_000 }, async (how) => {
+  test.for(['failed', '422'] as const)('17 over all requests (%s)', { timeout: 600_000 }, async (how) => {
     const machine = new Machine(numbered(N));
     const bad = new Set(spread(17, 0, N).map((i) => `c-${i}`));
     machine.service.faults = { bad, how };
@@ -394,7 +394,7 @@ describe('20,000 rows in requests of 5,000', () => {
   });
 
   test('200 over all requests: as many as the budget allows are found, the rest stays failed', {
-    timeout: 60_000,
+    timeout: 600_000,
   }, async () => {
     const machine = new Machine(numbered(N));
     const bad = new Set(spread(200, 0, N).map((i) => `c-${i}`));
@@ -405,7 +405,7 @@ describe('20,000 rows in requests of 5,000', () => {
   });
 
   test('a service that is down half-way: it stops, and goes on where it was', {
-    timeout: 60_000,
+    timeout: 600_000,
   }, async () => {
     const machine = new Machine(numbered(N));
     const bad = new Set(['c-7777', 'c-7778']);

@@ -171,7 +171,7 @@ describe('while the input is read', () => {
     const child = start(['import', 'large.csv.gz']);
     await child.says('planning');
     child.kill('SIGTERM');
-    await expect.poll(() => child.process.exitCode, { timeout: 8_000 }).toBe(143);
+    await expect.poll(() => child.process.exitCode).toBe(143);
     expect(service.connections).toBe(0);
     expect(await machine.runs()).toEqual([]);
   });
@@ -181,7 +181,7 @@ describe('while the input is read', () => {
 
     test.each(['import', 'inspect'])('as the file of %s is refused at once', async (command) => {
       const child = start([command, 'fifo']);
-      await expect.poll(() => child.process.exitCode, { timeout: 8_000 }).toBe(2);
+      await expect.poll(() => child.process.exitCode).toBe(2);
       expect((await child.ended).stderr).toContain('fifo: is not a regular file');
     });
 
@@ -192,11 +192,9 @@ describe('while the input is read', () => {
         env: { ...environment(), NODE: process.execPath, BIN },
         stdio: 'ignore',
       });
-      await expect
-        .poll(() => existsSync(join(machine.folder, '.state/spool')), { timeout: 8_000 })
-        .toBe(true);
+      await expect.poll(() => existsSync(join(machine.folder, '.state/spool'))).toBe(true);
       child.kill('SIGINT');
-      await expect.poll(() => child.exitCode, { timeout: 8_000 }).toBe(130);
+      await expect.poll(() => child.exitCode).toBe(130);
     });
   });
 });

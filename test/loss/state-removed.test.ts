@@ -96,7 +96,7 @@ test.each([
 
 test.runIf(canStandStill)(
   'removed while the process stands still, at any point before the next request',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     const at = async (point: number) => {
       machine = new Machine(service.url);

@@ -11,7 +11,7 @@ beforeAll(built);
 test.each([
   ['jobs are followed', []],
   ['--no-wait', ['--no-wait']],
-])('killed right before any commit: %s', { timeout: 120_000 }, async (_, flags) => {
+])('killed right before any commit: %s', { timeout: 600_000 }, async (_, flags) => {
   let announced = 0;
   for (let nth = 1; ; nth++) {
     const service = await new FaultServer().start();

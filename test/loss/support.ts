@@ -34,6 +34,12 @@ export function fastClock(factor = 10_000): Clock & { pass(ms: number): void } {
   };
 }
 
+/**
+ * `--timeout` under a fault. The deadline is the network's, so it passes in real time: a fault that hangs costs as much, and
+ * all else must be done by then on a busy machine too.
+ */
+export const deadlineUnder = (fault: string): string => (/hang|drip/.test(fault) ? '2s' : '30s');
+
 /** A file of companies in which every id stands once, but for the one in lines 3 and 4. */
 export interface Companies {
   path: string;

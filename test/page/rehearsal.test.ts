@@ -148,7 +148,7 @@ describe.skipIf(MISSING)(title('while 100,000 rows arrive'), () => {
       });
     });
     expect((await importing(sandbox, 100_000).ended).code).toBe(0);
-    await expect.poll(() => sum.innerText(), { timeout: 10_000 }).toBe('100,000 companies');
+    await expect.poll(() => sum.innerText(), { timeout: 60_000 }).toBe('100,000 companies');
     // It was told on the way, not at the end only.
     const seen = await page.evaluate(() => (globalThis as unknown as { seen: string[] }).seen);
     expect(seen.length).toBeGreaterThan(3);

@@ -4,6 +4,8 @@ import { connect, createServer, type Socket } from 'node:net';
 
 export interface Cutter {
   readonly port: number;
+  /** Connections that were made, so far. */
+  readonly connections: number;
   /** Commits that were cut off. */
   readonly commitsCut: number;
   /** Cuts off all connections now. */
@@ -21,7 +23,9 @@ export async function cutter(port: number): Promise<Cutter> {
   const pairs = new Set<{ from: Socket; to: Socket; frozen: boolean }>();
   let armed: 'request' | 'answer' | null = null;
   let commitsCut = 0;
+  let connections = 0;
   const server = createServer((from) => {
+    connections++;
     const to = connect(port, '127.0.0.1');
     const pair = { from, to, frozen: false };
     pairs.add(pair);
@@ -50,6 +54,9 @@ export async function cutter(port: number): Promise<Cutter> {
   await once(server, 'listening');
   return {
     port: (server.address() as { port: number }).port,
+    get connections() {
+      return connections;
+    },
     get commitsCut() {
       return commitsCut;
     },

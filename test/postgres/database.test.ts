@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import { hasPostgres, testOn, ways } from './support.js';
+import { lockOf } from '../../src/engine/state/postgres/database.js';
+import { hasPostgres, type TestDatabase, testOn, ways } from './support.js';
 
 const tables = `CREATE TABLE things (name TEXT PRIMARY KEY, number BIGINT, share DOUBLE PRECISION, bytes BYTEA)`;
 
@@ -124,12 +125,16 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
 
   test('nothing stays in a session', async ({ db }) => {
     const database = await db.open();
-    await database.write(async () => {});
+    await database.write(async () => expect(locks(db)).toBe('1'));
     await database.all('SELECT 1');
-    expect(server(db)).toBe('0');
+    expect(locks(db)).toBe('0');
   });
 });
 
-/** Prepared statements and advisory locks that outlive a transaction. */
-const server = (db: { sql: (statements: string) => string }): string =>
-  db.sql(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'`);
+/** Advisory locks of this schema that outlive a transaction. Other files of tests have theirs on the same server. */
+function locks({ schema, sql }: TestDatabase): string {
+  const [all, its] = lockOf(schema).split(',').map(Number) as [number, number];
+  return sql(
+    `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = ${all} AND objid = ${its >>> 0}`,
+  );
+}

@@ -106,6 +106,6 @@ describe.runIf(hasPostgres && missing === null)(
       server.sql(`UPDATE ${schema}.leases SET expires_at = now() - interval '1 day'`);
       await resumeElsewhere();
       check();
-    }, 120_000);
+    }, 600_000);
   },
 );

@@ -9,7 +9,7 @@ import { hasPostgres, newSchema, pooler, server } from './support.js';
 const SHARDS = 2;
 const SIZE = ['--chunk-size', '10', '--interval', '20ms'];
 
-describe.runIf(hasPostgres)('two shards of a plan, through PgBouncer', { timeout: 120_000 }, () => {
+describe.runIf(hasPostgres)('two shards of a plan, through PgBouncer', { timeout: 600_000 }, () => {
   let sandbox: Sandbox;
   let machines: ShardMachines;
   let schema: string;

@@ -112,7 +112,7 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
     const plain = await start(['apply', 'plan.json', '--json'], 'desk').ended;
     expect([plain.code, plain.stderr]).toEqual([0, expect.stringContaining('has applied this plan already')]);
     expect(accepted()).toHaveLength(before);
-  }, 180_000);
+  }, 600_000);
 
   /** Shards with a request on record whose job is unfinished. */
   function submitters(): number[] {
@@ -131,7 +131,7 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
     expect(accepted()).toHaveLength(16);
     expect(sandbox.ledger().filter(({ status }) => status === 409)).toEqual([]);
     expect(ends.map(summaryOf).map(({ requests }) => requests)).toEqual([4, 4, 4, 4]);
-  }, 180_000);
+  }, 600_000);
 
   test('an import by itself waits for no shard, and no shard for it: exit 8; another number of shards is refused', async () => {
     await begin({ rowsPerSecond: 1 });
@@ -157,7 +157,7 @@ describe.runIf(hasPostgres)('four processes and one plan', () => {
     expect(accepted().map(({ items }) => items)).toEqual([20, 20, 20, 20]);
     expect((await shard(2).ended).code).toBe(0);
     expect(accepted()).toHaveLength(4);
-  }, 180_000);
+  }, 600_000);
 });
 
 describe.runIf(hasPostgres)('in the state', () => {

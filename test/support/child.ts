@@ -1,6 +1,6 @@
 /** The built command in a process of its own: for signals, kills, locks, and what Node reads at its start. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -117,13 +117,13 @@ export async function built(): Promise<void> {
   const lock = join(ROOT, 'node_modules/.building');
   // Test files run side by side, and a build removes the one before it.
   for (let waited = 0; !taken(lock); waited += 20) {
-    if (waited > 60_000) throw new Error(`another build has not ended: ${lock}`);
+    if (waited > 300_000) throw new Error(`another build has not ended: ${lock}`);
     await wait(20);
   }
   try {
     if (!isFresh()) execFileSync(process.execPath, ['build.mjs'], { cwd: ROOT, stdio: 'inherit' });
   } finally {
-    rmdirSync(lock);
+    rmSync(lock, { recursive: true, force: true });
   }
 }
 
@@ -133,7 +133,7 @@ function taken(lock: string): boolean {
     return true;
   } catch {
     // Of a run that died in the middle of its build.
-    if (Date.now() - timeOf(lock) > 20_000) rmdirSync(lock);
+    if (Date.now() - timeOf(lock) > 120_000) rmSync(lock, { recursive: true, force: true });
     return false;
   }
 }

@@ -45,7 +45,7 @@ const run = promisify(execFile);
 // `window-size manual` is not set: before the first window it ends tmux 3.3. `resize-window` implies it.
 const CONFIG = 'set -g status off\n';
 /** A program on a busy machine may take seconds to start. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = process.env.CI ? 60_000 : 15_000;
 const LOOK_EVERY_MS = 20;
 
 /** Opens a terminal of that size and runs the program in it. Needs tmux. */

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { inject } from 'vitest';
+import { lockOf } from '../../src/engine/state/postgres/database.js';
 import { openState as open, type State } from '../../src/engine/state/state.js';
 import { clientOf } from './postgres.js';
 import type {} from './postgres-setup.js';
@@ -80,11 +81,14 @@ export function copyTables(from: string, to: string): void {
     COMMIT;`);
 }
 
-/** As if their owners had not been heard of for long. */
+/** As if their owners had not been heard of for long. The last commit of one that was killed is carried out by then. */
 export function expireLeases(folder: string): void {
   const past = "now() - interval '1 day'";
+  // Who commits has the turn to write until then. Who else has it, in this process, must not wait for this.
+  const turn = `DO $$ BEGIN SET LOCAL lock_timeout = '2s'; PERFORM pg_advisory_xact_lock(${lockOf(schemaOf(folder))});
+    EXCEPTION WHEN lock_not_available THEN NULL; END $$`;
   const isThere = `SELECT to_regclass('leases') IS NOT NULL`;
-  if (stateSql(folder, isThere) === 't')
+  if (stateSql(folder, `${turn}; ${isThere}`) === 't')
     stateSql(folder, `UPDATE leases SET beat_at = ${past}, expires_at = ${past}`);
 }
 

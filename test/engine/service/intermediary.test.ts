@@ -208,7 +208,7 @@ it('a reply that came while the process was stopped is read, although its deadli
   });
   onTestFinished(async () => void (await worker.terminate()));
   const [port] = await once(worker, 'message');
-  const client = testClient(`http://127.0.0.1:${port}`, { timeoutMs: 500 });
+  const client = testClient(`http://127.0.0.1:${port}`, { timeoutMs: 2_000 });
   const started = performance.now();
   const answer = client.submit('companies', BODY);
   await expect.poll(() => Atomics.load(shared, 0)).toBe(ARRIVED);
@@ -216,7 +216,7 @@ it('a reply that came while the process was stopped is read, although its deadli
   Atomics.notify(shared, 0);
   // As SIGSTOP does: nothing runs here, and time passes. After this turn timers come first, and sockets second.
   await new Promise((resolve) => setImmediate(resolve));
-  while (Atomics.load(shared, 0) !== ANSWERED || performance.now() < started + 600);
+  while (Atomics.load(shared, 0) !== ANSWERED || performance.now() < started + 2_100);
   expect(await answer).toMatchObject({ type: 'reply', body: expect.stringContaining('j-1') });
 });
 

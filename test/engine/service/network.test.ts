@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Answer } from '../../../src/engine/service/client.js';
 import { Connections } from '../../../src/engine/service/connection.js';
 import { exchange } from '../../../src/engine/service/exchange.js';
@@ -20,6 +20,10 @@ const accepted = (nth: number): string => http(202, JSON.stringify({ ...JOB, job
 /** The answer to one submission. */
 const submit = (url: string, options: Parameters<typeof testClient>[1] = {}): Promise<Answer> =>
   testClient(url, options).submit('companies', BODY);
+
+/** From here on deadlines pass when the test says so: a busy machine meets one of some milliseconds too early. */
+const stopTimers = (): unknown => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+afterEach(() => vi.useRealTimers());
 
 describe('nothing was sent', () => {
   it('refused', async () => {
@@ -53,13 +57,11 @@ describe('nothing was sent', () => {
 
   it('connect timeout', async () => {
     const url = await deafListener();
-    const started = performance.now();
     expect(await submit(url, { connectTimeoutMs: 80 })).toEqual({
       type: 'unsent',
       tls: false,
       reason: `${new URL(url).host} did not accept a connection in time (UND_ERR_CONNECT_TIMEOUT)`,
     });
-    expect(performance.now() - started).toBeLessThan(2_000);
   });
 
   it('the deadline of the whole request passes while connecting', async () => {
@@ -197,23 +199,22 @@ describe('it was sent, and nobody knows what became of it', () => {
     ['hangs before the reply', () => {}],
     ['hangs in the header', (s) => s.write(head)],
     ['hangs in the body', (s) => s.write(whole + half)],
-    [
-      'drips: every byte is in time, the whole is not',
-      (s) => {
-        s.write(whole);
-        const drip = setInterval(() => s.write('x'), 5);
-        s.on('close', () => clearInterval(drip));
-      },
-    ],
-  ])('%s', async (_, act) => {
+    ['drips: every byte is in time, the whole is not', (s) => s.write(whole)],
+  ])('%s', async (name, act) => {
     const server = await rawServer(act);
-    const started = performance.now();
-    expect(await submit(server.url, { timeoutMs: 80 })).toEqual({
+    stopTimers();
+    const answer = submit(server.url, { timeoutMs: 80 });
+    await expect.poll(() => server.requests).toHaveLength(1);
+    for (let passed = 0; passed < 80; passed += 20) {
+      if (name.startsWith('drips')) server.sockets[0]!.write('x');
+      await turns(3);
+      vi.advanceTimersByTime(20);
+    }
+    expect(await answer).toEqual({
       type: 'lost',
       reason: `${new URL(server.url).host} gave no complete reply within 80ms`,
       problem: { code: 'no_answer_in_time', timeoutMs: 80 },
     });
-    expect(performance.now() - started).toBeLessThan(1_000);
   });
 
   it('aborted in flight: the reason is thrown and the connection closed', async () => {
@@ -332,14 +333,17 @@ describe('a connection that is kept', () => {
 
   it('is not used again after a reply was given up', async () => {
     const server = await rawServer((socket, nth) => {
-      const late = (): unknown => socket.write(http(202, '{"job_id":"of the first"}'));
-      // In real time, since the socket's: after the deadline of 60 ms.
-      if (nth === 1) setTimeout(late, 120);
-      else socket.write(http(202, JSON_JOB));
+      if (nth > 1) socket.write(http(202, JSON_JOB));
     });
+    stopTimers();
     const client = testClient(server.url, { connections: 1, timeoutMs: 60 });
-    expect(await client.submit('companies', BODY)).toMatchObject({ type: 'lost' });
+    const given = client.submit('companies', BODY);
+    await expect.poll(() => server.requests).toHaveLength(1);
+    vi.advanceTimersByTime(60);
+    expect(await given).toMatchObject({ type: 'lost' });
+    server.sockets[0]!.write(http(202, '{"job_id":"of the first"}'));
     expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', body: JSON_JOB });
+    expect(server.connections()).toBe(2);
   });
 });
 
@@ -355,15 +359,14 @@ describe('nothing is left behind', () => {
 
   it('a process ends by itself, long before the deadlines it has set', async () => {
     const server = await httpServer((_, response) => response.writeHead(202).end(JSON_JOB));
-    const started = performance.now();
-    const ended = async (url: string, timeoutMs: number): Promise<string> => {
-      const [answer] = await askInProcess([url], { timeoutMs });
-      return answer!.type;
+    const ended = async (url: string, timeoutMs: number): Promise<unknown> => {
+      const { answers, open } = await askInProcess([url], { timeoutMs });
+      return [answers[0]!.type, open];
     };
     const deaf = await deafListener();
     // The first deadline is far away; the second passes while a connection is being made, for 10 s at most.
-    expect(await Promise.all([ended(server.url, 60_000), ended(deaf, 100)])).toEqual(['reply', 'unsent']);
-    expect(performance.now() - started).toBeLessThan(8_000);
+    expect(await ended(server.url, 60_000)).toEqual(['reply', []]);
+    expect(await ended(deaf, 100)).toEqual(['unsent', []]);
   });
 
   it('a signal that outlives many requests keeps none of them', async () => {
@@ -388,6 +391,11 @@ describe('nothing is left behind', () => {
     expect(warnings).toEqual([]);
   });
 });
+
+/** Of the event loop: what was written in one is read in the next. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
 
 /** A port that neither accepts nor refuses. */
 async function deafListener(): Promise<string> {

@@ -27,8 +27,10 @@ async function httpsServer(name: string): Promise<Listening & { seen: () => numb
 }
 
 /** The answers that a process gets which trusts the test authority: Node reads the variable at its start only. */
-const askTrusting = (urls: string[]): Promise<Answer[]> =>
-  askInProcess(urls, { env: { NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('authority.pem', CERTS)) } });
+async function askTrusting(urls: string[]): Promise<Answer[]> {
+  const env = { NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('authority.pem', CERTS)) };
+  return (await askInProcess(urls, { env })).answers;
+}
 
 it('with the authority in NODE_EXTRA_CA_CERTS, only what is wrong with a certificate itself is refused', async () => {
   const servers = await Promise.all(

@@ -53,10 +53,12 @@ export async function openShell(
   };
 }
 
+const PATIENCE_MS = process.env.CI ? 60_000 : 15_000;
+
 /** The shell is another process: it can only be looked at again and again. */
 async function until(done: () => boolean, why: () => string): Promise<void> {
   for (let waited = 0; !done(); waited += 10) {
-    if (waited > 8_000) throw new Error(why());
+    if (waited > PATIENCE_MS) throw new Error(why());
     await sleep(10);
   }
 }

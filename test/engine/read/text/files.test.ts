@@ -92,7 +92,7 @@ describe('a pass', () => {
         input = await open(path);
       }),
     ).toBe(1);
-    await expect.poll(opensTo, { timeout: 5_000 }).toBe(0);
+    await expect.poll(opensTo).toBe(0);
     const options = { hashKey: KEY, itemLimitBytes: 1_000, pool: HERE };
     let schema: Schema;
     expect(
@@ -104,7 +104,7 @@ describe('a pass', () => {
       for await (const _ of buildItems(input, schema, { ...options, records: true })) break;
     };
     expect(await opensOf(build)).toBe(1);
-    await expect.poll(opensTo, { timeout: 5_000 }).toBe(0);
+    await expect.poll(opensTo).toBe(0);
   });
 
   it('that is refused leaves nothing open either', async () => {
@@ -113,7 +113,7 @@ describe('a pass', () => {
     const isOpen = (): boolean =>
       existsSync('/proc/self/fd') &&
       readdirSync('/proc/self/fd').some((fd) => isLinkTo(path, `/proc/self/fd/${fd}`));
-    await expect.poll(isOpen, { timeout: 5_000 }).toBe(false);
+    await expect.poll(isOpen).toBe(false);
   });
 
   it('of JSON whose first item is longer than what is looked at reads on', async () => {

@@ -15,11 +15,11 @@ export interface Asking {
   env?: Record<string, string>;
 }
 
-/** One submission to each base URL. Resolves when the process has ended by itself. */
+/** One submission to each base URL. Resolves when the process has ended by itself, with what was `open` right before: timers, sockets. */
 export async function askInProcess(
   urls: string[],
   { timeoutMs = 10_000, env = {} }: Asking = {},
-): Promise<Answer[]> {
+): Promise<{ answers: Answer[]; open: string[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'profiles-ask-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const outfile = join(folder, 'ask.mjs');

@@ -1,4 +1,4 @@
-/** Asks each base URL once and prints the answers as JSON; see `ask-process.ts`. */
+/** Asks each base URL once and prints the answers, and what still keeps the process from ending, as JSON; see `ask-process.ts`. */
 import { createClient } from '../../../../src/engine/service/client.js';
 import { BODY, TOKEN } from './wire.js';
 
@@ -17,4 +17,8 @@ const answers = await Promise.all(
     return answer;
   }),
 );
-console.log(JSON.stringify(answers));
+// What has been closed takes some turns of the event loop to go.
+for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+// All but stdin and its like.
+const open = process.getActiveResourcesInfo().filter((kind) => kind !== 'PipeWrap');
+console.log(JSON.stringify({ answers, open }));
