@@ -437,6 +437,18 @@ describe('threads', () => {
     expect(await outcomeOf(threads())).toEqual(here);
   });
 
+  it('end with the reason of the signal, in the middle of a stretch too', async () => {
+    const { input } = await reading('snappy.parquet');
+    for (const pool of [HERE, threads()]) {
+      const stop = new AbortController();
+      const reads = (async () => {
+        for await (const _ of pool.run(building(input), stretches(1000), stop.signal))
+          stop.abort(new Error('enough'));
+      })();
+      await expect(reads).rejects.toThrow('enough');
+    }
+  });
+
   it('refuse a file that is another one than was opened', async () => {
     const path = join(scratch(), 'snappy.parquet');
     copyFileSync(join(FOLDER, 'snappy.parquet'), path);

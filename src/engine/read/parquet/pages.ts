@@ -267,11 +267,13 @@ interface Reader {
   offset: number;
 }
 
-/** What is left of a page, moved to where numbers can be read in place. Before it are levels, which were read. */
+/** What is left of a page, moved to where numbers can be read in place: over levels before it, which were read. */
 function aligned({ view, offset }: Reader): Reader {
   const start = view.byteOffset + offset;
+  const end = view.byteOffset + view.byteLength;
   const place = start & ~7;
-  new Uint8Array(view.buffer).copyWithin(place, start, view.byteOffset + view.byteLength);
+  if (place < view.byteOffset) return { view: new DataView(view.buffer.slice(start, end)), offset: 0 };
+  new Uint8Array(view.buffer).copyWithin(place, start, end);
   return { view: new DataView(view.buffer, place, view.byteLength - offset), offset: 0 };
 }
 

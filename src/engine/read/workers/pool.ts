@@ -37,7 +37,7 @@ const leastBytesOf = ({ compression, format }: OpenedInput): number =>
 /** Batches that a worker has at once: one to work on and one that waits. */
 const PER_WORKER = 2;
 
-/** Of the stretch after the one whose turn it is: results that wait, where they are small. */
+/** Results of stretches that a thread has ready before their turn comes, where they are small. */
 const SMALL_RESULTS = 512;
 
 /** What is given to a thread at once. */
@@ -70,9 +70,9 @@ export class Pool {
   }
 
   /**
-   * Gives a result for each batch, in order; at most two batches a thread are under way. An error of a batch
-   * comes where its result would have come, one of the reader after all results before it. Stopping early
-   * ends the threads, whatever they are busy with.
+   * Gives a result for each batch, and for each that the threads read in a stretch, in order; at most two batches or
+   * stretches a thread are under way. An error of a batch comes where its result would have come, one of the reader
+   * after all results before it. Stopping early ends the threads, whatever they are busy with.
    * @throws the signal's reason as soon as it is aborted
    */
   async *run<S extends TaskSpec>(
@@ -81,7 +81,9 @@ export class Pool {
     signal?: AbortSignal,
   ): AsyncGenerator<TaskResults[S['pass']]> {
     const workerUrl = this.#workerFor(spec.input);
-    const results = workerUrl ? this.#runOnThreads(spec, work, workerUrl, signal) : runHere(spec, work);
+    const results = workerUrl
+      ? this.#runOnThreads(spec, work, workerUrl, signal)
+      : runHere(spec, work, signal);
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
@@ -135,11 +137,15 @@ export class Pool {
   }
 }
 
-async function* runHere(spec: TaskSpec, work: AsyncIterable<Work>): AsyncGenerator<Result> {
+async function* runHere(
+  spec: TaskSpec,
+  work: AsyncIterable<Work>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Result> {
   const task = await createTask(spec);
-  for await (const part of work) {
-    if ('bytes' in part) yield task(part);
-    else for await (const batch of recordsOf(spec.input, part)) yield task(batch);
+  for await (const one of work) {
+    if ('bytes' in one) yield task(one);
+    else for await (const batch of recordsOf(spec.input, one, signal)) yield task(batch);
   }
 }
 
@@ -188,7 +194,7 @@ const NONE = Promise.resolve(null);
 class PoolWorker {
   readonly #worker: Worker;
   #waiting: Results[] = [];
-  /** Results of a stretch that may wait here. */
+  /** Results of stretches that may wait here. */
   #ahead = 0;
   /** Why it takes no more batches. */
   #failure: { error: unknown } | undefined;

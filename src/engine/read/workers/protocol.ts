@@ -30,10 +30,14 @@ export async function createTask(spec: TaskSpec): Promise<(batch: RecordBatch) =
 }
 
 /** The records of a stretch. A batch is valid until the next one is pulled. */
-export function recordsOf(input: OpenedInput, stretch: Stretch): AsyncGenerator<RecordBatch> {
+export function recordsOf(
+  input: OpenedInput,
+  stretch: Stretch,
+  signal?: AbortSignal,
+): AsyncGenerator<RecordBatch> {
   const reader = readerOf(input);
   if (!('stretches' in reader)) throw new Error(`${input.format} is not read in stretches`);
-  return reader.records(input, undefined, stretch);
+  return reader.records(input, signal, stretch);
 }
 
 /** To a worker. Of a stretch, it makes so many results before it waits until one of them is taken. */
