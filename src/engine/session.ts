@@ -49,6 +49,9 @@ import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
 
+/** From here on a thread that records them is worth its start. */
+const MANY_REQUESTS = 100;
+
 /** One session of a run: what it opened, and what it knows so far. */
 export class Session {
   readonly #started: number;
@@ -127,6 +130,7 @@ export class Session {
     if (next.mode !== 'sent') {
       return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
+    if (totals.requests >= MANY_REQUESTS) deps.state.recordMany();
     const failure = yield* this.#send(scanned, cut);
     const rows = countRows(planned, this.#run.records);
     return yield* this.#conclude(scanned, { ...base, mode: 'sent', rows, failure });

@@ -1,11 +1,12 @@
 // Loaded into the built command with --import: kills it right before or right after its nth commit (CRASH_AT=before:3), of
-// SQLite or of PostgreSQL. There, `after` is when the answer arrives.
+// SQLite or of PostgreSQL. There, `after` is when the answer arrives. CRASH_AT=before:3:writer counts those of the thread
+// that records many requests.
 import { isMainThread } from 'node:worker_threads';
 import { interceptStatements, interceptWrites } from './intercept.mjs';
 
-const [moment, nth] = process.env.CRASH_AT.split(':');
+const [moment, nth, thread = 'main'] = process.env.CRASH_AT.split(':');
 let commits = 0;
-const isNext = () => isMainThread && ++commits === Number(nth);
+const isNext = () => isMainThread === (thread === 'main') && ++commits === Number(nth);
 
 interceptStatements((sql, execute) => {
   const now = sql === 'COMMIT' && isNext();

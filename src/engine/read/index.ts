@@ -51,6 +51,7 @@ export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
 export { notSpooled, spoolStdin } from './sources/spool.js';
 export { type Records, spoolRecords } from './sources/spool-records.js';
+export { itemMemory } from './spare-memory.js';
 export { lineOffsets, startsAnywhere } from './text/line-offsets.js';
 export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
 export type {

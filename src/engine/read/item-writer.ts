@@ -2,6 +2,7 @@
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
 import type { RawItem } from './item-text.js';
+import { itemMemory } from './spare-memory.js';
 import { Output } from './text/output.js';
 import { Numbers, rowOf } from './text/splitter.js';
 import type { RecordBatch, RejectedRecord, Schema } from './types.js';
@@ -96,8 +97,10 @@ export class ItemWriter {
 
   /** What was written since `begin`, in memory of its own. */
   finish(): ItemBatch {
+    const items = itemMemory.take(this.#items.length);
+    items.set(this.#items.bytes.subarray(0, this.#items.length));
     return {
-      items: Uint8Array.from(this.#items.bytes.subarray(0, this.#items.length)),
+      items,
       ends: this.#ends.take(),
       lines: this.#lines.take(),
       rows: Float64Array.from(this.#rows),

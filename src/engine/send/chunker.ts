@@ -45,6 +45,8 @@ export const isUnanswered = ({ state }: RequestRecord): boolean => state === 'in
 export interface InputBatch {
   input: number;
   batch: ItemBatch;
+  /** Called once nothing refers to the batch any more. */
+  done?: () => void;
 }
 
 /**
@@ -62,10 +64,19 @@ export async function* cutChunks(
     if (items !== undefined) limits = { ...limits, items };
   };
   let draft = null as Draft | null;
+  /** Of batches that have been read, and of which the draft has rows. */
+  let done: (() => void)[] = [];
+  const cut = (whole: Draft): Chunk => {
+    const chunk = whole.cut();
+    draft = null;
+    for (const free of done) free();
+    done = [];
+    return chunk;
+  };
   let range = 0;
   /** Decided once for each range, not for each row. */
   let last: { range: RequestRecord | null; again: boolean } = { range: null, again: false };
-  for await (const { input, batch } of batches) {
+  for await (const { input, batch, done: free } of batches) {
     for (let i = 0, taken: number; i < batch.ends.length; i += taken) {
       taken = 1;
       const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
@@ -76,16 +87,14 @@ export async function* cutChunks(
         // A run of unchanged rows may reach into a range and out of it again.
         if (near) next = Math.min(end, here ? endIn(near, input) : startIn(near, input));
         if (draft && draft.recorded !== here) {
-          learn(yield draft.cut());
-          draft = null;
+          learn(yield cut(draft));
         }
         if (here && here !== last.range) last = { range: here, again: isSentAgain(here) };
         if (here && !last.again) continue;
 
         let room = draft && !here ? draft.room(batch, i, limits) : 1;
         if (draft && room === 0) {
-          learn(yield draft.cut());
-          draft = null;
+          learn(yield cut(draft));
         }
         if (!draft) {
           draft = new Draft(rules, here, rules.sentLater ? await rules.sentLater(here) : null);
@@ -96,9 +105,11 @@ export async function* cutChunks(
         else taken = draft.add(batch, i, near ? 1 : room);
       }
     }
-    draft?.leave(batch);
+    const isNeeded = draft?.leave(batch) ?? false;
+    if (free && isNeeded) done.push(free);
+    else free?.();
   }
-  if (draft) yield draft.cut();
+  if (draft) yield cut(draft);
 }
 
 /** The row of an input at which a request begins: none of those after its first input. */
@@ -212,14 +223,17 @@ class Draft {
     else this.#stretches.push({ batch, from, to, skipped: this.#unchanged });
   }
 
-  /** Nothing more comes of a batch: what is not needed of it is let go, where that is most of it. */
-  leave(batch: ItemBatch): void {
-    if (batch.unchanged) return; // has little else than what is needed
+  /**
+   * Nothing more comes of a batch: what is not needed of it is let go, where that is most of it.
+   * @returns whether it is needed
+   */
+  leave(batch: ItemBatch): boolean {
+    if (batch.unchanged) return true; // has little else than what is needed
     const mine = this.#stretches.slice(
       this.#stretches.findLastIndex((stretch) => stretch.batch !== batch) + 1,
     );
     const needed = mine.reduce((sum, { from, to }) => sum + to - from, 0);
-    if (2 * needed > batch.ends.length) return;
+    if (2 * needed > batch.ends.length) return true;
     const rest = select(
       batch,
       mine.map(({ from, to }): Range => [from, to]),
@@ -230,6 +244,7 @@ class Draft {
       Object.assign(stretch, { batch: rest, from, to });
       from = to;
     }
+    return false;
   }
 
   /** A request that is repeated has the bounds that it had, even where rows at its edges were rejected. */

@@ -8,6 +8,7 @@ import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/pl
 import {
   buildItems,
   type ItemBatch,
+  itemMemory,
   type Pool,
   refuseChanged,
   type Scan,
@@ -76,9 +77,11 @@ async function* batchesOf(
     if (planned.opened.kind !== kind) continue;
     const end = deps.endAt?.(input) ?? Number.POSITIVE_INFINITY;
     if (end === 0) continue;
-    for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
+    const { items, areKept } = itemsOf(planned, deps.startAt(input), known, deps);
+    for await (const batch of items) {
       if (batch.rows[0]! >= end) break;
-      yield { input, batch };
+      if (areKept) yield { input, batch };
+      else yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }
     await refuseChanged(planned.opened); // what it has not any more is in no chunk
   }
@@ -90,13 +93,14 @@ function itemsOf(
   start: Start | null,
   known: Known | undefined,
   { hashKey, pool, signal, options }: CutDeps,
-): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
+): { items: AsyncIterable<ItemBatch> | Iterable<ItemBatch>; areKept: boolean } {
   const changed = kept?.take(known);
-  if (changed) return changed;
+  if (changed) return { items: changed, areKept: true };
   // An import that does not see its jobs end leaves nothing by which a record is known again.
   const records = options.wait || options.changedOnly;
   const from = start && startsAnywhere(opened) ? start : undefined;
-  return buildItems(opened, scan.schema, { hashKey, records, pool, planned: scan.marks, from, signal });
+  const how = { hashKey, records, pool, planned: scan.marks, from, signal };
+  return { items: buildItems(opened, scan.schema, how), areKept: false };
 }
 
 /**

@@ -1,7 +1,18 @@
 /** What a kind of database gives to the state beside its tables. */
 import type { Kind } from '../model.js';
 import type { Database } from './database.js';
+import type { Recorded } from './recorded.js';
 import type { HeldLease, HeldLock, Scope, ShardOf } from './types.js';
+
+/** A thread that waits for the disk in place of the main thread. */
+export interface Writer {
+  /** What is recorded from here on is written there, where there is such a thread. It takes some 20 ms to start. */
+  start(): void;
+  readonly isStarted: boolean;
+  /** One transaction, on disk when it resolves, in turn with those of the database itself. @param ready called first */
+  put(some: readonly Recorded[], ready: () => void, now: number): Promise<void>;
+  close(): Promise<void>;
+}
 
 export interface Backend {
   /** Where it is, without a password. */
@@ -19,6 +30,8 @@ export interface Backend {
   unlock(force: boolean): Promise<HeldLock[]>;
   /** Called before each intent is recorded, and in the tick in which a request is written. @throws StateError when what is recorded would be lost, or a lock is */
   check(): void;
+  /** Absent where no thread waits for a disk. */
+  readonly writer?: Writer;
   /** What is wrong with the database itself, and rows that refer to none. */
   damages(): Promise<{ integrity: string[]; references: string[] }>;
   /** After rows were copied into it: the numbers that it gives out follow theirs. */

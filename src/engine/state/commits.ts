@@ -1,42 +1,51 @@
-import type { Database, Transaction } from './database.js';
 import { stateError } from './folder.js';
-
-type Change = (tx: Transaction) => Promise<void>;
 
 /** What is asked for next is waited for so long, milliseconds. */
 const PATIENCE_MS = 10;
 
 /**
- * Group commit: changes that are asked for in one turn of the event loop share one transaction, and so
- * one wait for the disk. An acknowledgement waits for the next intent, and so does what several
- * requests in flight have to record; each is still committed before anything depends on it.
+ * Group commit: changes that are asked for in one turn of the event loop, or while others are on their way to the disk,
+ * share one transaction, and so one wait for the disk. An acknowledgement waits for the next intent, and so does what
+ * several requests in flight have to record; each is still committed before anything depends on it.
  */
-export class Commits {
-  #waiting: { change: Change; resolve: () => void; reject: (error: unknown) => void }[] = [];
+export class Commits<T> {
+  #waiting: { changes: readonly T[]; resolve: () => void; reject: (error: unknown) => void }[] = [];
   /** The two ways in which what waits is committed by itself. */
   #soon: NodeJS.Immediate | undefined;
   #late: NodeJS.Timeout | undefined;
+  /** Groups that are not on disk yet. */
+  #underWay = 0;
+  /** Something that waits shall go to disk as soon as these are. */
+  #isNext = false;
   #failure: unknown;
 
+  /**
+   * @param write one transaction, on disk when it resolves, in the order in which it is called. It calls `ready` first,
+   * and where that throws, it writes nothing
+   */
   constructor(
-    private readonly db: Pick<Database, 'write'>,
+    private readonly write: (changes: readonly T[], ready: () => void) => Promise<void>,
     private readonly where: string,
-    /** A transaction is run again from its start. */
-    private readonly again: () => void,
   ) {}
 
   /**
-   * Applies `change` and resolves when it has reached the disk. After one failure every later call fails
+   * Applies the changes and resolves when they have reached the disk. After one failure every later call fails
    * too: what could not be recorded must stop the sending (contract §4).
    * @param soon false where nothing waits for it: then it goes to disk with what is asked for next
    * @throws StateError
    */
-  commit(change: Change, soon = true): Promise<void> {
+  commit(changes: readonly T[], soon = true): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ change, resolve, reject });
-      if (soon) this.#soon ??= setImmediate(() => void this.flush());
-      else this.#late ??= setTimeout(() => void this.flush(), PATIENCE_MS);
+      this.#waiting.push({ changes, resolve, reject });
+      if (!soon) this.#late ??= setTimeout(() => this.#due(), PATIENCE_MS);
+      else if (this.#underWay > 0) this.#isNext = true;
+      else this.#soon ??= setImmediate(() => this.#due());
     });
+  }
+
+  #due(): void {
+    if (this.#underWay > 0) this.#isNext = true;
+    else void this.flush();
   }
 
   /** Commits what waits, before anything that is asked of the database from here on. Whoever waits is told how that went. */
@@ -47,21 +56,27 @@ export class Commits {
     clearTimeout(this.#late);
     this.#soon = undefined;
     this.#late = undefined;
+    this.#isNext = false;
     if (group.length === 0) return;
-    let isAgain = false;
+    this.#underWay++;
+    let failure: unknown;
     try {
-      await this.db.write(async (tx) => {
-        if (isAgain) this.again();
-        isAgain = true;
-        // An earlier group may have failed while this one waited for its turn.
-        if (this.#failure) throw this.#failure;
-        for (const { change } of group) await change(tx);
-      });
+      await this.write(
+        group.flatMap(({ changes }) => changes),
+        () => {
+          // An earlier group may have failed while this one waited for its turn.
+          if (this.#failure) throw this.#failure;
+        },
+      );
     } catch (error) {
       this.#failure ??= stateError(error, 'record the import', this.where);
-      for (const { reject } of group) reject(this.#failure);
-      return;
+      failure = this.#failure;
     }
-    for (const { resolve } of group) resolve();
+    this.#underWay--;
+    for (const { resolve, reject } of group) {
+      if (failure) reject(failure);
+      else resolve();
+    }
+    if (this.#isNext && this.#underWay === 0) void this.flush();
   }
 }

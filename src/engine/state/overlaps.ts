@@ -49,6 +49,7 @@ export class Overlaps {
    * To be asked in the transaction of an intent.
    * @param send its number
    * @param shared ids that stand more than once in the input
+   * @param ends how many jobs of other runs have ended here
    * @returns the prints, without contents where none must be remembered
    */
   async remembered(
@@ -56,8 +57,9 @@ export class Overlaps {
     send: number,
     prints: FingerprintColumns,
     shared: ReadonlySet<bigint>,
+    ends: number,
   ): Promise<FingerprintColumns> {
-    await this.#look(tx, send);
+    await this.#look(tx, send, ends);
     this.#held = new Set();
     const { places, contents } = this.#others;
     if (places.size === 0 && this.#own.size === 0) return prints;
@@ -92,9 +94,8 @@ export class Overlaps {
     return held;
   }
 
-  async #look(tx: Transaction, send: number): Promise<void> {
+  async #look(tx: Transaction, send: number, ends: number): Promise<void> {
     const seen = this.#seen;
-    const ends = this.sends.endsOfOthers(this.run);
     this.#seen = { newest: send, ends };
     // No send opens but a new one. One that another process has closed counts until the next look.
     if (seen?.ends === ends) {

@@ -33,11 +33,12 @@ export class SentRows {
     to: { run: string; scope: number; kind: Kind; request: number },
     rows: FingerprintColumns,
     shared: ReadonlySet<bigint>,
+    ends: number,
   ): Promise<void> {
     if (rows.ids.length === 0) return;
     const overlaps = await this.#overlapsOf(tx, to.run, to.scope, to.kind);
     const send = await this.sends.next(tx);
-    const remembered = await overlaps.remembered(tx, send, rows, shared);
+    const remembered = await overlaps.remembered(tx, send, rows, shared, ends);
     await this.sends.add(tx, send, { ...to, state: SEND.pending });
     await this.fingerprints.append(tx, send, remembered);
     overlaps.sent(send, shared);

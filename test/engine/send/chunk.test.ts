@@ -465,6 +465,29 @@ test('few changed rows among many are cut the same, however the batches fall', a
   }
 });
 
+test('a batch is done with once, and not before its last row is in a chunk or left out', async () => {
+  const done: number[] = [];
+  /** What was done with when each batch was asked for, and at the end. */
+  const asked: number[][] = [];
+  async function* batches() {
+    for await (const batch of batchesOf(numbered(12), 3)) {
+      const number = asked.push([...done]) - 1;
+      yield { input: 0, batch, done: () => void done.push(number) };
+    }
+    asked.push([...done]);
+  }
+  const rules: CutRules = {
+    kind: 'companies',
+    limits: { items: 4, bytes: 1_000_000 },
+    duplicates: duplicatesOf([]),
+    isUnchanged: null,
+    recorded: [recordedRange(9, 12, { state: 'acknowledged' })],
+  };
+  for await (const _ of cutChunks(batches(), rules));
+  // Of the third batch one row was needed, which was copied.
+  expect(asked).toEqual([[], [], [0], [0, 1, 2], [0, 1, 2, 3]]);
+});
+
 describe('halve', () => {
   test('the first half is the larger; neither is what was recorded', async () => {
     const [chunk] = await cut(numbered(5), { recorded: [recordedRange(0, 5, { state: 'unknown' })] });

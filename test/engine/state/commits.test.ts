@@ -6,12 +6,15 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { afterEach, test as base, describe, expect, vi } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import { Commits } from '../../../src/engine/state/commits.js';
+import type { Transaction } from '../../../src/engine/state/database.js';
 import { SqliteDatabase } from '../../../src/engine/state/sqlite/driver.js';
+
+type Change = (tx: Transaction) => Promise<void>;
 
 interface Fixtures {
   /** Has one table, of words. */
   db: DatabaseSyncInstance;
-  commits: Commits;
+  commits: Commits<Change>;
   /** The words that a second connection finds: those that are on disk. */
   onDisk: () => string[];
 }
@@ -27,7 +30,7 @@ const test = base.extend<Fixtures>({
     db.close();
     rmSync(folder, { recursive: true });
   },
-  commits: async ({ db }, use) => use(new Commits(new SqliteDatabase(db), '/state', () => {})),
+  commits: async ({ db }, use) => use(committing(new SqliteDatabase(db))),
   onDisk: async ({ db }, use) => {
     const second = new DatabaseSync(db.location()!, { readOnly: true });
     const words = second.prepare('SELECT word FROM words ORDER BY rowid');
@@ -35,6 +38,16 @@ const test = base.extend<Fixtures>({
     second.close();
   },
 });
+
+const committing = (db: SqliteDatabase): Commits<Change> =>
+  new Commits(
+    (changes, ready) =>
+      db.write(async (tx) => {
+        ready();
+        for (const change of changes) await change(tx);
+      }),
+    '/state',
+  );
 
 const add = (db: DatabaseSyncInstance, word: string) => async (): Promise<void> => {
   db.prepare('INSERT INTO words VALUES (?)').run(word);
@@ -48,7 +61,7 @@ describe('Commits', () => {
   afterEach(() => void vi.useRealTimers());
 
   test('is on disk when it resolves, and not before', async ({ db, commits, onDisk }) => {
-    const one = commits.commit(add(db, 'one'));
+    const one = commits.commit([add(db, 'one')]);
     expect(onDisk()).toEqual([]);
     await one;
     expect(onDisk()).toEqual(['one']);
@@ -62,10 +75,12 @@ describe('Commits', () => {
     /** What was on disk when each change was made. */
     const found: string[][] = [];
     const words = ['a', 'b', 'c'].map((word) =>
-      commits.commit(async () => {
-        await add(db, word)();
-        found.push(onDisk());
-      }),
+      commits.commit([
+        async () => {
+          await add(db, word)();
+          found.push(onDisk());
+        },
+      ]),
     );
     await words[0];
     expect(onDisk()).toEqual(['a', 'b', 'c']);
@@ -79,29 +94,31 @@ describe('Commits', () => {
     onDisk,
   }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const first = commits.commit(add(db, 'a'), false);
+    const first = commits.commit([add(db, 'a')], false);
     await setImmediate();
     await setImmediate();
     expect(onDisk()).toEqual([]);
-    await commits.commit(async () => {
-      expect(onDisk()).toEqual([]);
-      await add(db, 'b')();
-    });
+    await commits.commit([
+      async () => {
+        expect(onDisk()).toEqual([]);
+        await add(db, 'b')();
+      },
+    ]);
     expect(onDisk()).toEqual(['a', 'b']);
     await first;
   });
 
   test('or by itself, where nothing comes', async ({ db, commits, onDisk }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const alone = commits.commit(add(db, 'a'), false);
+    const alone = commits.commit([add(db, 'a')], false);
     await vi.runAllTimersAsync();
     await alone;
     expect(onDisk()).toEqual(['a']);
   });
 
   test('a change of a later turn finds the earlier one on disk', async ({ db, commits, onDisk }) => {
-    await commits.commit(add(db, 'a'));
-    await commits.commit(async () => expect(onDisk()).toEqual(['a']));
+    await commits.commit([add(db, 'a')]);
+    await commits.commit([async () => expect(onDisk()).toEqual(['a'])]);
   });
 
   test('one that fails takes its whole turn with it, and none of it is on disk', async ({
@@ -110,7 +127,7 @@ describe('Commits', () => {
     onDisk,
   }) => {
     const [first, second, third] = await outcomes(
-      ['a', 'a', 'b'].map((word) => commits.commit(add(db, word))),
+      ['a', 'a', 'b'].map((word) => commits.commit([add(db, word)])),
     );
     expect(first).toBeInstanceOf(StateError);
     expect(String(first)).toContain('cannot record the import in /state: UNIQUE constraint failed');
@@ -123,12 +140,14 @@ describe('Commits', () => {
     commits,
     onDisk,
   }) => {
-    const [failure] = await outcomes([commits.commit(async () => db.exec('no SQL'))]);
+    const [failure] = await outcomes([commits.commit([async () => db.exec('no SQL')])]);
     let tried = false;
     const [later] = await outcomes([
-      commits.commit(async () => {
-        tried = true;
-      }),
+      commits.commit([
+        async () => {
+          tried = true;
+        },
+      ]),
     ]);
     expect(failure).toBeInstanceOf(StateError);
     expect(later).toBe(failure);
@@ -139,23 +158,87 @@ describe('Commits', () => {
   test('a transaction that cannot begin is such a failure too', async ({ db, commits }) => {
     const other = new DatabaseSync(db.location()!);
     other.exec('BEGIN IMMEDIATE');
-    const [failure] = await outcomes([commits.commit(add(db, 'a'))]);
+    const [failure] = await outcomes([commits.commit([add(db, 'a')])]);
     other.exec('COMMIT');
     other.close();
     expect(String(failure)).toContain('database is locked');
-    expect(await outcomes([commits.commit(add(db, 'b'))])).toEqual([failure]);
+    expect(await outcomes([commits.commit([add(db, 'b')])])).toEqual([failure]);
   });
 
   test('a full disk says what to do about it', async ({ db, commits }) => {
     db.exec('PRAGMA max_page_count = 3');
     const much = 'x'.repeat(100_000);
-    const [failure] = (await outcomes([commits.commit(add(db, much))])) as [StateError];
+    const [failure] = (await outcomes([commits.commit([add(db, much)])])) as [StateError];
     expect(failure.message).toContain('database or disk is full');
     expect(failure.hint).toBe('free some disk space, then resume');
   });
 
+  describe('while changes are on their way to the disk', () => {
+    /** Groups of words as they are written, one after the other, each until it is ended. */
+    const slowDisk = () => {
+      const groups: { words: readonly string[]; end: (error?: Error) => void }[] = [];
+      let turn: Promise<void> = Promise.resolve();
+      const commits = new Commits<string>((words, ready) => {
+        const mine = turn.then(() => {
+          ready();
+          return new Promise<void>((resolve, reject) =>
+            groups.push({ words, end: (error) => (error ? reject(error) : resolve()) }),
+          );
+        });
+        turn = mine.catch(() => {});
+        return mine;
+      }, '/state');
+      return { commits, groups, written: () => groups.map(({ words }) => words) };
+    };
+
+    test('what is asked for goes together, as soon as they are there', async () => {
+      const { commits, groups, written } = slowDisk();
+      const all = [commits.commit(['a'])];
+      await setImmediate();
+      all.push(commits.commit(['b']));
+      await setImmediate();
+      all.push(commits.commit(['c', 'd']), commits.commit([]));
+      await setImmediate();
+      expect(written()).toEqual([['a']]);
+      groups[0]!.end();
+      await setImmediate();
+      expect(written()).toEqual([['a'], ['b', 'c', 'd']]);
+      groups[1]!.end();
+      await Promise.all(all);
+    });
+
+    test('what nothing waits for goes next too, once its time is over', async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const { commits, groups, written } = slowDisk();
+      const first = commits.commit(['a']);
+      await setImmediate();
+      const second = commits.commit(['b'], false);
+      await vi.runAllTimersAsync();
+      expect(written()).toEqual([['a']]);
+      groups[0]!.end();
+      await first;
+      await setImmediate();
+      expect(written()).toEqual([['a'], ['b']]);
+      groups[1]!.end();
+      await second;
+    });
+
+    test('what waits for its turn is not written where they fail', async () => {
+      const { commits, groups, written } = slowDisk();
+      const first = commits.commit(['a']);
+      await setImmediate();
+      const second = commits.commit(['b']);
+      void commits.flush();
+      groups[0]!.end(new Error('no disk'));
+      const [failure, later] = await outcomes([first, second]);
+      expect(String(failure)).toContain('cannot record the import in /state: no disk');
+      expect(later).toBe(failure);
+      expect(written()).toEqual([['a']]);
+    });
+  });
+
   test('flush commits what waits at once', async ({ db, commits, onDisk }) => {
-    const waiting = commits.commit(add(db, 'a'));
+    const waiting = commits.commit([add(db, 'a')]);
     await commits.flush();
     expect(onDisk()).toEqual(['a']);
     await waiting;

@@ -8,9 +8,9 @@ import { batchesOf, duplicatesOf, type Row } from './rows.js';
 
 const NO_LIMITS = { items: 1_000, bytes: 1_000_000 };
 
-/** Batches as those of one input. */
+/** Batches as those of one input. What is in one is written over as soon as it is done with. */
 export async function* ofInput(input: number, batches: AsyncIterable<ItemBatch>): AsyncGenerator<InputBatch> {
-  for await (const batch of batches) yield { input, batch };
+  for await (const batch of batches) yield { input, batch, done: () => void batch.items.fill(0) };
 }
 
 /** The only part of a chunk of one input. */

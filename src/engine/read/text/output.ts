@@ -1,6 +1,6 @@
 /** UTF-8 that is written piece by piece, into memory that is used again. */
+import { textMemory } from '../spare-memory.js';
 import { copyQuoted, copyWithRoom, type Memory, viewOf } from './fours.js';
-import { batchMemory } from './splitter.js';
 
 const MINUS = 0x2d;
 const POINT = 0x2e;
@@ -113,7 +113,7 @@ export class Output implements Memory {
 
   /** What was written, in memory of its own for a batch; there is nothing afterwards. */
   take(): Uint8Array<ArrayBuffer> {
-    const taken = batchMemory(this.length);
+    const taken = textMemory.take(this.length);
     taken.set(this.bytes.subarray(0, this.length));
     this.length = 0;
     return taken;

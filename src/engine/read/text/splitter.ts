@@ -1,4 +1,5 @@
 /** What every record splitter shares: collecting the bytes of whole records into batches. */
+import { textMemory } from '../spare-memory.js';
 import type { RecordBatch } from '../types.js';
 import { badText, type PackedFile } from './bad-text.js';
 import { BadTextError } from './encoding.js';
@@ -33,23 +34,6 @@ export class Numbers {
   }
 }
 
-/** Memory of batches that are done with. Their next ones use it, rather than what garbage collection has to free. */
-const spare: ArrayBuffer[] = [];
-/** Spare memory that is kept, and its size: some more than a chunk of the input. */
-const MAX_SPARE = 8;
-const SPARE_BYTES = 160 * 1024;
-
-/** Takes memory back that a batch of text was in. */
-export function reuse(memory: ArrayBuffer): void {
-  if (memory.byteLength === SPARE_BYTES && spare.length < MAX_SPARE) spare.push(memory);
-}
-
-/** Memory for the text of a batch. What is in it has no meaning. */
-export function batchMemory(bytes: number): Uint8Array<ArrayBuffer> {
-  if (bytes > SPARE_BYTES) return new Uint8Array(bytes);
-  return new Uint8Array(spare.pop() ?? new ArrayBuffer(SPARE_BYTES), 0, bytes);
-}
-
 /** The bytes of records that began in an earlier chunk and have not ended. */
 export class PartialRecords {
   #parts: Uint8Array[] = [];
@@ -64,7 +48,7 @@ export class PartialRecords {
 
   /** What was kept and `bytes` after it, in memory of its own that can be posted to a thread. */
   take(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-    const whole = batchMemory(this.length + bytes.length);
+    const whole = textMemory.take(this.length + bytes.length);
     let at = 0;
     for (const part of this.#parts) {
       whole.set(part, at);

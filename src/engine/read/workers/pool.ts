@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
-import { reuse } from '../text/splitter.js';
+import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch, Stretch } from '../types.js';
 import {
   createTask,
@@ -211,7 +211,7 @@ class PoolWorker {
       }
       const results = this.#waiting.shift();
       if (reply.type === 'result') {
-        reuse(reply.memory);
+        textMemory.give(reply.memory);
         results?.add(reply.result);
       }
       results?.end('message' in reply ? { error: errorOf(reply) } : undefined);
@@ -248,8 +248,9 @@ class PoolWorker {
     return results;
   }
 
-  #post(order: Order, memory: ArrayBuffer[] = []): void {
-    this.#worker.postMessage(order, memory);
+  #post(order: Order, moved: ArrayBuffer[] = []): void {
+    const memory = itemMemory.pop();
+    this.#worker.postMessage({ ...order, memory }, memory ? [...moved, memory] : moved);
   }
 
   async end(): Promise<void> {

@@ -40,12 +40,16 @@ export function recordsOf(
   return reader.records(input, signal, stretch);
 }
 
-/** To a worker. Of a stretch, it makes so many results before it waits until one of them is taken. */
-export type Order =
+/**
+ * To a worker. Of a stretch, it makes so many results before it waits until one of them is taken. `memory` held the
+ * items of an earlier batch.
+ */
+export type Order = { memory?: ArrayBuffer | undefined } & (
   | { type: 'task'; spec: TaskSpec }
   | { type: 'batch'; batch: RecordBatch }
   | { type: 'stretch'; stretch: Stretch; ahead: number }
-  | { type: 'taken' };
+  | { type: 'taken' }
+);
 
 export type Reply =
   /** To each batch. `memory` held its bytes: here, nothing would free it before the next collection of garbage. */

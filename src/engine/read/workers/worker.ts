@@ -1,5 +1,6 @@
 /** A worker thread: batches in, results out; or stretches of its input, which it reads by itself. */
 import { parentPort } from 'node:worker_threads';
+import { itemMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import {
   createTask,
@@ -23,6 +24,7 @@ let waiting = 0;
 let resume = (): void => {};
 
 port.on('message', (order: Order) => {
+  if (order.memory) itemMemory.give(order.memory);
   if (order.type === 'task') {
     task = createTask(order.spec);
     task.catch(() => {}); // told with the first batch

@@ -48,6 +48,7 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
     },
     close: async () => {
       await commits.flush();
+      await backend.writer?.close();
       await db.close();
     },
   };

@@ -6,6 +6,7 @@ import type { SqliteDatabase } from './driver.js';
 import { FilesInUse } from './in-use.js';
 import { Locks } from './lock.js';
 import { databaseFile, openDatabase } from './open.js';
+import { WriterThread } from './writer.js';
 
 /** As many damages are named. */
 const MOST_NAMED = 10;
@@ -26,6 +27,7 @@ export function openSqlite(folder: string): Backend {
     unlock: async () => [],
     bytes: async () => statSync(databaseFile(folder)).size,
     check: () => inUse.check(),
+    writer: new WriterThread(folder, db),
     damages: () => damagesOf(db),
     // They do by themselves.
     copied: async () => {},

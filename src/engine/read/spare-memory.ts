@@ -1,0 +1,45 @@
+/** Memory of batches that is used again. What garbage collection frees, it frees late, and each collection takes its time. */
+
+const MAX_SPARE = 8;
+
+/** Memory that is done with, for what comes next. */
+export class SpareMemory {
+  readonly #spare: ArrayBuffer[] = [];
+
+  /**
+   * @param unit memory is taken in multiples of so many bytes
+   * @param units what takes more of them is not kept
+   */
+  constructor(
+    private readonly unit: number,
+    private readonly units: number,
+  ) {}
+
+  /** Nothing may refer to it any more. */
+  give(memory: ArrayBuffer): void {
+    const units = memory.byteLength / this.unit;
+    if (!Number.isInteger(units) || units === 0 || units > this.units) return;
+    // The oldest may be too small by now.
+    if (this.#spare.push(memory) > MAX_SPARE) this.#spare.shift();
+  }
+
+  /** Some of it, to be given to another thread. */
+  pop(): ArrayBuffer | undefined {
+    return this.#spare.pop();
+  }
+
+  /** What is in it has no meaning. */
+  take(bytes: number): Uint8Array<ArrayBuffer> {
+    const units = Math.ceil(bytes / this.unit);
+    if (units > this.units) return new Uint8Array(bytes);
+    const at = this.#spare.findIndex((memory) => memory.byteLength >= bytes);
+    const [found] = at < 0 ? [] : this.#spare.splice(at, 1);
+    return new Uint8Array(found ?? new ArrayBuffer(Math.max(1, units) * this.unit), 0, bytes);
+  }
+}
+
+/** For the text of batches: some more than a chunk of the input. */
+export const textMemory = new SpareMemory(160 * 1024, 1);
+
+/** For their items: those of a few hundred rows take some of these units. */
+export const itemMemory = new SpareMemory(64 * 1024, 16);

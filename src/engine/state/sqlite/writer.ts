@@ -1,0 +1,90 @@
+/**
+ * Writes what is recorded in a thread of its own, on a connection of its own: the main thread, for which all others wait,
+ * waits for no disk. While it writes, this thread's connection does nothing, so both are as one.
+ */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { Writer } from '../backend.js';
+import type { Recorded } from '../recorded.js';
+import type { SqliteDatabase } from './driver.js';
+
+export interface WriterData {
+  folder: string;
+}
+/** Null: close the connection. */
+export type WriterOrder = { some: readonly Recorded[]; now: number } | null;
+/** What went wrong; null where it is on disk. */
+export type WriterReply = string | null;
+
+/** Beside the bundle that this module ends up in. Not there when the sources are run directly. */
+const THREAD = new URL('./state-writer.cjs', import.meta.url);
+
+export class WriterThread implements Writer {
+  #thread: Worker | null = null;
+  #ended: Promise<void> | undefined;
+  /** Takes what became of the last order. */
+  #reply: ((failure: string | null) => void) | undefined;
+  /** Why it takes no more orders. */
+  #failure: string | null = null;
+
+  constructor(
+    private readonly folder: string,
+    private readonly db: SqliteDatabase,
+    private readonly url: URL = THREAD,
+  ) {}
+
+  get isStarted(): boolean {
+    return this.#thread !== null;
+  }
+
+  start(): void {
+    if (this.#thread || !existsSync(fileURLToPath(this.url))) return;
+    const workerData: WriterData = { folder: this.folder };
+    const thread = new Worker(this.url, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 1 } });
+    this.#thread = thread;
+    thread.on('message', (reply: WriterReply) => this.#answer(reply));
+    thread.on('error', (error) => this.#fail(error.message));
+    this.#ended = new Promise((resolve) =>
+      thread.on('exit', () => {
+        this.#fail('the thread that writes it ended');
+        resolve();
+      }),
+    );
+    // It alone keeps no process alive.
+    thread.unref();
+  }
+
+  put(some: readonly Recorded[], ready: () => void, now: number): Promise<void> {
+    return this.db.alone(async () => {
+      ready();
+      const failure = this.#failure ?? (await this.#order({ some, now }));
+      if (failure !== null) throw new Error(failure);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#thread?.ref();
+    this.#thread?.postMessage(null satisfies WriterOrder);
+    await this.#ended;
+  }
+
+  #order(order: WriterOrder): Promise<string | null> {
+    return new Promise((resolve) => {
+      this.#thread!.ref();
+      this.#reply = resolve;
+      this.#thread!.postMessage(order);
+    });
+  }
+
+  #answer(reply: WriterReply): void {
+    this.#thread!.unref();
+    this.#reply?.(reply);
+    this.#reply = undefined;
+  }
+
+  #fail(message: string): void {
+    this.#failure ??= message;
+    this.#answer(this.#failure);
+  }
+}
