@@ -26,7 +26,7 @@ export const FAST = ['--concurrency', '8', '--chunk-size', '1000', '--no-wait'];
 
 /** A copy of the build: a build in the middle of a long run must not change what is measured. */
 export async function keepBuild() {
-  if (!existsSync(here('../dist/main.js'))) throw new Error('nothing is built: npm run build');
+  if (!existsSync(here('../dist/main.cjs'))) throw new Error('nothing is built: npm run build');
   await rm(BUILT, { recursive: true, force: true });
   await mkdir(BUILT, { recursive: true });
   for (const folder of ['bin', 'dist'])

@@ -55,7 +55,6 @@ export function createContext(
   const client = once(async (reads: ReadRetries = {}): Promise<ServiceClient> => {
     const found = await settings();
     const service = found.embedded ? await startEmbedded(found) : reach(found, await token());
-    await deferParserOptimization(world.nodeVersion);
     const { createClient } = await import('../engine/service/client.js');
     const made = createClient({
       ...service,
@@ -64,6 +63,7 @@ export function createContext(
       onRetry,
       clock: world.clock,
       proxy: world.env,
+      ...(world.nodeVersion.startsWith('20.') ? { compiling: await unhurried() } : {}),
       ...(flags.debug
         ? { log: (entry: LogEntry) => world.stderr.write(`${safeLine(debugLine(entry))}\n`) }
         : {}),
@@ -117,12 +117,20 @@ export function createContext(
 
 /**
  * The client's HTTP parser is one large function of WebAssembly. Node 20 optimizes it in the first replies, which
- * takes 100 ms of processor time and 40 MB, and a short command waits for that at its end. Here it starts later.
+ * takes 100 ms of processor time and 40 MB, and a short command waits for that at its end. What is compiled in here
+ * is optimized later. The flag does not stay: V8 refuses code that was kept under other flags, Node's own too.
  */
-async function deferParserOptimization(nodeVersion: string): Promise<void> {
-  if (!nodeVersion.startsWith('20.')) return;
+async function unhurried(): Promise<(compile: () => void) => void> {
   const { setFlagsFromString } = await import('node:v8');
-  setFlagsFromString('--wasm-tiering-budget=100000000'); // default: 1,800,000
+  const budget = (units: number): void => setFlagsFromString(`--wasm-tiering-budget=${units}`);
+  return (compile) => {
+    budget(100_000_000);
+    try {
+      compile();
+    } finally {
+      budget(1_800_000); // V8's own
+    }
+  };
 }
 
 interface Service {

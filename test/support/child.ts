@@ -145,5 +145,5 @@ function isFresh(): boolean {
     join(ROOT, 'src', name),
   );
   const newest = Math.max(...[...sources, join(ROOT, 'build.mjs'), join(ROOT, 'package.json')].map(timeOf));
-  return timeOf(join(ROOT, 'dist/main.js')) > newest;
+  return timeOf(join(ROOT, 'dist/main.cjs')) > newest;
 }

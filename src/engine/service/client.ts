@@ -77,6 +77,8 @@ export interface ClientOptions {
   connections?: number;
   /** One entry for each request. */
   log?: (entry: LogEntry) => void;
+  /** As in `TransportOptions`. */
+  compiling?: (compile: () => void) => void;
   onRetry?: (retry: ReadRetry) => void;
 }
 
@@ -109,6 +111,7 @@ export function createClient(options: ClientOptions): ServiceClient {
     proxy: options.proxy ?? {},
     monotonic: () => clock.monotonic(),
     log: options.log,
+    compiling: options.compiling,
   });
 
   const earlier = new EarlierReplies();

@@ -20,6 +20,9 @@ const NOTHING = Buffer.alloc(0);
 export class Connections {
   #next: ((connection: Connection) => void) | null = null;
 
+  /** @param compiling as in `TransportOptions` */
+  constructor(private readonly compiling = (compile: () => void) => compile()) {}
+
   /** Makes connections as undici's own connector does, and watches them. */
   watched(connect: buildConnector.BuildOptions | Connector): Connector {
     const make = typeof connect === 'function' ? connect : connectorOf(connect);
@@ -27,7 +30,7 @@ export class Connections {
       make(options, (error, socket) => {
         if (error) return callback(error, null);
         new Connection(socket!, (connection) => this.#begin(connection));
-        callback(null, socket!);
+        this.compiling(() => callback(null, socket!));
       });
   }
 

@@ -37,6 +37,8 @@ export interface TransportOptions {
   /** Milliseconds on a clock that is never set. */
   monotonic: () => number;
   log?: ((entry: LogEntry) => void) | undefined;
+  /** Is given what must be called: a new connection, with the first of which undici compiles its parser. */
+  compiling?: ((compile: () => void) => void) | undefined;
 }
 
 export interface Request {
@@ -67,7 +69,7 @@ export function createTransport(options: TransportOptions): Transport {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one for each connection; Node warns beyond ten
   const connect = { timeout: options.connectTimeoutMs, signal: closing.signal };
-  const connections = new Connections();
+  const connections = new Connections(options.compiling);
   // The one deadline is ours: undici's own are per phase, and a slow drip would pass them all.
   const common = { connections: options.connections, headersTimeout: 0, bodyTimeout: 0 };
   const pools = new Map<string, Pool>();

@@ -208,7 +208,7 @@ describe('of a file like the last one', () => {
     const here = await scanOf(input, known);
     const pool = new Pool({
       threads: 2,
-      workerUrl: new URL('../../../dist/worker.js', import.meta.url),
+      workerUrl: new URL('../../../dist/worker.cjs', import.meta.url),
       leastBytes: 0,
     });
     onTestFinished(() => pool.close());

@@ -370,7 +370,7 @@ it.each(['people.xlsx', 'types.parquet'])(
 
 describe('threads', () => {
   const threads = (): Pool => {
-    const workerUrl = new URL('../../../dist/worker.js', import.meta.url);
+    const workerUrl = new URL('../../../dist/worker.cjs', import.meta.url);
     const pool = new Pool({ threads: 2, leastBytes: 0, workerUrl });
     onTestFinished(() => pool.close());
     return pool;

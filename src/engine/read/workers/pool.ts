@@ -27,7 +27,7 @@ export interface PoolOptions {
 }
 
 /** Beside the bundle that this module ends up in. Not there when the sources are run directly. */
-const WORKER = new URL('./worker.js', import.meta.url);
+const WORKER = new URL('./worker.cjs', import.meta.url);
 const builtWorker = (): URL | null => (existsSync(fileURLToPath(WORKER)) ? WORKER : null);
 
 /** Starting threads costs some 100 ms: a file that is read in less is read here. */

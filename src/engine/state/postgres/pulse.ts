@@ -7,7 +7,7 @@ import type { HeartData, HeartOrder } from './heart-worker.js';
 import type { PostgresLocation } from './location.js';
 
 /** Beside the bundle that this module ends up in. Not there when the sources are run directly: then this thread does it. */
-const WORKER = new URL('./heart-worker.js', import.meta.url);
+const WORKER = new URL('./heart-worker.cjs', import.meta.url);
 
 export class Pulse {
   readonly #life = new BigInt64Array(new SharedArrayBuffer(8));

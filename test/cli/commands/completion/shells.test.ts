@@ -30,7 +30,7 @@ beforeAll(async () => {
   const bin = join(cwd, 'bin');
   mkdirSync(bin);
   const program = resolve(import.meta.dirname, '../../../../bin/profiles.js');
-  if (!existsSync(resolve(program, '../../dist/main.js')))
+  if (!existsSync(resolve(program, '../../dist/main.cjs')))
     throw new Error('the program is not built: npm run build');
   writeFileSync(join(bin, 'profiles'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
   chmodSync(join(bin, 'profiles'), 0o755);

@@ -1,0 +1,115 @@
+'use strict';
+// Loads the program with what V8 compiled of it before: without, a short command spends half of its time compiling. The
+// code is kept in the package's own folder, where nobody can put code who could not change the program itself. Where
+// that folder cannot be written, nothing is kept. Node does the same by itself from 22.1 on.
+const { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const { enableCompileCache } = require('node:module');
+const { join } = require('node:path');
+const { Script } = require('node:vm');
+
+const DIST = join(__dirname, '../dist');
+const CACHE = join(__dirname, '../node_modules/.cache');
+/** Less compiled code than this is not worth the reading, bytes. */
+const LEAST = 64 * 1024;
+/** Exit code of a usage error. */
+const MISTYPED = 2;
+
+/** What a file of dist/ exports. */
+exports.load = (name) => {
+  if (enableCompileCache) {
+    enableCompileCache(CACHE);
+    return require(join(DIST, name));
+  }
+  // A command has a file of its own: it compiles other functions than the next one.
+  const word = /^-{0,2}[a-z]+$/.exec(process.argv[2] ?? '')?.[0] ?? '';
+  const kept = new KeptCode(join(CACHE, `profiles-${process.version}-${process.arch}-${word}`));
+  const loader = new Loader(kept);
+  process.once('exit', (code) => {
+    if (loader.hasCompiled && code !== MISTYPED) kept.write(loader.files);
+  });
+  return loader.load(name);
+};
+
+/** `require` within dist/. */
+class Loader {
+  /** By name. `stamp` tells one version of a file from another. */
+  files = new Map();
+  /** Whether there was a file of which no code was kept. */
+  hasCompiled = false;
+
+  constructor(kept) {
+    this.kept = kept;
+  }
+
+  load(name) {
+    const loaded = this.files.get(name);
+    if (loaded) return loaded.module.exports;
+    const filename = join(DIST, name);
+    const source = readFileSync(filename, 'utf8');
+    const { size, mtimeMs } = statSync(filename);
+    const stamp = `${size} ${mtimeMs}`;
+    const cachedData = this.kept.read(name, stamp);
+    const wrapped = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
+    const script = new Script(wrapped, { filename, cachedData });
+    this.hasCompiled ||= script.cachedDataRejected !== false;
+    const module = { exports: {} };
+    this.files.set(name, { module, script, stamp });
+    const requireThere = (id) => (id.startsWith('./') ? this.load(id.slice(2)) : require(id));
+    requireThere.resolve = require.resolve;
+    script.runInThisContext()(module.exports, requireThere, module, filename, DIST);
+    return module.exports;
+  }
+}
+
+/** A file of compiled code: the length of an index in 4 bytes, the index as JSON, and the code of one file after the other. */
+class KeptCode {
+  #index = {};
+  #code = Buffer.alloc(0);
+
+  constructor(path) {
+    this.path = path;
+    try {
+      const bytes = readFileSync(path);
+      const start = 4 + bytes.readUInt32LE(0);
+      const { length, files } = JSON.parse(bytes.toString('latin1', 4, start));
+      this.#code = bytes.subarray(start);
+      if (length === this.#code.length) this.#index = files;
+    } catch {
+      // There is none yet.
+    }
+  }
+
+  read(name, stamp) {
+    const entry = this.#index[name];
+    return entry?.stamp === stamp ? this.#code.subarray(entry.from, entry.to) : undefined;
+  }
+
+  write(loaded) {
+    const files = {};
+    const parts = [];
+    let length = 0;
+    for (const [name, { script, stamp }] of loaded) {
+      const code = script.createCachedData();
+      files[name] = { stamp, from: length, to: length + code.length };
+      length += code.length;
+      parts.push(code);
+    }
+    if (length < LEAST) return;
+    const index = Buffer.from(JSON.stringify({ length, files }), 'latin1');
+    const start = Buffer.alloc(4);
+    start.writeUInt32LE(index.length);
+    const part = `${this.path}.${process.pid}`;
+    try {
+      mkdirSync(CACHE, { recursive: true });
+      // V8 runs what it reads without a look at its sum: whole and on disk before it gets its name, or not at all.
+      writeFileSync(part, Buffer.concat([start, index, ...parts]), { flush: true });
+      renameSync(part, this.path);
+    } catch {
+      try {
+        rmSync(part, { force: true });
+      } catch {
+        // It is in nobody's way.
+      }
+    }
+  }
+}
