@@ -169,7 +169,7 @@ async function together({ inputs, outputs }) {
 async function asCommonJs(text) {
   const { code } = await transform(text, {
     format: 'cjs',
-    platform: 'node',
+    platform: 'neutral', // else it lists what is exported once more, for `import`
     ...STYLE,
     supported: { 'dynamic-import': false }, // becomes require()
     banner: text.includes(FILE_URL)

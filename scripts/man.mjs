@@ -1,8 +1,9 @@
 // man/profiles.1, written from the command tree of dist/: what --help says, for `man profiles`.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
-import { commandTree, runCommand } from '../dist/main.cjs';
+import program from '../dist/main.cjs';
 
+const { commandTree, runCommand } = program;
 const { version, description } = JSON.parse(await readFile('package.json', 'utf8'));
 const unwired = () => async () => {};
 

@@ -130,7 +130,7 @@ export class Session {
     if (next.mode !== 'sent') {
       return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
-    if (totals.requests >= MANY_REQUESTS) deps.state.recordMany();
+    if (totals.requests >= MANY_REQUESTS) await deps.state.recordMany();
     const failure = yield* this.#send(scanned, cut);
     const rows = countRows(planned, this.#run.records);
     return yield* this.#conclude(scanned, { ...base, mode: 'sent', rows, failure });

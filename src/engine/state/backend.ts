@@ -6,8 +6,8 @@ import type { HeldLease, HeldLock, Scope, ShardOf } from './types.js';
 
 /** A thread that waits for the disk in place of the main thread. */
 export interface Writer {
-  /** What is recorded from here on is written there, where there is such a thread. It takes some 20 ms to start. */
-  start(): void;
+  /** What is recorded from here on is written there, where there can be such a thread. It takes some 20 ms to start. */
+  start(): Promise<void>;
   readonly isStarted: boolean;
   /** One transaction, on disk when it resolves, in turn with those of the database itself. @param ready called first */
   put(some: readonly Recorded[], ready: () => void, now: number): Promise<void>;

@@ -97,7 +97,7 @@ export interface State {
   /** Commits several requests, none of which goes out now: all of them, or none. @throws StateError */
   recordAll(run: string, scope: Scope, kind: Kind, requests: readonly RequestRecord[]): Promise<void>;
   /** Many requests are about to be recorded: worth a thread that waits for the disk. */
-  recordMany(): void;
+  recordMany(): Promise<void>;
   /** Resolves when all that was recorded is on disk. @throws StateError when some of it could not be */
   written(): Promise<void>;
   /** Ids of a recorded request, as hashed for its fingerprints. */

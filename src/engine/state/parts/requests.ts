@@ -35,7 +35,7 @@ export function ofRequests(tables: Tables): Pick<State, OfRequests> {
     },
     recordAll: (run, scope, kind, some) =>
       commits.commit(some.map((request) => ({ run, scope, kind, request: { ...request }, sent: null }))),
-    recordMany: () => backend.writer?.start(),
+    recordMany: async () => backend.writer?.start(),
     written: () => commits.commit([]),
     idsOf: async (run, seq) => (await fingerprints.of(db, await lastSend(run, seq))).ids,
     lastSend,

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Writer } from '../backend.js';
 import type { Recorded } from '../recorded.js';
 import type { SqliteDatabase } from './driver.js';
@@ -38,10 +38,18 @@ export class WriterThread implements Writer {
     return this.#thread !== null;
   }
 
-  start(): void {
+  async start(): Promise<void> {
     if (this.#thread || !existsSync(fileURLToPath(this.url))) return;
+    // Loaded here: most commands that open a state record no requests.
+    const { Worker } = await import('node:worker_threads');
     const workerData: WriterData = { folder: this.folder };
-    const thread = new Worker(this.url, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 1 } });
+    const resourceLimits = { maxYoungGenerationSizeMb: 1 };
+    let thread: Worker;
+    try {
+      thread = new Worker(this.url, { workerData, resourceLimits });
+    } catch {
+      return; // no more threads: this one writes
+    }
     this.#thread = thread;
     thread.on('message', (reply: WriterReply) => this.#answer(reply));
     thread.on('error', (error) => this.#fail(error.message));
@@ -58,7 +66,9 @@ export class WriterThread implements Writer {
   put(some: readonly Recorded[], ready: () => void, now: number): Promise<void> {
     return this.db.alone(async () => {
       ready();
-      const failure = this.#failure ?? (await this.#order({ some, now }));
+      const thread = this.#thread!;
+      const failure = this.#failure ?? (await this.#order(thread, { some, now }));
+      thread.unref();
       if (failure !== null) throw new Error(failure);
     });
   }
@@ -69,16 +79,15 @@ export class WriterThread implements Writer {
     await this.#ended;
   }
 
-  #order(order: WriterOrder): Promise<string | null> {
+  #order(thread: Worker, order: WriterOrder): Promise<string | null> {
     return new Promise((resolve) => {
-      this.#thread!.ref();
+      thread.ref();
       this.#reply = resolve;
-      this.#thread!.postMessage(order);
+      thread.postMessage(order);
     });
   }
 
   #answer(reply: WriterReply): void {
-    this.#thread!.unref();
     this.#reply?.(reply);
     this.#reply = undefined;
   }
