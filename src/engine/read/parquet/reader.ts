@@ -25,7 +25,7 @@ export const parquetReader: BinaryReader = {
     yield* (await import('./records.js')).parquetRows(input, signal, stretch);
   },
   async stretches(input) {
-    return (await import('./footer.js')).parquetStretches(input);
+    return (await import('./records.js')).parquetStretches(input);
   },
   totals(input) {
     const totals = new JsonTotals(input);
@@ -43,7 +43,7 @@ export const parquetReader: BinaryReader = {
 
 /** @throws InputError for a file that is damaged, and for two columns of one name */
 async function columnsOf(file: SourceFile): Promise<string[]> {
-  const columns = await (await import('./footer.js')).parquetColumns(file);
+  const columns = await (await import('./records.js')).parquetColumns(file);
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);
   if (twice === undefined) return columns;
   throw new InputError(`two columns are both called "${twice}"`, {

@@ -15,6 +15,9 @@ import { NestedColumn } from './nested.js';
 import type { ColumnChunkPlace } from './pages.js';
 import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
 
+// Loaded together, with the first file.
+export { parquetColumns, parquetStretches } from './footer.js';
+
 /** Bytes of JSON after which a batch ends, and rows. */
 const BATCH_BYTES = 256 * 1024;
 const BATCH_ROWS = 8192;
