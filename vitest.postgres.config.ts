@@ -12,7 +12,7 @@ const ON_EITHER = [
 ];
 
 /** About the files of a state directory: copied, removed, on a full disk, of an earlier version. */
-const OF_FILES = ['test/loss/{backup,disk,migrate,sandbox,state-removed,upgrade}.test.ts'];
+const OF_FILES = ['test/loss/{backup,disk,migrate,sandbox,state-removed,upgrade,writer}.test.ts'];
 
 export default defineConfig({
   test: {

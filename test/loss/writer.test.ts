@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { built, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
-import { onPostgres } from '../support/state.js';
 import { balance, type Companies, crashAt, Machine, resumeToTheEnd } from './support.js';
 
 const ROWS = 120;
@@ -30,10 +29,9 @@ async function machineWithFile() {
   return { service, machine };
 }
 
-// With PostgreSQL there is no such thread.
 const times = [1, 5].flatMap((nth) => [`before:${nth}`, `after:${nth}`]);
 
-test.skipIf(onPostgres)('killed at commits of the thread', { timeout: 180_000 }, async () => {
+test('killed at commits of the thread', { timeout: 180_000 }, async () => {
   for (const at of times) {
     const { service, machine } = await machineWithFile();
     const env = { ...machine.env, ...crashAt(`${at}:writer`) };

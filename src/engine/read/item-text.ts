@@ -1,7 +1,7 @@
 /** The JSON text of an item around its values (spec: Company, User), whatever the format. */
 import { ID_FIELD, type Kind } from '../model.js';
 import { type IdentifierCheck, identifierCheck, isSuspect } from './identifier.js';
-import { copy, type Memory, QUOTE, viewOf } from './text/fours.js';
+import { copy, copyWithRoom, type Memory, QUOTE, viewOf } from './text/fours.js';
 import type { OpenedInput } from './types.js';
 
 /** Before the identifier. */
@@ -30,9 +30,9 @@ export class FixedTexts {
     return this.#starts[index + 1]! - this.#starts[index]!;
   }
 
-  /** Up to three bytes after it may be changed. @returns where it ends */
+  /** Up to three bytes after it are changed. @returns where it ends */
   write(index: number, target: DataView, at: number): number {
-    return copy(this.#view, this.#starts[index]!, this.#starts[index + 1]!, target, at);
+    return copyWithRoom(this.#view, this.#starts[index]!, this.#starts[index + 1]!, target, at);
   }
 }
 
@@ -93,7 +93,7 @@ export abstract class RawItem {
     return this.#check(bytes.toString('utf8', start, end), column) === null;
   }
 
-  /** Writes `size` bytes; up to three after them may be changed. */
+  /** Writes `size` bytes; up to three after them are changed. */
   write(target: Memory, start: number): void {
     const { bytes, view } = target;
     const fixed = this.#fixed;

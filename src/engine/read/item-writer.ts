@@ -71,7 +71,7 @@ export class ItemWriter {
   /** The same, for an item that writes itself. */
   addPlain(number: number, item: RawItem): boolean {
     if (item.size > this.#limit) return false;
-    this.#items.reserve(item.size + 1);
+    this.#items.reserve(item.size + 3);
     item.write(this.#items, this.#items.length);
     this.#ids.addBytes(item.bytes, item.id, item.idEnd);
     this.#append(number, item.size);

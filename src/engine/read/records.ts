@@ -2,14 +2,13 @@
 import type { RejectedRow } from '../model.js';
 import { type ItemBatch, rangesOf, select } from './batch.js';
 import type { Notes } from './csv/notes.js';
-import type { BinaryReader } from './format.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
-import { only, selectRecords } from './selection.js';
+import { only, type Selected, selectRecords, wantedRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
-import { ByteTotals, readBytes, refuseChanged } from './text/source.js';
+import { ByteTotals, readBytes } from './text/source.js';
 import { rowOf, splitText } from './text/splitter.js';
-import type { Marks, OpenedInput, RecordBatch, Schema, Start } from './types.js';
+import type { Marks, OpenedInput, RecordBatch, Schema, Start, Stretch } from './types.js';
 import type { Pool } from './workers/pool.js';
 import { createTask } from './workers/protocol.js';
 
@@ -31,21 +30,32 @@ export function readRecords(
   const { signal, byteTotals, notes, from } = options;
   const reader = readerOf(input);
   const bytes = readBytes(input, signal, from ? undefined : byteTotals, from?.offset);
-  if ('records' in reader) return recordsOf(reader, input, bytes, signal);
+  if ('records' in reader) return afterBytes(bytes, () => reader.records(input, signal));
   return splitText(toUtf8(bytes, input.encoding), reader.split(input, notes, from), input, signal);
 }
 
-/** Its reader goes back and forth in the file, so all of its bytes are compared with the planned ones before that. */
-async function* recordsOf(
-  reader: BinaryReader,
-  input: OpenedInput,
-  bytes: AsyncIterable<Buffer>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<RecordBatch> {
+/** A reader that goes back and forth in the file begins once all of its bytes were compared with the planned ones. */
+async function* afterBytes<T>(bytes: AsyncIterable<Buffer>, read: () => AsyncIterable<T>): AsyncGenerator<T> {
   for await (const _ of bytes) {
   }
-  yield* reader.records(input, signal);
-  await refuseChanged(input);
+  yield* read();
+}
+
+/** What a pass goes over: records, or stretches whose records its threads read themselves. */
+export function passOver(
+  input: OpenedInput,
+  options: NonNullable<Parameters<typeof readRecords>[1]>,
+  selected: Selected,
+): AsyncIterable<RecordBatch | Stretch> {
+  const reader = readerOf(input);
+  // Which rows are taken is known of all together.
+  if (!('stretches' in reader) || input.selection !== null) {
+    return selectRecords(input, readRecords(input, options), selected);
+  }
+  const { signal, byteTotals } = options;
+  return afterBytes(readBytes(input, signal, byteTotals), async function* () {
+    yield* await reader.stretches!(input);
+  });
 }
 
 export interface BuildOptions extends HashOptions {
@@ -54,6 +64,8 @@ export interface BuildOptions extends HashOptions {
   planned?: Marks | undefined;
   /** Begin with this row, where the input can be read from there. */
   from?: Start | undefined;
+  /** By its number among all records: the others are not looked at. */
+  isWanted?: ((row: number) => boolean) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -67,11 +79,14 @@ export async function* buildItems(
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const { hashKey, records, signal, from } = options;
+  const { hashKey, records, signal, from, isWanted } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  const records_ = selectRecords(input, readRecords(input, { signal, byteTotals, from }), { toEnd: false });
-  yield* options.pool.run(spec, records_, signal);
+  const how = { signal, byteTotals, from };
+  const work = isWanted
+    ? wantedRecords(readRecords(input, how), isWanted)
+    : passOver(input, how, { toEnd: false });
+  yield* options.pool.run(spec, work, signal);
 }
 
 /** Items of some rows, by their numbers in ascending order, and their rejections. */

@@ -9,9 +9,8 @@ import { Notes } from './csv/notes.js';
 import type { ColumnTotals } from './format.js';
 import { readerOf } from './formats.js';
 import { oddWords } from './identifier.js';
-import { buildRows, readRecords } from './records.js';
+import { buildRows, passOver } from './records.js';
 import { noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
-import { selectRecords } from './selection.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
 import { quoted } from './wording.js';
@@ -58,11 +57,11 @@ export async function scanInput(
   const totals = new ScanTotals(input, itemLimitBytes);
   const notes = input.dialect && new Notes(input.dialect, input.excelText);
   const selected = { toEnd: true, filtered: 0 };
-  const records = selectRecords(input, readRecords(input, { signal, byteTotals, notes }), selected);
+  const work = passOver(input, { signal, byteTotals, notes }, selected);
   const companies = options.collectCompanies !== undefined;
   const known = changes?.known ?? null;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies, known };
-  for await (const part of options.pool.run(spec, records, signal)) {
+  for await (const part of options.pool.run(spec, work, signal)) {
     totals.add(part);
     changes?.onChanges(part.changes);
     options.collectIds?.(part.ids);

@@ -1,11 +1,20 @@
 /** Workbooks and Parquet files that other programs wrote, held against values written by hand. */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
 import { type MappingRules, NO_RULES } from '../../../src/engine/mapping-rules.js';
-import { buildItems, columnsOf, Pool, readRows } from '../../../src/engine/read/index.js';
+import {
+  buildItems,
+  columnsOf,
+  type ItemBatch,
+  type OpenedInput,
+  Pool,
+  readRows,
+} from '../../../src/engine/read/index.js';
+import { stretchesOf } from '../../../src/engine/read/parquet/footer.js';
 import { readRecords } from '../../../src/engine/read/records.js';
+import type { Stretch } from '../../../src/engine/read/types.js';
 import { createTask } from '../../../src/engine/read/workers/protocol.js';
 import { scratch } from '../../support/cli.js';
 import { FIXTURES, file, HERE, KEY, open, type ReadOptions, read } from './reading.js';
@@ -359,22 +368,120 @@ it.each(['people.xlsx', 'types.parquet'])(
   },
 );
 
-it('threads read them as this one does', async () => {
-  const pool = new Pool({
-    threads: 2,
-    leastBytes: 0,
-    workerUrl: new URL('../../../dist/worker.cjs', import.meta.url),
-  });
-  try {
-    for (const name of ['people.xlsx', 'snappy.parquet']) {
-      const { input, scan, texts } = await reading(name);
-      let found = '';
-      for await (const { items } of buildItems(input, scan.schema, { hashKey: KEY, records: true, pool })) {
-        found += Buffer.from(items).toString();
-      }
-      expect(found).toBe(texts.map((item) => `${item},`).join(''));
+describe('threads', () => {
+  const threads = (): Pool => {
+    const workerUrl = new URL('../../../dist/worker.cjs', import.meta.url);
+    const pool = new Pool({ threads: 2, leastBytes: 0, workerUrl });
+    onTestFinished(() => pool.close());
+    return pool;
+  };
+  const building = (input: OpenedInput) => {
+    const schema = { types: [], itemLimitBytes: 1 << 22 };
+    return { pass: 'build' as const, input, schema, hashKey: KEY, records: false };
+  };
+  /** The row groups of snappy.parquet, as often as they are asked for. */
+  async function* stretches(times: number): AsyncGenerator<Stretch> {
+    for (let time = 0; time < times; time++) {
+      yield { from: 0, to: 2048 };
+      yield { from: 2048, to: 3000 };
     }
-  } finally {
-    await pool.close();
   }
+  const itemsOf = (batch: ItemBatch): string => Buffer.from(batch.items).toString();
+
+  it.each(['people.xlsx', 'snappy.parquet'])('read %s as this one does', async (name) => {
+    const pool = threads();
+    const { input, scan, texts } = await reading(name);
+    let found = '';
+    for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, records: true, pool })) {
+      found += itemsOf(batch);
+    }
+    expect(found).toBe(texts.map((item) => `${item},`).join(''));
+  });
+
+  it('read a stretch each, side by side, and give their rows in order', async () => {
+    const { input, texts } = await reading('snappy.parquet');
+    const [found, rows, ids]: [string[], number[], bigint[]] = [[], [], []];
+    for await (const batch of threads().run(building(input), stretches(10))) {
+      found.push(itemsOf(batch));
+      rows.push(...batch.rows);
+    }
+    const whole = texts.map((item) => `${item},`).join('');
+    expect(found.join('') === whole.repeat(10)).toBe(true);
+    const numbers = Array.from({ length: 3000 }, (_, row) => row);
+    expect(rows).toEqual(Array.from({ length: 10 }, () => numbers).flat());
+    const scanning = { pass: 'scan' as const, input, hashKey: KEY, itemLimitBytes: 1 << 22 };
+    const spec = { ...scanning, companies: true, known: null };
+    for await (const part of threads().run(spec, stretches(10))) ids.push(...part.ids);
+    const here: bigint[] = [];
+    for await (const part of HERE.run(spec, stretches(1))) here.push(...part.ids);
+    expect(ids).toEqual(Array.from({ length: 10 }, () => here).flat());
+  });
+
+  it('give what comes before a damaged row group, and then its error', async () => {
+    const path = join(scratch(), 'damaged.parquet');
+    const bytes = readFileSync(join(FOLDER, 'snappy.parquet'));
+    bytes.fill(0xff, 48_000, 49_000); // of the second row group
+    writeFileSync(path, bytes);
+    const input = await open(path);
+    const outcomeOf = async (pool: Pool): Promise<[number, string]> => {
+      let rows = 0;
+      const reads = (async () => {
+        for await (const batch of pool.run(building(input), stretches(3))) rows += batch.read;
+      })();
+      const { message } = await errorOf(reads);
+      return [rows, message];
+    };
+    const here = await outcomeOf(HERE);
+    expect(here[1]).toMatch(/damaged\.parquet: the Parquet file is damaged: /);
+    expect(here[0]).toBeGreaterThan(0);
+    expect(await outcomeOf(threads())).toEqual(here);
+  });
+
+  it('end with the reason of the signal, in the middle of a stretch too', async () => {
+    const { input } = await reading('snappy.parquet');
+    for (const pool of [HERE, threads()]) {
+      const stop = new AbortController();
+      const reads = (async () => {
+        for await (const _ of pool.run(building(input), stretches(1000), stop.signal))
+          stop.abort(new Error('enough'));
+      })();
+      await expect(reads).rejects.toThrow('enough');
+    }
+  });
+
+  it('refuse a file that is another one than was opened', async () => {
+    const path = join(scratch(), 'snappy.parquet');
+    copyFileSync(join(FOLDER, 'snappy.parquet'), path);
+    const input = await open(path);
+    copyFileSync(join(FOLDER, 'zstd.parquet'), path);
+    for (const pool of [HERE, threads()]) {
+      const reads = (async () => {
+        for await (const _ of pool.run(building(input), stretches(1))) expect.unreachable('it was read');
+      })();
+      expect((await errorOf(reads)).message).toMatch(/changed while it was being imported/);
+    }
+  });
+});
+
+it.each<[number[], Stretch[]]>([
+  [[], []],
+  [[0], []],
+  [[3], [{ from: 0, to: 3 }]],
+  [[2_000_000], [{ from: 0, to: 2_000_000 }]],
+  [
+    [65_535, 1, 122_961, 10],
+    [
+      { from: 0, to: 65_536 },
+      { from: 65_536, to: 188_497 },
+      { from: 188_497, to: 188_507 },
+    ],
+  ],
+])('row groups of %j rows are read in stretches', (groups, stretches) => {
+  expect(stretchesOf(groups)).toEqual(stretches);
+});
+
+it('there are few stretches, however many row groups there are', () => {
+  const stretches = stretchesOf(Array.from({ length: 100_000 }, () => 1000));
+  expect(stretches.length).toBeLessThanOrEqual(65);
+  expect(stretches.at(-1)?.to).toBe(100_000_000);
 });

@@ -4,7 +4,7 @@ import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
 import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 import { Is, written } from '../json/bytes.js';
 import type { Output } from '../text/output.js';
-import { type Column, keyOf, type Member } from './columns.js';
+import { type Column, Key, type Member } from './columns.js';
 import { type ColumnChunkPlace, type Page, Pages } from './pages.js';
 import { converterOf } from './values.js';
 
@@ -16,7 +16,7 @@ export class NestedColumn implements Column {
   readonly #tree: SchemaTree;
   readonly #leaves: NestedLeaf[];
   readonly #member: Member;
-  readonly #key: DataView;
+  readonly #key: Key;
   #rows: ArrayLike<unknown> = [];
   #at = 0;
 
@@ -24,7 +24,7 @@ export class NestedColumn implements Column {
     this.#tree = tree;
     this.#leaves = places.map((place) => new NestedLeaf(place));
     this.#member = member;
-    this.#key = keyOf(member);
+    this.#key = new Key(member);
   }
 
   async ready(): Promise<number> {
@@ -45,7 +45,7 @@ export class NestedColumn implements Column {
     const json =
       value === null || value === undefined ? this.#member.missing : JSON.stringify(value, withBigInts);
     if (json === null) return 0;
-    out.copy(this.#key);
+    this.#key.write(out);
     const start = out.length;
     out.write(json);
     return written(out.length - start, Is.other);

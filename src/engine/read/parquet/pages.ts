@@ -10,8 +10,8 @@ import { deltaBinaryUnpack, deltaByteArray, deltaLengthByteArray } from 'hyparqu
 import { byteStreamSplit, readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { readPlain } from 'hyparquet/src/plain.js';
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
-import { snappyUncompress } from 'hyparquet/src/snappy.js';
 import { ChunkBytes } from './chunk-bytes.js';
+import type { PageMemory } from './memory.js';
 import { unpack } from './unpack.js';
 import { isPlainInt64, isUnsigned, narrow } from './values.js';
 
@@ -57,12 +57,6 @@ export interface ColumnChunkPlace {
   memory: PageMemory;
 }
 
-/** Used again for page after page and row group after row group: what is left to the garbage collector lies around for long. */
-export class PageMemory {
-  window = Buffer.alloc(0);
-  unpacked = Buffer.alloc(0);
-}
-
 export class Pages {
   readonly #place: ColumnChunkPlace;
   readonly #maxDefinition: number;
@@ -83,7 +77,8 @@ export class Pages {
     const start = dictionary > 0 && dictionary < data ? dictionary : data;
     const end = start + Number(meta.total_compressed_size);
     if (start < 4 || end > fileBytes) throw new Error('a column lies outside the file');
-    this.#bytes = new ChunkBytes(place, start, end);
+    const large = meta.codec === 'UNCOMPRESSED' ? null : place.memory.large;
+    this.#bytes = new ChunkBytes({ ...place, large }, start, end);
     this.#left = Number(meta.num_values);
     this.#narrows = isPlainInt64(this.#element) && !isUnsigned(this.#element) && endianness() === 'LE';
   }
@@ -124,6 +119,7 @@ export class Pages {
       if (rest.length < packed) throw new Error('a page is cut off');
       this.#bytes.pass(packed);
       const page = this.#page(header, rest.subarray(0, packed));
+      this.#bytes.settle();
       if (page === null) continue;
       this.#left -= page.count;
       if (this.#left < 0) throw new Error('a column has too many values');
@@ -163,8 +159,8 @@ export class Pages {
         const { num_values, encoding } = header.data_page_header!;
         const count = checked(num_values);
         const reader = { view: viewOf(this.#unpack(bytes, size)), offset: 0 };
-        const repetition = levels(reader, this.#maxRepetition, count);
-        const definition = levels(reader, this.#maxDefinition, count);
+        const repetition = this.#levels('repetition', reader, count);
+        const definition = this.#levels('definition', reader, count);
         return this.#values(reader, encoding, { count, repetition, definition });
       }
       case 'DATA_PAGE_V2': {
@@ -172,11 +168,13 @@ export class Pages {
         const count = checked(v2.num_values);
         const ends = v2.repetition_levels_byte_length + v2.definition_levels_byte_length;
         const reader = { view: viewOf(bytes), offset: 0 };
-        const repetition = levels(reader, this.#maxRepetition, count, v2.repetition_levels_byte_length);
+        const repetition = this.#levels('repetition', reader, count, v2.repetition_levels_byte_length);
         reader.offset = v2.repetition_levels_byte_length;
-        const definition = levels(reader, this.#maxDefinition, count, v2.definition_levels_byte_length);
+        const definition = this.#levels('definition', reader, count, v2.definition_levels_byte_length);
         const rest = bytes.subarray(ends);
-        const unpacked = v2.is_compressed === false ? rest : this.#unpack(rest, size - ends);
+        const stored = v2.is_compressed === false && codec !== 'UNCOMPRESSED';
+        const unpacked = stored ? this.#room(rest.length) : this.#unpack(rest, size - ends);
+        if (stored) unpacked.set(rest);
         const data = { view: viewOf(unpacked), offset: 0 };
         return this.#values(data, v2.encoding, { count, repetition, definition });
       }
@@ -187,13 +185,25 @@ export class Pages {
 
   /** Valid until the next page. */
   #unpack(bytes: Uint8Array, size: number): Uint8Array {
-    const { codec } = this.#place.meta;
-    if (codec !== 'SNAPPY') return unpack(bytes, size, codec);
-    const { memory } = this.#place;
-    if (memory.unpacked.length < size) memory.unpacked = Buffer.allocUnsafeSlow(size);
-    const unpacked = memory.unpacked.subarray(0, size);
-    snappyUncompress(bytes, unpacked);
-    return unpacked;
+    return unpack(bytes, size, this.#place.meta.codec, (room) => this.#room(room));
+  }
+
+  #room(bytes: number): Uint8Array {
+    return new Uint8Array(this.#place.memory.room('unpacked', bytes), 0, bytes);
+  }
+
+  /** @param bytes how many they take; where that is not given, the data says so */
+  #levels(
+    use: 'repetition' | 'definition',
+    reader: Reader,
+    count: number,
+    bytes?: number,
+  ): Uint8Array | null {
+    const highest = use === 'repetition' ? this.#maxRepetition : this.#maxDefinition;
+    if (highest === 0) return null;
+    const found = new Uint8Array(this.#place.memory.room(use, count), 0, count).fill(0);
+    readRleBitPackedHybrid(reader, 32 - Math.clz32(highest), found, bytes);
+    return found;
   }
 
   get #element() {
@@ -201,6 +211,7 @@ export class Pages {
   }
 
   #values(reader: Reader, encoding: string, page: Omit<Page, 'values'>): Page {
+    const { memory } = this.#place;
     const { type } = this.#place.meta;
     const { definition, count } = page;
     let present = count;
@@ -209,16 +220,20 @@ export class Pages {
     const of = { ...page, definition: present === count && !page.repetition ? null : definition };
     const listed = (list: ArrayLike<unknown>): Page => {
       if (list.length < present) throw new Error('a page has too few values');
-      const narrowed = list instanceof BigInt64Array && this.#narrows ? narrow(list) : list;
-      return { ...of, values: { from: 'list', list: narrowed } };
+      if (!this.#narrows || !(list instanceof BigInt64Array))
+        return { ...of, values: { from: 'list', list } };
+      const numbers = new Float64Array(memory.room('numbers', 8 * list.length), 0, list.length);
+      return { ...of, values: { from: 'list', list: narrow(list, numbers) } };
     };
     switch (encoding) {
       case 'PLAIN':
-        if (type !== 'BYTE_ARRAY') return listed(readPlain(reader, type, present, this.#element.type_length));
+        if (type !== 'BYTE_ARRAY') {
+          return listed(readPlain(aligned(reader), type, present, this.#element.type_length));
+        }
         return { ...of, values: { from: 'texts', view: reader.view, offset: reader.offset } };
       case 'PLAIN_DICTIONARY':
       case 'RLE_DICTIONARY': {
-        const indices = new Int32Array(present);
+        const indices = new Int32Array(memory.room('indices', 4 * present), 0, present).fill(0);
         const width = present > 0 ? reader.view.getUint8(reader.offset++) : 0;
         if (width > 0) readRleBitPackedHybrid(reader, width, asDecoded(indices), 0x7fffffff);
         return { ...of, values: { from: 'dictionary', indices } };
@@ -252,6 +267,16 @@ interface Reader {
   offset: number;
 }
 
+/** What is left of a page, moved to where numbers can be read in place: over levels before it, which were read. */
+function aligned({ view, offset }: Reader): Reader {
+  const start = view.byteOffset + offset;
+  const end = view.byteOffset + view.byteLength;
+  const place = start & ~7;
+  if (place < view.byteOffset) return { view: new DataView(view.buffer.slice(start, end)), offset: 0 };
+  new Uint8Array(view.buffer).copyWithin(place, start, end);
+  return { view: new DataView(view.buffer, place, view.byteLength - offset), offset: 0 };
+}
+
 const asDecoded = (list: Int32Array | Uint8Array): DecodedArray => list as DecodedArray;
 
 const viewOf = (bytes: Uint8Array): DataView =>
@@ -260,12 +285,4 @@ const viewOf = (bytes: Uint8Array): DataView =>
 function checked(count: number | undefined): number {
   if (count !== undefined && count >= 0 && count <= MAX_PAGE_VALUES) return count;
   throw new Error(`a page of ${count} values is too large`);
-}
-
-/** @param bytes how many they take; where that is not given, the data says so */
-function levels(reader: Reader, highest: number, count: number, bytes?: number): Uint8Array | null {
-  if (highest === 0) return null;
-  const found = new Uint8Array(count);
-  readRleBitPackedHybrid(reader, 32 - Math.clz32(highest), found, bytes);
-  return found;
 }

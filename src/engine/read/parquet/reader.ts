@@ -21,8 +21,11 @@ export const parquetReader: BinaryReader = {
     return { ...file, delimiter: null, body: null, targets: [], columns, ...identify(columns, options) };
   },
   columns: columnsOf,
-  async *records(input, signal) {
-    yield* (await import('./records.js')).parquetRows(input, signal);
+  async *records(input, signal, stretch) {
+    yield* (await import('./records.js')).parquetRows(input, signal, stretch);
+  },
+  async stretches(input) {
+    return (await import('./records.js')).parquetStretches(input);
   },
   totals(input) {
     const totals = new JsonTotals(input);

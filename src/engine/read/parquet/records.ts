@@ -1,50 +1,42 @@
 /** The rows of a Parquet file as JSON, a few thousand at a time. */
-import {
-  type FileMetaData,
-  parquetMetadataAsync,
-  parquetSchema,
-  type SchemaElement,
-  type SchemaTree,
-} from 'hyparquet';
+import type { FileMetaData, SchemaElement } from 'hyparquet';
 import { getTreePath, isFlatColumn } from 'hyparquet/src/schema.js';
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../size.js';
 import { targeting } from '../mapping/targets.js';
 import { Output } from '../text/output.js';
-import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
+import { type OpenFile, openFile, refuseChanged } from '../text/source.js';
 import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import type { OpenedInput, RecordBatch, Stretch } from '../types.js';
 import { type Column, FlatColumn, type Member } from './columns.js';
+import { damaged, type Footer, footerOf } from './footer.js';
+import { PageMemory } from './memory.js';
 import { NestedColumn } from './nested.js';
-import { type ColumnChunkPlace, PageMemory } from './pages.js';
+import type { ColumnChunkPlace } from './pages.js';
 import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
 
-/** What describes the columns has to fit into memory. */
-const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
+// Loaded together, with the first file.
+export { parquetColumns, parquetStretches } from './footer.js';
 
 /** Bytes of JSON after which a batch ends, and rows. */
-const BATCH_BYTES = 128 * 1024;
+const BATCH_BYTES = 256 * 1024;
 const BATCH_ROWS = 8192;
 
 /** For all columns of a file together, as far as it goes. */
 const WINDOW_BYTES = 2 * 1024 * 1024;
 
-/** The columns of a file, in its order. @throws InputError for a file that is not whole */
-export async function parquetColumns(file: SourceFile): Promise<string[]> {
-  const opened = await openFile(file);
-  try {
-    const { schema } = await footerOf(file, opened);
-    return schema.children.map(({ element }) => element.name);
-  } finally {
-    await opened.handle.close();
-  }
-}
-
 /**
- * All rows in order, each as a JSON object.
- * @throws InputError for a file that is damaged or cut off; the signal's reason when aborted
+ * All rows in order, each as a JSON object; or those of a stretch.
+ * @throws InputError for a file that is damaged or cut off, and for one that was written to since it was opened; the
+ * signal's reason when aborted
  */
-export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+export async function* parquetRows(
+  input: OpenedInput,
+  signal?: AbortSignal,
+  stretch?: Stretch,
+): AsyncGenerator<RecordBatch> {
+  const { from, to } = stretch ?? { from: 0, to: Number.POSITIVE_INFINITY };
+  await refuseChanged(input);
   const opened = await openFile(input);
   let members: Member[] = [];
   try {
@@ -53,11 +45,16 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
     const rows = new Rows();
     let first = 0;
     for (const group of footer.metadata.row_groups) {
-      const columns = columnsOf(group, members, footer, opened);
       const end = first + Number(group.num_rows);
+      if (first < from || end > to) {
+        first = end;
+        continue;
+      }
+      const columns = columnsOf(group, members, footer, opened);
       while (first < end) {
         signal?.throwIfAborted();
-        const batch = await nextBatch(columns, rows, first, end, input.path);
+        await writeRows(columns, rows, first, end, input.path);
+        const batch = { ...(stretch ? rows.lend() : rows.take()), fileLines: null, first };
         first += batch.lines.length;
         yield batch;
       }
@@ -68,6 +65,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
     lastUsed = new WeakRef(members.map(({ memory, entries }) => ({ memory, entries })));
     await opened.handle.close();
   }
+  await refuseChanged(input);
 }
 
 /** Memory of the pass before: most likely it read the same file. Until then the garbage collector may have it. */
@@ -79,15 +77,30 @@ class Rows {
   readonly lines = new Numbers();
   readonly spans = new Numbers();
   readonly values = new Numbers();
+
+  /** In memory of their own. */
+  take(): Pick<RecordBatch, 'bytes' | 'lines' | 'spans' | 'values'> {
+    const { out, lines, spans, values } = this;
+    return { bytes: out.take(), lines: lines.take(), spans: spans.take(), values: values.take() };
+  }
+
+  /** As they are, until the next ones are written. */
+  lend(): ReturnType<Rows['take']> {
+    const { out, lines, spans, values } = this;
+    const bytes = out.bytes.subarray(0, out.length) as Uint8Array<ArrayBuffer>;
+    out.length = 0;
+    return { bytes, lines: lines.lend(), spans: spans.lend(), values: values.lend() };
+  }
 }
 
-async function nextBatch(
+/** Writes the rows of the next batch. */
+async function writeRows(
   columns: readonly Column[],
   { out, lines, spans, values }: Rows,
   first: number,
   end: number,
   path: string,
-): Promise<RecordBatch> {
+): Promise<void> {
   const last = Math.min(end, first + BATCH_ROWS);
   for (let row = first; row < last && out.length < BATCH_BYTES; ) {
     let ready = last - row;
@@ -112,8 +125,6 @@ async function nextBatch(
       lines.push(++row);
     }
   }
-  const written = { bytes: out.take(), lines: lines.take(), spans: spans.take(), values: values.take() };
-  return { ...written, fileLines: null, first };
 }
 
 const OPEN_BRACE = 0x7b;
@@ -143,58 +154,13 @@ function writeRow(
   out.writeAscii('}');
 }
 
-interface Footer {
-  metadata: FileMetaData;
-  schema: SchemaTree;
-  fileBytes: number;
-}
-
-async function footerOf({ path }: SourceFile, { handle, stamp }: OpenFile): Promise<Footer> {
-  const fileBytes = stamp.size;
-  const read = async (start: number, end: number): Promise<ArrayBuffer> => {
-    if (end - start > MAX_FOOTER_BYTES) throw new Error('its footer is too large');
-    const bytes = new Uint8Array(end - start);
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
-    if (bytesRead < bytes.length) throw new Error('it is cut off');
-    return bytes.buffer;
-  };
-  try {
-    const end = Buffer.from(await read(Math.max(fileBytes - 4, 0), fileBytes)).toString('latin1');
-    if (end === 'PARE') {
-      throw new InputError('is an encrypted Parquet file', {
-        file: path,
-        hint: 'export it without encryption',
-      });
-    }
-    if (end !== 'PAR1') {
-      throw new InputError('the Parquet file is cut off: its end is missing', {
-        file: path,
-        hint: AGAIN,
-      });
-    }
-    const file = { byteLength: fileBytes, slice: (start: number, stop = fileBytes) => read(start, stop) };
-    const metadata = await parquetMetadataAsync(file, { geoparquet: false });
-    return { metadata, schema: parquetSchema(metadata), fileBytes };
-  } catch (error) {
-    throw damaged(path, error);
-  }
-}
-
-/** What a reader that trusts the file throws where it should not have. */
-function damaged(path: string, error: unknown): Error {
-  if (error instanceof InputError) return error;
-  const why = (error as Error).message.replace(/^parquet /, '');
-  return new InputError(`the Parquet file is damaged: ${why}`, { file: path, hint: AGAIN, cause: error });
-}
-
-const AGAIN = 'copy or export it again';
-
 /** Where and how each column of the file goes. */
 function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
   const targetOf = targeting(input);
   const missing = { omit: null, null: 'null', string: '""' }[input.rules.empty];
   const used = lastUsed.deref() ?? [];
   lastUsed = new WeakRef([]); // two files that are read at once have their own
+  const large = used[0]?.memory.large ?? { window: Buffer.alloc(0) };
   return schema.children.map((node, index): Member => {
     const { role, pinned } = targetOf(node.element.name);
     return {
@@ -203,7 +169,7 @@ function membersOf(input: OpenedInput, { schema, metadata }: Footer): Member[] {
       asText: pinned !== 'string' ? 'none' : role === 'metadata' ? 'all' : 'integers',
       spread: role === 'spread' && isText(node.element),
       wide: isPlainInt64(node.element) && isWide(metadata, node.element),
-      memory: used[index]?.memory ?? new PageMemory(),
+      memory: used[index]?.memory ?? new PageMemory(large),
       entries: used[index]?.entries ?? new Output(256),
     };
   });

@@ -2,27 +2,39 @@
 import * as zlib from 'node:zlib';
 import type { CompressionCodec } from 'hyparquet';
 import { compressors, decompressZstd } from 'hyparquet-compressors';
+import { unpackSnappy } from './snappy.js';
 
-/** The bytes of a page. @throws Error where they are not of the `size` that it claims */
-export function unpack(bytes: Uint8Array, size: number, codec: CompressionCodec): Uint8Array {
-  const unpacked = unpackerOf(codec)(bytes, size);
+/**
+ * The bytes of a page.
+ * @param room gives memory of a size, where the compression can use it
+ * @throws Error where they are not of the `size` that it claims
+ */
+export function unpack(bytes: Uint8Array, size: number, codec: CompressionCodec, room: Room): Uint8Array {
+  const unpacked = unpackerOf(codec, room)(bytes, size);
   if (unpacked.length !== size) throw new Error(`a page has ${unpacked.length} bytes instead of ${size}`);
   return unpacked;
 }
 
+type Room = (size: number) => Uint8Array;
 type Unpack = (bytes: Uint8Array, size: number) => Uint8Array;
 
 /** Node's own where it has one: they are faster, and stop at the size that the page claims. */
-function unpackerOf(codec: CompressionCodec): Unpack {
+function unpackerOf(codec: CompressionCodec, room: Room): Unpack {
   switch (codec) {
     case 'UNCOMPRESSED':
       return (bytes) => bytes;
+    case 'SNAPPY':
+      return (bytes, size) => {
+        const unpacked = room(size);
+        unpackSnappy(bytes, unpacked);
+        return unpacked;
+      };
     case 'GZIP':
       return (bytes, size) => zlib.gunzipSync(bytes, { maxOutputLength: Math.max(size, 1) });
     case 'BROTLI':
       return (bytes, size) => zlib.brotliDecompressSync(bytes, { maxOutputLength: Math.max(size, 1) });
     case 'ZSTD':
-      return (bytes, size) => decompressZstd(bytes, new Uint8Array(size));
+      return (bytes, size) => decompressZstd(bytes, room(size));
     default: {
       const known = compressors[codec];
       if (!known) throw new Error(`the compression ${codec} is not supported`);

@@ -1,6 +1,6 @@
 /** UTF-8 that is written piece by piece, into memory that is used again. */
 import { textMemory } from '../spare-memory.js';
-import { copy, copyQuoted, type Memory, viewOf } from './fours.js';
+import { copyQuoted, copyWithRoom, type Memory, viewOf } from './fours.js';
 
 const MINUS = 0x2d;
 const POINT = 0x2e;
@@ -94,15 +94,19 @@ export class Output implements Memory {
     this.length += digits;
   }
 
-  copy(source: DataView, start = 0, end = source.byteLength): void {
+  /** A stretch of a source that has at least three bytes more. */
+  copy(source: DataView, start: number, end: number): void {
     this.reserve(end - start + 3); // four bytes are copied at once
-    this.length = copy(source, start, end, this.view, this.length);
+    this.length = copyWithRoom(source, start, end, this.view, this.length);
   }
 
-  /** Text of UTF-8 as a JSON string. False when it has to be decoded for that; then nothing is written. */
-  copyText(source: DataView, start: number, end: number): boolean {
+  /**
+   * Text of UTF-8 as a JSON string. False when it has to be decoded for that; then nothing is written.
+   * @param valid whether it is known to be UTF-8
+   */
+  copyText(source: DataView, start: number, end: number, valid: boolean): boolean {
     this.reserve(end - start + 2);
-    if (!copyQuoted(source, start, end, this.view, this.length)) return false;
+    if (!copyQuoted(source, start, end, this.view, this.length, valid)) return false;
     this.length += end - start + 2;
     return true;
   }

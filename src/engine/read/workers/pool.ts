@@ -4,13 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
-import type { OpenedInput, RecordBatch } from '../types.js';
+import type { OpenedInput, RecordBatch, Stretch } from '../types.js';
 import {
   createTask,
   errorOf,
   type Order,
   type Reply,
   type Result,
+  recordsOf,
   type TaskResults,
   type TaskSpec,
   transferable,
@@ -35,6 +36,12 @@ const leastBytesOf = ({ compression, format }: OpenedInput): number =>
 
 /** Batches that a worker has at once: one to work on and one that waits. */
 const PER_WORKER = 2;
+
+/** Results of stretches that a thread has ready before their turn comes, where they are small. */
+const SMALL_RESULTS = 512;
+
+/** What is given to a thread at once. */
+type Work = RecordBatch | Stretch;
 
 /**
  * Worker threads for one pass after the other. They start with the first file that is worth it and stay, with
@@ -63,40 +70,47 @@ export class Pool {
   }
 
   /**
-   * Gives a result for each batch, in order; at most two batches a thread are under way. An error of a batch
-   * comes where its result would have come, one of the reader after all results before it. Stopping early
-   * ends the threads, whatever they are busy with.
+   * Gives a result for each batch, and for each that the threads read in a stretch, in order; at most two batches or
+   * stretches a thread are under way. An error of a batch comes where its result would have come, one of the reader
+   * after all results before it. Stopping early ends the threads, whatever they are busy with.
    * @throws the signal's reason as soon as it is aborted
    */
   async *run<S extends TaskSpec>(
     spec: S,
-    batches: AsyncIterable<RecordBatch>,
+    work: AsyncIterable<Work>,
     signal?: AbortSignal,
   ): AsyncGenerator<TaskResults[S['pass']]> {
     const workerUrl = this.#workerFor(spec.input);
-    const results = workerUrl ? this.#runOnThreads(spec, batches, workerUrl, signal) : runHere(spec, batches);
+    const results = workerUrl
+      ? this.#runOnThreads(spec, work, workerUrl, signal)
+      : runHere(spec, work, signal);
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
-  /** Ends the threads; those of a pass that still runs end with it. */
+  /** Ends the threads that have nothing to do, and with them what they hold of the last pass. The next one starts others. */
+  async rest(): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
+  }
+
+  /** Ends the threads for good; those of a pass that still runs end with it. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
+    await this.rest();
   }
 
   async *#runOnThreads(
     spec: TaskSpec,
-    batches: AsyncIterable<RecordBatch>,
+    work: AsyncIterable<Work>,
     workerUrl: URL,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Result> {
     const { threads } = this.#options;
-    const reader = batches[Symbol.asyncIterator]();
+    const reader = work[Symbol.asyncIterator]();
     // Those of a pass are its own while it runs.
     const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
     while (workers.length < threads) workers.push(new PoolWorker(workerUrl));
     for (const worker of workers) worker.begin(spec);
-    const underway: Promise<Result>[] = [];
+    const underway: Results[] = [];
     let reading = true;
     let failure: { error: unknown } | undefined;
     try {
@@ -110,13 +124,14 @@ export class Pool {
             reading = false;
           } else {
             const free = workers.reduce((a, b) => (b.pending < a.pending ? b : a));
-            const result = free.run(next.value);
-            result.catch(() => {}); // seen when its turn comes
-            underway.push(result);
+            underway.push(free.run(next.value));
           }
         }
-        const first = underway.shift();
-        if (first) yield await orAborted(first, signal);
+        const next = underway[0]?.next() ?? NONE;
+        next.catch(() => {}); // seen below, unless the signal is first
+        const result = await orAborted(next, signal);
+        if (result === null) underway.shift();
+        else yield result;
       } while (reading || underway.length > 0);
       if (failure) throw failure.error;
       if (!this.#closed) this.#idle.push(...workers.splice(0));
@@ -127,15 +142,65 @@ export class Pool {
   }
 }
 
-async function* runHere(spec: TaskSpec, batches: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
+async function* runHere(
+  spec: TaskSpec,
+  work: AsyncIterable<Work>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Result> {
   const task = await createTask(spec);
-  for await (const batch of batches) yield task(batch);
+  for await (const one of work) {
+    if ('bytes' in one) yield task(one);
+    else for await (const batch of recordsOf(spec.input, one, signal)) yield task(batch);
+  }
 }
+
+/** Results of a batch or a stretch, in order, as they come. */
+class Results {
+  readonly #ready: Result[] = [];
+  #ended = false;
+  #failure: { error: unknown } | undefined;
+  #wake = (): void => {};
+  readonly #taken: () => void;
+
+  /** @param taken told each time that a result is taken */
+  constructor(taken = (): void => {}) {
+    this.#taken = taken;
+  }
+
+  add(result: Result): void {
+    this.#ready.push(result);
+    this.#wake();
+  }
+
+  /** @param failure comes after all results */
+  end(failure?: { error: unknown }): void {
+    this.#ended = true;
+    this.#failure = failure;
+    this.#wake();
+  }
+
+  /** Null after the last. @throws what the worker met */
+  async next(): Promise<Result | null> {
+    while (this.#ready.length === 0 && !this.#ended) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    const result = this.#ready.shift();
+    if (result === undefined && this.#failure) throw this.#failure.error;
+    if (result !== undefined) this.#taken();
+    return result ?? null;
+  }
+}
+
+const NONE = Promise.resolve(null);
 
 /** One worker and the batches it has been given. It answers in order. */
 class PoolWorker {
   readonly #worker: Worker;
-  #waiting: { resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
+  #waiting: Results[] = [];
+  /** Results of stretches that may wait here. */
+  #ahead = 0;
   /** Why it takes no more batches. */
   #failure: { error: unknown } | undefined;
 
@@ -145,11 +210,16 @@ class PoolWorker {
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.on('message', (reply: Reply) => {
-      const waiting = this.#waiting.shift();
+      if (reply.type === 'stretch' && reply.result !== null) {
+        this.#waiting[0]?.add(reply.result);
+        return;
+      }
+      const results = this.#waiting.shift();
       if (reply.type === 'result') {
         textMemory.give(reply.memory);
-        waiting?.resolve(reply.result);
-      } else waiting?.reject(errorOf(reply));
+        results?.add(reply.result);
+      }
+      results?.end('message' in reply ? { error: errorOf(reply) } : undefined);
     });
     this.#worker.on('error', (error) => this.#fail(error));
     this.#worker.on('exit', () => this.#fail(new Error('a worker thread ended')));
@@ -165,18 +235,27 @@ class PoolWorker {
 
   /** The task of the batches that follow. */
   begin(spec: TaskSpec): void {
-    this.#worker.postMessage({ type: 'task', spec } satisfies Order);
+    // What the plan finds in a batch is small, where it makes no items.
+    this.#ahead = spec.pass === 'scan' && spec.known === null ? SMALL_RESULTS : PER_WORKER;
+    this.#post({ type: 'task', spec });
   }
 
-  run(batch: RecordBatch): Promise<Result> {
-    if (this.#failure) return Promise.reject(this.#failure.error);
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      const moved = transferable(batch);
-      const memory = itemMemory.pop();
-      if (memory) moved.push(memory);
-      this.#worker.postMessage({ type: 'batch', batch, memory } satisfies Order, moved);
-    });
+  run(work: Work): Results {
+    const isBatch = 'bytes' in work;
+    const results = isBatch ? new Results() : new Results(() => this.#post({ type: 'taken' }));
+    if (this.#failure) {
+      results.end(this.#failure);
+      return results;
+    }
+    this.#waiting.push(results);
+    if (isBatch) this.#post({ type: 'batch', batch: work }, transferable(work));
+    else this.#post({ type: 'stretch', stretch: work, ahead: this.#ahead });
+    return results;
+  }
+
+  #post(order: Order, moved: ArrayBuffer[] = []): void {
+    const memory = itemMemory.pop();
+    this.#worker.postMessage({ ...order, memory }, memory ? [...moved, memory] : moved);
   }
 
   async end(): Promise<void> {
@@ -185,6 +264,6 @@ class PoolWorker {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    for (const results of this.#waiting.splice(0)) results.end(this.#failure);
   }
 }

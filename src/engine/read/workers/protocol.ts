@@ -5,7 +5,7 @@ import { loadConversions } from '../conversion/found.js';
 import { readerOf } from '../formats.js';
 import type { HashOptions } from '../item-writer.js';
 import type { RowOptions, ScanPart } from '../scan-rows.js';
-import type { OpenedInput, RecordBatch, Schema } from '../types.js';
+import type { OpenedInput, RecordBatch, Schema, Stretch } from '../types.js';
 
 /** What a thread is given before its first batch. */
 export type TaskSpec =
@@ -29,14 +29,33 @@ export async function createTask(spec: TaskSpec): Promise<(batch: RecordBatch) =
   return spec.pass === 'scan' ? reader.scan(spec.input, spec) : reader.build(spec.input, spec.schema, spec);
 }
 
-/** To a worker. `memory` held the items of an earlier batch. */
-export type Order =
-  | { type: 'task'; spec: TaskSpec }
-  | { type: 'batch'; batch: RecordBatch; memory: ArrayBuffer | undefined };
+/** The records of a stretch. A batch is valid until the next one is pulled. */
+export function recordsOf(
+  input: OpenedInput,
+  stretch: Stretch,
+  signal?: AbortSignal,
+): AsyncGenerator<RecordBatch> {
+  const reader = readerOf(input);
+  if (!('stretches' in reader)) throw new Error(`${input.format} is not read in stretches`);
+  return reader.records(input, signal, stretch);
+}
 
-/** To each batch. `memory` held its bytes: here, nothing would free it before the next collection of garbage. */
+/**
+ * To a worker. Of a stretch, it makes so many results before it waits until one of them is taken. `memory` held the
+ * items of an earlier batch.
+ */
+export type Order = { memory?: ArrayBuffer | undefined } & (
+  | { type: 'task'; spec: TaskSpec }
+  | { type: 'batch'; batch: RecordBatch }
+  | { type: 'stretch'; stretch: Stretch; ahead: number }
+  | { type: 'taken' }
+);
+
 export type Reply =
+  /** To each batch. `memory` held its bytes: here, nothing would free it before the next collection of garbage. */
   | { type: 'result'; result: Result; memory: ArrayBuffer }
+  /** To a stretch: one after another, and null after the last. */
+  | { type: 'stretch'; result: Result | null }
   /** The input's fault: a sentence for the user. */
   | { type: 'input'; message: string; advice: Pick<ErrorDetails, 'hint' | 'problem'> }
   /** Ours. */
@@ -62,7 +81,7 @@ export function failed(error: unknown): Reply {
 }
 
 /** The error that a worker met, as if it had been met here. */
-export function errorOf(reply: Exclude<Reply, { type: 'result' }>): Error {
+export function errorOf(reply: Extract<Reply, { message: string }>): Error {
   if (reply.type === 'input') return new InputError(reply.message, reply.advice);
   const error = new Error(reply.message);
   if (reply.stack !== undefined) error.stack = reply.stack;

@@ -5,6 +5,7 @@
 import { InputError } from '../../errors.js';
 import { csvReader } from '../csv/reader.js';
 import type { BinaryReader } from '../format.js';
+import { refuseChanged } from '../text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { isWorkbook } from './recognize.js';
 import { withNotes, XlsxTotals } from './totals.js';
@@ -32,6 +33,7 @@ export const xlsxReader: BinaryReader = {
   async *records(input, signal) {
     const { sheetRecords } = await import('./records.js');
     yield* sheetRecords(input, input.sheet!.name, input.columns.length, signal);
+    await refuseChanged(input);
   },
   scan: (input, options) => withNotes(csvReader.scan(asCsv(input), options)),
   totals: (input) => new XlsxTotals(input),
