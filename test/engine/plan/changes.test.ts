@@ -234,6 +234,18 @@ describe('of a file like the last one', () => {
     expect(result.rows.length).toBe(154);
   });
 
+  it('threads tell JSON of which every row has changed', async () => {
+    const json = (name: string): string =>
+      Array.from({ length: 900 }, (_, row) => `{"company_id":"c${row}","name":"${name}"}\n`).join('');
+    const known = await sent(file('a.ndjson', json('x')), {});
+    const input = await open(file('b.ndjson', json('y')), {});
+    const workerUrl = new URL('../../../dist/worker.cjs', import.meta.url);
+    const pool = new Pool({ threads: 2, workerUrl, leastBytes: 0 });
+    onTestFinished(() => pool.close());
+    const there = await scanOf(input, known, { pool });
+    expect(kept(there.changed!)).toEqual(expected(await built(input, there), known));
+  });
+
   it('the identifiers are collected all the same, and so is the rest of the plan', async () => {
     const known = await sent(
       file(
