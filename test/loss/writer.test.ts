@@ -31,7 +31,7 @@ async function machineWithFile() {
 
 const times = [1, 5].flatMap((nth) => [`before:${nth}`, `after:${nth}`]);
 
-test('killed at commits of the thread', { timeout: 180_000 }, async () => {
+test('killed at commits of the thread', { timeout: 600_000 }, async () => {
   for (const at of times) {
     const { service, machine } = await machineWithFile();
     const env = { ...machine.env, ...crashAt(`${at}:writer`) };

@@ -98,7 +98,7 @@ async function carryOut(all: readonly Step[], state: Awaited<ReturnType<typeof s
   }
 }
 
-test('it writes what this thread would write', { timeout: 60_000 }, async () => {
+test('it writes what this thread would write', { timeout: 600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
       const folders = [];
