@@ -50,6 +50,7 @@ const BASE = [
   'bounds',
   'channel',
   'clock',
+  'collect-garbage',
   'dialect-options',
   'duration',
   'errors',

@@ -46,8 +46,6 @@ const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
  */
 export class FingerprintIndex {
   #tables: PrintTables;
-  /** High words of the ids, as long as rows may come for which there is no room yet. */
-  #highs: Uint32Array | null;
   /** Set so far, those included that say nothing any more. */
   #rows = 0;
   #size = 0;
@@ -59,15 +57,18 @@ export class FingerprintIndex {
   /** The arrays that were asked for last, as words. */
   #last: { prints: object; ids: Uint32Array; contents: Uint32Array } | null = null;
 
-  /** @param rows what there is room for from the start; or another index's tables, to be read and not to be added to */
-  constructor(rows: number | PrintTables = 0) {
+  /** @param rows as many may be set; or another index's tables, to be read and not to be added to */
+  constructor(rows: number | PrintTables) {
     this.#tables = typeof rows === 'number' ? emptyTables(rows) : rows;
-    this.#highs = typeof rows === 'number' ? new Uint32Array(rows) : null;
   }
 
-  /** All rows are set: gives back what only more of them would need. */
-  seal(): void {
-    this.#highs = null;
+  /** Lets go of its memory, once nothing is looked up any more. Then it knows of none. @returns how many bytes that is */
+  release(): number {
+    const held = [...Object.values(this.#tables), ...(this.#aged ? [this.#aged] : [])];
+    this.#tables = emptyTables(0);
+    this.#aged = null;
+    this.#last = null;
+    return held.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   get tables(): PrintTables {
@@ -246,40 +247,14 @@ export class FingerprintIndex {
 
   /** Takes the rows in, not yet to be found. */
   #append(prints: FingerprintColumns): void {
-    const at = 2 * this.#rows;
-    this.#rows += prints.ids.length;
-    if (this.#rows > this.#tables.lows.length) this.#grow(at / 2);
     const { lows, contents, records } = this.#tables;
+    const before = this.#rows;
+    this.#rows += prints.ids.length;
+    if (this.#rows > lows.length) throw new Error(`there is room for ${lows.length} rows`);
     const words = wordsOf(prints.ids);
-    for (let row = at / 2; row < this.#rows; row++) {
-      lows[row] = words[2 * row - at]!;
-      if (this.#highs) this.#highs[row] = words[2 * row - at + 1]!;
-    }
-    contents.set(wordsOf(prints.contents), at);
-    records.set(wordsOf(prints.records), at);
-  }
-
-  /** @param rows that are in use */
-  #grow(rows: number): void {
-    const before = this.#tables;
-    const highs = this.#highs;
-    if (highs === null) throw new Error('all rows were set');
-    const tables = emptyTables(2 * this.#rows);
-    for (const name of ['contents', 'records'] as const) {
-      tables[name].set(before[name].subarray(0, 2 * rows));
-    }
-    tables.lows.set(before.lows.subarray(0, rows));
-    this.#highs = new Uint32Array(2 * this.#rows);
-    this.#highs.set(highs.subarray(0, rows));
-    for (const row of before.byId) {
-      if (row !== 0) tables.byId[placeOf(tables, tables.lows[row - 1]!, highs[row - 1]!)] = row;
-    }
-    if (this.#aged) {
-      const aged = this.#aged;
-      this.#aged = new Uint32Array(tables.contents.length);
-      this.#aged.set(aged.subarray(0, 2 * rows));
-    }
-    this.#tables = tables;
+    for (let at = 0; at < prints.ids.length; at++) lows[before + at] = words[2 * at]!;
+    contents.set(wordsOf(prints.contents), 2 * before);
+    records.set(wordsOf(prints.records), 2 * before);
   }
 
   /** One row after the other is asked for of the same arrays. */

@@ -5,7 +5,7 @@ import { contentsOf, heldBy, printsOf } from './state/support/state.js';
 
 describe('FingerprintIndex', () => {
   test('matches an id with the content that was set, and nothing else', () => {
-    const index = new FingerprintIndex();
+    const index = new FingerprintIndex(1_000);
     index.apply(printsOf([1, 10], [2, 20]), true);
     const asked = printsOf([1, 10], [1, 20], [2, 20], [3, 10]);
     expect([0, 1, 2, 3].map((at) => index.matches(asked, at))).toEqual([true, false, true, false]);
@@ -13,7 +13,7 @@ describe('FingerprintIndex', () => {
   });
 
   test('a content whose record is not known matches no record, least of all an unknown one', () => {
-    const index = new FingerprintIndex();
+    const index = new FingerprintIndex(1_000);
     const prints = { ...printsOf([1, 10]), records: BigUint64Array.of(0n) };
     index.apply(prints, true);
     expect(index.matches(prints, 0)).toBe(true);
@@ -25,8 +25,8 @@ describe('FingerprintIndex', () => {
     }
   });
 
-  test('an id is only made of the record that was set last, also when more come than there was room for', () => {
-    const index = new FingerprintIndex(100);
+  test('an id is only made of the record that was set last, also when it is full', () => {
+    const index = new FingerprintIndex(5_003);
     const of = (record: bigint): FingerprintColumns => ({
       ...printsOf([5, 6]),
       records: BigUint64Array.of(record),
@@ -35,12 +35,12 @@ describe('FingerprintIndex', () => {
     const ids = BigUint64Array.of(5n, 5n, 5n, 5n, 6n);
     const asked = BigUint64Array.of(0n, 1_024n, 77n, 2_048n, 2_048n);
     expect(index.notMadeOf(ids, asked)).toEqual([0, 1, 2, 4]);
-    index.apply(printsOf(...Array.from({ length: 5_000 }, (_, i) => [i + 10, 1] as const)), true); // it grows
+    index.apply(printsOf(...Array.from({ length: 5_000 }, (_, i) => [i + 10, 1] as const)), true);
     expect(index.notMadeOf(ids, asked)).toEqual([0, 1, 2, 4]);
   });
 
   test('a later content takes the place of an earlier one, and clearing leaves none', () => {
-    const index = new FingerprintIndex();
+    const index = new FingerprintIndex(1_000);
     index.apply(printsOf([1, 10], [2, 10]), true);
     index.apply(printsOf([1, 11]), true);
     index.apply(printsOf([2, 10]), false);
@@ -48,7 +48,7 @@ describe('FingerprintIndex', () => {
   });
 
   test('a content of 0 clears: the id has none, and its record is not known', () => {
-    const index = new FingerprintIndex();
+    const index = new FingerprintIndex(1_000);
     index.apply(printsOf([1, 10], [2, 20]), true);
     const none = {
       ids: BigUint64Array.of(1n),
@@ -62,7 +62,7 @@ describe('FingerprintIndex', () => {
   });
 
   test('arrays that begin in the middle of a buffer are read from where they begin', () => {
-    const index = new FingerprintIndex();
+    const index = new FingerprintIndex(1_000);
     const { ids, contents, records } = printsOf([1, 10], [2, 20], [3, 30]);
     const [second] = [ids, contents, records].map((values) => values.subarray(1, 2));
     index.apply({ ids: second!, contents: contents.subarray(1, 2), records: records.subarray(1, 2) }, true);
@@ -70,7 +70,7 @@ describe('FingerprintIndex', () => {
   });
 
   test('another index over its tables sees what it held when they were handed over', () => {
-    const index = new FingerprintIndex();
+    const index = new FingerprintIndex(1_000);
     index.apply(printsOf([1, 10]), true);
     const handedOver = structuredClone(index.tables);
     const there = new FingerprintIndex(handedOver);
@@ -95,7 +95,7 @@ describe('FingerprintIndex', () => {
     });
     fc.assert(
       fc.property(changes, (batches) => {
-        const index = new FingerprintIndex();
+        const index = new FingerprintIndex(1_000);
         const model = new Map<bigint, [content: bigint, record: bigint]>();
         for (const { rows, set } of batches) {
           index.apply(pack(rows), set);
@@ -116,8 +116,8 @@ describe('FingerprintIndex', () => {
     );
   });
 
-  test('holds as many as come', () => {
-    const index = new FingerprintIndex();
+  test('holds as many as there is room for, and no more', () => {
+    const index = new FingerprintIndex(200_000);
     const rows = Array.from(
       { length: 200_000 },
       (_, i): Row => [
@@ -131,6 +131,7 @@ describe('FingerprintIndex', () => {
     expect(rows.every((_, at) => index.matches(prints, at))).toBe(true);
     expect(index.notMadeOf(prints.ids, prints.records)).toEqual([]);
     expect(index.size).toBe(200_000);
+    expect(() => index.apply(printsOf([1, 10]), true)).toThrow('there is room for 200000 rows');
   });
 });
 

@@ -170,5 +170,4 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 600_000 + KILLS * 5_000 }
   }
   expect(kills).toBe(KILLS);
   expect(announced, 'requests that were reported as submitted').toBeGreaterThan(KILLS);
-  console.log('ANN', announced, kills);
 });

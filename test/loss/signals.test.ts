@@ -171,7 +171,8 @@ describe('while the input is read', () => {
     const child = start(['import', 'large.csv.gz']);
     await child.says('planning');
     child.kill('SIGTERM');
-    await expect.poll(() => child.process.exitCode).toBe(143);
+    // Reading all of it takes a minute and more.
+    await expect.poll(() => child.process.exitCode, { timeout: 20_000 }).toBe(143);
     expect(service.connections).toBe(0);
     expect(await machine.runs()).toEqual([]);
   });

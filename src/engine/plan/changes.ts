@@ -2,13 +2,14 @@
 import type { FingerprintIndex } from '../fingerprint-index.js';
 import { type CellType, COLUMN_TYPES } from '../model.js';
 import type { RowClass } from '../plan-changes.js';
-import { emptyColumns, type ItemBatch } from '../read/batch.js';
-import { type ChangedPart, type KnownItems, withUnchanged } from '../read/change-detector.js';
+import type { ItemBatch } from '../read/batch.js';
+import { type ChangedPart, type KnownItems, NO_ITEMS, withUnchanged } from '../read/change-detector.js';
 import { metadataTypes } from '../read/mapping/targets.js';
 import { type ScanOptions, scanInput } from '../read/scan.js';
 import type { OpenedInput, Scan } from '../read/types.js';
+import { RowMarks } from './row-marks.js';
 
-/** Bytes that are kept of all inputs of a kind. Beyond them an input is read again: sending takes far longer then. */
+/** Bytes of items that are kept of all inputs of a kind. Beyond them an input is read again, for what has changed of it. */
 export const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
 /** What the service has of a kind. */
@@ -18,51 +19,44 @@ export interface Known {
   readonly types: ReadonlyMap<string, string>;
 }
 
+/** Makes items of those rows of the input that are wanted. */
+type Build = (isWanted: (row: number) => boolean) => AsyncIterable<ItemBatch>;
+
 /** The accepted rows of an input: those to send as items, the others as runs of unchanged rows. */
 export class KeptRows {
+  /** Null where the items were too many, or were taken. */
   #parts: ChangedPart[] | null;
 
   constructor(
-    parts: ChangedPart[],
+    parts: ChangedPart[] | null,
+    private readonly marks: RowMarks,
     private readonly known: Known,
-    /** What they take in memory. */
+    /** What the items take in memory. */
     readonly bytes: number,
   ) {
     this.#parts = parts;
   }
 
-  /**
-   * Hands over the rows in batches and in order, once: what was taken is no longer kept.
-   * @param known as it is now
-   * @returns null where something else tells them apart, and where they were taken before
-   */
-  take(known: Known | undefined): Iterable<ItemBatch> | null {
+  /** Whether they are told by this, and not by what was known before. */
+  isOf(known: Known | undefined): boolean {
+    return known === this.known;
+  }
+
+  /** In batches and in order. Items that were kept are handed over once: what was taken is no longer kept. */
+  take(build: Build): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
     const parts = this.#parts;
     this.#parts = null;
-    return parts && known === this.known ? batchesOf(parts) : null;
+    return parts ? batchesOf(parts) : this.marks.among(build(this.marks.isChanged));
   }
 
-  /** The rows to send, as long as they were not taken. */
-  *changed(): Generator<ItemBatch> {
-    for (const { changed } of this.#parts ?? []) yield changed;
-  }
-
-  isOf(known: Known): boolean {
-    return this.#parts !== null && known === this.known;
+  /** The rows to send, as long as they were not taken; null where they were not kept. */
+  changed(): ItemBatch[] | null {
+    return this.#parts?.map(({ changed }) => changed) ?? null;
   }
 }
 
 /** How many accepted rows of an input are in each class. */
 export type Classes = Record<RowClass, number>;
-
-const NOTHING: ItemBatch = {
-  ...emptyColumns(0),
-  items: new Uint8Array(),
-  ends: new Uint32Array(),
-  unchanged: null,
-  read: 0,
-  rejected: [],
-};
 
 function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
   for (let part = parts.shift(); part; part = parts.shift()) yield withUnchanged(part);
@@ -71,8 +65,7 @@ function* batchesOf(parts: ChangedPart[]): Generator<ItemBatch> {
 /**
  * Reads the whole input once, and finds in the same pass which of its rows are unchanged, where that is known.
  * @param room bytes that may be kept of the rows
- * @returns `kept` is null where all rows must be built to tell, or are too many to keep; `classes` where they must be built,
- *   as far as each row stands alone
+ * @returns `kept` is null where all rows must be built to tell; then `classes` is, too
  * @throws as `scanInput` does
  */
 export async function scanChanges(
@@ -83,24 +76,29 @@ export async function scanChanges(
   if (!known || !types) return { scan: await scanInput(input, options), kept: null, classes: null };
   let parts: ChangedPart[] | null = [];
   let classes: Classes | null = { new: 0, changed: 0, refreshed: 0, unchanged: 0 };
+  const marks = new RowMarks();
   let bytes = 0;
   const scan = await scanInput(input, options, {
     known: knownItems(known, types),
     onChanges(part) {
-      if (part && classes) count(part, known.index, classes);
-      else classes = null;
+      if (!part || !classes) {
+        classes = parts = null;
+        return;
+      }
+      count(part, known.index, classes);
+      marks.add(part);
       if (parts === null) return;
-      if (part) bytes += sizeOf(part);
+      bytes += sizeOf(part);
       // Of ten million rows there may be 14,000 parts in which nothing has changed.
-      if (part?.kept && bytes <= room)
-        parts.push(part.changed.ends.length === 0 ? { ...part, changed: NOTHING } : part);
+      if (part.kept && bytes <= room)
+        parts.push(part.changed.ends.length === 0 ? { ...part, changed: NO_ITEMS } : part);
       else parts = null;
     },
   });
   const decided = metadataTypes(input.targets, (_, index) => scan.schema.types[index]!);
   const same = types.every((type, index) => type === decided[index]);
-  if (!same) return { scan, kept: null, classes: null };
-  return { scan, kept: parts && new KeptRows(parts, known, bytes), classes };
+  if (!same || !classes) return { scan, kept: null, classes: null };
+  return { scan, kept: new KeptRows(parts, marks, known, parts ? bytes : 0), classes };
 }
 
 function count({ changed, runs }: ChangedPart, index: FingerprintIndex, classes: Classes): void {
@@ -128,5 +126,8 @@ const inferred = (type: string | undefined): CellType | undefined =>
 
 function sizeOf({ changed, runs }: ChangedPart): number {
   const arrays = [...Object.values(changed), runs];
-  return arrays.reduce((sum: number, array) => sum + (ArrayBuffer.isView(array) ? array.byteLength : 0), 0);
+  return arrays.reduce(
+    (sum: number, array) => sum + (ArrayBuffer.isView(array) ? array.buffer.byteLength : 0),
+    0,
+  );
 }

@@ -60,7 +60,7 @@ export async function compareRows(
     for (const { classes, kept } of inputs) {
       for (const name of ROW_CLASSES) changes[name] += classes![name];
       if (keys === null || classes!.changed === 0) continue;
-      for (const batch of kept!.changed()) {
+      for (const batch of kept!.changed()!) {
         for (let at = 0; at < batch.ends.length; at++) {
           if (index.classOf(batch, at) === 'changed') await addKey(keys, batch, at, known);
         }
@@ -91,7 +91,8 @@ export async function compareRows(
 
 /** Whether the scan has told all there is to tell, where each row stands alone. */
 const isTold = ({ classes, kept }: PlannedInput, known: Known, keys: KeyChanges | null): boolean =>
-  classes !== null && (keys === null || classes.changed === 0 || kept?.isOf(known) === true);
+  classes !== null &&
+  (keys === null || classes.changed === 0 || (kept!.isOf(known) && kept!.changed() !== null));
 
 async function addKey(keys: KeyChanges, batch: ItemBatch, at: number, { index }: Known): Promise<void> {
   await keys.add(index.placesOf(index.rowOf(batch.ids[at]!)), [itemIn(batch, at)]);

@@ -19,7 +19,7 @@ const SHARDS = 256;
 /** Counts repeated identifiers. An identifier is known by the first 64 bits of a cryptographic hash. */
 export class DuplicateFinder implements Duplicates {
   /** How often the identifiers of the rows of `known` were seen: two bits each. */
-  readonly #seen: Uint8Array;
+  #seen: Uint8Array;
   readonly #shards: (Shard | undefined)[] = Array.from({ length: SHARDS });
   /** How often the hash 0 was seen: in a shard, it means an empty slot. */
   #zeros = 0;
@@ -28,7 +28,7 @@ export class DuplicateFinder implements Duplicates {
   readonly #words = new Uint32Array(this.#hash.buffer);
 
   /** @param known what is remembered of the kind, which does not change; null where nothing is */
-  constructor(private readonly known: FingerprintIndex | null = null) {
+  constructor(private known: FingerprintIndex | null = null) {
     this.#seen = new Uint8Array(Math.ceil(((known?.rows ?? 0) + 1) / 4));
   }
 
@@ -62,8 +62,12 @@ export class DuplicateFinder implements Duplicates {
     return ((this.#seen[row >>> 2]! >>> (2 * (row & 3))) & 3) as 0 | 1 | 2;
   }
 
-  /** Once all are in: gives back the memory of those that appear once. Nothing is added any more. */
+  /** Once all are in: gives back the memory of those that appear once. Nothing is added any more, or looked for among all. */
   settle(): void {
+    if (this.#count === 0) {
+      this.known = null;
+      this.#seen = new Uint8Array();
+    }
     for (const [index, shard] of this.#shards.entries()) this.#shards[index] = shard?.repeated();
   }
 

@@ -106,8 +106,18 @@ function unchangedRuns(rows: Uint32Array, changed: ItemBatch, first: number): Ui
   return Uint32Array.from(runs);
 }
 
+/** A batch without rows. */
+export const NO_ITEMS: ItemBatch = {
+  ...emptyColumns(0),
+  items: new Uint8Array(),
+  ends: new Uint32Array(),
+  unchanged: null,
+  read: 0,
+  rejected: [],
+};
+
 /** A batch of all rows in order, in which a run of unchanged rows is one entry without bytes. */
-export function withUnchanged({ changed, runs, first }: ChangedPart): ItemBatch {
+export function withUnchanged({ changed, runs, first }: Omit<ChangedPart, 'kept'>): ItemBatch {
   const entries = runs.length / 2 + changed.ends.length;
   const columns = emptyColumns(entries);
   const ends = new Uint32Array(entries);

@@ -4,7 +4,7 @@ import { type ItemBatch, rangesOf, select } from './batch.js';
 import type { Notes } from './csv/notes.js';
 import { readerOf } from './formats.js';
 import type { HashOptions } from './item-writer.js';
-import { only, type Selected, selectRecords } from './selection.js';
+import { only, type Selected, selectRecords, wantedRecords } from './selection.js';
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes } from './text/source.js';
 import { rowOf, splitText } from './text/splitter.js';
@@ -64,6 +64,8 @@ export interface BuildOptions extends HashOptions {
   planned?: Marks | undefined;
   /** Begin with this row, where the input can be read from there. */
   from?: Start | undefined;
+  /** By its number among all records: the others are not looked at. */
+  isWanted?: ((row: number) => boolean) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -77,10 +79,13 @@ export async function* buildItems(
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const { hashKey, records, signal, from } = options;
+  const { hashKey, records, signal, from, isWanted } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey, records };
-  const work = passOver(input, { signal, byteTotals, from }, { toEnd: false });
+  const how = { signal, byteTotals, from };
+  const work = isWanted
+    ? wantedRecords(readRecords(input, how), isWanted)
+    : passOver(input, how, { toEnd: false });
   yield* options.pool.run(spec, work, signal);
 }
 

@@ -8,6 +8,7 @@ import type { RejectedRow } from '../model.js';
 import { readerOf } from './formats.js';
 import { objectMembers } from './json/text.js';
 import { METADATA, unknownColumn } from './mapping/targets.js';
+import { textMemory } from './spare-memory.js';
 import { rowOf } from './text/splitter.js';
 import type { BrokenRecord, OpenedInput, RecordBatch, Selection } from './types.js';
 
@@ -55,6 +56,24 @@ async function* taken(
   }
   const [column] = conditions?.unseen ?? [];
   if (column !== undefined && read > 0) throw unknownColumn('where', column, input.columns, input.path);
+}
+
+/** The records that are wanted, by their numbers among all of the input, in batches that hold nothing else. */
+export async function* wantedRecords(
+  batches: AsyncIterable<RecordBatch>,
+  isWanted: (row: number) => boolean,
+): AsyncGenerator<RecordBatch> {
+  for await (const batch of batches) {
+    const numbers: number[] = [];
+    for (let number = 0; number < batch.lines.length; number++) {
+      if (isWanted(rowOf(batch, number))) numbers.push(number);
+    }
+    if (numbers.length === batch.lines.length) yield batch;
+    else {
+      if (numbers.length > 0) yield only(batch, numbers);
+      textMemory.give(batch.bytes.buffer);
+    }
+  }
 }
 
 /** Some records of a batch, by their numbers in it, ascending. */

@@ -9,10 +9,12 @@ export class SpareMemory {
   /**
    * @param unit memory is taken in multiples of so many bytes
    * @param units what takes more of them is not kept
+   * @param least what takes fewer bytes has just as many, and is not kept
    */
   constructor(
     private readonly unit: number,
     private readonly units: number,
+    private readonly least = 0,
   ) {}
 
   /** Nothing may refer to it any more. */
@@ -31,7 +33,7 @@ export class SpareMemory {
   /** What is in it has no meaning. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
     const units = Math.ceil(bytes / this.unit);
-    if (units > this.units) return new Uint8Array(bytes);
+    if (units > this.units || bytes < this.least) return new Uint8Array(bytes);
     const at = this.#spare.findIndex((memory) => memory.byteLength >= bytes);
     const [found] = at < 0 ? [] : this.#spare.splice(at, 1);
     return new Uint8Array(found ?? new ArrayBuffer(Math.max(1, units) * this.unit), 0, bytes);
@@ -41,5 +43,5 @@ export class SpareMemory {
 /** For the text of batches: some more than a chunk of the input. */
 export const textMemory = new SpareMemory(160 * 1024, 1);
 
-/** For their items: those of a few hundred rows take some of these units. */
-export const itemMemory = new SpareMemory(64 * 1024, 16);
+/** For their items: those of a few hundred rows take some of these units. A plan may keep thousands of batches of a few. */
+export const itemMemory = new SpareMemory(64 * 1024, 16, 64 * 1024);

@@ -1,5 +1,6 @@
 /** From planned inputs to chunks: to be sent, or for a dry run only to be counted. */
 
+import { collectGarbage } from '../collect-garbage.js';
 import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
 import type { Known } from '../plan/changes.js';
@@ -47,16 +48,23 @@ export interface CutDeps {
  */
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): Chunks {
   const known = await deps.known(kind);
+  const isTold = inputs.every(({ opened, kept }) => opened.kind !== kind || kept?.isOf(known));
   const chunks = cutChunks(batchesOf(inputs, kind, known, deps), {
     kind,
     limits: deps.limits,
     duplicates: duplicates.get(kind)!,
     repeats: known ? await deps.repeats(kind, known) : null,
-    isUnchanged: known ? (rows, at) => known.index.matches(rows, at) : null,
+    isUnchanged: known && !isTold ? (rows, at) => known.index.matches(rows, at) : null,
     sentLater: await deps.sentLater(kind),
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });
+  if (known && isTold) {
+    // Which rows to send is known: what tells it is not needed any more, here and in the threads.
+    const bytes = known.index.release();
+    await deps.pool.rest();
+    collectGarbage(bytes);
+  }
   try {
     for (let next = await chunks.next(); !next.done; ) {
       for (const { input } of next.value.parts) await refuseChanged(inputs[input]!.opened);
@@ -77,30 +85,29 @@ async function* batchesOf(
     if (planned.opened.kind !== kind) continue;
     const end = deps.endAt?.(input) ?? Number.POSITIVE_INFINITY;
     if (end === 0) continue;
-    const { items, areKept } = itemsOf(planned, deps.startAt(input), known, deps);
-    for await (const batch of items) {
+    for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
       if (batch.rows[0]! >= end) break;
-      if (areKept) yield { input, batch };
-      else yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
+      yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }
     await refuseChanged(planned.opened); // what it has not any more is in no chunk
   }
 }
 
-/** The items to cut: as the scan kept them, where what was known then still holds; otherwise built from the file. */
+/** The items to cut: as the scan told them, where what was known then still holds; otherwise all of them are built. */
 function itemsOf(
   { opened, scan, kept }: PlannedInput,
   start: Start | null,
   known: Known | undefined,
   { hashKey, pool, signal, options }: CutDeps,
-): { items: AsyncIterable<ItemBatch> | Iterable<ItemBatch>; areKept: boolean } {
-  const changed = kept?.take(known);
-  if (changed) return { items: changed, areKept: true };
+): AsyncIterable<ItemBatch> | Iterable<ItemBatch> {
   // An import that does not see its jobs end leaves nothing by which a record is known again.
   const records = options.wait || options.changedOnly;
+  const how = { hashKey, records, pool, planned: scan.marks, signal };
+  if (known && kept?.isOf(known)) {
+    return kept.take((isWanted) => buildItems(opened, scan.schema, { ...how, isWanted }));
+  }
   const from = start && startsAnywhere(opened) ? start : undefined;
-  const how = { hashKey, records, pool, planned: scan.marks, from, signal };
-  return { items: buildItems(opened, scan.schema, how), areKept: false };
+  return buildItems(opened, scan.schema, { ...how, from });
 }
 
 /**

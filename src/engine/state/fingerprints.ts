@@ -28,6 +28,10 @@ const IDS_AT_ONCE = 3_000_000;
 /** Sends that are read, or rewritten, at a time: others wait for no more than these. */
 const SENDS_AT_ONCE = 32;
 
+/** Rows of all sends of a scope and a kind. */
+const STORED = `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored
+  FROM sends JOIN fingerprints USING (send) WHERE scope = ?1 AND kind = ?2`;
+
 /** A send that is read newest first. */
 interface SentBefore {
   send: number;
@@ -108,21 +112,23 @@ export class Fingerprints {
     since: string | null = null,
     now = '9999',
   ): Promise<FingerprintIndex> {
-    const index = new FingerprintIndex(await this.#stored(on, scope, kind));
+    let index: FingerprintIndex | null = null;
+    // How many rows there are is asked together with them: others may add some in between.
     const sends = on.each<
-      StoredPrints & { send: number; run: string | null; state: number; at: string | null }
+      StoredPrints & { send: number; run: string | null; state: number; at: string | null; stored: number }
     >(
-      `SELECT send, run, state, completed_at AS at, ids, contents, records FROM sends JOIN fingerprints USING (send)
-       WHERE scope = ? AND kind = ? ORDER BY send`,
+      `SELECT send, run, state, completed_at AS at, ids, contents, records, (${STORED}) AS stored
+       FROM sends JOIN fingerprints USING (send) WHERE scope = ?1 AND kind = ?2 ORDER BY send`,
       scope,
       kind,
     );
     for await (const send of sends) {
+      index ??= new FingerprintIndex(send.stored);
       const isOld = since !== null && (send.at === null || send.at < since || send.at > now);
       const from = { send: send.send, run: send.run, old: isOld };
       index.apply(printsOf(send), send.state === SEND.completed, from);
     }
-    index.seal();
+    index ??= new FingerprintIndex(0);
     this.#loaded = { scope, kind, ids: index.size };
     return index;
   }
@@ -240,12 +246,7 @@ export class Fingerprints {
 
   /** Rows of all sends: no fewer than there are ids. */
   async #stored(on: Reader, scope: number, kind: Kind): Promise<number> {
-    const row = await on.get<{ stored: number }>(
-      `SELECT coalesce(sum(length(ids)), 0) / 8 AS stored FROM sends JOIN fingerprints USING (send)
-         WHERE scope = ? AND kind = ?`,
-      scope,
-      kind,
-    );
+    const row = await on.get<{ stored: number }>(STORED, scope, kind);
     return row!.stored;
   }
 }

@@ -36,7 +36,7 @@ interface Known extends KnownRows {
 }
 
 const nothing = (): Known => ({
-  index: new FingerprintIndex(),
+  index: new FingerprintIndex(20_000),
   types: new Map(),
   items: new Map(),
 });
@@ -52,16 +52,29 @@ async function sent(path: string, options: ReadOptions, known = nothing(), recor
   return known;
 }
 
-/** The scan, and with what is known the rows that it kept. */
+/** The scan, and with what is known the rows that it told: as it kept them, and built by its marks. */
 async function scanOf(
   input: OpenedInput,
   known?: Known,
   { pool = HERE, room = MAX_KEPT_BYTES } = {},
-): Promise<Scan & { changed: ItemBatch[] | null; bytes: number }> {
+): Promise<Scan & { changed: ItemBatch[] | null; again: ItemBatch[] | null; bytes: number }> {
   const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool, known, room };
   const { scan, kept } = await scanChanges(input, options);
-  const taken = kept?.take(known);
-  return { ...scan, changed: taken ? [...taken] : null, bytes: kept?.bytes ?? 0 };
+  const build = (isWanted: (row: number) => boolean) =>
+    buildItems(input, scan.schema, { hashKey: KEY, records: true, pool, planned: scan.marks, isWanted });
+  const changed = kept && (await listOf(kept.take(build)));
+  return {
+    ...scan,
+    changed,
+    again: kept && (await listOf(kept.take(build))),
+    bytes: kept?.bytes ?? 0,
+  };
+}
+
+async function listOf(batches: AsyncIterable<ItemBatch> | Iterable<ItemBatch>): Promise<ItemBatch[]> {
+  const list: ItemBatch[] = [];
+  for await (const batch of batches) list.push(batch);
+  return list;
 }
 
 function rowsOf(batch: ItemBatch): Row[] {
@@ -177,6 +190,7 @@ describe('for any two files and whatever was said of them', () => {
           told++;
           const rows = await built(input, scan);
           expect(kept(scan.changed)).toEqual(expected(rows, known));
+          expect(kept(scan.again!)).toEqual(expected(rows, known));
         },
       ),
       { numRuns: 100 },
@@ -216,7 +230,20 @@ describe('of a file like the last one', () => {
     expect(there).toEqual(here);
     const result = kept(here.changed!);
     expect(result).toEqual(expected(await built(input, here), known));
+    expect(kept(here.again!)).toEqual(result);
     expect(result.rows.length).toBe(154);
+  });
+
+  it('threads tell JSON of which every row has changed', async () => {
+    const json = (name: string): string =>
+      Array.from({ length: 900 }, (_, row) => `{"company_id":"c${row}","name":"${name}"}\n`).join('');
+    const known = await sent(file('a.ndjson', json('x')), {});
+    const input = await open(file('b.ndjson', json('y')), {});
+    const workerUrl = new URL('../../../dist/worker.cjs', import.meta.url);
+    const pool = new Pool({ threads: 2, workerUrl, leastBytes: 0 });
+    onTestFinished(() => pool.close());
+    const there = await scanOf(input, known, { pool });
+    expect(kept(there.changed!)).toEqual(expected(await built(input, there), known));
   });
 
   it('the identifiers are collected all the same, and so is the rest of the plan', async () => {
@@ -337,29 +364,59 @@ describe('of a file like the last one', () => {
     expect((await scanOf(other, known)).changed).toBeNull();
   });
 
-  it('no more is kept than there is room for', async () => {
-    const path = file('a.csv', 'company_id,name\na,x\n');
-    const known = await sent(path, {});
-    const input = await open(path, {});
+  it('no more is kept than there is room for; beyond that, only what has changed is built', async () => {
+    const known = await sent(
+      file(
+        'a.csv',
+        csv(900, () => false),
+      ),
+      {},
+    );
+    const input = await open(file('b.csv', csv(900, some)), {});
     const { changed, bytes } = await scanOf(input, known);
-    expect(changed).not.toBeNull();
-    expect((await scanOf(input, known, { room: bytes })).changed).toEqual(changed);
-    for (const room of [bytes - 1, 1, 0]) expect((await scanOf(input, known, { room })).changed).toBeNull();
+    const wanted = async (room: number): Promise<number | null> => {
+      const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE, known, room };
+      const { scan, kept: rows } = await scanChanges(input, options);
+      let built: number | null = null;
+      const batches = await listOf(
+        rows!.take(async function* (isWanted) {
+          built = 0;
+          for await (const batch of buildItems(input, scan.schema, {
+            ...options,
+            records: true,
+            planned: scan.marks,
+            isWanted,
+          })) {
+            built += batch.ends.length + batch.rejected.length;
+            yield batch;
+          }
+        }),
+      );
+      expect(kept(batches)).toEqual(kept(changed!));
+      return built;
+    };
+    expect(await wanted(bytes)).toBeNull();
+    for (const room of [bytes - 1, 1, 0]) expect(await wanted(room)).toBe(kept(changed!).rows.length);
   });
 
-  it('what is kept is taken once, by whoever knows the same', async () => {
+  it('what is kept is taken once, and is told by what was known then', async () => {
     const path = file('a.csv', 'company_id,name\na,x\n');
     const known = await sent(path, {});
     const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE, known, room: MAX_KEPT_BYTES };
-    const again = async () => (await scanChanges(await open(path, {}), options)).kept!;
-    expect((await again()).take({ ...known })).toBeNull();
-    expect((await again()).take(undefined)).toBeNull();
-    const rows = await again();
-    expect([...rows.take(known)!]).toHaveLength(1);
-    expect(rows.take(known)).toBeNull();
+    const rows = (await scanChanges(await open(path, {}), options)).kept!;
+    expect([{ ...known }, undefined, known].map((other) => rows.isOf(other))).toEqual([false, false, true]);
+    expect(rows.changed()).toHaveLength(1);
+    let built = 0;
+    const build = async function* (): AsyncGenerator<ItemBatch> {
+      built++;
+      yield* [];
+    };
+    expect([await listOf(rows.take(build)), built]).toEqual([[expect.anything()], 0]);
+    expect(rows.changed()).toBeNull();
+    expect([await listOf(rows.take(build)), built]).toEqual([[expect.anything()], 1]);
   });
 
-  it('where too much changed to be kept, all is left to the second pass', async () => {
+  it('where a worker keeps no more items, they are built', async () => {
     const wide = (name: string): string => {
       let text = 'company_id,name\n';
       for (let row = 0; row < 10; row++) text += `c${row},${name.repeat(1_000_000)}\n`;
@@ -367,7 +424,9 @@ describe('of a file like the last one', () => {
     };
     const known = await sent(file('a.csv', wide('x')), {});
     const input = await open(file('b.csv', wide('y')), {});
-    expect((await scanOf(input, known)).changed).toBeNull();
+    const { changed, bytes } = await scanOf(input, known);
+    expect(bytes).toBe(0);
+    expect(kept(changed!)).toEqual(expected(await built(input, await scanOf(input)), known));
   });
 
   it('where the types are others than last time, likewise', async () => {

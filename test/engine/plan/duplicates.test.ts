@@ -61,8 +61,8 @@ it.each([
 });
 
 function indexOf(ids: Iterable<bigint>): FingerprintIndex {
-  const index = new FingerprintIndex();
   const columns = { ids: BigUint64Array.from(ids), contents: BigUint64Array.from(ids, () => 1n) };
+  const index = new FingerprintIndex(columns.ids.length);
   index.apply({ ...columns, records: columns.contents }, true);
   return index;
 }

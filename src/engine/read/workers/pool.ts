@@ -87,10 +87,15 @@ export class Pool {
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
-  /** Ends the threads; those of a pass that still runs end with it. */
+  /** Ends the threads that have nothing to do, and with them what they hold of the last pass. The next one starts others. */
+  async rest(): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
+  }
+
+  /** Ends the threads for good; those of a pass that still runs end with it. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
+    await this.rest();
   }
 
   async *#runOnThreads(

@@ -65,10 +65,9 @@ export type Reply =
 export function transferable(value: RecordBatch | Result): ArrayBuffer[] {
   const parts: object[] = [value];
   if ('changes' in value && value.changes) parts.push(value.changes, value.changes.changed);
-  return parts
-    .flatMap((part) => Object.values(part))
-    .filter((part) => ArrayBuffer.isView(part))
-    .map((part) => part.buffer as ArrayBuffer);
+  const arrays = parts.flatMap((part) => Object.values(part)).filter((part) => ArrayBuffer.isView(part));
+  // The identifiers of a batch may be those of its changed rows.
+  return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
 }
 
 export function failed(error: unknown): Reply {

@@ -1,5 +1,7 @@
 /** One connection: queries with a deadline, and whether it can be used any further. */
-import type { Client, QueryResult } from 'pg';
+import { once } from 'node:events';
+import pg, { type Client, type QueryResult } from 'pg';
+import { Channel } from '../../channel.js';
 import type { Value } from '../database.js';
 import { connect } from './connect.js';
 import { isPassing, keepsConnection } from './failure.js';
@@ -14,6 +16,8 @@ export class Session {
   #cursors = 0;
   #deadlineMs: number;
   #deadline: NodeJS.Timeout | null = null;
+  /** Queries that were not answered yet: while rows come in, another one may be asked. */
+  #asked = 0;
 
   /** @param deadlineMs for the answer to a statement */
   private constructor(
@@ -47,12 +51,34 @@ export class Session {
   async *each<T>(sql: string, values: readonly Value[]): AsyncGenerator<T> {
     const cursor = `rows_${++this.#cursors}`;
     await this.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, values);
-    for (;;) {
-      const { rows } = await this.query(`FETCH ${ROWS_AT_ONCE} FROM ${cursor}`, []);
-      yield* rows as T[];
-      if (rows.length < ROWS_AT_ONCE) break;
+    for (let taken = ROWS_AT_ONCE; taken === ROWS_AT_ONCE; ) {
+      taken = 0;
+      for await (const row of this.#rowsOf<T>(`FETCH ${ROWS_AT_ONCE} FROM ${cursor}`)) {
+        taken++;
+        yield row;
+      }
     }
     await this.query(`CLOSE ${cursor}`, []);
+  }
+
+  /** The rows of an answer as they come: none of them waits in memory for those after it. */
+  async *#rowsOf<T>(sql: string): AsyncGenerator<T> {
+    const rows = new Channel<T>();
+    const query = new pg.Query(sql);
+    query.on('row', (row) => rows.push(row as T));
+    const answered = this.#ask(async () => {
+      const end = once(query, 'end');
+      this.client.query(query);
+      await end;
+    }).finally(() => rows.close());
+    // It is thrown below; whoever leaves early does not want to know.
+    const settled = answered.catch(() => {});
+    try {
+      yield* rows;
+    } finally {
+      await settled;
+    }
+    await answered;
   }
 
   /** Undoes what was not committed. It never fails: a connection that cannot do that is not used any more. */
@@ -73,16 +99,18 @@ export class Session {
   /** From now on, answers that take longer than this are not waited for. */
   hurry(deadlineMs: number): void {
     this.#deadlineMs = deadlineMs;
-    if (this.#deadline !== null) this.#arm();
+    this.#arm();
   }
 
+  /** A query is waited for from now on, where there is one. */
   #arm(): void {
     clearTimeout(this.#deadline ?? undefined);
-    this.#deadline = setTimeout(() => void this.close(), this.#deadlineMs);
+    this.#deadline = this.#asked > 0 ? setTimeout(() => void this.close(), this.#deadlineMs) : null;
   }
 
   /** No answer in time ends the connection: what was asked may still be carried out. */
   async #ask<T>(query: () => Promise<T>): Promise<T> {
+    this.#asked++;
     this.#arm();
     try {
       return await query();
@@ -90,8 +118,8 @@ export class Session {
       if (isPassing(error) && !keepsConnection(error)) this.#isBroken = true;
       throw error;
     } finally {
-      clearTimeout(this.#deadline ?? undefined);
-      this.#deadline = null;
+      this.#asked--;
+      this.#arm();
     }
   }
 }

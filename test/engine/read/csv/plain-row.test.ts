@@ -181,7 +181,7 @@ describe('a row that is copied', () => {
         expect(other.rejected).toEqual(one.rejected);
         // What the service does not have is made into items while the plan is: here that is all.
         const parts: (ChangedPart | null)[] = [];
-        const known = { tables: new FingerprintIndex().tables, schema: one.scan.schema };
+        const known = { tables: new FingerprintIndex(0).tables, schema: one.scan.schema };
         await scanInput(
           one.input,
           { hashKey: KEY, itemLimitBytes: options.itemLimitBytes!, pool: HERE },

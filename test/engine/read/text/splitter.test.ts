@@ -36,6 +36,15 @@ describe('memory of a batch', () => {
 });
 
 describe('memory of items', () => {
+  it('what takes less than is worth keeping has just as much, and is not kept', () => {
+    const memory = new SpareMemory(100, 4, 100);
+    const few = memory.take(99);
+    expect(few.buffer.byteLength).toBe(99);
+    memory.give(few.buffer);
+    expect(memory.pop()).toBeUndefined();
+    expect(memory.take(101).buffer.byteLength).toBe(200);
+  });
+
   it('is used again where it is large enough', () => {
     const memory = new SpareMemory(100, 4);
     const small = memory.take(50);
