@@ -96,7 +96,7 @@ export interface BinaryReader extends Reader {
    */
   records(input: OpenedInput, signal?: AbortSignal, stretch?: Stretch): AsyncGenerator<RecordBatch>;
 
-  /** All rows in stretches, in order, where they take long to read: then each thread reads its own. @throws InputError */
+  /** All rows in stretches, in order, where they take long to read: then a thread reads them. @throws InputError */
   stretches?(input: OpenedInput): Promise<Stretch[]>;
 }
 

@@ -398,7 +398,7 @@ describe('threads', () => {
     expect(found).toBe(texts.map((item) => `${item},`).join(''));
   });
 
-  it('read a stretch each, side by side, and give their rows in order', async () => {
+  it('read stretches, and give their rows in order', async () => {
     const { input, texts } = await reading('snappy.parquet');
     const [found, rows, ids]: [string[], number[], bigint[]] = [[], [], []];
     for await (const batch of threads().run(building(input), stretches(10))) {
