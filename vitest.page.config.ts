@@ -8,8 +8,6 @@ export default defineConfig({
     // Says why where tests are skipped.
     reporters: ['verbose'],
     maxWorkers: 1,
-    // Machines of CI are shared: a process or a browser may be late there. What fails thrice is broken.
-    retry: process.env.CI ? 2 : 0,
     testTimeout: process.env.CI ? 600_000 : 120_000,
     hookTimeout: process.env.CI ? 600_000 : 90_000,
   },
