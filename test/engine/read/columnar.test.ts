@@ -311,6 +311,27 @@ describe('Parquet', () => {
     expect(error.exit).toBe(2);
   });
 
+  it('a text whose end is cut off is not one, even where the length of the next one would complete it', async () => {
+    const bytes = readFileSync(join(FOLDER, 'uncompressed.parquet'));
+    const start = bytes.indexOf('name 1') - 4;
+    let end = start;
+    for (let text = 0; text < 40; text++) end += 4 + bytes.readUInt32LE(end);
+    const lengths = [2, 0xa9, ...new Array(37).fill(0)];
+    lengths.push(end - start - lengths.reduce((sum, length) => sum + length, 40 * 4));
+    let at = start;
+    for (const length of lengths) {
+      bytes.writeUInt32LE(length, at);
+      bytes.fill('y', at + 4, at + 4 + length);
+      at += 4 + length;
+    }
+    expect(at).toBe(end);
+    bytes[start + 5] = 0xc3; // with the 0xa9 after it, an é
+    const path = join(scratch(), 'cut-character.parquet');
+    writeFileSync(path, bytes);
+    const error = await errorOf(read(path));
+    expect(error.message).toMatch(/cut-character\.parquet:2: a text is not valid UTF-8$/);
+  });
+
   it('a file cut off anywhere, or with a byte that is another, is read or an error, and never hangs', async () => {
     const whole = readFileSync(join(FOLDER, 'types.parquet'));
     const path = join(scratch(), 'changed.parquet');
