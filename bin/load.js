@@ -2,17 +2,18 @@
 // Loads the program with what V8 compiled of it before: without, a short command spends half of its time compiling. The
 // code is kept in the package's own folder, where nobody can put code who could not change the program itself. Where
 // that folder cannot be written, nothing is kept. Node does the same by itself from 22.1 on.
-const { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const { enableCompileCache } = require('node:module');
 const { join } = require('node:path');
 const { Script } = require('node:vm');
 
 const DIST = join(__dirname, '../dist');
 const CACHE = join(__dirname, '../node_modules/.cache');
-/** Less compiled code than this is not worth the reading, bytes. */
-const LEAST = 64 * 1024;
 /** Exit code of a usage error. */
 const MISTYPED = 2;
+
+/** Loaded by those who need it: what only prints a line starts without. */
+const sumOf = (bytes) => require('node:zlib').crc32(bytes);
 
 /** What a file of dist/ exports. */
 exports.load = (name) => {
@@ -21,7 +22,8 @@ exports.load = (name) => {
     return require(join(DIST, name));
   }
   // A command has a file of its own: it compiles other functions than the next one.
-  const word = /^-{0,2}[a-z]+$/.exec(process.argv[2] ?? '')?.[0] ?? '';
+  const word = /^(?:--help|[a-z]+)$/.exec(process.argv[2] ?? '')?.[0];
+  if (word === undefined) return require(join(DIST, name));
   const kept = new KeptCode(join(CACHE, `profiles-${process.version}-${process.arch}-${word}`));
   const loader = new Loader(kept);
   process.once('exit', (code) => {
@@ -45,9 +47,8 @@ class Loader {
     const loaded = this.files.get(name);
     if (loaded) return loaded.module.exports;
     const filename = join(DIST, name);
-    const source = readFileSync(filename, 'utf8');
-    const { size, mtimeMs } = statSync(filename);
-    const stamp = `${size} ${mtimeMs}`;
+    const source = readFileSync(filename);
+    const stamp = `${source.length} ${sumOf(source)}`; // V8 looks at the length alone
     const cachedData = this.kept.read(name, stamp);
     const wrapped = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
     const script = new Script(wrapped, { filename, cachedData });
@@ -56,7 +57,12 @@ class Loader {
     this.files.set(name, { module, script, stamp });
     const requireThere = (id) => (id.startsWith('./') ? this.load(id.slice(2)) : require(id));
     requireThere.resolve = require.resolve;
-    script.runInThisContext()(module.exports, requireThere, module, filename, DIST);
+    try {
+      script.runInThisContext()(module.exports, requireThere, module, filename, DIST);
+    } catch (error) {
+      this.files.delete(name);
+      throw error;
+    }
     return module.exports;
   }
 }
@@ -71,9 +77,10 @@ class KeptCode {
     try {
       const bytes = readFileSync(path);
       const start = 4 + bytes.readUInt32LE(0);
-      const { length, files } = JSON.parse(bytes.toString('latin1', 4, start));
+      const { sum, files } = JSON.parse(bytes.toString('latin1', 4, start));
       this.#code = bytes.subarray(start);
-      if (length === this.#code.length) this.#index = files;
+      // V8 would run whatever it gets.
+      if (sum === sumOf(this.#code)) this.#index = files;
     } catch {
       // There is none yet.
     }
@@ -87,22 +94,21 @@ class KeptCode {
   write(loaded) {
     const files = {};
     const parts = [];
-    let length = 0;
+    let from = 0;
     for (const [name, { script, stamp }] of loaded) {
       const code = script.createCachedData();
-      files[name] = { stamp, from: length, to: length + code.length };
-      length += code.length;
+      files[name] = { stamp, from, to: from + code.length };
+      from += code.length;
       parts.push(code);
     }
-    if (length < LEAST) return;
-    const index = Buffer.from(JSON.stringify({ length, files }), 'latin1');
+    const code = Buffer.concat(parts);
+    const index = Buffer.from(JSON.stringify({ sum: sumOf(code), files }), 'latin1');
     const start = Buffer.alloc(4);
     start.writeUInt32LE(index.length);
     const part = `${this.path}.${process.pid}`;
     try {
       mkdirSync(CACHE, { recursive: true });
-      // V8 runs what it reads without a look at its sum: whole and on disk before it gets its name, or not at all.
-      writeFileSync(part, Buffer.concat([start, index, ...parts]), { flush: true });
+      writeFileSync(part, Buffer.concat([start, index, code]));
       renameSync(part, this.path);
     } catch {
       try {

@@ -24,6 +24,12 @@ function copy(): { root: string; cache: string; help(): Promise<Ended>; kept(): 
   };
 }
 
+function flipped(bytes: Buffer, at: number): Buffer {
+  const other = Buffer.from(bytes);
+  other[at]! ^= 16;
+  return other;
+}
+
 const SUMMARY = 'Import company and user profiles';
 const CHANGED = 'Import COMPANY and user profiles';
 const good = { code: 0, stderr: '', stdout: expect.stringContaining(SUMMARY) };
@@ -46,9 +52,6 @@ describe.skipIf('enableCompileCache' in module)('compiled code', () => {
     expect(text).toContain(SUMMARY);
     writeFileSync(source, text.replace(SUMMARY, CHANGED));
     utimesSync(source, then, then);
-    expect(await help(), 'nothing tells that it changed').toMatchObject(good);
-
-    utimesSync(source, new Date(), new Date());
     expect((await help()).stdout).toContain(CHANGED);
     expect((await help()).stdout).toContain(CHANGED);
     expect(statSync(file!).ino).not.toBe(before.ino);
@@ -58,6 +61,7 @@ describe.skipIf('enableCompileCache' in module)('compiled code', () => {
     ['is empty', () => Buffer.alloc(0)],
     ['is cut off', (bytes: Buffer) => bytes.subarray(0, bytes.length - 100)],
     ['is cut off in its index', (bytes: Buffer) => bytes.subarray(0, 100)],
+    ['has a bit that is another', (bytes: Buffer) => flipped(bytes, bytes.length - 30_000)],
     ['is something else', () => Buffer.from('{"files": [1, 2, 3]}'.repeat(9))],
   ])('that %s is made anew', async (_, damage) => {
     const { help, kept } = copy();

@@ -10,7 +10,7 @@ export interface Writer {
   start(): Promise<void>;
   readonly isStarted: boolean;
   /** One transaction, on disk when it resolves, in turn with those of the database itself. @param ready called first */
-  put(some: readonly Recorded[], ready: () => void, now: number): Promise<void>;
+  put(some: readonly Recorded[], ready: () => Promise<void>, now: number): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -18,13 +18,15 @@ export class Commits<T> {
   /** Something that waits shall go to disk as soon as these are. */
   #isNext = false;
   #failure: unknown;
+  /** Resolves once it is known how the group before went. */
+  #before: Promise<void> = Promise.resolve();
 
   /**
-   * @param write one transaction, on disk when it resolves, in the order in which it is called. It calls `ready` first,
-   * and where that throws, it writes nothing
+   * @param write one transaction, on disk when it resolves, in the order in which it is called. It waits for `ready`
+   * first, and where that rejects, it writes nothing
    */
   constructor(
-    private readonly write: (changes: readonly T[], ready: () => void) => Promise<void>,
+    private readonly write: (changes: readonly T[], ready: () => Promise<void>) => Promise<void>,
     private readonly where: string,
   ) {}
 
@@ -59,12 +61,18 @@ export class Commits<T> {
     this.#isNext = false;
     if (group.length === 0) return;
     this.#underWay++;
+    const before = this.#before;
+    let isKnown = (): void => {};
+    this.#before = new Promise((resolve) => {
+      isKnown = resolve;
+    });
     let failure: unknown;
     try {
       await this.write(
         group.flatMap(({ changes }) => changes),
-        () => {
-          // An earlier group may have failed while this one waited for its turn.
+        async () => {
+          // The one before may have failed while this one waited for its turn.
+          await before;
           if (this.#failure) throw this.#failure;
         },
       );
@@ -72,6 +80,7 @@ export class Commits<T> {
       this.#failure ??= stateError(error, 'record the import', this.where);
       failure = this.#failure;
     }
+    isKnown();
     this.#underWay--;
     for (const { resolve, reject } of group) {
       if (failure) reject(failure);

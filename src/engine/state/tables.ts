@@ -50,10 +50,10 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
   }
 
   /** One transaction; it is run again from its start where the database says so. */
-  async putAll(some: readonly Recorded[], ready: () => void): Promise<void> {
+  async putAll(some: readonly Recorded[], ready: () => Promise<void>): Promise<void> {
     let isAgain = false;
     await this.db.write(async (tx) => {
-      ready();
+      await ready();
       if (isAgain) this.sent.forgetSession();
       isAgain = true;
       for (const one of some) await this.#put(tx, one);
@@ -79,7 +79,7 @@ export class Tables<B extends Pick<Backend, 'db' | 'writer'> = Backend> {
     if (!sent || request.state !== 'intent') await this.sends.stand(tx, id, request);
   }
 
-  #record(some: readonly Recorded[], ready: () => void): Promise<void> {
+  #record(some: readonly Recorded[], ready: () => Promise<void>): Promise<void> {
     const { writer } = this.backend;
     return writer?.isStarted ? writer.put(some, ready, this.now()) : this.putAll(some, ready);
   }

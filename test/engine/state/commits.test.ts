@@ -40,14 +40,12 @@ const test = base.extend<Fixtures>({
 });
 
 const committing = (db: SqliteDatabase): Commits<Change> =>
-  new Commits(
-    (changes, ready) =>
-      db.write(async (tx) => {
-        ready();
-        for (const change of changes) await change(tx);
-      }),
-    '/state',
-  );
+  new Commits(async (changes, ready) => {
+    await db.write(async (tx) => {
+      await ready();
+      for (const change of changes) await change(tx);
+    });
+  }, '/state');
 
 const add = (db: DatabaseSyncInstance, word: string) => async (): Promise<void> => {
   db.prepare('INSERT INTO words VALUES (?)').run(word);
@@ -58,6 +56,29 @@ const outcomes = async (commits: readonly Promise<void>[]): Promise<unknown[]> =
   (await Promise.allSettled(commits)).map((each) => (each.status === 'rejected' ? each.reason : null));
 
 describe('Commits', () => {
+  test('writes nothing of a group that waited for its turn behind one that failed', async ({
+    db,
+    onDisk,
+  }) => {
+    const database = new SqliteDatabase(db);
+    const commits = committing(database);
+    let release = (): void => {};
+    const held = database.alone(
+      () =>
+        new Promise<void>((resolve) => {
+          release = resolve;
+        }),
+    );
+    const first = commits.commit([add(db, 'a'), add(db, 'a')]);
+    void commits.flush();
+    const second = commits.commit([add(db, 'b')]);
+    void commits.flush();
+    release();
+    await held;
+    expect(await outcomes([first, second])).toEqual([expect.any(StateError), expect.any(StateError)]);
+    expect(onDisk()).toEqual([]);
+  });
+
   afterEach(() => void vi.useRealTimers());
 
   test('is on disk when it resolves, and not before', async ({ db, commits, onDisk }) => {
@@ -179,8 +200,8 @@ describe('Commits', () => {
       const groups: { words: readonly string[]; end: (error?: Error) => void }[] = [];
       let turn: Promise<void> = Promise.resolve();
       const commits = new Commits<string>((words, ready) => {
-        const mine = turn.then(() => {
-          ready();
+        const mine = turn.then(async () => {
+          await ready();
           return new Promise<void>((resolve, reject) =>
             groups.push({ words, end: (error) => (error ? reject(error) : resolve()) }),
           );

@@ -40,7 +40,8 @@ export async function* parquetRows(
   const opened = await openFile(input);
   let members: Member[] = [];
   try {
-    const footer = await footerOf(input, opened);
+    const footer = footers.get(input) ?? (await footerOf(input, opened));
+    footers.set(input, footer);
     members = membersOf(input, footer);
     const rows = new Rows();
     let first = 0;
@@ -67,6 +68,9 @@ export async function* parquetRows(
   }
   await refuseChanged(input);
 }
+
+/** A footer of thousands of row groups takes longer to read than a stretch of them. */
+const footers = new WeakMap<OpenedInput, Footer>();
 
 /** Memory of the pass before: most likely it read the same file. Until then the garbage collector may have it. */
 let lastUsed = new WeakRef<Pick<Member, 'memory' | 'entries'>[]>([]);

@@ -19,7 +19,7 @@ parentPort!.on('message', async (order: WriterOrder) => {
   try {
     now = order.now;
     tables ??= new Tables(folder, { db: openDatabase(folder) }, () => now);
-    await tables.putAll(order.some, () => {});
+    await tables.putAll(order.some, async () => {});
   } catch (error) {
     reply = error instanceof Error ? error.message : String(error);
   }

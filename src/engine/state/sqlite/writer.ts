@@ -63,9 +63,9 @@ export class WriterThread implements Writer {
     thread.unref();
   }
 
-  put(some: readonly Recorded[], ready: () => void, now: number): Promise<void> {
+  put(some: readonly Recorded[], ready: () => Promise<void>, now: number): Promise<void> {
     return this.db.alone(async () => {
-      ready();
+      await ready();
       const thread = this.#thread!;
       const failure = this.#failure ?? (await this.#order(thread, { some, now }));
       thread.unref();
