@@ -12,6 +12,9 @@ const CACHE = join(__dirname, '../node_modules/.cache');
 /** Exit code of a usage error. */
 const MISTYPED = 2;
 
+/** After more work than this, V8 has let go of much that only a start needs, microseconds of processor time. */
+const MUCH_WORK = 2_000_000;
+
 /** Loaded by those who need it: what only prints a line starts without. */
 const sumOf = (bytes) => require('node:zlib').crc32(bytes);
 
@@ -27,7 +30,9 @@ exports.load = (name) => {
   const kept = new KeptCode(join(CACHE, `profiles-${process.version}-${process.arch}-${word}`));
   const loader = new Loader(kept);
   process.once('exit', (code) => {
-    if (loader.hasCompiled && code !== MISTYPED) kept.write(loader.files);
+    const { user, system } = process.cpuUsage();
+    const isWorthIt = code !== MISTYPED && user + system < MUCH_WORK;
+    if (loader.hasCompiled && isWorthIt) kept.write(loader.files);
   });
   return loader.load(name);
 };

@@ -89,6 +89,15 @@ describe.skipIf('enableCompileCache' in module)('compiled code', () => {
     expect(readdirSync(root)).not.toContain('node_modules');
   });
 
+  it('of a command that did much work is not kept: V8 has let go of what its start needed', async () => {
+    const { root } = copy();
+    const preload = join(root, 'work.cjs');
+    writeFileSync(preload, 'process.cpuUsage = () => ({ user: 3_000_000, system: 0 });');
+    const command = ['--require', preload, join(root, 'bin/profiles.js'), '--help'];
+    expect(await node(command, { cwd: root }).ended).toMatchObject(good);
+    expect(readdirSync(root)).not.toContain('node_modules');
+  });
+
   it('is whole when several starts keep it at once', async () => {
     const { help, kept } = copy();
     for (const ended of await Promise.all([help(), help(), help(), help()]))
