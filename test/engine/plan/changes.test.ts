@@ -209,16 +209,17 @@ describe('of a file like the last one', () => {
     return text;
   };
   const some = (row: number): boolean => row % 50 === 0;
+  /** A file of so many rows, some of which are not what was sent. */
+  const someChanged = async (rows: number) => {
+    const before = file(
+      'a.csv',
+      csv(rows, () => false),
+    );
+    return { known: await sent(before, {}), input: await open(file('b.csv', csv(rows, some)), {}) };
+  };
 
   it('rows are told by threads as here, and those that are rejected are in no stretch', async () => {
-    const known = await sent(
-      file(
-        'a.csv',
-        csv(9_000, () => false),
-      ),
-      {},
-    );
-    const input = await open(file('b.csv', csv(9_000, some)), {});
+    const { known, input } = await someChanged(9_000);
     const here = await scanOf(input, known);
     const pool = new Pool({
       threads: 2,
@@ -247,14 +248,7 @@ describe('of a file like the last one', () => {
   });
 
   it('the identifiers are collected all the same, and so is the rest of the plan', async () => {
-    const known = await sent(
-      file(
-        'a.csv',
-        csv(900, () => false),
-      ),
-      {},
-    );
-    const input = await open(file('b.csv', csv(900, some)), {});
+    const { known, input } = await someChanged(900);
     const ids: { with: bigint[]; without: bigint[] } = { with: [], without: [] };
     const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE };
     const { scan, kept: rows } = await scanChanges(input, {
@@ -365,14 +359,7 @@ describe('of a file like the last one', () => {
   });
 
   it('no more is kept than there is room for; beyond that, only what has changed is built', async () => {
-    const known = await sent(
-      file(
-        'a.csv',
-        csv(900, () => false),
-      ),
-      {},
-    );
-    const input = await open(file('b.csv', csv(900, some)), {});
+    const { known, input } = await someChanged(900);
     const { changed, bytes } = await scanOf(input, known);
     const wanted = async (room: number): Promise<number | null> => {
       const options = { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE, known, room };

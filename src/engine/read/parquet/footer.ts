@@ -65,7 +65,7 @@ export async function parquetColumns(file: SourceFile): Promise<string[]> {
   }
 }
 
-/** A thread reads the footer for each of its stretches: so many rows at least, and so many stretches at most. */
+/** A thread opens the file for each of its stretches: so many rows at least, and so many stretches at most. */
 const LEAST_ROWS = 65_536;
 const MOST_STRETCHES = 64;
 

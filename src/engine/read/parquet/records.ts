@@ -69,7 +69,7 @@ export async function* parquetRows(
   await refuseChanged(input);
 }
 
-/** A footer of thousands of row groups takes longer to read than a stretch of them. */
+/** Kept from stretch to stretch: a footer of thousands of row groups takes longer to read than some of them. */
 const footers = new WeakMap<OpenedInput, Footer>();
 
 /** Memory of the pass before: most likely it read the same file. Until then the garbage collector may have it. */
