@@ -9,8 +9,8 @@ import type { Invocation } from './invocations.js';
 
 /** The API key of the place: whatever prints it, a test finds it. */
 export const TOKEN = 'key-7f3b91c2d4e8a6054';
-/** Stands in every metadata value of the place's files, and nowhere else. */
-export const CANARY = 'zq7';
+/** Stands in every metadata value of the place's files, and nowhere else: long enough that no digest holds it by chance. */
+export const CANARY = 'canary-zq7';
 
 const FACTOR = 20;
 /** In the past, so that what it makes has ended for processes that go by the real clock, however long the making took. */
@@ -36,12 +36,17 @@ export interface Place {
 }
 
 const FILES: Record<string, string> = {
-  'companies.csv': csv('company_id,name,plan,employees', (n) => `acme-00${n},zq7 Company ${n},zq7-gold,${n}`),
-  'users.csv': csv('user_id,company_id,name', (n) => `u-${n},acme-00${n},zq7 User ${n}`),
-  'users.ndjson': '{"user_id":"u-1","name":"zq7 User"}\n{"user_id":"u-2","metadata":{"name":"zq7 User"}}\n',
-  'invalid.csv': 'company_id,name\nacme-001,zq7 Company\n,zq7 without an identifier\nacme-003,zq7,too many\n',
+  'companies.csv': csv(
+    'company_id,name,plan,employees',
+    (n) => `acme-00${n},canary-zq7 Company ${n},canary-zq7-gold,${n}`,
+  ),
+  'users.csv': csv('user_id,company_id,name', (n) => `u-${n},acme-00${n},canary-zq7 User ${n}`),
+  'users.ndjson':
+    '{"user_id":"u-1","name":"canary-zq7 User"}\n{"user_id":"u-2","metadata":{"name":"canary-zq7 User"}}\n',
+  'invalid.csv':
+    'company_id,name\nacme-001,canary-zq7 Company\n,canary-zq7 without an identifier\nacme-003,canary-zq7,too many\n',
   'header-only.csv': 'company_id,name\n',
-  'two-quotes.csv': 'company_id,name\nacme-001,"zq7 Company\nacme-002,zq7 Company\n',
+  'two-quotes.csv': 'company_id,name\nacme-001,"canary-zq7 Company\nacme-002,canary-zq7 Company\n',
   'unreadable.json': '{"regoin":"eu"}\n',
 };
 
@@ -70,7 +75,7 @@ export async function makePlace(): Promise<Place> {
   const jobOf = ({ jobs }: Record<string, unknown>): string => (jobs as { job_id: string }[])[0]!.job_id;
 
   // Not an import: its job would end by a clock that is ahead of other processes'.
-  await json('identify company acme-001 --set name=zq7-Company --region sandbox');
+  await json('identify company acme-001 --set name=canary-zq7-Company --region sandbox');
   const done = await json('import companies.csv');
   await json('import companies.csv --dry-run --save-plan plan.json');
   service.faults.add('fail-job:every=1');
