@@ -16,6 +16,8 @@ export default defineConfig({
     ],
     globalSetup: 'test/support/temporary.ts',
     setupFiles: 'test/support/chance.ts',
+    // One process after another for 200 files would take longer to start than most of them take.
+    isolate: false,
     // Two cores: more workers only make socket and process tests wait for each other.
     maxWorkers: 2,
     // Another process, or a machine that is not the test's alone, may take its time.

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/engine/clock.js';
 import { openState } from '../../src/engine/state/state.js';
 import { cli, scratch } from '../support/cli.js';
 import { FaultServer, type Strike } from '../support/fault-server.js';
@@ -13,10 +14,13 @@ const UNFINISHED = '20261122-011542-xxwn';
 
 describe('a database of version 0.1.0 (fixtures/state)', () => {
   let cwd: string;
+  /** Of all commands of a test: what one has waited for has happened for the next. */
+  let clock: Clock;
   const database = (): string => join(cwd, '.state', 'state.db');
 
   beforeEach(() => {
     cwd = scratch();
+    clock = fastClock(100);
     mkdirSync(join(cwd, '.state'), { mode: 0o700 });
     copyFileSync(join(FIXTURES, '0.1.0.db'), database());
     for (const name of ['companies.csv', 'users.csv']) copyFileSync(join(FIXTURES, name), join(cwd, name));
@@ -29,7 +33,7 @@ describe('a database of version 0.1.0 (fixtures/state)', () => {
 
   const run = async (argv: string[]) => {
     const flags = ['--region', 'sandbox', '--json'];
-    const { code, stdout, stderr } = await cli([...argv, ...flags], { cwd, clock: fastClock(100) });
+    const { code, stdout, stderr } = await cli([...argv, ...flags], { cwd, clock });
     return { code, stderr, json: JSON.parse(stdout) };
   };
 

@@ -18,22 +18,24 @@ import { cli, scratch } from '../../support/cli.js';
 
 let cwd: string;
 let database: string;
+/** Of all commands of a test: what one has waited for has happened for the next. */
+let clock: ReturnType<typeof fastClock>;
 beforeEach(() => {
+  clock = fastClock(100);
   cwd = scratch();
   database = join(cwd, '.state', 'state.db');
   writeFileSync(join(cwd, 'c.csv'), 'company_id,name\nc1,A\nc2,B\nc3,C\n');
   writeFileSync(join(cwd, 'u.csv'), 'user_id,name\nu1,A\n');
 });
 
-const run = async (line: string, clock: Clock = fastClock(100)) => {
-  const result = await cli([...line.split(' '), '--region', 'sandbox'], { cwd, clock });
+const run = async (line: string, time: Clock = clock) => {
+  const result = await cli([...line.split(' '), '--region', 'sandbox'], { cwd, clock: time });
   const json = (): ReturnType<typeof JSON.parse> => JSON.parse(result.stdout);
   return { ...result, json, error: () => JSON.parse(result.stderr.trimEnd().split('\n').at(-1)!).error };
 };
 
 /** A clock that many hours later. */
 function later(hours: number): Clock {
-  const clock = fastClock(100);
   return { ...clock, now: () => clock.now() + hours * 3_600_000 };
 }
 

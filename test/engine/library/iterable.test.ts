@@ -170,11 +170,13 @@ describe('records', () => {
     let held = 0;
     let most = 0;
     const stateDir = join(scratch(), 'state');
+    let spool: string | Buffer | undefined;
     async function* many(): AsyncGenerator<object> {
       for (; pulled < 20_000; pulled++) {
-        const spool = existsSync(stateDir)
-          ? readdirSync(stateDir, { recursive: true }).find((name) => String(name).endsWith('records'))
-          : undefined;
+        if (existsSync(stateDir))
+          spool ??= readdirSync(stateDir, { recursive: true }).find((name) =>
+            String(name).endsWith('records'),
+          );
         if (pulled % 1_000 === 0) held = spool ? readFileSync(join(stateDir, String(spool))).length : 0;
         most = Math.max(most, pulled * 60 - held);
         yield { company_id: String(pulled).padStart(8, '0'), name: 'x'.repeat(22) };

@@ -1,12 +1,21 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Hashes, idHashes } from '../../../src/engine/read/hashes.js';
-import { ShortTexts } from '../../../src/engine/read/sha256-lanes.js';
+import type * as HashesModule from '../../../src/engine/read/hashes.js';
 
 const KEY = Buffer.from('a key of the tests');
 /** Texts after which a thread hashes short ones together. */
 const MANY = 32_768;
+
+let Hashes: typeof HashesModule.Hashes;
+let idHashes: typeof HashesModule.idHashes;
+
+/** The modules as they are in a thread that has hashed nothing yet. */
+async function loadFresh() {
+  vi.resetModules();
+  ({ Hashes, idHashes } = await import('../../../src/engine/read/hashes.js'));
+  return import('../../../src/engine/read/sha256-lanes.js');
+}
 
 /** By the book: SHA-256 over domain, key and text. */
 function expected(domain: string, text: string, key = KEY): bigint {
@@ -28,7 +37,8 @@ function hashesOf(domain: 'id' | 'item' | 'record', texts: readonly string[], ke
 }
 
 describe.each(['one by one', 'four by four'])('keyed hashes, %s', (way) => {
-  beforeAll(() => {
+  beforeAll(async () => {
+    const { ShortTexts } = await loadFresh();
     if (way === 'four by four')
       idHashes(
         KEY,
@@ -105,13 +115,11 @@ describe('without WebAssembly', () => {
     ['one with other results', { Module, Instance: Wrong }],
   ])('OpenSSL hashes all texts: %s', async (_, found) => {
     vi.stubGlobal('WebAssembly', found);
-    vi.resetModules();
-    const lanes = await import('../../../src/engine/read/sha256-lanes.js');
-    const fresh = await import('../../../src/engine/read/hashes.js');
-    const hashes = new fresh.Hashes(KEY, 'id');
+    const { ShortTexts } = await loadFresh();
+    const hashes = new Hashes(KEY, 'id');
     for (let count = 0; count < MANY; count++) hashes.add('c1');
     expect(new Set(hashes.take())).toEqual(new Set([expected('id', 'c1')]));
-    expect(lanes.ShortTexts.after(0, KEY)).toBeNull();
+    expect(ShortTexts.after(0, KEY)).toBeNull();
     hashes.add('c2');
     expect([...hashes.take()]).toEqual([expected('id', 'c2')]);
   });

@@ -127,14 +127,14 @@ describe('rows of one column and one cause are one', () => {
     if (problem?.code === 'missing_value') expect(causes[0]!.reason).toBe('holds a null marker');
   });
 
-  it('a million causes take the memory of two hundred, and add up', () => {
+  it('a hundred thousand causes take the memory of two hundred, and add up', () => {
     const totals = new CauseTotals();
-    for (let line = 2; line < 1_000_002; line++)
+    for (let line = 2; line < 100_002; line++)
       totals.add(CSV, row(line, `${'word'.repeat(line % 7)} ${letters(line)}`));
     const causes = totals.list();
     expect(causes).toHaveLength(201);
     expect(causes.at(-1)).toMatchObject({ column: null, reason: 'other reasons', example: null });
-    expect(causes.reduce((sum, { rows }) => sum + rows, 0)).toBe(1_000_000);
+    expect(causes.reduce((sum, { rows }) => sum + rows, 0)).toBe(100_000);
   });
 
   it('the rows of all causes are the rejected ones, and none has a cell that was given', async () => {

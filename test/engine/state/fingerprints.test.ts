@@ -179,7 +179,9 @@ class Account {
   }
 
   async #record(request: number, record: RequestRecord, prints: ReturnType<typeof printsOf> | null = null) {
-    return await this.state.record(await this.#run(request), this.#scope, 'users', record, prints);
+    const recorded = this.state.record(await this.#run(request), this.#scope, 'users', record, prints);
+    // An acknowledgement would wait for the next intent; a question comes after all that was recorded.
+    await Promise.all([recorded, this.held()]);
   }
 
   /** Enough that says nothing any more for compaction to be worth its while. */
@@ -187,8 +189,9 @@ class Account {
     for (let i = 0; i < 3; i++) {
       const run = `${this.name} filler ${this.#filled++}`;
       await this.state.startRun(aRun({ run, scope: this.#scope }));
-      await this.state.record(run, this.#scope, 'users', acknowledged(aJob(run)), FILLER);
+      const recorded = this.state.record(run, this.#scope, 'users', acknowledged(aJob(run)), FILLER);
       await this.state.updateJob(this.#scope, aJob(run, { status: 'completed' }));
+      await recorded;
     }
     await this.state.compactFingerprints(this.#scope, 'users');
   }

@@ -9,7 +9,10 @@ const server = createServer((socket) => {
   socket.once('data', () => {
     Atomics.store(shared, 0, 1);
     Atomics.wait(shared, 0, 1, 10_000);
-    socket.write(reply, () => Atomics.store(shared, 0, 3));
+    socket.write(reply, () => {
+      Atomics.store(shared, 0, 3);
+      Atomics.notify(shared, 0);
+    });
   });
 });
 server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
