@@ -1,14 +1,14 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
 import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { Kind, Summary } from '../model.js';
+import { type Kind, kindsOf, type Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ShardStore, Standing } from '../state/shards.js';
 import type { HeldLease, Scope } from '../state/state.js';
-import { beginRun, type NewRun, takeLocks, waitForLocks } from './begin.js';
+import { beginRun, type RunToBegin, takeLocks, waitForLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { keepValues, storeOptions } from './private.js';
 import { keepPlaces } from './relocate.js';
@@ -98,7 +98,7 @@ export class OpenRun {
   ): AsyncGenerator<ImportEvent> {
     if (dryRun) return;
     this.#files = inputs.map(({ path }) => path).join(', ');
-    const kinds = [...new Set(inputs.map(({ kind }) => kind))];
+    const kinds = kindsOf(inputs);
     const { state, clock } = this.deps;
     // The one before a shard may have died a moment ago, and its lock ends by itself.
     const waitMs = waitForLockMs ?? (this.shard ? PREDECESSOR_MS : 0);
@@ -142,7 +142,7 @@ export class OpenRun {
    * @returns the runs that gave way
    */
   async begin(
-    plan: Pick<NewRun, 'options' | 'scanned' | 'rejects' | 'planned'>,
+    plan: Pick<RunToBegin, 'options' | 'scanned' | 'rejects' | 'planned'>,
     sends: boolean,
   ): Promise<string[]> {
     const { state, service, clock } = this.deps;

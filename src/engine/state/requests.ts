@@ -1,5 +1,6 @@
 /** Requests as they are recorded: the truth that a report is made from and that a resume goes by. */
 
+import { firstWhere } from '../bisect.js';
 import type { Job } from '../service/contract.js';
 import type { Reader, Transaction } from './database.js';
 
@@ -91,15 +92,8 @@ const stateOf = (r: RequestRecord) => [
 ];
 
 /** Where the request of this number is, or would be. @param records in order */
-function placeOf(records: readonly RequestRecord[], seq: number): number {
-  let [low, high] = [0, records.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (records[middle]!.seq < seq) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const placeOf = (records: readonly RequestRecord[], seq: number): number =>
+  firstWhere(records.length, (at) => records[at]!.seq >= seq);
 
 /** The request of this number. @param records in order */
 export function requestOf(records: readonly RequestRecord[], seq: number): RequestRecord | undefined {
