@@ -1,6 +1,6 @@
 /** The rows of a sheet, cell by cell, as text. */
 import type { Hooks } from './archive.js';
-import { type NumberForm, PLAIN, plainNumber, serialText } from './numbers.js';
+import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
 
 /** What a cell was, where that decides about its column. */
 export enum Is {

@@ -6,8 +6,8 @@
  * The threads share memory rather than messages: `check` (`lease.ts`) is asked in the tick in which a request goes out.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseSession } from './database-session.js';
 import type { PostgresLocation } from './location.js';
-import { Session } from './session.js';
 import { literal, quoted } from './sql.js';
 
 /** A row of `leases`, and the memory in which its last heartbeat stands. */
@@ -63,7 +63,7 @@ const againMs = (leaseMs: number): number => leaseMs / 30;
 
 export class Heart {
   readonly #leases = new Map<string, KeptLease>();
-  #session: Session | null = null;
+  #session: DatabaseSession | null = null;
   #stopped = new AbortController();
   #beating: Promise<void> | null = null;
 
@@ -111,7 +111,7 @@ export class Heart {
 
   async #renew(lease: KeptLease): Promise<void> {
     const { leaseMs, schema } = this.location;
-    this.#session ??= await Session.open(this.location, beatMs(leaseMs));
+    this.#session ??= await DatabaseSession.open(this.location, beatMs(leaseMs));
     const sent = this.now();
     const [result] = await this.#session.script([
       `UPDATE ${quoted(schema)}.leases
