@@ -160,7 +160,7 @@ export interface Stretch {
 
 /** Whole records, split from the input and not yet parsed. */
 export interface RecordBatch {
-  /** UTF-8, in an ArrayBuffer of its own. */
+  /** UTF-8, in its own ArrayBuffer. */
   bytes: Uint8Array<ArrayBuffer>;
   /** What is reported for each record: the line on which it begins, or in a JSON array its number. */
   lines: Uint32Array<ArrayBuffer>;

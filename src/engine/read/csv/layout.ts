@@ -44,7 +44,7 @@ export interface CsvLayout {
   /** A row whose cells are trimmed, and empty where they say so; null where that was not asked for. */
   clean: ((row: readonly string[]) => string[]) | null;
   /**
-   * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is no row. Fills up a short row
+   * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is not a row. Fills up a short row
    * that may be short.
    */
   refusal(row: string[]): Refusal | null;

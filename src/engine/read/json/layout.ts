@@ -209,7 +209,7 @@ const WHOLE = /^-?\d+$/;
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON values keep their types; a pinned type only checks those that are no text. `null` removes a key, whatever its type. */
+/** JSON values keep their types; a pinned type only checks those that are not text. `null` removes a key, whatever its type. */
 export function isOfType(actual: JsonType, type: CellType): boolean {
   const sent = sentAs(type);
   if (actual === 'null') return true;

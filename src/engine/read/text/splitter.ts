@@ -46,7 +46,7 @@ export class PartialRecords {
     this.length += bytes.length;
   }
 
-  /** What was kept and `bytes` after it, in memory of its own that can be posted to a thread. */
+  /** What was kept and `bytes` after it, in its own memory that can be posted to a thread. */
   take(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
     const whole = textMemory.take(this.length + bytes.length);
     let at = 0;

@@ -185,7 +185,7 @@ export class CellTooLong extends Error {
   }
 }
 
-/** `BC12`: the column, from 0. NaN for what is no address. */
+/** `BC12`: the column, from 0. NaN for what is not an address. */
 function columnOf(address: string): number {
   let column = 0;
   let at = 0;

@@ -84,7 +84,7 @@ export class PostgresDatabase implements Database {
     return (await this.all<T>(sql, ...values))[0];
   }
 
-  /** On a connection of its own, so that others can read and write in the meantime. */
+  /** On its own connection, so that others can read and write in the meantime. */
   async *each<T>(sql: string, ...values: Value[]): AsyncGenerator<T> {
     const session = await this.#retrying('read the state in', async () => {
       const reader = this.#readers.pop() ?? (await this.#open());
@@ -108,7 +108,7 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Reads all as of one moment, on a connection of its own. */
+  /** Reads all as of one moment, on its own connection. */
   async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
     const session = await this.#open();
     try {

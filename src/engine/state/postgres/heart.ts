@@ -1,5 +1,5 @@
 /**
- * Keeps leases: a heartbeat each few seconds, on a connection of its own, from a thread of its own, so that neither a
+ * Keeps leases: a heartbeat every few seconds, on its own connection, from its own thread, so that neither a
  * busy main thread nor a busy connection delays it. It stops when the main thread has given no sign of life for as long
  * as a lease lasts: who hangs shall lose the lock.
  *
@@ -26,7 +26,7 @@ export type LeaseKey = Pick<KeptLease, 'scope' | 'kind' | 'shard'>;
 /** Places of a pulse: when the last heartbeat that was carried out had been sent, by both clocks; whether the lease is lost. */
 const [MONOTONIC, WALL, LOST] = [0, 1, 2];
 
-/** A clock that goes on while the machine sleeps, and one that nobody sets: the later of both counts. Milliseconds. */
+/** A clock that continues while the machine sleeps, and one that nobody sets: the later of both counts. Milliseconds. */
 export interface Times {
   monotonic: number;
   wall: number;
