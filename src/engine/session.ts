@@ -168,7 +168,7 @@ export class Session {
     const found = await unfinished(identity, here, service.account, state);
     if (!found) return;
     if (!this.options.resume) {
-      // One that cannot go on is replaced, as it is where nobody is asked.
+      // One that cannot continue is replaced, as it is where nobody is asked.
       if (!isContinuable(found, scanned.inputs) || !(await this.deps.offer!(found))) return;
     } else checkContinuable(found, scanned.inputs);
     if (!sameScope(found.scope, here)) {

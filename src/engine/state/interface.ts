@@ -46,7 +46,7 @@ export interface State {
   startRun(run: NewRun, plan?: { requests: readonly RequestRecord[]; at: string | null }): Promise<void>;
   reopenRun(run: string): Promise<void>;
   /**
-   * A finished run goes on: with requests that send rows of others again, with other options, and, for these inputs,
+   * A finished run continues: with requests that send rows of others again, with other options, and, for these inputs,
    * with a new rejects file.
    */
   retryRun(

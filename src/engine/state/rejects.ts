@@ -6,7 +6,7 @@ export interface RejectsRecord {
   /** As it stands in the rows (`_profiles_run`). */
   run: string;
   input: number;
-  /** The recorded run to which the rows belong: another one where an import went on with an earlier run. */
+  /** The recorded run to which the rows belong: another one where an import continued with an earlier run. */
   owner: string;
   /** Absolute path of the file. */
   location: string;

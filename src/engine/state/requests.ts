@@ -14,7 +14,7 @@ import type { Reader, Transaction } from './database.js';
  *
  * Of requests that were sent again, and of their parts (`send/isolate.ts`):
  * - `waiting`: a part that is to be sent.
- * - `refused`: the service refused it. Its parts go on; where it has none, its rows are given up.
+ * - `refused`: the service refused it. Its parts continue; where it has none, its rows are given up.
  * - `divided`: known to fail without being sent, since what it was a part of failed, and the rest of that did not.
  * - `failed`: not sent; its rows are given up. The service had accepted them in a job that failed.
  * - `unsent`: not sent; its rows are given up. The service has refused every request that had them.
@@ -106,7 +106,7 @@ export function replaceIn(records: RequestRecord[], request: RequestRecord): voi
   records[placeOf(records, request.seq)] = request;
 }
 
-/** Which numbers new requests may have: shards add to one run at the same time, and have numbers of their own. */
+/** Which numbers new requests may have: shards add to one run at the same time, and have their own numbers. */
 export interface Numbers {
   /** Larger than this. */
   after: number;

@@ -1,4 +1,4 @@
-/** Imports known to this machine, with what a resume needs to go on with them. */
+/** Imports known to this machine, with what a resume needs to continue with them. */
 
 import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
 import type { Reader, Transaction } from './database.js';
@@ -103,7 +103,7 @@ export class Runs {
     await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
   }
 
-  /** It goes on, with these options; some inputs with another rejects file than before. */
+  /** It continues, with these options; some inputs with another rejects file than before. */
   async retry(tx: Transaction, run: string, options: unknown, newRejects: readonly number[]): Promise<void> {
     await this.reopen(tx, run);
     await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(options), run);
@@ -124,7 +124,7 @@ export class Runs {
     },
   ): Promise<void> {
     await tx.run(
-      // A token that was refused once stays so: whichever went on then must be able to go on again.
+      // A token that was refused once stays so: whichever continued then must be able to continue again.
       `UPDATE runs SET status = ?, finished = ?, summary = COALESCE(?, summary), ended_at = ?,
            ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
       end.status,
@@ -136,7 +136,7 @@ export class Runs {
     );
   }
 
-  /** What it stands at, while it goes on. */
+  /** What it stands at, while it continues. */
   async setSummary(tx: Transaction, run: string, summary: Summary): Promise<void> {
     await tx.run('UPDATE runs SET summary = ? WHERE run = ?', JSON.stringify(withoutCells(summary)), run);
   }

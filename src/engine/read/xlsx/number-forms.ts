@@ -44,7 +44,7 @@ const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const DAYS_TO_1904 = 1462;
 
 /**
- * ISO text of a date, a time or both, to the millisecond; a workbook knows no time zone. Null for what is no date.
+ * ISO text of a date, a time or both, to the millisecond; a workbook knows no time zone. Null for what is not a date.
  * @param from1904 the workbook counts days from 1904
  */
 export function serialText(serial: number, form: NumberForm, from1904: boolean): string | null {
