@@ -2,7 +2,16 @@
 // Loads the program with what V8 compiled of it before: without, a short command spends half of its time compiling. The
 // code is kept in the package's own folder, where nobody can put code who could not change the program itself. Where
 // that folder cannot be written, nothing is kept. Node does the same by itself from 22.1 on.
-const { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
+const {
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} = require('node:fs');
 const { enableCompileCache } = require('node:module');
 const { join } = require('node:path');
 const { Script } = require('node:vm');
@@ -75,17 +84,18 @@ class Loader {
 /** A file of compiled code: the length of an index in 4 bytes, the index as JSON, and the code of one file after the other. */
 class KeptCode {
   #index = {};
-  #code = Buffer.alloc(0);
+  /** Open as long as the program runs: what is loaded with the first use is read then, and none of it stays in memory. */
+  #file;
+  #size;
+  #start;
 
   constructor(path) {
     this.path = path;
     try {
-      const bytes = readFileSync(path);
-      const start = 4 + bytes.readUInt32LE(0);
-      const { sum, files } = JSON.parse(bytes.toString('latin1', 4, start));
-      this.#code = bytes.subarray(start);
-      // V8 would run whatever it gets.
-      if (sum === sumOf(this.#code)) this.#index = files;
+      this.#file = openSync(path);
+      this.#size = fstatSync(this.#file).size;
+      this.#start = 4 + this.#bytes(0, 4).readUInt32LE(0);
+      this.#index = JSON.parse(this.#bytes(4, this.#start).toString('latin1'));
     } catch {
       // There is none yet.
     }
@@ -93,7 +103,21 @@ class KeptCode {
 
   read(name, stamp) {
     const entry = this.#index[name];
-    return entry?.stamp === stamp ? this.#code.subarray(entry.from, entry.to) : undefined;
+    if (entry?.stamp !== stamp) return undefined;
+    try {
+      const code = this.#bytes(this.#start + entry.from, this.#start + entry.to);
+      // V8 would run whatever it gets.
+      return sumOf(code) === entry.sum ? code : undefined;
+    } catch {
+      return undefined; // damaged
+    }
+  }
+
+  #bytes(from, to) {
+    if (to > this.#size) throw new RangeError('beyond its end');
+    const bytes = Buffer.alloc(to - from);
+    readSync(this.#file, bytes, 0, bytes.length, from);
+    return bytes;
   }
 
   write(loaded) {
@@ -102,12 +126,12 @@ class KeptCode {
     let from = 0;
     for (const [name, { script, stamp }] of loaded) {
       const code = script.createCachedData();
-      files[name] = { stamp, from, to: from + code.length };
+      files[name] = { stamp, from, to: from + code.length, sum: sumOf(code) };
       from += code.length;
       parts.push(code);
     }
     const code = Buffer.concat(parts);
-    const index = Buffer.from(JSON.stringify({ sum: sumOf(code), files }), 'latin1');
+    const index = Buffer.from(JSON.stringify(files), 'latin1');
     const start = Buffer.alloc(4);
     start.writeUInt32LE(index.length);
     const part = `${this.path}.${process.pid}`;

@@ -176,8 +176,17 @@ async function asCommonJs(text) {
       ? `const ${FILE_URL}=require("node:url").pathToFileURL(__filename).href;`
       : '',
   });
-  return code;
+  return code.replace(
+    COPIED,
+    '__defProp(stdin_exports,"__esModule",{value:!0});module.exports=stdin_exports;',
+  );
 }
+
+/**
+ * esbuild exports a copy, whose getters all read `from[key]`: each use of another file's name was a slow look-up, in the
+ * innermost loops too (figures: bench/README.md).
+ */
+const COPIED = 'module.exports=__toCommonJS(stdin_exports);';
 
 /** What `import` finds of the library: Node tells the names of a CommonJS file by guessing. */
 const facade = (name, names) =>

@@ -47,6 +47,7 @@ const imports: Import[] = files.flatMap((file) => {
 
 /** What each layer may import, beside itself. A layer without an entry fails. */
 const BASE = [
+  'bisect',
   'bounds',
   'channel',
   'clock',

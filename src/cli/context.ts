@@ -17,7 +17,7 @@ export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) =>
 /** Flags that every command takes (contract §2), as commander names them: false for a `--no-` flag. Durations are still text. */
 export type GlobalFlags = RawFlags<typeof GLOBAL>;
 
-/** The embedded service has a port of its own in every process; its state goes by this name. */
+/** The embedded service has its own port in every process; its state goes by this name. */
 export const EMBEDDED = {
   account: 'sandbox',
   region: 'sandbox',

@@ -63,7 +63,7 @@ export function createContext(
       onRetry,
       clock: world.clock,
       proxy: world.env,
-      ...(world.nodeVersion.startsWith('20.') ? { compiling: await unhurried() } : {}),
+      ...(world.nodeVersion.startsWith('20.') ? { compiling: await withoutOptimizing() } : {}),
       ...(flags.debug
         ? { log: (entry: LogEntry) => world.stderr.write(`${safeLine(debugLine(entry))}\n`) }
         : {}),
@@ -116,19 +116,24 @@ export function createContext(
 }
 
 /**
- * The client's HTTP parser is one large function of WebAssembly. Node 20 optimizes it in the first replies, which
- * takes 100 ms of processor time and 40 MB, and a short command waits for that at its end. What is compiled in here
- * is optimized later. The flag does not stay: V8 refuses code that was kept under other flags, Node's own too.
+ * The client's HTTP parser is one large function of WebAssembly. Node 20 optimizes it after a few replies, which takes
+ * 100 ms of processor time and 30 MB, more than faster replies give back. What is compiled in here stays as it is: all
+ * of it is compiled at once, since what is compiled later would be optimized. The flags do not stay: V8 refuses code
+ * that was kept under other flags, Node's own too.
  */
-async function unhurried(): Promise<(compile: () => void) => void> {
+async function withoutOptimizing(): Promise<(compile: () => void) => void> {
   const { setFlagsFromString } = await import('node:v8');
-  const budget = (units: number): void => setFlagsFromString(`--wasm-tiering-budget=${units}`);
+  const set = (prefix: '' | 'no-'): void => {
+    for (const flag of ['wasm-dynamic-tiering', 'wasm-tier-up', 'wasm-lazy-compilation']) {
+      setFlagsFromString(`--${prefix}${flag}`);
+    }
+  };
   return (compile) => {
-    budget(100_000_000);
+    set('no-');
     try {
       compile();
     } finally {
-      budget(1_800_000); // V8's own
+      set('');
     }
   };
 }

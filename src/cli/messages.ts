@@ -44,12 +44,12 @@ const WORDS: Dictionary = {
   state_moved: ({ to }, { command }) => ({
     hint: `import with --state ${shellWord(to)}, or set it for good: ${command('config', 'set', 'state', to)}`,
   }),
-  state_incomplete: () => ({ hint: 'finish the copy: run the same profiles state migrate again' }),
+  state_incomplete: () => ({ hint: 'finish the copy: run the same profiles state migrate command again' }),
   state_went_back: () => ({
     hint: 'the summary names what was sent; what the database has no record of is sent again when you continue',
   }),
   lock_lost: (_, { command }) => ({
-    hint: `another import may have started without it: see ${command('runs')}, then resume this one`,
+    hint: `another import may have started in the meantime: see ${command('runs')}, then resume this one`,
   }),
   import_running: ({ run }, { command }) => ({
     hint: `wait for it to end (--wait-for-lock 10m does); ${run === null ? command('runs') : command('runs', run)} shows its progress`,
@@ -74,7 +74,7 @@ const WORDS: Dictionary = {
   },
   values_missing: (problem, commands) => ({ hint: `repeat them: ${withValues(problem, commands)}` }),
   values_differ: (problem, commands) => ({
-    hint: `repeat those that it began with: ${withValues(problem, commands)}`,
+    hint: `repeat the values that the run began with: ${withValues(problem, commands)}`,
   }),
   run_input: ({ path }, { again }) => ({
     hint: `name a file with the same content: ${again({})} --input <path of ${shellWord(path)}>`,

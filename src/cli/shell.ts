@@ -21,7 +21,7 @@ function printable(character: string): string {
 
 /**
  * The same as PowerShell takes it, which is what a terminal of Windows opens. `"` inside a word reaches the program from
- * PowerShell 7.3 on; older ones lose it. `'` is no quote in cmd.exe.
+ * PowerShell 7.3 on; older ones lose it. `'` is not a quote in cmd.exe.
  */
 export function powerShellWord(text: string): string {
   // A comma makes an array, `@` splats, and `-a.b` and `-a:b` are cut in two.

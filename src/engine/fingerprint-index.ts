@@ -205,7 +205,7 @@ export class FingerprintIndex {
 
   /**
    * What the same run has sent of an id before. A send of it that did not complete in between may have been carried out: then
-   * only the same content, sent once more, goes on from there.
+   * only the same content, sent once more, continues from there.
    */
   #earlier(
     before: number,

@@ -1,5 +1,5 @@
 /**
- * One profile. A company has an operation of its own; a user is a bulk request with one item, whose job is
+ * One profile. A company has its own operation; a user is a bulk request with one item, whose job is
  * followed (spec: Endpoints 2 and 3; contract §1).
  */
 import type { Clock } from './clock.js';

@@ -10,6 +10,11 @@ export const KINDS = ['companies', 'users'] as const;
 /** What is imported. Also the key of a bulk body: `{"companies": […]}`, `{"users": […]}` (spec: Endpoints 1 and 3). */
 export type Kind = (typeof KINDS)[number];
 
+/** Each kind that there is, once. */
+export const kindsOf = (inputs: readonly { kind: Kind }[]): Kind[] => [
+  ...new Set(inputs.map(({ kind }) => kind)),
+];
+
 /** The identifier's field for each kind (spec: Company, User). */
 export const ID_FIELD = { companies: 'company_id', users: 'user_id' } as const satisfies Record<Kind, string>;
 

@@ -55,5 +55,15 @@ export function emptyTables(rows: number): PrintTables {
   };
 }
 
+/** The same memory as bytes, as it is stored. */
+export const bytesOf = (values: BigUint64Array): Uint8Array =>
+  new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+
+/** Hashes as they were stored. Those that do not lie on an 8-byte boundary are copied. */
+export function hashesOf(stored: Uint8Array): BigUint64Array {
+  const { buffer, byteOffset, length } = stored.byteOffset % 8 === 0 ? stored : Uint8Array.from(stored);
+  return new BigUint64Array(buffer, byteOffset, length / 8);
+}
+
 export const wordsOf = (values: BigUint64Array): Uint32Array =>
   new Uint32Array(values.buffer, values.byteOffset, 2 * values.length);

@@ -10,7 +10,7 @@ import { resolve } from 'node:path';
 export class Replacement {
   private constructor(
     private readonly target: string,
-    /** Null for what is no file. */
+    /** Null for what is not a file. */
     private readonly temporary: string | null,
     private readonly handle: FileHandle,
   ) {}

@@ -1,5 +1,6 @@
 /** Where the rows of a fingerprint index come from, and which of them count together. */
 import { hash } from 'node:crypto';
+import { firstWhere } from './bisect.js';
 
 /** Rows of an id that one run sends after each other count together. */
 export interface PrintSource {
@@ -72,15 +73,4 @@ export class RowSources {
     const pair = firstWhere(following.length / 2, (at) => following[2 * at]! >= row);
     return following[2 * pair] === row ? following[2 * pair + 1]! : 0;
   }
-}
-
-/** The first of so many places for which something holds that holds for all behind it. */
-function firstWhere(count: number, holds: (at: number) => boolean): number {
-  let [low, high] = [0, count];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }

@@ -3,12 +3,10 @@
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
 import { tap } from './channel.js';
-import { InterruptedError, WaitTimeoutError } from './errors.js';
 import type { ImportEvent } from './events.js';
-import type { Kind, Plan } from './model.js';
+import { type Kind, kindsOf, type Plan } from './model.js';
 import type { ImportOptions } from './options.js';
-import { acceptedOf, contentOf, plannedRows, type Scanned, scansOf } from './plan/plan.js';
-import { typesOf } from './plan/type-changes.js';
+import { contentOf, plannedRows, type Scanned } from './plan/plan.js';
 import type { PlanChanges } from './plan-changes.js';
 import type { Warning } from './problems.js';
 import { type OpenedInput, Pool } from './read/index.js';
@@ -35,16 +33,12 @@ import { type Apply, checkOutdated, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
 import { rejectingFor, scanInputs } from './run/scan.js';
+import { canaryDue, sendKinds } from './run/send-kinds.js';
 import { checkShard, Shard } from './run/shard.js';
-import { ShardWaits } from './run/shard-waits.js';
 import type { DigestedInput } from './run/sources.js';
-import { countRows, type Ending, isDone } from './run/summary.js';
-import { isCanaryDue } from './send/canary.js';
-import type { Chunks } from './send/chunker.js';
-import { type CutDeps, chunksOfKind } from './send/cutting.js';
+import { countRows, type Ending } from './run/summary.js';
+import type { CutDeps } from './send/cutting.js';
 import { Deadline } from './send/deadline.js';
-import { Remembering } from './send/remembering.js';
-import { send } from './send/send.js';
 import type { StoredRun } from './state/runs.js';
 import { sameScope } from './state/scopes.js';
 import type { Scope } from './state/state.js';
@@ -131,7 +125,11 @@ export class Session {
       return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
     if (totals.requests >= MANY_REQUESTS) await deps.state.recordMany();
-    const failure = yield* this.#send(scanned, cut);
+    const sending = sendKinds(
+      { scanned, opened: this.#opened, cut, run: this.#run },
+      { options, deps, deadline: this.#deadline, rejecting: this.#rejecting!, known: this.#known },
+    );
+    const failure = yield* this.#heard(sending);
     const rows = countRows(planned, this.#run.records);
     return yield* this.#conclude(scanned, { ...base, mode: 'sent', rows, failure });
   }
@@ -170,7 +168,7 @@ export class Session {
     const found = await unfinished(identity, here, service.account, state);
     if (!found) return;
     if (!this.options.resume) {
-      // One that cannot go on is replaced, as it is where nobody is asked.
+      // One that cannot continue is replaced, as it is where nobody is asked.
       if (!isContinuable(found, scanned.inputs) || !(await this.deps.offer!(found))) return;
     } else checkContinuable(found, scanned.inputs);
     if (!sameScope(found.scope, here)) {
@@ -196,20 +194,14 @@ export class Session {
     return cutDepsOf(this.#run, options, deps, how);
   }
 
-  /** Also of a run that began with one and goes on without. */
-  #isCanaryDue(): boolean {
-    if (this.#run.shard && !this.#run.shard.hasCanary) return false;
-    const began = this.#run.earlier?.options as Partial<ImportOptions> | undefined;
-    return isCanaryDue(this.options.canary ?? began?.canary, this.#run.records);
-  }
-
   async *#begin(scanned: Scanned, sends: boolean): AsyncGenerator<ImportEvent> {
     const lost = await this.#rejecting!.restore(this.#run.records, this.deps.stop);
     if (lost !== null) yield this.#warn({ message: lost });
     const rejects = await this.#rejecting!.flush();
     await this.#rejecting!.record();
     if (this.options.failed) await this.#run.retry(this.options);
-    else if (this.#run.earlier && sends && this.#isCanaryDue()) await this.#run.retryCanary(this.options);
+    else if (this.#run.earlier && sends && canaryDue(this.#run, this.options))
+      await this.#run.retryCanary(this.options);
     const planned = this.apply ? runPlanned(this.apply) : undefined;
     const begun = { options: this.options, scanned, rejects, planned };
     for (const old of await this.#run.begin(begun, sends)) {
@@ -218,52 +210,6 @@ export class Session {
       });
     }
     await this.#rejecting!.keepRemembered(this.#run.scope);
-  }
-
-  /** @returns what ended it early, or null */
-  async *#send(scanned: Scanned, cut: CutDeps): AsyncGenerator<ImportEvent, unknown> {
-    const { deps, options } = this;
-    const { id, scope, records, shard } = this.#run;
-    const client = await deps.client();
-    const stop = this.#deadline.signal;
-    const rejecting = this.#rejecting!;
-    const rows = shard?.rows() ?? plannedRows(scanned);
-    const waits = shard && new ShardWaits(shard, this.#opened, { ...deps, scope, client, options, stop });
-    const canary = shard && !this.#isCanaryDue() ? null : options.canary;
-    let items = options.chunkSize;
-    for (const kind of this.#kinds()) {
-      if (waits) yield* this.#heard(waits.ready(kind));
-      await this.#known.renew(kind);
-      await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
-      const open = (most: number): Chunks =>
-        chunksOfKind(scanned, kind, { ...cut, limits: { ...cut.limits, items: most }, signal: stop });
-      const sending = send(open, {
-        ...deps,
-        run: id,
-        scope,
-        client,
-        options: { ...options, canary },
-        items,
-        records,
-        numbers: this.#run.numbers,
-        slots: waits,
-        remembering: new Remembering(kind, deps.state.secret, options.trackKeys === true),
-        inputs: this.#opened,
-        totalRows: acceptedOf(rows),
-        stop,
-        reject: async (chunk, reason, emit, of) => {
-          const files = await rejecting.refused(chunk, reason, emit, { signal: deps.abort, of });
-          for (const [input, file] of files) await this.#run.nameRejects(input, file);
-        },
-      });
-      const ended = yield* this.#heard(sending);
-      if (ended.failure) return ended.failure;
-      items = ended.items;
-      if (stop.aborted && !isDone(rows, records, { ...options, wait: options.wait || this.#isCanaryDue() })) {
-        return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
-      }
-    }
-    return null;
   }
 
   /** The end of every course. */
@@ -294,6 +240,6 @@ export class Session {
   }
 
   #kinds(): Kind[] {
-    return [...new Set(this.#opened.map((input) => input.kind))];
+    return kindsOf(this.#opened);
   }
 }

@@ -1,4 +1,4 @@
-/** Short hashes of cells, as they are stored for the rows of a send (`read/cells.ts` makes them). */
+/** Short hashes of cells, as they are stored for the rows of a send (`read/cell-hashes.ts` makes them). */
 
 /** The cells of rows, as they are stored. */
 export interface CellColumns {

@@ -189,8 +189,8 @@ const CASES: {
     {},
     'the summary names what was sent; what the database has no record of is sent again when you continue',
   ],
-  state_incomplete: [{}, 'finish the copy: run the same profiles state migrate again'],
-  lock_lost: [{}, 'another import may have started without it: see profiles runs, then resume this one'],
+  state_incomplete: [{}, 'finish the copy: run the same profiles state migrate command again'],
+  lock_lost: [{}, 'another import may have started in the meantime: see profiles runs, then resume this one'],
   import_running: [
     { run: 'run-1' },
     'wait for it to end (--wait-for-lock 10m does); profiles runs run-1 shows its progress',
@@ -234,7 +234,7 @@ const CASES: {
   ],
   values_differ: [
     { run: 'run-1', set: ['tier'], where: [] },
-    'repeat those that it began with: profiles import --set tier=…',
+    'repeat the values that the run began with: profiles import --set tier=…',
   ],
   run_input: [
     { run: 'run-1', path: 'my file.csv' },

@@ -3,8 +3,11 @@ import type { Metafile } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
 const { href } = new URL('../../scripts/bundle.mjs', import.meta.url);
-const { bundle } = (await import(href)) as { bundle(): Promise<{ metafile: Metafile }> };
-const { outputs } = (await bundle()).metafile;
+const { bundle } = (await import(href)) as {
+  bundle(): Promise<{ files: Map<string, string>; metafile: Metafile }>;
+};
+const { files: texts, metafile } = await bundle();
+const { outputs } = metafile;
 
 const BINDING = 'lighter:@photostructure/sqlite';
 
@@ -63,4 +66,11 @@ describe('a start loads', () => {
       [],
     );
   });
+});
+
+it('no file exports a copy, whose names are looked up one by one with each use', () => {
+  const exporting = [...texts].filter(([, text]) => text.includes('module.exports='));
+  expect(exporting.length).toBeGreaterThan(20);
+  const copies = exporting.filter(([, text]) => /module\.exports=__toCommonJS\(/.test(text));
+  expect(copies.map(([name]) => name)).toEqual([]);
 });

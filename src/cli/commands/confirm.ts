@@ -15,7 +15,7 @@ export const isAttended = (context: Context): boolean =>
   context.stderr.isTTY === true && !inCi(context.env) && canAsk(context);
 
 /**
- * Asks whether to go on, and throws where the answer is no.
+ * Asks whether to continue, and throws where the answer is no.
  * @throws NotConfirmedError InterruptedError
  */
 type Ask = (what: string) => Promise<void>;

@@ -70,7 +70,7 @@ const WIDTH = 'lookup_base_url'.length;
 /** Below its status, where a terminal has no room for all in one line. */
 const INDENT = ' '.repeat('fail  '.length);
 
-/** One line; at a terminal that is too narrow for it, the hint is on a line of its own, ready to copy. */
+/** One line; at a terminal that is too narrow for it, the hint is on its own line, ready to copy. */
 function line({ check, status, message, hint }: Finding, { stdout, env, flags }: Context): string {
   const styles = stylesFor(usesColor(stdout, env, flags));
   const style: Style = { ok: styles.green, warn: styles.yellow, fail: styles.red }[status];

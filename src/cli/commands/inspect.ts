@@ -123,7 +123,7 @@ async function run({ writeMapping, ...how }: Options, context: Context): Promise
   }
 }
 
-/** What follows the first line is for pasting: it has lines of its own. */
+/** What follows the first line is for pasting: it has its own lines. */
 function warn(text: string, { warn: say }: Context): void {
   say(
     text

@@ -73,7 +73,7 @@ export function define(command: Command, wire: Wire): void {
 function targetOf(flags: Flags): string {
   const { to } = given(STATE_MIGRATE, flags);
   if (to !== undefined) return to;
-  throw new UsageError('--to is missing: it says where the state is to be', {
+  throw new UsageError('--to is missing: it says where to copy the state', {
     hint: 'add --to postgres://user@host/database?schema=profiles, or --to sqlite:<directory>',
   });
 }

@@ -141,8 +141,8 @@ function types(): string {
   return `Types
 
 ${paragraph(`A column of a CSV has one type, decided over the whole file: integer, number, or text. Other
-types are read where you ask for them, with --type <column>=<type> or in a mapping file. They also hold
-for text in JSON. profiles inspect names the columns whose every value would fit one, with the flag to
+types are read where you ask for them, with --type <column>=<type> or in a mapping file. They also apply
+to text in JSON. profiles inspect names the columns whose every value would fit one, with the flag to
 paste.`)}
 
 ${twoColumns(CONVERSIONS)}

@@ -62,7 +62,7 @@ export const GLOBAL = {
   input: { type: FLAG, negated: true, summary: 'never prompt' },
   yes: {
     type: FLAG,
-    summary: 'do not ask before sending, where the config says to (confirm), or before taking a lock',
+    summary: 'do not ask before sending (config key confirm) or before taking a lock',
   },
 } as const satisfies Table;
 

@@ -82,17 +82,17 @@ export const APPLY = {
     summary: 'refuse any other plan: the digest in it, or the SHA-256 of the file',
     commands: ['apply'],
   },
-  again: { type: FLAG, summary: 'send a plan again that was already applied', commands: ['apply'] },
+  again: { type: FLAG, summary: 'send again a plan that was already applied', commands: ['apply'] },
   shard: {
     type: SHARD_TYPE,
     summary:
-      'send one of n parts of the plan, while other processes or machines send the others, which does not make the service faster; the state must be in PostgreSQL',
+      'send one of n parts of the plan, while other processes or machines send the others; does not make the service faster, and needs a state in PostgreSQL',
     commands: ['apply'],
   },
   shards: {
     type: countType(1, { most: MOST_SHARDS }),
     summary:
-      'likewise, the part that JOB_COMPLETION_INDEX says, which a Kubernetes Indexed Job counts from 0',
+      'the same, with the part from JOB_COMPLETION_INDEX, which a Kubernetes Indexed Job counts from 0',
     commands: ['apply'],
   },
 } as const satisfies Table;
@@ -100,7 +100,7 @@ export const APPLY = {
 export const RESUME = {
   failed: {
     type: FLAG,
-    summary: 'send the rows of failed, short, refused, and untraceable requests of a finished run again',
+    summary: 'send again the rows of failed, short, refused, and untraceable requests of a finished run',
     commands: ['resume'],
   },
 } as const satisfies Table;
@@ -108,7 +108,7 @@ export const RESUME = {
 export const STATE_MIGRATE = {
   to: {
     type: text('url'),
-    summary: 'where the state is to be: postgres://user@host/database?schema=name, or sqlite:<directory>',
+    summary: 'where to copy the state: postgres://user@host/database?schema=name, or sqlite:<directory>',
     commands: ['state migrate'],
   },
 } as const satisfies Table;
@@ -195,7 +195,7 @@ export const SANDBOX = {
   },
   failRowsWith: {
     type: word('how', FAIL_ROWS_WITH),
-    summary: 'what --fail-rows does: fail the job, complete it short of these rows, or refuse the request',
+    summary: 'what --fail-rows does: fail the job, complete it without these rows, or refuse the request',
     otherwise: 'failed',
   },
   fault: {

@@ -88,7 +88,8 @@ export const READING = {
   },
   shortRows: {
     type: word('how', WORDS.shortRows),
-    summary: 'what becomes of CSV rows with fewer cells than the header: reject, or pad with empty cells',
+    summary:
+      'what to do with CSV rows that have fewer cells than the header: reject, or pad with empty cells',
     otherwise: 'reject',
     sets: 'shortRows',
   },
@@ -101,7 +102,7 @@ export const READING = {
   renameDuplicates: {
     type: FLAG,
     default: false,
-    summary: 'number columns of one name: name, name_2',
+    summary: 'number columns that have the same name: name, name_2',
     sets: 'renameDuplicates',
   },
   encoding: {
@@ -113,7 +114,7 @@ export const READING = {
   },
   jsonPath: {
     type: text('key.key'),
-    summary: 'where the items of a JSON file are, if not in the array itself, companies, or users',
+    summary: 'path to the items of a JSON file that are not at the top level or under companies or users',
     sets: 'jsonPath',
   },
   roundNumbers: {
@@ -134,7 +135,7 @@ export const READING = {
 export const SELECTING = {
   where: {
     type: condition('column', 'value'),
-    summary: 'take only rows whose cell is, or with != is not, this text; all conditions must hold',
+    summary: 'take only rows whose cell equals this text, or with != does not; all conditions must hold',
     repeatable: true,
     complete: 'column=',
     commands: ['import', 'resume'],

@@ -59,7 +59,7 @@ export const SENDING = {
   },
   outcomes: {
     type: path('file'),
-    summary: 'write what became of each row here: CSV, or NDJSON for names that end in .ndjson',
+    summary: 'write the outcome of each row to this file: CSV, or NDJSON if its name ends in .ndjson',
     commands: ['import', 'apply', 'resume'],
   },
   chunkSize: {
@@ -74,7 +74,7 @@ export const SENDING = {
   },
   canary: {
     ...engineNumber('canary', 'items'),
-    summary: 'send a first request of at most this many items, and nothing else before its job has completed',
+    summary: 'send a first request of at most this many items, and nothing else until its job has completed',
     config: 'import.canary',
     commands: ['import', 'apply'],
   },

@@ -47,7 +47,7 @@ export function publicCauseText(cause: RejectionCause, { values, names }: Public
 }
 
 /**
- * A message without the cells that it quotes; names of columns and keys stay. A cell may hold quotes of its own, so all
+ * A message without the cells that it quotes; names of columns and keys stay. A cell may hold its own quotes, so all
  * goes that is between the first one and the last.
  */
 export function withoutValues(text: string, names: ReadonlySet<string>): string {

@@ -5,7 +5,7 @@ import { errorWords } from '../messages.js';
 import { safeJson, safeLine, safeMessage } from './safe.js';
 
 /**
- * The text for stderr: `profiles: <what, where>` and the hint on a line of its own; with `--json` a last
+ * The text for stderr: `profiles: <what, where>` and the hint on its own line; with `--json` a last
  * line `{"error":{…}}`; with `--debug` the stack. An error that is not ours is unexpected: exit 1.
  */
 export function errorLines(

@@ -37,7 +37,7 @@ export interface RegionSize {
  * meantime appear above the region and stay. Returns the function that wipes it and shows the cursor again.
  */
 export function startLiveRegion(stream: TextStream, render: (size: RegionSize) => string[]): () => void {
-  const write = stream.write; // ora puts a write of its own in its place
+  const write = stream.write; // ora puts its own write in its place
   const text = (): string => {
     // The last row stays free, or the terminal scrolls; the last column too, as some terminals break there.
     const columns = (stream.columns || 80) - 1 - INDENT.length;

@@ -37,5 +37,5 @@ export function safeJson(json: string): string {
   );
 }
 
-/** The same for text of our own that has lines of its own, such as lines to type. */
+/** The same for text of our own that has its own lines, such as lines to type. */
 export const safeLines = (text: string): string => text.split('\n').map(safeMessage).join('\n');

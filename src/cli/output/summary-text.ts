@@ -33,7 +33,7 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
 /** Whether nothing more than a plan was made. */
 export const isOnlyPlanned = (status: string): boolean => status === 'planned' || status === 'held';
 
-/** A dry run that would reject rows is no success. */
+/** A dry run that would reject rows is not a success. */
 export function outcomeOf({ status, rows }: Pick<Summary, 'status' | 'rows'>): (typeof OUTCOME)[RunStatus] {
   const outcome = OUTCOME[status];
   return status === 'planned' && rows.rejected > 0 ? { ...outcome, mark: '✗', style: 'red' } : outcome;
@@ -222,7 +222,7 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
 const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
-/** Longer ones have their command on a line of its own, where it is easy to copy. */
+/** Longer ones have their command on its own line, where it is easy to copy. */
 const STEP_COLUMNS = 100;
 
 /** What to run now. Commands are quoted, so nothing in them needs to be replaced. */

@@ -29,7 +29,7 @@ export function terminalWidth(stream: TextStream): number | null {
 /**
  * How progress is shown on a stream (contract §6): live only on a terminal that has a width, is not
  * `TERM=dumb` and is not a CI system's; `PROFILES_PROGRESS` overrides towards less, `--quiet` towards none.
- * `--debug` writes lines of its own to the same stream, so it gets lines too.
+ * `--debug` writes its own lines to the same stream, so it gets lines too.
  * @throws ConfigError when `PROFILES_PROGRESS` is none of its three words
  */
 export function progressMode(stream: TextStream, env: Env, flags: OutputFlags): ProgressMode {

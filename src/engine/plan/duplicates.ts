@@ -14,13 +14,14 @@ export interface Duplicates {
 }
 
 /** Shards grow one at a time, so that growth needs little memory of its own and never takes long. */
-const SHARDS = 256;
+const SHARDS = 64;
 
 /** Counts repeated identifiers. An identifier is known by the first 64 bits of a cryptographic hash. */
 export class DuplicateFinder implements Duplicates {
   /** How often the identifiers of the rows of `known` were seen: two bits each. */
   #seen: Uint8Array;
   readonly #shards: (Shard | undefined)[] = Array.from({ length: SHARDS });
+  #pages = new Pages();
   /** How often the hash 0 was seen: in a shard, it means an empty slot. */
   #zeros = 0;
   #count = 0;
@@ -68,7 +69,8 @@ export class DuplicateFinder implements Duplicates {
       this.known = null;
       this.#seen = new Uint8Array();
     }
-    for (const [index, shard] of this.#shards.entries()) this.#shards[index] = shard?.repeated();
+    this.#pages = new Pages();
+    for (const [index, shard] of this.#shards.entries()) this.#shards[index] = shard?.repeated(this.#pages);
   }
 
   /** How many of these are not among those that were added. */
@@ -95,88 +97,134 @@ export class DuplicateFinder implements Duplicates {
 
   #shardOf(low: number): Shard {
     const index = low % SHARDS;
-    this.#shards[index] ??= new Shard();
+    this.#shards[index] ??= new Shard(this.#pages);
     return this.#shards[index];
   }
 }
 
-/** All shards of this size take 1 MB, and a hundred thousand identifiers find their place without growth. */
-const FIRST_SLOTS = 512;
+/** Slots of a page, as a power of two: what V8 divides by in one step. */
+const PAGE_BITS = 10;
+const PAGE = 1 << PAGE_BITS;
+/** Two words for the hash of each slot, and one bit that says whether it appeared again. */
+const PAGE_WORDS = 2 * PAGE + PAGE / 32;
+/** A page for each shard takes 0.5 MB, and fifty thousand identifiers find their place without growth. */
+const FIRST_PAGES = 1;
 /** Beyond this share of used slots a search takes long. */
 const MOST_USED = 0.8;
-const GROWTH = 1.5;
 
-/** A hash table with open addressing: two words for each hash, and one bit that says whether it appeared again. */
+/**
+ * Memory of all shards. What one that has grown gives back, the next one takes: arrays of ever new sizes would leave
+ * gaps that nothing fits in.
+ */
+class Pages {
+  readonly #free: Uint32Array[] = [];
+  #made = 0;
+
+  /** All zeros. */
+  take(): Uint32Array {
+    const page = this.#free.pop();
+    if (page) return page.fill(0);
+    const many = Math.max(8, this.#made >>> 3);
+    const block = new Uint32Array(many * PAGE_WORDS);
+    for (let at = 0; at < block.length; at += PAGE_WORDS) {
+      this.#free.push(block.subarray(at, at + PAGE_WORDS));
+    }
+    this.#made += many;
+    return this.#free.pop()!;
+  }
+
+  give(pages: Uint32Array[]): void {
+    this.#free.push(...pages);
+  }
+}
+
+/** A hash table with open addressing. */
 class Shard {
-  #slots = FIRST_SLOTS;
+  #pages: Uint32Array[];
   #used = 0;
-  #words = new Uint32Array(2 * FIRST_SLOTS);
-  #again = new Uint8Array(FIRST_SLOTS / 8);
+
+  constructor(private readonly memory: Pages) {
+    this.#pages = Array.from({ length: FIRST_PAGES }, () => memory.take());
+  }
 
   /** @returns false for a hash that was there, which is then marked */
   add(low: number, high: number): boolean {
     const slot = this.#find(low, high);
-    const words = this.#words;
-    if (words[2 * slot] !== 0 || words[2 * slot + 1] !== 0) {
-      this.#mark(slot);
+    const page = this.#pageOf(slot);
+    if (isUsed(page, slot)) {
+      mark(page, slot);
       return false;
     }
-    words[2 * slot] = low;
-    words[2 * slot + 1] = high;
-    if (++this.#used > this.#slots * MOST_USED) this.#grow();
+    put(page, slot, low, high);
+    if (++this.#used > this.#pages.length * PAGE * MOST_USED) this.#grow();
     return true;
   }
 
   times(low: number, high: number): 0 | 1 | 2 {
     const slot = this.#find(low, high);
-    if (this.#words[2 * slot] === 0 && this.#words[2 * slot + 1] === 0) return 0;
-    return this.#isMarked(this.#again, slot) ? 2 : 1;
+    const page = this.#pageOf(slot);
+    if (!isUsed(page, slot)) return 0;
+    return isMarked(page, slot) ? 2 : 1;
   }
 
-  /** Those that appeared again. */
-  repeated(): Shard {
-    const found = new Shard();
-    for (let slot = 0; slot < this.#slots; slot++) {
-      if (!this.#isMarked(this.#again, slot)) continue;
-      for (let times = 0; times < 2; times++) found.add(this.#words[2 * slot]!, this.#words[2 * slot + 1]!);
+  /** Those that appeared again; undefined where none did. */
+  repeated(memory: Pages): Shard | undefined {
+    let found: Shard | undefined;
+    for (const page of this.#pages) {
+      for (let slot = 0; slot < PAGE; slot++) {
+        if (!isMarked(page, slot)) continue;
+        found ??= new Shard(memory);
+        for (let times = 0; times < 2; times++) found.add(page[2 * slot]!, page[2 * slot + 1]!);
+      }
     }
     return found;
   }
 
+  #pageOf(slot: number): Uint32Array {
+    return this.#pages[slot >>> PAGE_BITS]!;
+  }
+
   /** Where a hash is, or the empty slot where it belongs. */
   #find(low: number, high: number): number {
-    const words = this.#words;
-    const slots = this.#slots;
-    const end = 2 * slots;
-    let at = 2 * Math.floor((high / 2 ** 32) * slots);
+    const pages = this.#pages;
+    const slots = pages.length * PAGE;
+    let slot = Math.floor((high / 2 ** 32) * slots) | 0;
     for (;;) {
-      const first = words[at]!;
-      if (first === low ? words[at + 1] === high : first === 0 && words[at + 1] === 0) return at >>> 1;
-      at += 2;
-      if (at === end) at = 0;
+      const page = pages[slot >>> PAGE_BITS]!;
+      const at = 2 * (slot & (PAGE - 1));
+      const first = page[at]!;
+      if (first === low ? page[at + 1] === high : first === 0 && page[at + 1] === 0) return slot;
+      if (++slot === slots) slot = 0;
     }
-  }
-
-  #mark(slot: number): void {
-    this.#again[slot >>> 3]! |= 1 << (slot & 7);
-  }
-
-  #isMarked(marks: Uint8Array, slot: number): boolean {
-    return (marks[slot >>> 3]! & (1 << (slot & 7))) !== 0;
   }
 
   #grow(): void {
-    const [words, again] = [this.#words, this.#again];
-    this.#slots = Math.ceil((this.#slots * GROWTH) / 8) * 8;
-    this.#words = new Uint32Array(2 * this.#slots);
-    this.#again = new Uint8Array(this.#slots / 8);
-    for (let old = 0; 2 * old < words.length; old++) {
-      const [low, high] = [words[2 * old]!, words[2 * old + 1]!];
-      if (low === 0 && high === 0) continue;
-      const slot = this.#find(low, high);
-      this.#words[2 * slot] = low;
-      this.#words[2 * slot + 1] = high;
-      if (this.#isMarked(again, old)) this.#mark(slot);
+    const before = this.#pages;
+    this.#pages = Array.from({ length: Math.ceil((4 / 3) * before.length) }, () => this.memory.take());
+    for (const page of before) {
+      for (let old = 0; old < PAGE; old++) {
+        if (!isUsed(page, old)) continue;
+        const [low, high] = [page[2 * old]!, page[2 * old + 1]!];
+        const slot = this.#find(low, high);
+        put(this.#pageOf(slot), slot, low, high);
+        if (isMarked(page, old)) mark(this.#pageOf(slot), slot);
+      }
     }
+    this.memory.give(before);
   }
 }
+
+function put(page: Uint32Array, slot: number, low: number, high: number): void {
+  page[2 * (slot & (PAGE - 1))] = low;
+  page[2 * (slot & (PAGE - 1)) + 1] = high;
+}
+
+const isUsed = (page: Uint32Array, slot: number): boolean =>
+  page[2 * (slot & (PAGE - 1))] !== 0 || page[2 * (slot & (PAGE - 1)) + 1] !== 0;
+
+function mark(page: Uint32Array, slot: number): void {
+  page[2 * PAGE + ((slot & (PAGE - 1)) >>> 5)]! |= 1 << (slot & 31);
+}
+
+const isMarked = (page: Uint32Array, slot: number): boolean =>
+  (page[2 * PAGE + ((slot & (PAGE - 1)) >>> 5)]! & (1 << (slot & 31))) !== 0;

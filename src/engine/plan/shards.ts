@@ -4,7 +4,7 @@
  */
 
 import { IdTable } from '../id-table.js';
-import type { Kind } from '../model.js';
+import { type Kind, kindsOf } from '../model.js';
 import type { SavedRequest } from './saved-plan.js';
 
 /** Finds the groups of the requests of one plan while they are made. */
@@ -67,7 +67,7 @@ export function partsOf(
   shards: number,
 ): number[] {
   const parts = new Array<number>(requests.length).fill(1);
-  for (const kind of new Set(inputs.map((input) => input.kind))) {
+  for (const kind of kindsOf(inputs)) {
     const own = [...requests.keys()].filter((at) => inputs[requests[at]!.input]!.kind === kind);
     const rows = new Array<number>(shards).fill(0);
     for (const group of groupsIn(own, requests)) {

@@ -6,7 +6,7 @@ interface Types {
   types: readonly (readonly [key: string, type: string | null])[];
 }
 
-/** Types of metadata keys, as the state keeps them: JSON values with types of their own have none. */
+/** Types of metadata keys, as the state keeps them: JSON values with their own types have none. */
 export function typesOf(scans: readonly Types[]): Map<string, string> {
   const types = new Map<string, string>();
   for (const scan of scans) {

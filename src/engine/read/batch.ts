@@ -46,7 +46,7 @@ export const emptyColumns = (length: number): RowColumns => ({
   records: new BigUint64Array(length),
 });
 
-/** Rows `from` to `to` in memory of their own. */
+/** Rows `from` to `to` in their own memory. */
 export const slice = (columns: RowColumns, from: number, to?: number): RowColumns => ({
   lines: columns.lines.slice(from, to),
   rows: columns.rows.slice(from, to),
@@ -79,7 +79,7 @@ export function rangesOf(places: Iterable<number>): Range[] {
   return ranges;
 }
 
-/** Some items of a batch that has nothing else, in memory of their own; its rejected rows are left out. */
+/** Some items of a batch that has nothing else, in their own memory; its rejected rows are left out. */
 export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
   const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
   const bytes = ranges.reduce((sum, [from, to]) => sum + startOf(batch, to) - startOf(batch, from), 0);

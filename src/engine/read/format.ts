@@ -78,7 +78,7 @@ export interface TextReader extends Reader {
   split(input: OpenedInput, notes?: Notes, from?: Start): Splitter;
 }
 
-/** A format that is no text: it finds its rows in the file by itself. Its libraries are loaded with the first file. */
+/** A format that is not text: it finds its rows in the file by itself. Its libraries are loaded with the first file. */
 export interface BinaryReader extends Reader {
   /** Whether a file is of this format. @param start its first bytes @throws InputError for one that cannot be read */
   recognize(start: Buffer, file: SourceFile): boolean | Promise<boolean>;

@@ -29,7 +29,7 @@ export function textReaderOf(input: { format: Format }): TextReader {
 }
 
 /**
- * The reader of a file that is no text: the one of the format that was asked for, else by the file's first bytes.
+ * The reader of a file that is not text: the one of the format that was asked for, else by the file's first bytes.
  * @throws InputError for a file that is called what it is not
  */
 export async function binaryReaderOf(

@@ -2,12 +2,6 @@
 import type { Mapping } from './mapping/rules.js';
 
 export {
-  isShortRow,
-  OWN_COLUMNS,
-  OWN_PREFIX,
-  type RejectsHead,
-} from './again.js';
-export {
   append,
   emptyColumns,
   type ItemBatch,
@@ -18,11 +12,17 @@ export {
   slice,
   startOf,
 } from './batch.js';
-export { CellHasher, hashCells, MOST_KEYS } from './cells.js';
+export { CellHasher, hashCells, MOST_KEYS } from './cell-hashes.js';
 export { type Converter, converterOf } from './conversion/converter.js';
 export { cellType } from './conversion/type.js';
 export { ITEM_FORMAT_VERSION } from './csv/build.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
+export {
+  isShortRow,
+  OWN_COLUMNS,
+  OWN_PREFIX,
+  type RejectsHead,
+} from './rejects-rows.js';
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);

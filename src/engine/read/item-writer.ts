@@ -95,7 +95,7 @@ export class ItemWriter {
     this.#rejected.push(row);
   }
 
-  /** What was written since `begin`, in memory of its own. */
+  /** What was written since `begin`, in its own memory. */
   finish(): ItemBatch {
     const items = itemMemory.take(this.#items.length);
     items.set(this.#items.bytes.subarray(0, this.#items.length));

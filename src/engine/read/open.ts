@@ -145,7 +145,7 @@ export async function columnsOf(source: SourceFile, signal?: AbortSignal): Promi
 }
 
 /**
- * Looks at the first bytes of a file. One that is no text is closed, and comes with its reader; a text is still open.
+ * Looks at the first bytes of a file. One that is not text is closed, and comes with its reader; a text is still open.
  * @throws InputError for what cannot be read
  */
 async function firstLook(source: SourceFile & { format?: Format | undefined }) {

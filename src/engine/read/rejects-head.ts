@@ -1,7 +1,8 @@
 /** Tells a rejects file by its columns, and from which run it comes. */
-import { ERROR, OWN_PREFIX, type RejectsHead, RUN } from './again.js';
+
 import { findDelimiter, firstRows } from './csv/delimiter.js';
 import { type Dialect, plainDialect, rejectsDelimiter } from './csv/dialect.js';
+import { ERROR, OWN_PREFIX, type RejectsHead, RUN } from './rejects-rows.js';
 import type { Head } from './text/head.js';
 
 /** Null for an input that is not a rejects file. */

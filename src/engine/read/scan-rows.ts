@@ -118,7 +118,7 @@ export class ScanRows {
     this.#rejected.push(row);
   }
 
-  /** A record that is no row: it counts among the records of the file only. */
+  /** A record that is not a row: it counts among the records of the file only. */
   skip(): void {
     this.#skipped++;
   }

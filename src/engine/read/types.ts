@@ -4,9 +4,9 @@ import type { Condition, MappingRules } from '../mapping-rules.js';
 import type { CellType, ColumnPlan, FileRows, Format, Kind, RejectedRow, ShortRows } from '../model.js';
 import type { ReadOptions } from '../options.js';
 import type { Warning } from '../problems.js';
-import type { Again, RejectsHead } from './again.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
+import type { Again, RejectsHead } from './rejects-rows.js';
 import type { CellNotes, SheetChoice } from './xlsx/notes.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
@@ -160,7 +160,7 @@ export interface Stretch {
 
 /** Whole records, split from the input and not yet parsed. */
 export interface RecordBatch {
-  /** UTF-8, in an ArrayBuffer of its own. */
+  /** UTF-8, in its own ArrayBuffer. */
   bytes: Uint8Array<ArrayBuffer>;
   /** What is reported for each record: the line on which it begins, or in a JSON array its number. */
   lines: Uint32Array<ArrayBuffer>;

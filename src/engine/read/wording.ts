@@ -1,5 +1,5 @@
 /** Why a row cannot be sent, and how cells, values and names are shown in messages. */
-import type { Cause, Rejection } from '../model.js';
+import type { Cause } from '../model.js';
 
 /** A cell that rules a type out, and where it is. */
 export interface Evidence {
@@ -33,6 +33,3 @@ export function list(names: readonly string[]): string {
 
 /** A sentence, and what is wrong in which column, where one is at fault. */
 export type Refusal = string | { reason: string; cause: Cause };
-
-export const whyOf = (refusal: Refusal): Pick<Rejection, 'reason' | 'cause'> =>
-  typeof refusal === 'string' ? { reason: refusal } : refusal;

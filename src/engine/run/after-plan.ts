@@ -10,7 +10,7 @@ import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js
 
 type AfterPlan =
   | { mode: 'planned' | 'held' | 'refused'; rows: RowCounts }
-  /** `left`: rows that go out, now or when the run goes on. */
+  /** `left`: rows that go out, now or when the run continues. */
   | { mode: 'sent'; rows: RowCounts; left: number };
 
 export function afterPlan(
@@ -29,7 +29,7 @@ export function afterPlan(
     return { mode: 'sent', rows, left: rows.unsent ?? 0 };
   }
   const isValid = isWithinBound(planned, options.invalid);
-  // A run that goes on was not held back when it began.
+  // A run that continues was not held back when it began.
   const held = isValid && !run.earlier && isHeld(planned, changes, options);
   const rows = countPlanned(planned, totals);
   if (options.dryRun) return { mode: held ? 'held' : 'planned', rows };

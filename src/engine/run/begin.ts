@@ -88,7 +88,7 @@ async function lockedBy(
   });
 }
 
-export interface NewRun {
+export interface RunToBegin {
   run: string;
   scope: Scope;
   /** Configured name of the account, or null. */
@@ -109,7 +109,7 @@ export interface NewRun {
  * @returns the runs that gave way
  */
 export async function beginRun(
-  { run, scope, account, options, scanned, rejects, planned, shard }: NewRun,
+  { run, scope, account, options, scanned, rejects, planned, shard }: RunToBegin,
   sends: boolean,
   state: State,
   clock: Clock,

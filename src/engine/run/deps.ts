@@ -10,7 +10,7 @@ import type { DownloadOptions } from '../service/download.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 
-/** @param about `rows` that would be sent; `continues`: the run that goes on, null for a new one. @throws ProfilesError */
+/** @param about `rows` that would be sent; `continues`: the run that continues, null for a new one. @throws ProfilesError */
 export type Confirm = (about: { plan: Plan; rows: number; continues: string | null }) => Promise<void>;
 
 export interface ImportDeps {
@@ -32,11 +32,11 @@ export interface ImportDeps {
   stdin: Readable;
   /** Read in place of files, as one input that goes by this name. */
   records?: Records | undefined;
-  /** Of a run that goes on: inputs that lie elsewhere now. */
+  /** Of a run that continues: inputs that lie elsewhere now. */
   inputs?: readonly string[] | undefined;
   /** How inputs that are addresses are fetched. The token is no part of it. */
   download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
-  /** Asks whether an unfinished run of the same content is to go on. Without it, only `resume` makes it. */
+  /** Asks whether an unfinished run of the same content is to continue. Without it, only `resume` makes it. */
   offer?: ((run: StoredRun) => Promise<boolean>) | undefined;
   /** Asks whether what is planned may go out; it throws where it may not. */
   confirm?: Confirm | undefined;

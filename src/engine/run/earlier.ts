@@ -123,7 +123,7 @@ function namedIn({ options }: StoredRun): { kind: Kind | undefined; id: string |
   return { kind, id };
 }
 
-/** Refuses to go on with other content than the run began with. @throws InputError */
+/** Refuses to continue with other content than the run began with. @throws InputError */
 export function checkUnchanged(run: StoredRun, found: readonly { path: string; digest: string }[]): void {
   for (const [index, input] of run.inputs.entries()) {
     if (found[index]?.digest === input.digest) continue;

@@ -39,7 +39,7 @@ export class KnownProfiles {
     if (known.newest !== (await this.state.newestFingerprints(scope, kind))) this.#kinds.delete(kind);
   }
 
-  /** Another scope goes on: fingerprints of this one say nothing there. */
+  /** Another scope continues: fingerprints of this one say nothing there. */
   forget(): void {
     this.#kinds.clear();
   }

@@ -1,14 +1,14 @@
-/** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that goes on. */
+/** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that continues. */
 import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { Kind, Summary } from '../model.js';
+import { type Kind, kindsOf, type Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { failedCanaries } from '../send/canary.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ShardStore, Standing } from '../state/shards.js';
 import type { HeldLease, Scope } from '../state/state.js';
-import { beginRun, type NewRun, takeLocks, waitForLocks } from './begin.js';
+import { beginRun, type RunToBegin, takeLocks, waitForLocks } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { keepValues, storeOptions } from './private.js';
 import { keepPlaces } from './relocate.js';
@@ -31,7 +31,7 @@ export class OpenRun {
   readonly #locks: HeldLease[] = [];
 
   /**
-   * @param earlier the run that goes on, as it was found before its lock was taken
+   * @param earlier the run that continues, as it was found before its lock was taken
    * @param shard the part of the run that is this session's, where others have the rest
    */
   constructor(
@@ -61,7 +61,7 @@ export class OpenRun {
     return this.shard ? `${this.#id}.${this.shard.of.shard}` : this.#id;
   }
 
-  /** The run that goes on; null for a new one. */
+  /** The run that continues; null for a new one. */
   get earlier(): StoredRun | null {
     return this.#earlier;
   }
@@ -81,7 +81,7 @@ export class OpenRun {
     return this.shard?.numbers;
   }
 
-  /** A run keeps the scope it began with, also where another token goes on with it. @throws AuthError */
+  /** A run keeps the scope it began with, also where another token continues with it. @throws AuthError */
   get scope(): Scope {
     if (this.#earlier) return this.#earlier.scope;
     // The command asks for a token before it imports; without one there is nothing but a dry run.
@@ -98,7 +98,7 @@ export class OpenRun {
   ): AsyncGenerator<ImportEvent> {
     if (dryRun) return;
     this.#files = inputs.map(({ path }) => path).join(', ');
-    const kinds = [...new Set(inputs.map(({ kind }) => kind))];
+    const kinds = kindsOf(inputs);
     const { state, clock } = this.deps;
     // The one before a shard may have died a moment ago, and its lock ends by itself.
     const waitMs = waitForLockMs ?? (this.shard ? PREDECESSOR_MS : 0);
@@ -112,7 +112,7 @@ export class OpenRun {
     return `${part}run ${this.#id} (${this.#files})`;
   }
 
-  /** Goes on with an earlier run in place of a new one. */
+  /** Continues with an earlier run in place of a new one. */
   async continueWith(run: StoredRun): Promise<void> {
     this.#earlier = run;
     if (this.#id !== run.run) {
@@ -124,7 +124,7 @@ export class OpenRun {
 
   #keep(records: RequestRecord[]): void {
     const { own, others } = this.shard?.divide(records) ?? { own: records, others: new Set<RequestRecord>() };
-    // Whoever counts by them goes on with the same list.
+    // Whoever counts by them continues with the same list.
     this.#records.length = 0;
     for (const record of own) this.#records.push(record);
     this.#others = others;
@@ -142,7 +142,7 @@ export class OpenRun {
    * @returns the runs that gave way
    */
   async begin(
-    plan: Pick<NewRun, 'options' | 'scanned' | 'rejects' | 'planned'>,
+    plan: Pick<RunToBegin, 'options' | 'scanned' | 'rejects' | 'planned'>,
     sends: boolean,
   ): Promise<string[]> {
     const { state, service, clock } = this.deps;
@@ -199,7 +199,7 @@ export class OpenRun {
     await this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
   }
 
-  /** On record before the rows in it are: whoever goes on after a crash adds to this file. */
+  /** On record before the rows in it are: whoever continues after a crash adds to this file. */
   async nameRejects(input: number, file: string | null): Promise<void> {
     if (file === null) return;
     if (this.shard) await this.#shards.setRejects(this.shard.of, input, file);

@@ -50,7 +50,7 @@ export function readingOf(input: OpenedInput, types: readonly MappingRules['type
   };
 }
 
-/** Hashes of rows of this machine's rejects files have a key of their own. Hexadecimal. */
+/** Hashes of rows of this machine's rejects files have their own key. Hexadecimal. */
 export const rowKey = (secret: Buffer): string =>
   createHash('sha256').update('rejected rows:').update(secret).digest('hex');
 

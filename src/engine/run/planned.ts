@@ -1,7 +1,7 @@
 /** A saved plan that is applied: held against what is there, and made into a run (contract §3 "Review before sending"). */
 import { InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { type CellType, type ColumnPlan, envelopeBytes } from '../model.js';
+import { type CellType, type ColumnPlan, envelopeBytes, kindsOf } from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
 import { DuplicateFinder } from '../plan/duplicates.js';
 import type { RequestTotals } from '../plan/estimate.js';
@@ -11,10 +11,10 @@ import type { OpenedInput, Scan } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
-import type { NewRun } from './begin.js';
+import type { RunToBegin } from './begin.js';
 import type { ImportDeps } from './deps.js';
 import { recordsOf } from './plan-requests.js';
-import { accountOf, kindsOf, stateMark } from './save-plan.js';
+import { accountOf, stateMark } from './save-plan.js';
 import type { Shard } from './shard.js';
 import { type DigestedInput, digestInputs } from './sources.js';
 
@@ -185,7 +185,7 @@ export function checkScan({ inputs }: SavedPlan, scanned: Scanned): void {
 }
 
 /** What its run begins with: its requests, and how old they are. */
-export const runPlanned = ({ plan, again }: Apply): NonNullable<NewRun['planned']> => ({
+export const runPlanned = ({ plan, again }: Apply): NonNullable<RunToBegin['planned']> => ({
   requests: recordsOf(plan),
   at: again ? null : plan.created_at,
   itemFormat: plan.item_format,

@@ -30,7 +30,7 @@ interface Where {
   path: string | null;
   /** Known by it are files that may be replaced, and how their rows were read. */
   state: State;
-  /** The run, which an import that goes on with an earlier one only finds while it plans. */
+  /** The run, which an import that continues with an earlier one only finds while it plans. */
   run: () => string;
   /** Of a run that others send too: the first one has the rows that the plan refuses, and no file of another is replaced. */
   shard: number | null;
@@ -75,7 +75,7 @@ export class Rejecting {
     return rejecting;
   }
 
-  /** Goes on with the files of an earlier session after all: what was written since is in them already. */
+  /** Continues with the files of an earlier session after all: what was written since is in them already. */
   async adopt(earlier: Paths): Promise<void> {
     await this.#findEarlier(earlier);
     for (const [input, path] of this.#earlier.entries()) {

@@ -1,5 +1,5 @@
 /**
- * The inputs of a run that goes on, wherever they lie now (contract §10 "Relay"). A machine remembers where it found
+ * The inputs of a run that continues, wherever they lie now (contract §10 "Relay"). A machine remembers where it found
  * them.
  */
 import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';

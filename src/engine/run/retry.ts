@@ -41,7 +41,7 @@ export function retriesOf(
   return all.slice(records.length);
 }
 
-/** Inputs whose rejects file would go on naming rows that are sent again: they get a new one. */
+/** Inputs whose rejects file would still name rows that are sent again: they get a new one. */
 export const newRejects = (records: readonly RequestRecord[]): Set<number> =>
   new Set(
     failedOf(records)

@@ -1,7 +1,7 @@
 /** The plan of a dry run, made ready to be saved (contract §3 "Review before sending"). */
 import { createHmac } from 'node:crypto';
 import { UsageError } from '../errors.js';
-import type { Kind } from '../model.js';
+import { type Kind, kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { acceptedOf, plannedRows, type Scanned } from '../plan/plan.js';
@@ -83,10 +83,6 @@ export async function planToSave(
     created_at: new Date(deps.clock.now()).toISOString(),
   });
 }
-
-export const kindsOf = (inputs: readonly { kind: Kind }[]): Kind[] => [
-  ...new Set(inputs.map(({ kind }) => kind)),
-];
 
 /** Whose plan it is. */
 export async function accountOf(

@@ -1,5 +1,7 @@
 /** The rows of an import: read once, or as a saved plan says that they are. */
+
 import type { ImportEvent } from '../events.js';
+import { kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { type Scanned, scanAll, scansOf } from '../plan/plan.js';
 import { typeChanges } from '../plan/type-changes.js';
@@ -61,7 +63,7 @@ export async function* scanInputs(
   if (apply) checkScan(apply.plan, scanned);
   for (const warning of scanned.warnings) yield { type: 'warning', ...warning };
   const { scope, state } = deps;
-  for (const kind of scope ? new Set(opened.map((input) => input.kind)) : []) {
+  for (const kind of scope ? kindsOf(opened) : []) {
     const last = await state.columnTypes(scope!, kind);
     for (const warning of typeChanges(last, scansOf(scanned, kind))) yield { type: 'warning', ...warning };
   }

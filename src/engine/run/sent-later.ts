@@ -1,4 +1,4 @@
-/** What a run that goes on sends again, and what not: a retry never overtakes (contract §4). */
+/** What a run that continues sends again, and what not: a retry never overtakes (contract §4). */
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { isUnanswered } from '../send/chunker.js';

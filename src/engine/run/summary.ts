@@ -117,7 +117,7 @@ export function countPlanned(planned: FileRows, tallied: { merged: number; uncha
   return { ...planned, merged, unchanged, submitted: 0, completed: 0, ...(unsent > 0 ? { unsent } : {}) };
 }
 
-/** Rows that a run which goes on sends, those included that it sends again. */
+/** Rows that a run which continues sends, those included that it sends again. */
 export function leftToSend(planned: FileRows, records: readonly RequestRecord[], again: boolean): number {
   const failed = again ? sum(failedOf(records), ({ rows }) => rows) : 0;
   return (countRows(planned, records).unsent ?? 0) + failed;
@@ -133,7 +133,7 @@ const refusedRows = (records: readonly RequestRecord[], input: number): number =
     ({ rows }) => rows,
   );
 
-/** Whether an import goes on with so many invalid rows. */
+/** Whether an import continues with so many invalid rows. */
 export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
   if (rows.rejected === 0 || bound === 'any') return true;
   if (bound === 'none') return false;

@@ -37,7 +37,7 @@ export interface CutDeps {
   startAt(input: number): Start | null;
   /** Before which row of an input to end; 0: it is not read. Default: none. */
   endAt?(input: number): number;
-  /** What others have sent later: of a run that goes on. */
+  /** What others have sent later: of a run that continues. */
   sentLater(kind: Kind): Promise<CutRules['sentLater']>;
 }
 

@@ -29,7 +29,7 @@ type Serialized = ReturnType<typeof serialize>;
 /**
  * Sends a chunk and follows its job.
  * @returns with `isolate` the requests that failed, whose rows at fault are to be found
- * @throws ProfilesError when the run cannot go on
+ * @throws ProfilesError when the run cannot continue
  */
 export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]> {
   const body = serialize(chunk);
@@ -79,7 +79,7 @@ export async function rejectWhole(
 /**
  * One request to its end, as far as it can be seen: it is sent, or was, and its job is followed.
  * @returns the error with which the service refused it
- * @throws ProfilesError when the run cannot go on
+ * @throws ProfilesError when the run cannot continue
  */
 export async function sendOnce(
   chunk: Chunk,

@@ -1,6 +1,6 @@
 /**
  * Sends the rows of a failed request again, and with `isolate` narrows them down to those at fault (contract §4). What
- * comes next is decided in `isolate.ts`; here it is carried out, and recorded before and after, so that it goes on after
+ * comes next is decided in `isolate.ts`; here it is carried out, and recorded before and after, so that it continues after
  * a crash as it would have without one.
  */
 import type { ServiceError } from '../errors.js';

@@ -1,4 +1,5 @@
 /** Part of a chunk: the rows of one request that another one sends again. */
+import { firstWhere } from '../bisect.js';
 import { emptyColumns, type RowColumns } from '../read/index.js';
 import type { RequestRange, RequestRecord } from '../state/requests.js';
 import { bodyOf, itemsOf } from './body.js';
@@ -92,14 +93,7 @@ function inputsOf({ parts, rows }: Chunk): Uint32Array {
 
 /** The first item at a row of an input or behind it. */
 function firstFrom({ rows }: Chunk, inputs: Uint32Array, input: number, row: number): number {
-  let [low, high] = [0, rows.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const isBefore = inputs[middle]! < input || (inputs[middle] === input && rows[middle]! < row);
-    if (isBefore) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstWhere(rows.length, (at) => inputs[at]! > input || (inputs[at] === input && rows[at]! >= row));
 }
 
 /** Unchanged rows before a place of the chunk, which an item begins at, or which is an edge of one of its parts. */

@@ -57,7 +57,7 @@ export type Outcome =
   | { type: 'too_large'; error: ServiceError }
   /** Refused for what is in it. */
   | { type: 'refused'; error: ServiceError }
-  /** The run cannot go on. */
+  /** The run cannot continue. */
   | { type: 'failed'; error: ProfilesError }
   /** Waiting was ended from outside. */
   | { type: 'stopped' };
@@ -132,7 +132,7 @@ export async function sendRequest(
         return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
       }
       case 'halve': {
-        // Its halves are requests of their own, so this one must not be found and sent again.
+        // Its halves are separate requests, so this one must not be found and sent again.
         record.state = 'withdrawn';
         record.reason = decision.reason;
         await deps.commit();

@@ -1,6 +1,6 @@
 /**
  * Searches for the rows at fault, and whether one may begin (contract §4 "The rows at fault"): not where so many requests
- * failed alike, and none completed, that it is no matter of rows. How a search goes on is in `narrow.ts`.
+ * failed alike, and none completed, that it is no matter of rows. How a search continues is in `narrow.ts`.
  */
 import type { RequestRecord } from '../state/requests.js';
 import { type Failed, rejectWhole } from './deliver.js';

@@ -11,7 +11,7 @@ export type ProxySettings = Required<Pick<EnvHttpProxyAgent.Options, 'httpProxy'
 
 /**
  * Null where no proxy is set.
- * @throws ConfigError for a value that is no URL, or one of a scheme that is not spoken here
+ * @throws ConfigError for a value that is not a URL, or one of a scheme that is not spoken here
  */
 export function proxySettings(env: ProxyEnv): ProxySettings | null {
   const httpProxy = proxyUrl(env, 'HTTP_PROXY');

@@ -63,7 +63,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** @throws ConfigError when a proxy setting is no URL */
+/** @throws ConfigError when a proxy setting is not a URL */
 export function createTransport(options: TransportOptions): Transport {
   const { token, timeoutMs, log } = options;
   const closing = new AbortController();

@@ -10,7 +10,7 @@
 import { type FingerprintColumns, FingerprintIndex } from '../fingerprint-index.js';
 import { IdTable } from '../id-table.js';
 import type { Kind } from '../model.js';
-import { wordsOf } from '../print-tables.js';
+import { bytesOf, hashesOf, wordsOf } from '../print-tables.js';
 import type { Cells } from './cells.js';
 import type { Database, Reader, Transaction } from './database.js';
 import { SEND, type StateAge } from './sends.js';
@@ -62,8 +62,8 @@ export class Fingerprints {
     await tx.run(
       'INSERT INTO fingerprints (send, ids, contents, records) VALUES (?, ?, ?, ?)',
       send,
-      bytes(ids),
-      bytes(contents),
+      bytesOf(ids),
+      bytesOf(contents),
       someBytes(records),
     );
     if (cells) await this.cells.put(tx, send, cells);
@@ -200,8 +200,8 @@ export class Fingerprints {
     await this.cells.keep(tx, send, last);
     await tx.run(
       'UPDATE fingerprints SET ids = ?, contents = ?, records = ? WHERE send = ?',
-      bytes(of(ids)),
-      bytes(of(contents)),
+      bytesOf(of(ids)),
+      bytesOf(of(contents)),
       someBytes(of(records)),
       send,
     );
@@ -232,8 +232,8 @@ export class Fingerprints {
       for await (const row of sends) {
         const own = runs.get(row.run ?? row.send) ?? runs.size + 1;
         runs.set(row.run ?? row.send, own);
-        const words = wordsOf(unpack(row.ids));
-        const send = { ...row, contents: unpack(row.contents) };
+        const words = wordsOf(hashesOf(row.ids));
+        const send = { ...row, contents: hashesOf(row.contents) };
         for (let at = send.contents.length - 1; at >= 0; at--) {
           const [low, high] = [words[2 * at]!, words[2 * at + 1]!];
           if (high % parts !== part) continue;
@@ -253,24 +253,15 @@ export class Fingerprints {
 
 function printsOf({ ids, contents, records }: StoredPrints): FingerprintColumns {
   return {
-    ids: unpack(ids),
-    contents: unpack(contents),
-    records: unpack(records ?? new Uint8Array(ids.length)),
+    ids: hashesOf(ids),
+    contents: hashesOf(contents),
+    records: hashesOf(records ?? new Uint8Array(ids.length)),
   };
 }
 
-const bytes = (values: BigUint64Array): Uint8Array =>
-  new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-
 /** Null where none is known. */
 const someBytes = (values: BigUint64Array): Uint8Array | null =>
-  values.some((value) => value !== 0n) ? bytes(values) : null;
-
-function unpack(blob: Uint8Array): BigUint64Array {
-  // A blob need not lie on an 8-byte boundary; a copy does.
-  const { buffer, byteOffset, length } = blob.byteOffset % 8 === 0 ? blob : Uint8Array.from(blob);
-  return new BigUint64Array(buffer, byteOffset, length / 8);
-}
+  values.some((value) => value !== 0n) ? bytesOf(values) : null;
 
 const marksFor = (values: readonly unknown[]): string => values.map(() => '?').join(', ');
 

@@ -10,7 +10,7 @@ import type { StateOverview } from './overview.js';
 import type { RejectsStore } from './rejects.js';
 import type { RequestRecord } from './requests.js';
 import type { InputLines } from './row-lists.js';
-import type { RunFilter, StoredRun } from './runs.js';
+import type { NewRun, RunFilter, StoredRun } from './runs.js';
 import type { StateAge } from './sends.js';
 import type { ShardStore } from './shards.js';
 import type { HeldLease, HeldLock, KnownJob, KnownRun, Scope, ServiceInUse, ShardOf } from './types.js';
@@ -43,13 +43,10 @@ export interface State {
   /** Newest first. */
   knownRuns(which?: RunFilter): Promise<StoredRun[]>;
   /** @param plan requests that are to be sent, and when they were planned (ISO 8601): its data is as old as that */
-  startRun(
-    run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>,
-    plan?: { requests: readonly RequestRecord[]; at: string | null },
-  ): Promise<void>;
+  startRun(run: NewRun, plan?: { requests: readonly RequestRecord[]; at: string | null }): Promise<void>;
   reopenRun(run: string): Promise<void>;
   /**
-   * A finished run goes on: with requests that send rows of others again, with other options, and, for these inputs,
+   * A finished run continues: with requests that send rows of others again, with other options, and, for these inputs,
    * with a new rejects file.
    */
   retryRun(

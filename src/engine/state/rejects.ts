@@ -1,11 +1,12 @@
 /** Rejects files that runs wrote: how their rows were read, and by what each file is known again. */
+import { bytesOf, hashesOf } from '../print-tables.js';
 import type { Reader, Transaction } from './database.js';
 
 export interface RejectsRecord {
   /** As it stands in the rows (`_profiles_run`). */
   run: string;
   input: number;
-  /** The recorded run to which the rows belong: another one where an import went on with an earlier run. */
+  /** The recorded run to which the rows belong: another one where an import continued with an earlier run. */
   owner: string;
   /** Absolute path of the file. */
   location: string;
@@ -71,7 +72,7 @@ export class RejectsFiles implements RejectsStore {
       mark?.inode ?? null,
       mark?.sha256 ?? null,
       JSON.stringify(reading),
-      new Uint8Array(unedited.buffer, unedited.byteOffset, unedited.byteLength),
+      bytesOf(unedited),
       at,
     );
   }
@@ -111,7 +112,6 @@ function recordOf({ inode, sha256, reading, unedited, ...row }: Row): RejectsRec
     ...row,
     mark: inode === null || sha256 === null ? null : { inode, sha256 },
     reading: JSON.parse(reading) as unknown,
-    // In memory of its own: a blob need not begin where a number may.
-    unedited: new BigUint64Array(Uint8Array.from(unedited).buffer),
+    unedited: hashesOf(unedited),
   };
 }

@@ -1,5 +1,6 @@
 /** Requests as they are recorded: the truth that a report is made from and that a resume goes by. */
 
+import { firstWhere } from '../bisect.js';
 import type { Job } from '../service/contract.js';
 import type { Reader, Transaction } from './database.js';
 
@@ -13,7 +14,7 @@ import type { Reader, Transaction } from './database.js';
  *
  * Of requests that were sent again, and of their parts (`send/isolate.ts`):
  * - `waiting`: a part that is to be sent.
- * - `refused`: the service refused it. Its parts go on; where it has none, its rows are given up.
+ * - `refused`: the service refused it. Its parts continue; where it has none, its rows are given up.
  * - `divided`: known to fail without being sent, since what it was a part of failed, and the rest of that did not.
  * - `failed`: not sent; its rows are given up. The service had accepted them in a job that failed.
  * - `unsent`: not sent; its rows are given up. The service has refused every request that had them.
@@ -91,15 +92,8 @@ const stateOf = (r: RequestRecord) => [
 ];
 
 /** Where the request of this number is, or would be. @param records in order */
-function placeOf(records: readonly RequestRecord[], seq: number): number {
-  let [low, high] = [0, records.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (records[middle]!.seq < seq) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const placeOf = (records: readonly RequestRecord[], seq: number): number =>
+  firstWhere(records.length, (at) => records[at]!.seq >= seq);
 
 /** The request of this number. @param records in order */
 export function requestOf(records: readonly RequestRecord[], seq: number): RequestRecord | undefined {
@@ -112,7 +106,7 @@ export function replaceIn(records: RequestRecord[], request: RequestRecord): voi
   records[placeOf(records, request.seq)] = request;
 }
 
-/** Which numbers new requests may have: shards add to one run at the same time, and have numbers of their own. */
+/** Which numbers new requests may have: shards add to one run at the same time, and have their own numbers. */
 export interface Numbers {
   /** Larger than this. */
   after: number;

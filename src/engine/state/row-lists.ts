@@ -2,6 +2,7 @@
  * Rows of a request as they are kept for the history: of each its identifier's hash, cut to six bytes, and its line.
  * Lines mostly follow each other, so they are kept as runs of equal steps: a few bytes for a request of a CSV.
  */
+import { bytesOf } from '../print-tables.js';
 
 /** Lines of one input, ascending where a request holds them in order. */
 export interface InputLines {
@@ -17,7 +18,7 @@ const MASK = (1n << BigInt(8 * ID_BYTES)) - 1n;
 export const shortId = (hash: bigint): number => Number(hash & MASK);
 
 export function packIds(hashes: BigUint64Array): Uint8Array {
-  const from = new Uint8Array(hashes.buffer, hashes.byteOffset, hashes.byteLength);
+  const from = bytesOf(hashes);
   const packed = new Uint8Array(hashes.length * ID_BYTES);
   for (let row = 0, at = 0; row < hashes.length; row++) {
     // Little-endian, as all hashes are stored: the low bytes come first.

@@ -1,6 +1,6 @@
-/** Imports known to this machine, with what a resume needs to go on with them. */
+/** Imports known to this machine, with what a resume needs to continue with them. */
 
-import type { CellType, Kind, Summary } from '../model.js';
+import { type CellType, type Kind, kindsOf, type Summary } from '../model.js';
 import type { Reader, Transaction } from './database.js';
 import type { KnownRun, Scope } from './types.js';
 
@@ -30,6 +30,9 @@ export interface StoredRun extends KnownRun {
   options: unknown;
   inputs: RunInput[];
 }
+
+/** A run as it is recorded when it begins. */
+export type NewRun = Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>;
 
 /** Reasons and warnings quote what stood in a cell, and the state holds no metadata (contract §4). */
 export const withoutCells = (summary: Summary): Summary => ({
@@ -66,11 +69,7 @@ export interface RunFilter {
 }
 
 export class Runs {
-  async insert(
-    tx: Transaction,
-    scope: number,
-    run: Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>,
-  ): Promise<void> {
+  async insert(tx: Transaction, scope: number, run: NewRun): Promise<void> {
     await tx.run(
       `INSERT INTO runs (run, scope, named_account, identity, status, finished, item_format, options, started_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -104,7 +103,7 @@ export class Runs {
     await tx.run("UPDATE runs SET status = 'running', finished = 0, ended_at = NULL WHERE run = ?", run);
   }
 
-  /** It goes on, with these options; some inputs with another rejects file than before. */
+  /** It continues, with these options; some inputs with another rejects file than before. */
   async retry(tx: Transaction, run: string, options: unknown, newRejects: readonly number[]): Promise<void> {
     await this.reopen(tx, run);
     await tx.run('UPDATE runs SET options = ? WHERE run = ?', JSON.stringify(options), run);
@@ -125,7 +124,7 @@ export class Runs {
     },
   ): Promise<void> {
     await tx.run(
-      // A token that was refused once stays so: whichever went on then must be able to go on again.
+      // A token that was refused once stays so: whichever continued then must be able to continue again.
       `UPDATE runs SET status = ?, finished = ?, summary = COALESCE(?, summary), ended_at = ?,
            ended_by = CASE ended_by WHEN 'unauthorised' THEN ended_by ELSE ? END WHERE run = ?`,
       end.status,
@@ -137,7 +136,7 @@ export class Runs {
     );
   }
 
-  /** What it stands at, while it goes on. */
+  /** What it stands at, while it continues. */
   async setSummary(tx: Transaction, run: string, summary: Summary): Promise<void> {
     await tx.run('UPDATE runs SET summary = ? WHERE run = ?', JSON.stringify(withoutCells(summary)), run);
   }
@@ -193,7 +192,7 @@ function runOf(row: RunRow, inputs: readonly InputRow[]): StoredRun {
   return {
     run: row.run,
     scope: { account: row.account, region: row.region, base_url: row.base_url } satisfies Scope,
-    kinds: [...new Set(inputs.map((input) => input.kind))],
+    kinds: kindsOf(inputs),
     paths: inputs.map((input) => input.path),
     status: row.status,
     started_at: row.started_at,

@@ -4,7 +4,7 @@
  */
 import type { RunStatus, Summary } from '../model.js';
 import type { RequestRecord } from './requests.js';
-import type { StoredRun } from './runs.js';
+import type { NewRun } from './runs.js';
 import type { ShardOf } from './types.js';
 
 /** A shard as it stands. */
@@ -21,8 +21,6 @@ export interface ShardRecord {
   started_at: string | null;
   ended_at: string | null;
 }
-
-type NewRun = Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by'>;
 
 /** What a run stands at as a whole. */
 export interface Standing {

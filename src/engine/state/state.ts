@@ -1,6 +1,6 @@
 /**
  * What is remembered (contract §4): runs, requests, jobs and fingerprints, in one database. No tokens and no metadata are
- * in it. Each table's SQL is in a file of its own; what one transaction does to several of them is said in `parts/`.
+ * in it. Each table's SQL is in its own file; what one transaction does to several of them is said in `parts/`.
  */
 import { userInfo } from 'node:os';
 import type { Backend } from './backend.js';

@@ -91,7 +91,7 @@ async function config(context: Context): Promise<ConfigFile> {
 
 /** Reads the state without creating one. */
 async function state<T>(context: Context, look: (opened: State) => Promise<T[]>): Promise<T[]> {
-  const { statePlace } = await import('../state/place.js');
+  const { statePlace } = await import('../state/state-place.js');
   if (!(await statePlace(context)).exists) return [];
   return (await look(await context.state())).slice(0, MOST);
 }

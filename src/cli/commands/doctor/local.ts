@@ -15,7 +15,7 @@ import {
   requireLookupBaseUrl,
   type Settings,
 } from '../../settings/index.js';
-import { statePlace } from '../state/place.js';
+import { statePlace } from '../state/state-place.js';
 import { type Finding, fail, ok, warn } from './finding.js';
 
 /** The floor of `engines` in package.json. */

@@ -107,7 +107,7 @@ export interface ServerDates {
   close(): void;
 }
 
-/** Listens from now on. A `Date` counts whole seconds: less than one is no skew. */
+/** Listens from now on. A `Date` counts whole seconds: less than one is not a skew. */
 function serverDates(clock: Pick<Clock, 'now'>): ServerDates {
   let skew: number | null = null;
   const onHeaders = (message: unknown): void => {

@@ -18,7 +18,7 @@ import { sayReport, writeJson, writeOut } from '../../output/write.js';
 import { shardRecord } from '../shard-record.js';
 import { commandsFor, recordOf, resumeOf } from './record.js';
 
-/** Read once for all that is said: another reading of a run that goes on could differ. */
+/** Read once for all that is said: another reading of a run that continues could differ. */
 interface Loaded {
   run: StoredRun;
   commands: Commands;

@@ -7,7 +7,7 @@ import { openSandboxData } from '../../../sandbox/index.js';
 import { type Context, EMBEDDED } from '../../context.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { stateLocation } from '../../settings/index.js';
-import { statePlace } from '../state/place.js';
+import { statePlace } from '../state/state-place.js';
 
 /** @throws LockedError while an import to the sandbox runs */
 export async function reset(data: string, context: Context): Promise<ExitCode> {

@@ -4,7 +4,7 @@ import { formatSize } from '../../../engine/size.js';
 import type { Context } from '../../context.js';
 import { safeLine } from '../../output/safe.js';
 import { writeJson, writeOut } from '../../output/write.js';
-import { requireState, statePlace } from './place.js';
+import { requireState, statePlace } from './state-place.js';
 
 /** @param file absolute */
 export async function backup(file: string, context: Context): Promise<ExitCode> {

@@ -4,7 +4,7 @@ import { count } from '../../../engine/numbers.js';
 import type { Context } from '../../context.js';
 import { safeLine } from '../../output/safe.js';
 import { writeJson, writeOut } from '../../output/write.js';
-import { requireState, statePlace } from './place.js';
+import { requireState, statePlace } from './state-place.js';
 
 /** @throws StateError when something is wrong, which was printed by then */
 export async function check(context: Context): Promise<ExitCode> {

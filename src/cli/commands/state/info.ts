@@ -7,7 +7,7 @@ import { fieldsText } from '../../output/record-text.js';
 import { stylesFor, usesColor } from '../../output/style.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { lockText } from './lock-text.js';
-import { statePlace } from './place.js';
+import { statePlace } from './state-place.js';
 
 export async function info(context: Context): Promise<ExitCode> {
   const { stdout, env, flags, clock } = context;

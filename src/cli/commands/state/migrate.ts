@@ -7,7 +7,7 @@ import type { Context } from '../../context.js';
 import { safeLine } from '../../output/safe.js';
 import { writeJson, writeLine } from '../../output/write.js';
 import { stateElsewhere, stateNamed } from '../../settings/index.js';
-import { requireState, statePlace } from './place.js';
+import { requireState, statePlace } from './state-place.js';
 
 /** A copy of millions of profiles takes minutes. */
 const SAY_EVERY_MS = 5_000;

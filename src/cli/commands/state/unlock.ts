@@ -8,7 +8,7 @@ import { safeLine } from '../../output/safe.js';
 import { writeJson, writeOut } from '../../output/write.js';
 import { canAsk } from '../config/store.js';
 import { lockText } from './lock-text.js';
-import { requireState, type StatePlace, statePlace } from './place.js';
+import { requireState, type StatePlace, statePlace } from './state-place.js';
 
 /** @throws LockedError while the owner of a lock is heard of, and nobody said to take it */
 export async function unlock({ force }: { force: boolean }, context: Context): Promise<ExitCode> {

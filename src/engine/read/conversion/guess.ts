@@ -23,7 +23,7 @@ const HAS_OFFSET = /(?:Z|UTC|GMT|\d[+-]\d{2}(?::?\d{2})?| [+-]\d{2}(?::?\d{2})?)
 export type DateKind = 'date' | 'datetime';
 
 /**
- * Every pattern that the text fits, `iso` alone where it does; none where it is no date. Numbers have two digits in a pattern where
+ * Every pattern that the text fits, `iso` alone where it does; none where it is not a date. Numbers have two digits in a pattern where
  * the text shows that they are padded.
  */
 export function patternsOf(text: string, kind: DateKind): string[] {

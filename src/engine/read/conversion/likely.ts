@@ -277,7 +277,7 @@ export function mergeLikely(a: Likely, b: Likely): Likely {
   return likelyOf(candidates, cells, searched, first, markers);
 }
 
-/** How a type fares in a stretch: one that is no candidate fits none of the cells that were asked. */
+/** How a type fares in a stretch: one that is not a candidate fits none of the cells that were asked. */
 function counted(likely: Likely, type: string): Candidate {
   const { candidates, cells, searched, first } = likely;
   const found = candidates.find((one) => isAmong(type, [one]));

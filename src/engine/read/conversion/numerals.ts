@@ -71,7 +71,7 @@ function insideOf(text: string): string | null {
 /** Digits that a double always holds. */
 const MOST_EXACT = 15;
 
-/** A longer text is no number that a double holds. */
+/** A longer text is not a number that a double holds. */
 const LONGEST = 100;
 
 export class NumberReader {

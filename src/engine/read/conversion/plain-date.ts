@@ -30,7 +30,7 @@ export interface PlainDates {
   isPoint(text: string): boolean | null;
 }
 
-/** @returns null for a pattern with more than that, such as a piece that is no step */
+/** @returns null for a pattern with more than that, such as a piece that is not a step */
 export function plainDates(steps: readonly (Step | undefined)[]): PlainDates | null {
   if (!isPlain(steps)) return null;
   return {

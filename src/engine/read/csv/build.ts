@@ -6,11 +6,12 @@ import { COMPANY, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
 import { jsonString } from '../json/text.js';
 import { metadataTypes } from '../mapping/targets.js';
+import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 import { isPlain } from './dialect.js';
 import { BLANK, type CsvLayout, csvLayout } from './layout.js';
 import { plainRow } from './plain-row.js';
-import { rejectedRow, rowReader } from './rows.js';
+import { rowReader } from './rows.js';
 
 export function buildCsv(
   input: OpenedInput,
@@ -36,7 +37,7 @@ export function buildCsv(
         if (writer.add(number, itemOf(row), layout.idOf(row))) continue;
         reason = TOO_LARGE;
       }
-      writer.reject(rejectedRow(input.path, batch, number, reason, rows.cells(number)));
+      writer.reject(rejectedRecord(input.path, batch, number, reason, { cells: rows.cells(number) }));
     }
     return writer.finish();
   };

@@ -119,7 +119,7 @@ export class DialectSplitter implements Splitter {
     return { bytes, lines, spans, fileLines: null, first, ...(broken.length > 0 && { broken }) };
   }
 
-  /** Goes on up to `limit`: what begins behind it may be cut off. */
+  /** Continues up to `limit`: what begins behind it may be cut off. */
   #scan(limit: number): void {
     const [text, special] = [this.#text, this.#special];
     while (this.#at < limit) {

@@ -1,5 +1,5 @@
 /** How the rows of a CSV become items: worked out once from header and rules, then applied to every row. */
-import { refusalAgain } from '../again.js';
+
 import { type Converter, converterOf } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
@@ -7,6 +7,7 @@ import { headOf } from '../item-text.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
+import { refusalAgain } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
 import type { Refusal } from '../wording.js';
 import { quoted } from '../wording.js';
@@ -43,7 +44,7 @@ export interface CsvLayout {
   /** A row whose cells are trimmed, and empty where they say so; null where that was not asked for. */
   clean: ((row: readonly string[]) => string[]) | null;
   /**
-   * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is no row. Fills up a short row
+   * Why a row cannot be sent, whatever its columns' types; null when it can, `BLANK` when it is not a row. Fills up a short row
    * that may be short.
    */
   refusal(row: string[]): Refusal | null;

@@ -1,7 +1,7 @@
 /** Rejected rows of a CSV as a rejects file has them: the cells that it keeps, and what it does not show. */
 import type { RejectedRow } from '../../model.js';
-import { EXTRA, keptColumns, RowHashes } from '../again.js';
 import { TOO_LARGE } from '../item-writer.js';
+import { EXTRA, keptColumns, RowHashes } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
 import { csvLayout } from './layout.js';
 

@@ -1,9 +1,7 @@
 /** The cells of a batch, as the parser sees them. */
 import { parse } from 'csv-parse/sync';
 import type { RejectedRow } from '../../model.js';
-import { rowOf } from '../text/splitter.js';
-import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
-import { type Refusal, whyOf } from '../wording.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
 import { Cells } from './cells.js';
 import { type Dialect, isPlain } from './dialect.js';
 
@@ -86,23 +84,6 @@ function brokenCells(text: string, dialect: Dialect): string[] {
     } catch {} // a quote that opens and does not close
   }
   return [text];
-}
-
-/** A rejected row of a batch, with its cells as they are in the file. */
-export function rejectedRow(
-  file: string,
-  batch: RecordBatch,
-  number: number,
-  refusal: Refusal,
-  cells: string[],
-): RejectedRecord {
-  return {
-    file,
-    line: batch.lines[number]!,
-    row: rowOf(batch, number),
-    ...whyOf(refusal),
-    original: { cells },
-  };
 }
 
 /** The cells of a row that this format gave as the original. */

@@ -9,12 +9,13 @@ import { jsonStringBytes } from '../json/text.js';
 import { classify } from '../mapping/plain-number.js';
 import { addCell, addPlain, type ColumnStats, emptyStats, isUndecided } from '../mapping/stats.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
+import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { itemText, recordHashes } from './build.js';
 import type { Cells } from './cells.js';
 import { BLANK, type CsvLayout, csvLayout, REPEATED_HEADER } from './layout.js';
 import { plainRow } from './plain-row.js';
-import { rejectedRow, rowReader } from './rows.js';
+import { rowReader } from './rows.js';
 
 /** What a batch tells of one column. */
 export interface ColumnPart {
@@ -61,7 +62,7 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
         continue;
       }
       if (reason !== null) {
-        accepted.reject(rejectedRow(input.path, batch, number, reason, rows.cells(number)));
+        accepted.reject(rejectedRecord(input.path, batch, number, reason, { cells: rows.cells(number) }));
         // A row that is not sent still belongs to its columns: it may come back fixed.
         const itsOwn =
           row.length === layout.targets.length && reason !== REPEATED_HEADER && !rows.broken?.has(number);
@@ -79,7 +80,8 @@ export function scanCsv(input: OpenedInput, options: RowOptions): (batch: Record
       columns.leaveOut(row);
       // Numbers have no quotes: with those, some columns' types decide.
       if (bytes - 2 * columns.perhapsNumbers <= itemLimitBytes) accepted.leaveOpen(number);
-      else accepted.reject(rejectedRow(input.path, batch, number, TOO_LARGE, rows.cells(number)));
+      else
+        accepted.reject(rejectedRecord(input.path, batch, number, TOO_LARGE, { cells: rows.cells(number) }));
     }
     likely = columns.parts.map(({ stats }) => nextLikely(stats.likely));
     return accepted.finish(

@@ -1,10 +1,11 @@
 /** Items of a batch of JSON, as the service wants them. */
 import type { ItemBatch } from '../batch.js';
 import { type HashOptions, ItemWriter, TOO_LARGE } from '../item-writer.js';
+import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 import type { Refusal } from '../wording.js';
 import { isLaidOut, jsonLayout } from './layout.js';
-import { jsonRecord, rejectedItem } from './parse.js';
+import { jsonRecord } from './parse.js';
 import { PlainItem } from './plain-item.js';
 
 export function buildJson(
@@ -22,7 +23,9 @@ export function buildJson(
     for (let number = 0; number < batch.lines.length; number++) {
       const reason = appendItem(writer, batch, number);
       if (reason === null) continue;
-      writer.reject(rejectedItem(input.path, batch, jsonRecord(batch, number, input), reason));
+      writer.reject(
+        rejectedRecord(input.path, batch, number, reason, { item: jsonRecord(batch, number, input).text }),
+      );
     }
     return writer.finish();
   };

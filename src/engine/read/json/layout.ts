@@ -1,12 +1,12 @@
 /** A JSON item, flat or in the service's shape, laid out as the service wants it (spec: Company, User). */
 
 import type { CellType } from '../../model.js';
-import { otherRun } from '../again.js';
 import { type Converter, converterOf, sentAs } from '../conversion/converter.js';
 import { misfit } from '../conversion/type.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { COMPANY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
+import { otherRun } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
 import type { Refusal } from '../wording.js';
 import { quoted, shown } from '../wording.js';
@@ -209,7 +209,7 @@ const WHOLE = /^-?\d+$/;
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON values keep their types; a pinned type only checks those that are no text. `null` removes a key, whatever its type. */
+/** JSON values keep their types; a pinned type only checks those that are not text. `null` removes a key, whatever its type. */
 export function isOfType(actual: JsonType, type: CellType): boolean {
   const sent = sentAs(type);
   if (actual === 'null') return true;

@@ -1,8 +1,6 @@
 /** Items of a batch of JSON: parsed, or refused with a reason. */
 import { InputError } from '../../errors.js';
-import { rowOf } from '../text/splitter.js';
-import type { OpenedInput, RecordBatch, RejectedRecord } from '../types.js';
-import { type Refusal, whyOf } from '../wording.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
 
 export interface JsonRecord {
   /** Position in the batch. */
@@ -60,20 +58,4 @@ function faultOf(message: string): string {
   return message
     .replace(/(?: in JSON)? at position.*/s, '')
     .replace(/, (?:\.{3})?".*is not valid JSON$/s, '');
-}
-
-/** A rejected item, with its text as it is in the file. */
-export function rejectedItem(
-  file: string,
-  batch: RecordBatch,
-  { number, text }: JsonRecord,
-  refusal: Refusal,
-): RejectedRecord {
-  return {
-    file,
-    line: batch.lines[number]!,
-    row: rowOf(batch, number),
-    ...whyOf(refusal),
-    original: { item: text },
-  };
 }

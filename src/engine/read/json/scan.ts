@@ -6,11 +6,12 @@ import { addCurrency, noCurrencies } from '../conversion/currency.js';
 import { TOO_LARGE } from '../item-writer.js';
 import type { Target } from '../mapping/targets.js';
 import { type RowOptions, type ScanPart, ScanRows } from '../scan-rows.js';
+import { rejectedRecord } from '../text/splitter.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import { itemAppender } from './build.js';
 import { isLaidOut, jsonLayout } from './layout.js';
 import type { Members } from './members.js';
-import { jsonRecord, recordText, rejectedItem } from './parse.js';
+import { jsonRecord, recordText } from './parse.js';
 import { PlainItem, typeNumberOf } from './plain-item.js';
 import { addValue, countType, emptyFieldStats, type FieldPart, MAX_FIELDS, note } from './totals.js';
 
@@ -37,11 +38,12 @@ export function scanJson(input: OpenedInput, options: RowOptions): (batch: Recor
       const record = jsonRecord(batch, number, input);
       const laid = layout(record.value, record.text, (target, value) => seen.add(target, value, line));
       if (!isLaidOut(laid)) {
-        rows.reject(rejectedItem(input.path, batch, record, laid));
+        rows.reject(rejectedRecord(input.path, batch, record.number, laid, { item: record.text }));
         continue;
       }
       const size = Buffer.byteLength(laid.item);
-      if (size > options.itemLimitBytes) rows.reject(rejectedItem(input.path, batch, record, TOO_LARGE));
+      if (size > options.itemLimitBytes)
+        rows.reject(rejectedRecord(input.path, batch, record.number, TOO_LARGE, { item: record.text }));
       else rows.accept(number, laid.id, laid.company, size);
     }
     return rows.finish(

@@ -121,7 +121,7 @@ function kindsOf({ names, arrays }: FirstObject, id: string | undefined): Kind[]
 /** As much of a text as is looked at to tell whether its objects are one a line. */
 const LOOK_BYTES = 64 * 1024;
 
-/** Whether each object is on a line of its own. A broken line counts too: its splitter names it. */
+/** Whether each object is on its own line. A broken line counts too: its splitter names it. */
 function isLines(text: Buffer): boolean {
   const end = Math.min(text.length, LOOK_BYTES);
   const view = viewOf(text);

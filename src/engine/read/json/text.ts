@@ -142,7 +142,7 @@ const LONE_SURROGATE = /(?<!\\)(?:\\\\)*(\\ud[89a-f][\da-f]{2})/;
 
 /**
  * Half of a surrogate pair by itself, as it is written, in a text or a name of a valid JSON text; null where there is none.
- * It is no character, so no UTF-8 holds it.
+ * It is not a character, so no UTF-8 holds it.
  */
 export function loneSurrogate(json: string, value: () => unknown = () => JSON.parse(json)): string | null {
   if (!SURROGATE.test(json)) return null;

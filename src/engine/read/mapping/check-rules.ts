@@ -85,7 +85,7 @@ function columnsOf({ rules, again }: Mapped): Named[] {
     exclude: rules.exclude,
     types: rules.types.map(([column]) => column).filter((column) => !set.has(column)),
   };
-  // What the run of a rejects file says of columns that its rows lack is no mistake.
+  // What the run of a rejects file says of columns that its rows lack is not a mistake.
   const counts = (column: string): boolean => !again || again.named.includes(column);
   return RULES.flatMap((rule) => names[rule].filter(counts).map((column): Named => [rule, column]));
 }

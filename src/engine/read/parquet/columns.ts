@@ -90,14 +90,15 @@ export class FlatColumn implements Column {
   #value = 0;
   /** Which of its rows have a value; null where all have one. */
   #definition: Uint8Array | null = null;
-  /** Its values: texts and where the next one begins, places in a dictionary, or a list. */
+  /** Its values: texts and where the next one begins, places in a dictionary, numbers, or others. */
   #from: Values['from'] = 'list';
   #texts = viewOf(new Uint8Array(0));
   #offset = 0;
   /** They and their lengths, all together, are UTF-8. */
   #valid = false;
   #indices: Int32Array = new Int32Array(0);
-  #list: ArrayLike<unknown> = [];
+  #numbers: Float64Array = new Float64Array(0);
+  #list: readonly unknown[] | BigInt64Array = [];
   #dictionary: Dictionary | null = null;
   /** The members that its values make, one after another; where each begins, and what its value is. */
   readonly #entries: Output;
@@ -134,7 +135,8 @@ export class FlatColumn implements Column {
     this.#from = values.from;
     if (values.from === 'texts') {
       this.#setTexts(values.view, values.offset);
-    } else if (values.from === 'list') this.#list = values.list;
+    } else if (values.from === 'numbers') this.#numbers = values.numbers;
+    else if (values.from === 'list') this.#list = values.list;
     else {
       this.#indices = values.indices;
       if (this.#dictionary !== this.#pages.dictionary) {
@@ -156,8 +158,9 @@ export class FlatColumn implements Column {
     const row = this.#row++;
     if (this.#definition !== null && this.#definition[row] === 0) return this.#missing(out);
     if (this.#from === 'texts') return this.#writeText(out);
+    if (this.#from === 'dictionary') return this.#writeEntry(out, this.#indices[this.#value++]!);
     if (this.#from === 'list') return this.#writeValue(out, this.#list[this.#value++]);
-    return this.#writeEntry(out, this.#indices[this.#value++]!);
+    return this.#writeAny(out, this.#numbers[this.#value++]!);
   }
 
   #missing(out: Output): number {
@@ -204,8 +207,7 @@ export class FlatColumn implements Column {
     if (list === null) entries.reserve(view.byteLength + count * this.#key.bytes);
     for (let index = 0; index < count; index++) {
       try {
-        kinds[index] =
-          (list === null ? this.#writeText(entries) : this.#writeValue(entries, list[index])) & 7;
+        kinds[index] = (list === null ? this.#writeText(entries) : this.#writeAny(entries, list[index])) & 7;
       } catch (error) {
         if (!(error instanceof BadValueError)) throw error;
         entries.length = starts[index]!;
@@ -229,16 +231,24 @@ export class FlatColumn implements Column {
     return written(end - start - this.#key.bytes, this.#kinds[index]!);
   }
 
-  #writeValue(out: Output, raw: unknown): number {
-    if (this.#number && typeof raw === 'number') {
-      const before = out.length;
-      this.#key.write(out);
-      const start = out.length;
-      if (out.writeNumber(raw)) {
-        return written(out.length - start, Number.isInteger(raw) ? Is.integer : Is.decimal);
-      }
-      out.length = before;
+  #writeAny(out: Output, raw: unknown): number {
+    return (typeof raw === 'number' && this.#writeNumber(out, raw)) || this.#writeValue(out, raw);
+  }
+
+  /** 0 for one that is not written yet: it is not what it is in the file, or takes longer to spell. */
+  #writeNumber(out: Output, number: number): number {
+    if (!this.#number) return 0;
+    const before = out.length;
+    this.#key.write(out);
+    const start = out.length;
+    if (out.writeNumber(number)) {
+      return written(out.length - start, Number.isInteger(number) ? Is.integer : Is.decimal);
     }
+    out.length = before;
+    return 0;
+  }
+
+  #writeValue(out: Output, raw: unknown): number {
     const json = this.#json(raw);
     if (json === null) return this.#missing(out);
     this.#key.write(out);

@@ -108,7 +108,8 @@ class NestedLeaf {
 
 /** The values of a page, decoded. */
 function valuesOf(values: Page['values'], pages: Pages, most: number): unknown[] {
-  if (values.from === 'list') return Array.from(values.list);
+  if (values.from === 'list') return Array.from<unknown>(values.list);
+  if (values.from === 'numbers') return Array.from(values.numbers);
   if (values.from === 'dictionary') {
     const { dictionaryList } = pages;
     return Array.from(values.indices, (index) => dictionaryList[index]);

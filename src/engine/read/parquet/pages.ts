@@ -25,7 +25,12 @@ export type Values =
   /** Lengths and texts, one after another, from `offset` on: they are copied as they are. */
   | { from: 'texts'; view: DataView; offset: number }
   | { from: 'dictionary'; indices: Int32Array }
-  | { from: 'list'; list: ArrayLike<unknown> };
+  /** Numbers in one kind of list: an expression that meets several kinds reads each of them slowly. */
+  | { from: 'numbers'; numbers: Float64Array }
+  | { from: 'list'; list: readonly unknown[] | BigInt64Array };
+
+/** What the decoders make of a page. */
+type List = readonly unknown[] | BigInt64Array | Float64Array | Float32Array | Int32Array | Uint8Array;
 
 const NOTHING = new DataView(new ArrayBuffer(0));
 
@@ -214,21 +219,24 @@ export class Pages {
     const { memory } = this.#place;
     const { type } = this.#place.meta;
     const { definition, count } = page;
-    let present = count;
-    const highest = this.#maxDefinition;
-    if (definition) for (let at = 0; at < count; at++) if (definition[at] !== highest) present--;
+    const present = definition ? countOf(definition, this.#maxDefinition) : count;
     const of = { ...page, definition: present === count && !page.repetition ? null : definition };
-    const listed = (list: ArrayLike<unknown>): Page => {
+    const listed = (list: List): Page => {
       if (list.length < present) throw new Error('a page has too few values');
-      if (!this.#narrows || !(list instanceof BigInt64Array))
-        return { ...of, values: { from: 'list', list } };
-      const numbers = new Float64Array(memory.room('numbers', 8 * list.length), 0, list.length);
-      return { ...of, values: { from: 'list', list: narrow(list, numbers) } };
+      const room = (): Float64Array =>
+        new Float64Array(memory.room('numbers', 8 * list.length), 0, list.length);
+      const narrowed = this.#narrows && list instanceof BigInt64Array ? narrow(list, room()) : list;
+      if (Array.isArray(narrowed) || narrowed instanceof BigInt64Array) {
+        return { ...of, values: { from: 'list', list: narrowed } };
+      }
+      const numbers = narrowed instanceof Float64Array ? narrowed : room();
+      if (numbers !== narrowed) numbers.set(narrowed as ArrayLike<number>);
+      return { ...of, values: { from: 'numbers', numbers } };
     };
     switch (encoding) {
       case 'PLAIN':
         if (type !== 'BYTE_ARRAY') {
-          return listed(readPlain(aligned(reader), type, present, this.#element.type_length));
+          return listed(readPlain(aligned(reader), type, present, this.#element.type_length) as List);
         }
         return { ...of, values: { from: 'texts', view: reader.view, offset: reader.offset } };
       case 'PLAIN_DICTIONARY':
@@ -244,7 +252,7 @@ export class Pages {
         return listed(list);
       }
       case 'BYTE_STREAM_SPLIT':
-        return listed(byteStreamSplit(reader, present, type, this.#element.type_length));
+        return listed(byteStreamSplit(reader, present, type, this.#element.type_length) as List);
       case 'DELTA_BINARY_PACKED': {
         const list = type === 'INT32' ? new Int32Array(present) : new BigInt64Array(present);
         deltaBinaryUnpack(reader, present, list);
@@ -275,6 +283,13 @@ function aligned({ view, offset }: Reader): Reader {
   if (place < view.byteOffset) return { view: new DataView(view.buffer.slice(start, end)), offset: 0 };
   new Uint8Array(view.buffer).copyWithin(place, start, end);
   return { view: new DataView(view.buffer, place, view.byteLength - offset), offset: 0 };
+}
+
+/** A function of its own stays compiled from page to page. */
+function countOf(levels: Uint8Array, level: number): number {
+  let count = 0;
+  for (let at = 0; at < levels.length; at++) if (levels[at] === level) count++;
+  return count;
 }
 
 const asDecoded = (list: Int32Array | Uint8Array): DecodedArray => list as DecodedArray;

@@ -70,7 +70,7 @@ export const isPlainInt64 = ({ type, converted_type: converted, logical_type: lo
   (logical === undefined || logical.type === 'INTEGER');
 
 /** The same integers as numbers, which are much faster than bigints; those that no double holds stay bigints. */
-export function narrow(list: BigInt64Array, numbers: Float64Array): ArrayLike<number | bigint> {
+export function narrow(list: BigInt64Array, numbers: Float64Array): Float64Array | BigInt64Array {
   const halves = new Int32Array(list.buffer, list.byteOffset, list.length * 2);
   for (let at = 0; at < numbers.length; at++) {
     const number = halves[2 * at + 1]! * 0x1_0000_0000 + (halves[2 * at]! >>> 0);

@@ -1,4 +1,4 @@
-/** Private copies of what is no file yet: an import reads its input twice. */
+/** Private copies of what is not a file yet: an import reads its input twice. */
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';

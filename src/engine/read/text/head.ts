@@ -94,7 +94,7 @@ async function* resumed(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buff
 const empty = (file: SourceFile): InputError =>
   new InputError('the file is empty', { file: file.path, hint: 'export it again' });
 
-/** Enough of them to tell what is no text. */
+/** Enough of them to tell what is not text. */
 export async function firstBytes(handle: FileHandle): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0);
   return buffer.subarray(0, bytesRead);

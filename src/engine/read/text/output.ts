@@ -111,7 +111,7 @@ export class Output implements Memory {
     return true;
   }
 
-  /** What was written, in memory of its own for a batch; there is nothing afterwards. */
+  /** What was written, in its own memory for a batch; there is nothing afterwards. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = textMemory.take(this.length);
     taken.set(this.bytes.subarray(0, this.length));

@@ -1,6 +1,7 @@
 /** What every record splitter shares: collecting the bytes of whole records into batches. */
 import { textMemory } from '../spare-memory.js';
-import type { RecordBatch } from '../types.js';
+import type { RecordBatch, RejectedRecord } from '../types.js';
+import type { Refusal } from '../wording.js';
 import { badText, type PackedFile } from './bad-text.js';
 import { BadTextError } from './encoding.js';
 
@@ -46,7 +47,7 @@ export class PartialRecords {
     this.length += bytes.length;
   }
 
-  /** What was kept and `bytes` after it, in memory of its own that can be posted to a thread. */
+  /** What was kept and `bytes` after it, in its own memory that can be posted to a thread. */
   take(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
     const whole = textMemory.take(this.length + bytes.length);
     let at = 0;
@@ -114,6 +115,21 @@ export interface Splitter {
 /** Number of a record of a batch among all records of the input, from 0. */
 export const rowOf = ({ first, rows }: RecordBatch, number: number): number =>
   rows === undefined ? first + number : rows[number]!;
+
+/** A record of a batch that is rejected, with its cells or text as they are in the file. */
+export const rejectedRecord = (
+  file: string,
+  batch: RecordBatch,
+  number: number,
+  refusal: Refusal,
+  original: RejectedRecord['original'],
+): RejectedRecord => ({
+  file,
+  line: batch.lines[number]!,
+  row: rowOf(batch, number),
+  ...(typeof refusal === 'string' ? { reason: refusal } : refusal),
+  original,
+});
 
 /** All records of a text. @throws InputError naming the line of bytes that are not text */
 export async function* splitText(

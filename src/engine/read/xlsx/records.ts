@@ -147,7 +147,7 @@ function recordOf(cells: readonly string[], width: number): string {
     const cell = cells[at] ?? '';
     record += at === 0 ? quotedCell(cell) : `,${quotedCell(cell)}`;
   }
-  // A record of one empty cell is an empty line, which is no record.
+  // A record of one empty cell is an empty line, which is not a record.
   return record === '' ? '""' : record;
 }
 

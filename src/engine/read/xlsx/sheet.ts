@@ -1,6 +1,6 @@
 /** The rows of a sheet, cell by cell, as text. */
 import type { Hooks } from './archive.js';
-import { type NumberForm, PLAIN, plainNumber, serialText } from './numbers.js';
+import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
 
 /** What a cell was, where that decides about its column. */
 export enum Is {
@@ -185,7 +185,7 @@ export class CellTooLong extends Error {
   }
 }
 
-/** `BC12`: the column, from 0. NaN for what is no address. */
+/** `BC12`: the column, from 0. NaN for what is not an address. */
 function columnOf(address: string): number {
   let column = 0;
   let at = 0;

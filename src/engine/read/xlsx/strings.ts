@@ -16,7 +16,7 @@ const MAX_STRINGS = 50_000_000;
 const MAX_BYTES = 2 ** 32 - 1;
 
 export class StringTable {
-  /** Where each string begins: blocks of `BLOCK_BYTES` are thought end to end; a long string has a block of its own. */
+  /** Where each string begins: blocks of `BLOCK_BYTES` count as if they lay end to end; a long string has its own block. */
   #starts = new Uint32Array(1024);
   #count = 0;
   /** Of each block: its first byte in the whole, and its length. */

@@ -1,4 +1,4 @@
-/** What the columns of a sheet are: as in a CSV, but that cells have types of their own. */
+/** What the columns of a sheet are: as in a CSV, but that cells have their own types. */
 import type { Warning } from '../../problems.js';
 import type { ColumnPart } from '../csv/scan.js';
 import { CsvTotals } from '../csv/totals.js';

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
 import { list } from '../wording.js';
 import { type Archive, damaged } from './archive.js';
-import { builtInForm, formOfCode, type NumberForm, PLAIN } from './numbers.js';
+import { builtInForm, formOfCode, type NumberForm, PLAIN } from './number-forms.js';
 
 export interface Sheet {
   name: string;

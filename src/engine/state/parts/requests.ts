@@ -26,7 +26,7 @@ export function ofRequests(tables: Tables): Pick<State, OfRequests> {
     record: async (run, scope, kind, current, prints, shared = new Set(), rows = null) => {
       // It may go out once this is on disk. What is accepted is recorded wherever it still can be.
       if (current.state === 'intent' || current.state === 'unknown') backend.check();
-      // As it stands now: the caller goes on with it.
+      // As it stands now: the caller continues with it.
       const request = { ...current };
       const sent = prints && { prints, shared, rows, ends: sends.endsOfOthers(run) };
       // The next intent takes an acknowledgement along: one wait for the disk in place of two.

@@ -58,7 +58,7 @@ export function ofRuns(tables: Tables): Pick<State, OfRuns> {
     forgetRun: async (run) => {
       await tables.write(async (tx) => {
         await notes.refuseMoved(tx);
-        // Numbers of requests may be given out again, so nothing may go on naming those that are gone.
+        // Numbers of requests may be given out again, so nothing may still name those that are gone.
         await sends.letGo(tx, 'IN (SELECT request FROM requests WHERE run = ?)', run);
         await jobs.forget(tx, run);
         await rejects.forget(tx, run);

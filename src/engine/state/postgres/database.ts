@@ -7,11 +7,11 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Reader, Transaction, Value } from '../database.js';
+import { DatabaseSession } from './database-session.js';
 import { failureOf, isPassing, isWorthWaiting, keepsConnection } from './failure.js';
 import type { PostgresLocation } from './location.js';
-import { Session } from './session.js';
 import { quoted } from './sql.js';
-import { Writer } from './writer.js';
+import { WriteNumbers } from './write-numbers.js';
 
 /** How long things may take, milliseconds. */
 export interface Patience {
@@ -50,10 +50,10 @@ export interface Fence {
 const UNFENCED: Fence = { sql: () => null, check: () => {} };
 
 export class PostgresDatabase implements Database {
-  readonly #writer: Writer;
-  #session: Session | null = null;
+  readonly #writes: WriteNumbers;
+  #session: DatabaseSession | null = null;
   /** Connections of rows that were read one by one, for the next ones. */
-  readonly #readers: Session[] = [];
+  readonly #readers: DatabaseSession[] = [];
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
   /** A database that answered before is waited for. */
@@ -65,7 +65,7 @@ export class PostgresDatabase implements Database {
     private readonly signal: AbortSignal | undefined = undefined,
     private readonly patience: Patience = PATIENCE,
   ) {
-    this.#writer = new Writer(location);
+    this.#writes = new WriteNumbers(location);
     signal?.addEventListener('abort', () => this.#session?.hurry(HURRY_MS), { once: true });
   }
 
@@ -84,7 +84,7 @@ export class PostgresDatabase implements Database {
     return (await this.all<T>(sql, ...values))[0];
   }
 
-  /** On a connection of its own, so that others can read and write in the meantime. */
+  /** On its own connection, so that others can read and write in the meantime. */
   async *each<T>(sql: string, ...values: Value[]): AsyncGenerator<T> {
     const session = await this.#retrying('read the state in', async () => {
       const reader = this.#readers.pop() ?? (await this.#open());
@@ -108,7 +108,7 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Reads all as of one moment, on a connection of its own. */
+  /** Reads all as of one moment, on its own connection. */
   async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
     const session = await this.#open();
     try {
@@ -123,20 +123,20 @@ export class PostgresDatabase implements Database {
   /** @param work may be run again from its start: a lost connection undoes what it has done */
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#inTurn(() => {
-      const number = this.#writer.next();
+      const number = this.#writes.next();
       // Once its commit was sent it may have been carried out, though nobody said so.
       let committing: { result: T } | null = null;
       return this.#persist('record in', async (session) => {
         const isCommitted = await this.#beginWrite(session, number);
         if (committing && isCommitted) {
           await session.rollback();
-          this.#writer.committed(number);
+          this.#writes.committed(number);
           return committing.result;
         }
         const result = await work(transactionOf(session));
         committing = { result };
-        await session.script([this.#writer.mark(number), 'COMMIT']);
-        this.#writer.committed(number);
+        await session.script([this.#writes.mark(number), 'COMMIT']);
+        this.#writes.committed(number);
         return result;
       });
     });
@@ -146,18 +146,18 @@ export class PostgresDatabase implements Database {
     await this.#turn;
     this.#closed = true;
     const session = this.#session;
-    const { forget } = this.#writer;
+    const { forget } = this.#writes;
     if (session && forget !== null) await session.script([forget]).catch(() => {});
     await Promise.all([session, ...this.#readers].map((each) => each?.close()));
   }
 
   /** Runs work of the connection's own dialect, in the same turn as everything else. */
-  own<T>(doing: string, work: (session: Session) => Promise<T>): Promise<T> {
+  own<T>(doing: string, work: (session: DatabaseSession) => Promise<T>): Promise<T> {
     return this.#inTurn(() => this.#persist(doing, work));
   }
 
   /** Begins a transaction that others wait for. @returns whether the write of this number was committed before */
-  async #beginWrite(session: Session, number: number): Promise<boolean> {
+  async #beginWrite(session: DatabaseSession, number: number): Promise<boolean> {
     const { statementMs, turnMs, idleMs } = this.patience;
     const fence = this.fence.sql();
     const results = await session.script([
@@ -169,11 +169,11 @@ export class PostgresDatabase implements Database {
       `SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END`,
       `SELECT pg_advisory_xact_lock(${lockOf(this.location.schema)})`,
       `SET LOCAL statement_timeout = ${statementMs}`,
-      this.#writer.query,
+      this.#writes.query,
       ...(fence === null ? [] : [fence]),
     ]);
     const rows = fence === null ? [] : results.pop()!.rows;
-    const isCommitted = this.#writer.isCommitted(number, results.pop()!.rows);
+    const isCommitted = this.#writes.isCommitted(number, results.pop()!.rows);
     if (!isCommitted) this.fence.check(rows);
     return isCommitted;
   }
@@ -199,7 +199,7 @@ export class PostgresDatabase implements Database {
     return mine;
   }
 
-  #persist<T>(doing: string, work: (session: Session) => Promise<T>): Promise<T> {
+  #persist<T>(doing: string, work: (session: DatabaseSession) => Promise<T>): Promise<T> {
     return this.#retrying(doing, async () => {
       this.#session ??= await this.#open();
       try {
@@ -237,20 +237,20 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  async #open(): Promise<Session> {
+  async #open(): Promise<DatabaseSession> {
     const { statementMs, turnMs, graceMs } = this.patience;
-    const session = await Session.open(this.location, Math.max(statementMs, turnMs) + graceMs);
+    const session = await DatabaseSession.open(this.location, Math.max(statementMs, turnMs) + graceMs);
     this.#isReached = true;
     return session;
   }
 }
 
-const transactionOf = (session: Session): Transaction => ({
+const transactionOf = (session: DatabaseSession): Transaction => ({
   ...readerOf(session),
   run: async (sql, ...values) => (await session.query(sql, values)).rowCount ?? 0,
 });
 
-function readerOf(session: Session): Reader {
+function readerOf(session: DatabaseSession): Reader {
   return {
     all: async <T>(sql: string, ...values: Value[]) => (await session.query(sql, values)).rows as T[],
     get: async <T>(sql: string, ...values: Value[]) =>

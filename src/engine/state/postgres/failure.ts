@@ -5,7 +5,7 @@ import type { PostgresLocation } from './location.js';
 
 /** SQLSTATEs after which a new connection, or another attempt, may go better. A class is two characters. */
 const PASSING = [
-  '08', // connection exceptions, and what PgBouncer says of its own
+  '08', // connection exceptions, and what PgBouncer adds
   '25006', // read-only: the server was demoted, or is a standby
   '25P03', // this process stood still within a transaction
   '40', // deadlock, serialization

@@ -1,13 +1,13 @@
 /**
- * Keeps leases: a heartbeat each few seconds, on a connection of its own, from a thread of its own, so that neither a
+ * Keeps leases: a heartbeat every few seconds, on its own connection, from its own thread, so that neither a
  * busy main thread nor a busy connection delays it. It stops when the main thread has given no sign of life for as long
  * as a lease lasts: who hangs shall lose the lock.
  *
  * The threads share memory rather than messages: `check` (`lease.ts`) is asked in the tick in which a request goes out.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseSession } from './database-session.js';
 import type { PostgresLocation } from './location.js';
-import { Session } from './session.js';
 import { literal, quoted } from './sql.js';
 
 /** A row of `leases`, and the memory in which its last heartbeat stands. */
@@ -26,7 +26,7 @@ export type LeaseKey = Pick<KeptLease, 'scope' | 'kind' | 'shard'>;
 /** Places of a pulse: when the last heartbeat that was carried out had been sent, by both clocks; whether the lease is lost. */
 const [MONOTONIC, WALL, LOST] = [0, 1, 2];
 
-/** A clock that goes on while the machine sleeps, and one that nobody sets: the later of both counts. Milliseconds. */
+/** A clock that continues while the machine sleeps, and one that nobody sets: the later of both counts. Milliseconds. */
 export interface Times {
   monotonic: number;
   wall: number;
@@ -63,7 +63,7 @@ const againMs = (leaseMs: number): number => leaseMs / 30;
 
 export class Heart {
   readonly #leases = new Map<string, KeptLease>();
-  #session: Session | null = null;
+  #session: DatabaseSession | null = null;
   #stopped = new AbortController();
   #beating: Promise<void> | null = null;
 
@@ -111,7 +111,7 @@ export class Heart {
 
   async #renew(lease: KeptLease): Promise<void> {
     const { leaseMs, schema } = this.location;
-    this.#session ??= await Session.open(this.location, beatMs(leaseMs));
+    this.#session ??= await DatabaseSession.open(this.location, beatMs(leaseMs));
     const sent = this.now();
     const [result] = await this.#session.script([
       `UPDATE ${quoted(schema)}.leases

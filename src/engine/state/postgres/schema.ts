@@ -209,7 +209,7 @@ export const MIGRATIONS: readonly string[] = [
     value ${TEXT} NOT NULL
   );
   `,
-  // Shards of a run: each has a lease of its own, and they share so many unfinished jobs.
+  // Shards of a run: each has its own lease, and they share so many unfinished jobs.
   `
   ALTER TABLE leases ADD COLUMN shard BIGINT NOT NULL DEFAULT 0, ADD COLUMN run ${TEXT};
   ALTER TABLE leases DROP CONSTRAINT leases_pkey, ADD PRIMARY KEY (scope, kind, shard);

@@ -42,7 +42,7 @@ export class FilesInUse {
       const change = changeOf(lock, identity);
       if (change === null) continue;
       throw new StateError(`the lock ${lock} was ${change} while it was in use; nothing more is sent`, {
-        hint: 'another import may have started without it: look at the runs, then resume this one',
+        hint: 'another import may have started in the meantime: look at the runs, then resume this one',
         problem: { code: 'lock_lost' },
       });
     }

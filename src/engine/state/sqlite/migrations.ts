@@ -212,7 +212,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX history_by_run ON history (run) WHERE run IS NOT NULL;
   CREATE INDEX history_by_send ON history (send) WHERE send IS NOT NULL;
   `,
-  // Numbers come from a counter of their own, as in other databases: those that SQLite has given out are not given again.
+  // Numbers come from their own counter, as in other databases: those that SQLite has given out are not given again.
   // And since when a job is missing at the service, ISO 8601: whoever asks next counts from there.
   `
   CREATE TABLE counters (name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;

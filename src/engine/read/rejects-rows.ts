@@ -1,4 +1,5 @@
 /** Rejects files that are imported: what their columns say, and how rows that nobody edited are known again. */
+import { firstWhere } from '../bisect.js';
 import { Hashes } from './hashes.js';
 
 /** Columns of this program's own in rejects files begin so. */
@@ -94,11 +95,5 @@ export function otherRun(run: unknown, runs: readonly string[]): string | null {
 }
 
 function includes(sorted: BigUint64Array, hash: bigint): boolean {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle]! < hash) low = middle + 1;
-    else high = middle;
-  }
-  return sorted[low] === hash;
+  return sorted[firstWhere(sorted.length, (at) => sorted[at]! >= hash)] === hash;
 }

@@ -11,7 +11,7 @@ import { parameter, translate } from './sql.js';
 /** Rows that a cursor brings at a time: one of fingerprints may be 120 KB, and what was brought is not given back at once. */
 const ROWS_AT_ONCE = 4;
 
-export class Session {
+export class DatabaseSession {
   #isBroken = false;
   #cursors = 0;
   #deadlineMs: number;
@@ -27,8 +27,8 @@ export class Session {
     this.#deadlineMs = deadlineMs;
   }
 
-  static async open(location: PostgresLocation, deadlineMs: number): Promise<Session> {
-    return new Session(await connect(location), deadlineMs);
+  static async open(location: PostgresLocation, deadlineMs: number): Promise<DatabaseSession> {
+    return new DatabaseSession(await connect(location), deadlineMs);
   }
 
   get isBroken(): boolean {

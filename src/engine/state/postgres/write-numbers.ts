@@ -7,7 +7,7 @@ import { StateError } from '../../errors.js';
 import type { PostgresLocation } from './location.js';
 import { literal, quoted } from './sql.js';
 
-export class Writer {
+export class WriteNumbers {
   readonly #name = literal(randomUUID());
   #written = 0;
   /** The last write that the database said it had committed. */

@@ -15,7 +15,7 @@ const TIME: NumberForm = { date: false, time: true, elapsed: false };
 /** Formats that have a number in place of a code (ECMA-376, 18.8.30). Those of East Asia are dates, too. */
 export function builtInForm(id: number): NumberForm {
   if (id === 22) return { date: true, time: true, elapsed: false };
-  if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || (id >= 36 && id <= 36)) return DATE;
+  if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || id === 36) return DATE;
   if (id >= 50 && id <= 58) return DATE;
   if (id === 46) return { date: false, time: true, elapsed: true };
   if ((id >= 18 && id <= 21) || (id >= 32 && id <= 35) || id === 45 || id === 47) return TIME;
@@ -44,7 +44,7 @@ const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const DAYS_TO_1904 = 1462;
 
 /**
- * ISO text of a date, a time or both, to the millisecond; a workbook knows no time zone. Null for what is no date.
+ * ISO text of a date, a time or both, to the millisecond; a workbook knows no time zone. Null for what is not a date.
  * @param from1904 the workbook counts days from 1904
  */
 export function serialText(serial: number, form: NumberForm, from1904: boolean): string | null {

@@ -1,0 +1,91 @@
+/** Sends the rows of a run: one kind after the other, until all are sent or something ends it. */
+import { InterruptedError, WaitTimeoutError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
+import { kindsOf } from '../model.js';
+import type { ImportOptions } from '../options.js';
+import { acceptedOf, plannedRows, type Scanned, scansOf } from '../plan/plan.js';
+import { typesOf } from '../plan/type-changes.js';
+import type { OpenedInput } from '../read/index.js';
+import { isCanaryDue } from '../send/canary.js';
+import type { Chunks } from '../send/chunker.js';
+import { type CutDeps, chunksOfKind } from '../send/cutting.js';
+import type { Deadline } from '../send/deadline.js';
+import { Remembering } from '../send/remembering.js';
+import { send } from '../send/send.js';
+import type { ImportDeps } from './deps.js';
+import type { KnownProfiles } from './known.js';
+import type { OpenRun } from './open-run.js';
+import type { Rejecting } from './rejecting.js';
+import { ShardWaits } from './shard-waits.js';
+import { isDone } from './summary.js';
+
+/** Whether a canary must still complete. Also for a run that began with one and continues without the option. */
+export function canaryDue(run: OpenRun, options: ImportOptions): boolean {
+  if (run.shard && !run.shard.hasCanary) return false;
+  const began = run.earlier?.options as Partial<ImportOptions> | undefined;
+  return isCanaryDue(options.canary ?? began?.canary, run.records);
+}
+
+interface What {
+  scanned: Scanned;
+  opened: readonly OpenedInput[];
+  cut: CutDeps;
+  run: OpenRun;
+}
+
+interface How {
+  options: ImportOptions;
+  deps: ImportDeps;
+  deadline: Deadline;
+  rejecting: Rejecting;
+  known: KnownProfiles;
+}
+
+/** @returns what ended it early, or null */
+export async function* sendKinds(
+  { scanned, opened, cut, run }: What,
+  { options, deps, deadline, rejecting, known }: How,
+): AsyncGenerator<ImportEvent, unknown> {
+  const { id, scope, records, shard } = run;
+  const client = await deps.client();
+  const stop = deadline.signal;
+  const rows = shard?.rows() ?? plannedRows(scanned);
+  const waits = shard && new ShardWaits(shard, opened, { ...deps, scope, client, options, stop });
+  const canary = shard && !canaryDue(run, options) ? null : options.canary;
+  let items = options.chunkSize;
+  for (const kind of kindsOf(opened)) {
+    if (waits) yield* waits.ready(kind);
+    await known.renew(kind);
+    await deps.state.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
+    const open = (most: number): Chunks =>
+      chunksOfKind(scanned, kind, { ...cut, limits: { ...cut.limits, items: most }, signal: stop });
+    const ended = yield* send(open, {
+      ...deps,
+      run: id,
+      scope,
+      client,
+      options: { ...options, canary },
+      items,
+      records,
+      numbers: run.numbers,
+      slots: waits,
+      remembering: new Remembering(kind, deps.state.secret, options.trackKeys === true),
+      inputs: opened,
+      totalRows: acceptedOf(rows),
+      stop,
+      reject: async (chunk, reason, emit, of) => {
+        const files = await rejecting.refused(chunk, reason, emit, { signal: deps.abort, of });
+        for (const [input, file] of files) await run.nameRejects(input, file);
+      },
+    });
+    if (ended.failure) return ended.failure;
+    items = ended.items;
+    if (
+      stop.aborted &&
+      !isDone(rows, records, { ...options, wait: options.wait || canaryDue(run, options) })
+    ) {
+      return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
+    }
+  }
+  return null;
+}
