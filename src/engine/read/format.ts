@@ -9,16 +9,7 @@ import type { RowOptions, ScanPart } from './scan-rows.js';
 import type { Head } from './text/head.js';
 import type { SourceFile } from './text/source.js';
 import type { Splitter } from './text/splitter.js';
-import type {
-  InputFile,
-  InputOptions,
-  OpenedInput,
-  RecordBatch,
-  Scan,
-  Schema,
-  Start,
-  Stretch,
-} from './types.js';
+import type { InputFile, InputOptions, OpenedInput, RecordBatch, Scan, Schema, Start } from './types.js';
 
 /** What all formats have in common: their rows come as batches of records. */
 interface Reader {
@@ -90,14 +81,13 @@ export interface BinaryReader extends Reader {
   columns(file: InputFile): Promise<string[]>;
 
   /**
-   * All records in order, or those of a stretch, in bounded memory. Of a stretch, a batch is valid until the next one is
-   * pulled: its memory is used again. Closes the file when its consumer stops early.
+   * All records in order, in bounded memory. Closes the file when its consumer stops early.
    * @throws InputError, also for a file that was written to since it was opened; the signal's reason when aborted
    */
-  records(input: OpenedInput, signal?: AbortSignal, stretch?: Stretch): AsyncGenerator<RecordBatch>;
+  records(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch>;
 
-  /** All rows in stretches, in order, where they take long to read: then a thread reads them. @throws InputError */
-  stretches?(input: OpenedInput): Promise<Stretch[]>;
+  /** They take long to read: a thread of its own does. */
+  slow?: true;
 }
 
 export type FormatReader = TextReader | BinaryReader;

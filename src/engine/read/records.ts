@@ -8,8 +8,8 @@ import { only, type Selected, selectRecords, wantedRecords } from './selection.j
 import { toUtf8 } from './text/encoding.js';
 import { ByteTotals, readBytes } from './text/source.js';
 import { rowOf, splitText } from './text/splitter.js';
-import type { Marks, OpenedInput, RecordBatch, Schema, Start, Stretch } from './types.js';
-import type { Pool } from './workers/pool.js';
+import type { Marks, OpenedInput, RecordBatch, Schema, Start } from './types.js';
+import type { Pool, Work } from './workers/pool.js';
 import { createTask } from './workers/protocol.js';
 
 /**
@@ -30,32 +30,33 @@ export function readRecords(
   const { signal, byteTotals, notes, from } = options;
   const reader = readerOf(input);
   const bytes = readBytes(input, signal, from ? undefined : byteTotals, from?.offset);
-  if ('records' in reader) return afterBytes(bytes, () => reader.records(input, signal));
+  if ('records' in reader) return afterBytes(bytes, reader.records(input, signal));
   return splitText(toUtf8(bytes, input.encoding), reader.split(input, notes, from), input, signal);
 }
 
 /** A reader that goes back and forth in the file begins once all of its bytes were compared with the planned ones. */
-async function* afterBytes<T>(bytes: AsyncIterable<Buffer>, read: () => AsyncIterable<T>): AsyncGenerator<T> {
+async function* afterBytes(
+  bytes: AsyncIterable<Buffer>,
+  records: AsyncIterable<RecordBatch>,
+): AsyncGenerator<RecordBatch> {
   for await (const _ of bytes) {
   }
-  yield* read();
+  yield* records;
 }
 
-/** What a pass goes over: records, or stretches whose records its threads read themselves. */
+/** What a pass goes over: records, or word that a thread reads them. */
 export function passOver(
   input: OpenedInput,
   options: NonNullable<Parameters<typeof readRecords>[1]>,
   selected: Selected,
-): AsyncIterable<RecordBatch | Stretch> {
+): Work {
   const reader = readerOf(input);
   // Which rows are taken is known of all together.
-  if (!('stretches' in reader) || input.selection !== null) {
+  if (!('slow' in reader) || input.selection !== null) {
     return selectRecords(input, readRecords(input, options), selected);
   }
   const { signal, byteTotals } = options;
-  return afterBytes(readBytes(input, signal, byteTotals), async function* () {
-    yield* await reader.stretches!(input);
-  });
+  return { read: (records) => afterBytes(readBytes(input, signal, byteTotals), records) };
 }
 
 export interface BuildOptions extends HashOptions {

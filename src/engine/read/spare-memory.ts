@@ -40,8 +40,8 @@ export class SpareMemory {
   }
 }
 
-/** For the text of batches: some more than a chunk of the input. */
-export const textMemory = new SpareMemory(160 * 1024, 1);
+/** For the text of batches: some more than a chunk of the input, or of what Parquet is unpacked to. */
+export const textMemory = new SpareMemory(160 * 1024, 2);
 
 /** For their items: those of a few hundred rows take some of these units. A plan may keep thousands of batches of a few. */
 export const itemMemory = new SpareMemory(64 * 1024, 16, 64 * 1024);

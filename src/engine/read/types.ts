@@ -152,12 +152,6 @@ export interface Start {
   row: number;
 }
 
-/** Rows of an input that can be read by themselves, by their numbers from 0, the end exclusive. */
-export interface Stretch {
-  from: number;
-  to: number;
-}
-
 /** Whole records, split from the input and not yet parsed. */
 export interface RecordBatch {
   /** UTF-8, in its own ArrayBuffer. */

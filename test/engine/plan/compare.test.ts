@@ -22,7 +22,7 @@ const write = (name: string, rows: readonly Row[]): string =>
 
 /** A service as the state knows it: what was completed, and the cells of each send. */
 class Service {
-  readonly index = new FingerprintIndex(10_000);
+  readonly index = new FingerprintIndex(100);
   readonly types = new Map<string, string>();
   readonly cells = new Map<number, CellColumns>();
   /** What it really holds, where a request that failed was not carried out. */

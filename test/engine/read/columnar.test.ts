@@ -13,9 +13,8 @@ import {
   Pool,
   readRows,
 } from '../../../src/engine/read/index.js';
-import { stretchesOf } from '../../../src/engine/read/parquet/footer.js';
 import { readRecords } from '../../../src/engine/read/records.js';
-import type { Stretch } from '../../../src/engine/read/types.js';
+import type { Work } from '../../../src/engine/read/workers/pool.js';
 import { createTask } from '../../../src/engine/read/workers/protocol.js';
 import { scratch } from '../../support/cli.js';
 import { FIXTURES, file, HERE, KEY, open, type ReadOptions, read } from './reading.js';
@@ -396,9 +395,9 @@ it.each(['people.xlsx', 'types.parquet'])(
 );
 
 describe('threads', () => {
-  const threads = (): Pool => {
+  const threads = (count = 2): Pool => {
     const workerUrl = new URL('../../../dist/worker.cjs', import.meta.url);
-    const pool = new Pool({ threads: 2, leastBytes: 0, workerUrl });
+    const pool = new Pool({ threads: count, leastBytes: 0, workerUrl });
     onTestFinished(() => pool.close());
     return pool;
   };
@@ -406,13 +405,8 @@ describe('threads', () => {
     const schema = { types: [], itemLimitBytes: 1 << 22 };
     return { pass: 'build' as const, input, schema, hashKey: KEY, records: false };
   };
-  /** The row groups of snappy.parquet, as often as they are asked for. */
-  async function* stretches(times: number): AsyncGenerator<Stretch> {
-    for (let time = 0; time < times; time++) {
-      yield { from: 0, to: 2048 };
-      yield { from: 2048, to: 3000 };
-    }
-  }
+  /** The input as a thread reads it. */
+  const whole: Work = { read: (records) => records };
   const itemsOf = (batch: ItemBatch): string => Buffer.from(batch.items).toString();
 
   it.each(['people.xlsx', 'snappy.parquet'])('read %s as this one does', async (name) => {
@@ -425,24 +419,29 @@ describe('threads', () => {
     expect(found).toBe(texts.map((item) => `${item},`).join(''));
   });
 
-  it('read stretches, and give their rows in order', async () => {
-    const { input, texts } = await reading('snappy.parquet');
-    const [found, rows, ids]: [string[], number[], bigint[]] = [[], [], []];
-    for await (const batch of threads().run(building(input), stretches(10))) {
-      found.push(itemsOf(batch));
-      rows.push(...batch.rows);
-    }
-    const whole = texts.map((item) => `${item},`).join('');
-    expect(found.join('') === whole.repeat(10)).toBe(true);
-    const numbers = Array.from({ length: 3000 }, (_, row) => row);
-    expect(rows).toEqual(Array.from({ length: 10 }, () => numbers).flat());
-    const scanning = { pass: 'scan' as const, input, hashKey: KEY, itemLimitBytes: 1 << 22 };
-    const spec = { ...scanning, companies: true, known: null };
-    for await (const part of threads().run(spec, stretches(10))) ids.push(...part.ids);
-    const here: bigint[] = [];
-    for await (const part of HERE.run(spec, stretches(1))) here.push(...part.ids);
-    expect(ids).toEqual(Array.from({ length: 10 }, () => here).flat());
-  });
+  it.each([1, 2, 3])(
+    '%i read what takes long, and give its rows in order, in one pass after the other',
+    async (count) => {
+      const { input, texts } = await reading('snappy.parquet');
+      const pool = threads(count);
+      for (let pass = 0; pass < 3; pass++) {
+        const [found, rows, ids]: [string[], number[], bigint[]] = [[], [], []];
+        for await (const batch of pool.run(building(input), whole)) {
+          found.push(itemsOf(batch));
+          rows.push(...batch.rows);
+          ids.push(...batch.ids);
+        }
+        expect(found.join('') === texts.map((item) => `${item},`).join('')).toBe(true);
+        expect(rows).toEqual(Array.from({ length: 3000 }, (_, row) => row));
+        const scanning = { pass: 'scan' as const, input, hashKey: KEY, itemLimitBytes: 1 << 22 };
+        const scanned: bigint[] = [];
+        for await (const part of pool.run({ ...scanning, companies: true, known: null }, whole)) {
+          scanned.push(...part.ids);
+        }
+        expect(scanned).toEqual(ids);
+      }
+    },
+  );
 
   it('give what comes before a damaged row group, and then its error', async () => {
     const path = join(scratch(), 'damaged.parquet');
@@ -453,7 +452,7 @@ describe('threads', () => {
     const outcomeOf = async (pool: Pool): Promise<[number, string]> => {
       let rows = 0;
       const reads = (async () => {
-        for await (const batch of pool.run(building(input), stretches(3))) rows += batch.read;
+        for await (const batch of pool.run(building(input), whole)) rows += batch.read;
       })();
       const { message } = await errorOf(reads);
       return [rows, message];
@@ -464,13 +463,12 @@ describe('threads', () => {
     expect(await outcomeOf(threads())).toEqual(here);
   });
 
-  it('end with the reason of the signal, in the middle of a stretch too', async () => {
+  it('end with the reason of the signal, in the middle of the file too', async () => {
     const { input } = await reading('snappy.parquet');
     for (const pool of [HERE, threads()]) {
       const stop = new AbortController();
       const reads = (async () => {
-        for await (const _ of pool.run(building(input), stretches(1000), stop.signal))
-          stop.abort(new Error('enough'));
+        for await (const _ of pool.run(building(input), whole, stop.signal)) stop.abort(new Error('enough'));
       })();
       await expect(reads).rejects.toThrow('enough');
     }
@@ -483,32 +481,9 @@ describe('threads', () => {
     copyFileSync(join(FOLDER, 'zstd.parquet'), path);
     for (const pool of [HERE, threads()]) {
       const reads = (async () => {
-        for await (const _ of pool.run(building(input), stretches(1))) expect.unreachable('it was read');
+        for await (const _ of pool.run(building(input), whole)) expect.unreachable('it was read');
       })();
       expect((await errorOf(reads)).message).toMatch(/changed while it was being imported/);
     }
   });
-});
-
-it.each<[number[], Stretch[]]>([
-  [[], []],
-  [[0], []],
-  [[3], [{ from: 0, to: 3 }]],
-  [[2_000_000], [{ from: 0, to: 2_000_000 }]],
-  [
-    [65_535, 1, 122_961, 10],
-    [
-      { from: 0, to: 65_536 },
-      { from: 65_536, to: 188_497 },
-      { from: 188_497, to: 188_507 },
-    ],
-  ],
-])('row groups of %j rows are read in stretches', (groups, stretches) => {
-  expect(stretchesOf(groups)).toEqual(stretches);
-});
-
-it('there are few stretches, however many row groups there are', () => {
-  const stretches = stretchesOf(Array.from({ length: 100_000 }, () => 1000));
-  expect(stretches.length).toBeLessThanOrEqual(65);
-  expect(stretches.at(-1)?.to).toBe(100_000_000);
 });

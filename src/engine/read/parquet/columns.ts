@@ -14,6 +14,7 @@ import {
   isPlainNumber,
   isText,
   type JsonValue,
+  type List,
   textOf,
 } from './values.js';
 
@@ -98,7 +99,7 @@ export class FlatColumn implements Column {
   #valid = false;
   #indices: Int32Array = new Int32Array(0);
   #numbers: Float64Array = new Float64Array(0);
-  #list: readonly unknown[] | BigInt64Array = [];
+  #list: List = [];
   #dictionary: Dictionary | null = null;
   /** The members that its values make, one after another; where each begins, and what its value is. */
   readonly #entries: Output;

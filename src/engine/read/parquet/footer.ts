@@ -2,7 +2,6 @@
 import { type FileMetaData, parquetMetadataAsync, parquetSchema, type SchemaTree } from 'hyparquet';
 import { InputError } from '../../errors.js';
 import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
-import type { OpenedInput, Stretch } from '../types.js';
 
 /** What describes the columns has to fit into memory. */
 const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
@@ -60,37 +59,6 @@ export async function parquetColumns(file: SourceFile): Promise<string[]> {
   try {
     const { schema } = await footerOf(file, opened);
     return schema.children.map(({ element }) => element.name);
-  } finally {
-    await opened.handle.close();
-  }
-}
-
-/** A thread opens the file for each of its stretches: so many rows at least, and so many stretches at most. */
-const LEAST_ROWS = 65_536;
-const MOST_STRETCHES = 64;
-
-/** Stretches of whole row groups. @param groups the rows of each */
-export function stretchesOf(groups: readonly number[]): Stretch[] {
-  const least = Math.max(LEAST_ROWS, groups.reduce((sum, rows) => sum + rows, 0) / MOST_STRETCHES);
-  const stretches: Stretch[] = [];
-  let from = 0;
-  let to = 0;
-  for (const rows of groups) {
-    to += rows;
-    if (to - from < least) continue;
-    stretches.push({ from, to });
-    from = to;
-  }
-  if (to > from) stretches.push({ from, to });
-  return stretches;
-}
-
-/** All rows, in stretches of whole row groups. @throws InputError for a file that is not whole */
-export async function parquetStretches(input: OpenedInput): Promise<Stretch[]> {
-  const opened = await openFile(input);
-  try {
-    const { metadata } = await footerOf(input, opened);
-    return stretchesOf(metadata.row_groups.map(({ num_rows }) => Number(num_rows)));
   } finally {
     await opened.handle.close();
   }

@@ -13,7 +13,7 @@ import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/sche
 import { ChunkBytes } from './chunk-bytes.js';
 import type { PageMemory } from './memory.js';
 import { unpack } from './unpack.js';
-import { isPlainInt64, isUnsigned, narrow } from './values.js';
+import { isPlainInt64, isUnsigned, type List, numbersOf } from './values.js';
 
 /** A page of this size is larger than any writer makes; what it unpacks to has to fit into memory. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
@@ -27,10 +27,7 @@ export type Values =
   | { from: 'dictionary'; indices: Int32Array }
   /** Numbers in one kind of list: an expression that meets several kinds reads each of them slowly. */
   | { from: 'numbers'; numbers: Float64Array }
-  | { from: 'list'; list: readonly unknown[] | BigInt64Array };
-
-/** What the decoders make of a page. */
-type List = readonly unknown[] | BigInt64Array | Float64Array | Float32Array | Int32Array | Uint8Array;
+  | { from: 'list'; list: List };
 
 const NOTHING = new DataView(new ArrayBuffer(0));
 
@@ -225,13 +222,8 @@ export class Pages {
       if (list.length < present) throw new Error('a page has too few values');
       const room = (): Float64Array =>
         new Float64Array(memory.room('numbers', 8 * list.length), 0, list.length);
-      const narrowed = this.#narrows && list instanceof BigInt64Array ? narrow(list, room()) : list;
-      if (Array.isArray(narrowed) || narrowed instanceof BigInt64Array) {
-        return { ...of, values: { from: 'list', list: narrowed } };
-      }
-      const numbers = narrowed instanceof Float64Array ? narrowed : room();
-      if (numbers !== narrowed) numbers.set(narrowed as ArrayLike<number>);
-      return { ...of, values: { from: 'numbers', numbers } };
+      const numbers = numbersOf(list, this.#narrows, room);
+      return { ...of, values: numbers ? { from: 'numbers', numbers } : { from: 'list', list } };
     };
     switch (encoding) {
       case 'PLAIN':

@@ -21,11 +21,9 @@ export const parquetReader: BinaryReader = {
     return { ...file, delimiter: null, body: null, targets: [], columns, ...identify(columns, options) };
   },
   columns: columnsOf,
-  async *records(input, signal, stretch) {
-    yield* (await import('./records.js')).parquetRows(input, signal, stretch);
-  },
-  async stretches(input) {
-    return (await import('./records.js')).parquetStretches(input);
+  slow: true,
+  async *records(input, signal) {
+    yield* (await import('./records.js')).parquetRows(input, signal);
   },
   totals(input) {
     const totals = new JsonTotals(input);

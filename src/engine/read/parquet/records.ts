@@ -7,7 +7,7 @@ import { targeting } from '../mapping/targets.js';
 import { Output } from '../text/output.js';
 import { type OpenFile, openFile, refuseChanged } from '../text/source.js';
 import { MAX_RECORD_BYTES, Numbers } from '../text/splitter.js';
-import type { OpenedInput, RecordBatch, Stretch } from '../types.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
 import { type Column, FlatColumn, type Member } from './columns.js';
 import { damaged, type Footer, footerOf } from './footer.js';
 import { PageMemory } from './memory.js';
@@ -16,7 +16,7 @@ import type { ColumnChunkPlace } from './pages.js';
 import { BadValueError, isPlainInt64, isText, isUnsigned } from './values.js';
 
 // Loaded together, with the first file.
-export { parquetColumns, parquetStretches } from './footer.js';
+export { parquetColumns } from './footer.js';
 
 /** Bytes of JSON after which a batch ends, and rows. */
 const BATCH_BYTES = 256 * 1024;
@@ -26,36 +26,26 @@ const BATCH_ROWS = 8192;
 const WINDOW_BYTES = 2 * 1024 * 1024;
 
 /**
- * All rows in order, each as a JSON object; or those of a stretch.
+ * All rows in order, each as a JSON object.
  * @throws InputError for a file that is damaged or cut off, and for one that was written to since it was opened; the
  * signal's reason when aborted
  */
-export async function* parquetRows(
-  input: OpenedInput,
-  signal?: AbortSignal,
-  stretch?: Stretch,
-): AsyncGenerator<RecordBatch> {
-  const { from, to } = stretch ?? { from: 0, to: Number.POSITIVE_INFINITY };
+export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
   await refuseChanged(input);
   const opened = await openFile(input);
   let members: Member[] = [];
   try {
-    const footer = footers.get(input) ?? (await footerOf(input, opened));
-    footers.set(input, footer);
+    const footer = await footerOf(input, opened);
     members = membersOf(input, footer);
     const rows = new Rows();
     let first = 0;
     for (const group of footer.metadata.row_groups) {
       const end = first + Number(group.num_rows);
-      if (first < from || end > to) {
-        first = end;
-        continue;
-      }
       const columns = columnsOf(group, members, footer, opened);
       while (first < end) {
         signal?.throwIfAborted();
         await writeRows(columns, rows, first, end, input.path);
-        const batch = { ...(stretch ? rows.lend() : rows.take()), fileLines: null, first };
+        const batch = { ...rows.take(), fileLines: null, first };
         first += batch.lines.length;
         yield batch;
       }
@@ -68,9 +58,6 @@ export async function* parquetRows(
   }
   await refuseChanged(input);
 }
-
-/** Kept from stretch to stretch: a footer of thousands of row groups takes longer to read than some of them. */
-const footers = new WeakMap<OpenedInput, Footer>();
 
 /** Memory of the pass before: most likely it read the same file. Until then the garbage collector may have it. */
 let lastUsed = new WeakRef<Pick<Member, 'memory' | 'entries'>[]>([]);
@@ -86,14 +73,6 @@ class Rows {
   take(): Pick<RecordBatch, 'bytes' | 'lines' | 'spans' | 'values'> {
     const { out, lines, spans, values } = this;
     return { bytes: out.take(), lines: lines.take(), spans: spans.take(), values: values.take() };
-  }
-
-  /** As they are, until the next ones are written. */
-  lend(): ReturnType<Rows['take']> {
-    const { out, lines, spans, values } = this;
-    const bytes = out.bytes.subarray(0, out.length) as Uint8Array<ArrayBuffer>;
-    out.length = 0;
-    return { bytes, lines: lines.lend(), spans: spans.lend(), values: values.lend() };
   }
 }
 

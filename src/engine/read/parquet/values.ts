@@ -69,12 +69,25 @@ export const isPlainInt64 = ({ type, converted_type: converted, logical_type: lo
   (converted === undefined || /^U?INT_/.test(converted)) &&
   (logical === undefined || logical.type === 'INTEGER');
 
-/** The same integers as numbers, which are much faster than bigints; those that no double holds stay bigints. */
-export function narrow(list: BigInt64Array, numbers: Float64Array): Float64Array | BigInt64Array {
+/** What the decoders make of a page. */
+export type List = readonly unknown[] | BigInt64Array | Float64Array | Float32Array | Int32Array | Uint8Array;
+
+/** Numbers of a page, in one kind of list whatever their width; null for other values. @param room memory for them */
+export function numbersOf(list: List, narrows: boolean, room: () => Float64Array): Float64Array | null {
+  if (list instanceof BigInt64Array) return narrows ? narrow(list, room()) : null;
+  if (list instanceof Float64Array) return list;
+  if (!ArrayBuffer.isView(list)) return null;
+  const numbers = room();
+  numbers.set(list);
+  return numbers;
+}
+
+/** The same integers as numbers, which are much faster than bigints; null where no double holds one of them. */
+function narrow(list: BigInt64Array, numbers: Float64Array): Float64Array | null {
   const halves = new Int32Array(list.buffer, list.byteOffset, list.length * 2);
   for (let at = 0; at < numbers.length; at++) {
     const number = halves[2 * at + 1]! * 0x1_0000_0000 + (halves[2 * at]! >>> 0);
-    if (!Number.isSafeInteger(number)) return list;
+    if (!Number.isSafeInteger(number)) return null;
     numbers[at] = number;
   }
   return numbers;

@@ -27,12 +27,6 @@ export class Numbers {
     this.length = 0;
     return taken;
   }
-  /** What was collected, until more is: no copy. The list is empty afterwards. */
-  lend(): Uint32Array<ArrayBuffer> {
-    const lent = this.#values.subarray(0, this.length);
-    this.length = 0;
-    return lent;
-  }
 }
 
 /** The bytes of records that began in an earlier chunk and have not ended. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
-import type { OpenedInput, RecordBatch, Stretch } from '../types.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
 import {
   createTask,
   errorOf,
@@ -37,11 +37,10 @@ const leastBytesOf = ({ compression, format }: OpenedInput): number =>
 /** Batches that a worker has at once: one to work on and one that waits. */
 const PER_WORKER = 2;
 
-/** Results of stretches that a thread has ready before their turn comes, where they are small. */
-const SMALL_RESULTS = 512;
-
-/** What is given to a thread at once. */
-type Work = RecordBatch | Stretch;
+/** Records; or word that a thread reads those of the input. `read` gives them, after what has to come before. */
+export type Work =
+  | AsyncIterable<RecordBatch>
+  | { read(records: AsyncIterable<RecordBatch>): AsyncIterable<RecordBatch> };
 
 /**
  * Worker threads for one pass after the other. They start with the first file that is worth it and stay, with
@@ -70,20 +69,20 @@ export class Pool {
   }
 
   /**
-   * Gives a result for each batch, and for each that the threads read in a stretch, in order; at most two batches or
-   * stretches a thread are under way. An error of a batch comes where its result would have come, one of the reader
-   * after all results before it. Stopping early ends the threads, whatever they are busy with.
+   * Gives a result for each batch, in order; at most two batches a thread are under way. Where a thread reads, the
+   * others do the work. An error of a batch comes where its result would have come, one of the reader after all results
+   * before it. Stopping early ends the threads, whatever they are busy with.
    * @throws the signal's reason as soon as it is aborted
    */
   async *run<S extends TaskSpec>(
     spec: S,
-    work: AsyncIterable<Work>,
+    work: Work,
     signal?: AbortSignal,
   ): AsyncGenerator<TaskResults[S['pass']]> {
     const workerUrl = this.#workerFor(spec.input);
     const results = workerUrl
       ? this.#runOnThreads(spec, work, workerUrl, signal)
-      : runHere(spec, work, signal);
+      : runHere(spec, 'read' in work ? work.read(recordsOf(spec.input, signal)) : work);
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
@@ -100,17 +99,21 @@ export class Pool {
 
   async *#runOnThreads(
     spec: TaskSpec,
-    work: AsyncIterable<Work>,
+    work: Work,
     workerUrl: URL,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Result> {
-    const { threads } = this.#options;
-    const reader = work[Symbol.asyncIterator]();
+    const reads = 'read' in work;
+    const threads = Math.max(reads ? 2 : 1, this.#options.threads);
     // Those of a pass are its own while it runs.
     const workers = this.#idle.splice(0, threads).filter((worker) => worker.alive);
     while (workers.length < threads) workers.push(new PoolWorker(workerUrl));
-    for (const worker of workers) worker.begin(spec);
-    const underway: Results[] = [];
+    // A second reader would need its own memory for pages (figures: bench/README.md).
+    const batches = reads ? work.read(workers[0]!.read(spec.input, signal)) : work;
+    const reader = batches[Symbol.asyncIterator]();
+    const others = reads ? workers.slice(1) : workers;
+    for (const worker of others) worker.begin(spec);
+    const underway: Results<Result>[] = [];
     let reading = true;
     let failure: { error: unknown } | undefined;
     try {
@@ -123,9 +126,7 @@ export class Pool {
           if (next.done) {
             reading = false;
           } else {
-            // A second reader of stretches would need its own memory for pages (figures: bench/README.md).
-            const isBatch = 'bytes' in next.value;
-            const free = isBatch ? workers.reduce((a, b) => (b.pending < a.pending ? b : a)) : workers[0]!;
+            const free = others.reduce((a, b) => (b.pending < a.pending ? b : a));
             underway.push(free.run(next.value));
           }
         }
@@ -144,32 +145,19 @@ export class Pool {
   }
 }
 
-async function* runHere(
-  spec: TaskSpec,
-  work: AsyncIterable<Work>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Result> {
+async function* runHere(spec: TaskSpec, work: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
   const task = await createTask(spec);
-  for await (const one of work) {
-    if ('bytes' in one) yield task(one);
-    else for await (const batch of recordsOf(spec.input, one, signal)) yield task(batch);
-  }
+  for await (const batch of work) yield task(batch);
 }
 
-/** Results of a batch or a stretch, in order, as they come. */
-class Results {
-  readonly #ready: Result[] = [];
+/** The result of a batch, or all batches of a file in order, as they come. */
+class Results<T> {
+  readonly #ready: T[] = [];
   #ended = false;
   #failure: { error: unknown } | undefined;
   #wake = (): void => {};
-  readonly #taken: () => void;
 
-  /** @param taken told each time that a result is taken */
-  constructor(taken = (): void => {}) {
-    this.#taken = taken;
-  }
-
-  add(result: Result): void {
+  add(result: T): void {
     this.#ready.push(result);
     this.#wake();
   }
@@ -182,7 +170,7 @@ class Results {
   }
 
   /** Null after the last. @throws what the worker met */
-  async next(): Promise<Result | null> {
+  async next(): Promise<T | null> {
     while (this.#ready.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -190,7 +178,6 @@ class Results {
     }
     const result = this.#ready.shift();
     if (result === undefined && this.#failure) throw this.#failure.error;
-    if (result !== undefined) this.#taken();
     return result ?? null;
   }
 }
@@ -200,9 +187,9 @@ const NONE = Promise.resolve(null);
 /** One worker and the batches it has been given. It answers in order. */
 class PoolWorker {
   readonly #worker: Worker;
-  #waiting: Results[] = [];
-  /** Results of stretches that may wait here. */
-  #ahead = 0;
+  #waiting: Results<Result>[] = [];
+  /** Of the file that it reads. */
+  #batches = new Results<RecordBatch>();
   /** Why it takes no more batches. */
   #failure: { error: unknown } | undefined;
 
@@ -212,8 +199,9 @@ class PoolWorker {
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.on('message', (reply: Reply) => {
-      if (reply.type === 'stretch' && reply.result !== null) {
-        this.#waiting[0]?.add(reply.result);
+      const failure = 'message' in reply ? { error: errorOf(reply) } : undefined;
+      if (reply.type === 'read' && reply.batch !== null) {
+        this.#batches.add(reply.batch);
         return;
       }
       const results = this.#waiting.shift();
@@ -221,7 +209,7 @@ class PoolWorker {
         textMemory.give(reply.memory);
         results?.add(reply.result);
       }
-      results?.end('message' in reply ? { error: errorOf(reply) } : undefined);
+      (results ?? this.#batches).end(failure);
     });
     this.#worker.on('error', (error) => this.#fail(error));
     this.#worker.on('exit', () => this.#fail(new Error('a worker thread ended')));
@@ -237,26 +225,39 @@ class PoolWorker {
 
   /** The task of the batches that follow. */
   begin(spec: TaskSpec): void {
-    // What the plan finds in a batch is small, where it makes no items.
-    this.#ahead = spec.pass === 'scan' && spec.known === null ? SMALL_RESULTS : PER_WORKER;
     this.#post({ type: 'task', spec });
   }
 
-  run(work: Work): Results {
-    const isBatch = 'bytes' in work;
-    const results = isBatch ? new Results() : new Results(() => this.#post({ type: 'taken' }));
+  run(batch: RecordBatch): Results<Result> {
+    const results = new Results<Result>();
     if (this.#failure) {
       results.end(this.#failure);
       return results;
     }
     this.#waiting.push(results);
-    if (isBatch) this.#post({ type: 'batch', batch: work }, transferable(work));
-    else this.#post({ type: 'stretch', stretch: work, ahead: this.#ahead });
+    this.#post({ type: 'batch', batch }, transferable(batch));
     return results;
   }
 
-  #post(order: Order, moved: ArrayBuffer[] = []): void {
-    const memory = itemMemory.pop();
+  /** The records of a file, as it reads them. @throws what it met, after those before */
+  async *read(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+    const batches = new Results<RecordBatch>();
+    this.#batches = batches;
+    if (this.#failure) batches.end(this.#failure);
+    else this.#post({ type: 'read', input });
+    const next = (): Promise<RecordBatch | null> => {
+      const batch = batches.next();
+      batch.catch(() => {}); // seen below, unless the signal is first
+      return orAborted(batch, signal);
+    };
+    for (let batch = await next(); batch !== null; batch = await next()) {
+      this.#post({ type: 'taken' }, [], textMemory);
+      yield batch;
+    }
+  }
+
+  #post(order: Order, moved: ArrayBuffer[] = [], spare = itemMemory): void {
+    const memory = spare.pop();
     this.#worker.postMessage({ ...order, memory }, memory ? [...moved, memory] : moved);
   }
 
@@ -266,6 +267,6 @@ class PoolWorker {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    for (const results of this.#waiting.splice(0)) results.end(this.#failure);
+    for (const results of [...this.#waiting.splice(0), this.#batches]) results.end(this.#failure);
   }
 }

@@ -5,7 +5,7 @@ import { loadConversions } from '../conversion/found.js';
 import { readerOf } from '../formats.js';
 import type { HashOptions } from '../item-writer.js';
 import type { RowOptions, ScanPart } from '../scan-rows.js';
-import type { OpenedInput, RecordBatch, Schema, Stretch } from '../types.js';
+import type { OpenedInput, RecordBatch, Schema } from '../types.js';
 
 /** What a thread is given before its first batch. */
 export type TaskSpec =
@@ -29,33 +29,26 @@ export async function createTask(spec: TaskSpec): Promise<(batch: RecordBatch) =
   return spec.pass === 'scan' ? reader.scan(spec.input, spec) : reader.build(spec.input, spec.schema, spec);
 }
 
-/** The records of a stretch. A batch is valid until the next one is pulled. */
-export function recordsOf(
-  input: OpenedInput,
-  stretch: Stretch,
-  signal?: AbortSignal,
-): AsyncGenerator<RecordBatch> {
+/** The records of an input that a thread reads. */
+export function recordsOf(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
   const reader = readerOf(input);
-  if (!('stretches' in reader)) throw new Error(`${input.format} is not read in stretches`);
-  return reader.records(input, signal, stretch);
+  if (!('slow' in reader)) throw new Error(`${input.format} is not read by a thread`);
+  return reader.records(input, signal);
 }
 
-/**
- * To a worker. Of a stretch, it makes so many results before it waits until one of them is taken. `memory` held the
- * items of an earlier batch.
- */
+/** To a worker. `memory` held the items of an earlier batch; where one of its own batches was taken, the bytes of one. */
 export type Order = { memory?: ArrayBuffer | undefined } & (
   | { type: 'task'; spec: TaskSpec }
   | { type: 'batch'; batch: RecordBatch }
-  | { type: 'stretch'; stretch: Stretch; ahead: number }
+  | { type: 'read'; input: OpenedInput }
   | { type: 'taken' }
 );
 
 export type Reply =
   /** To each batch. `memory` held its bytes: here, nothing would free it before the next collection of garbage. */
   | { type: 'result'; result: Result; memory: ArrayBuffer }
-  /** To a stretch: one after another, and null after the last. */
-  | { type: 'stretch'; result: Result | null }
+  /** To a file that it reads: one after another, and null after the last. */
+  | { type: 'read'; batch: RecordBatch | null }
   /** The input's fault: a sentence for the user. */
   | { type: 'input'; message: string; advice: Pick<ErrorDetails, 'hint' | 'problem'> }
   /** Ours. */

@@ -1,6 +1,6 @@
-/** A worker thread: batches in, results out; or stretches of its input, which it reads by itself. */
+/** A worker thread: batches in, results out; or a file, whose batches it reads. */
 import { parentPort } from 'node:worker_threads';
-import { itemMemory } from '../spare-memory.js';
+import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
 import {
   createTask,
@@ -12,50 +12,49 @@ import {
   transferable,
 } from './protocol.js';
 
-type Work = Extract<Order, { type: 'batch' | 'stretch' }>;
+/** Batches that it has read before their turn comes. */
+const AHEAD = 4;
 
 const port = parentPort!;
 let task: Promise<(batch: RecordBatch) => Result> | undefined;
-let input: OpenedInput | undefined;
-/** One after another: a stretch takes many turns. */
+/** One after another: a file takes many turns. */
 let work = Promise.resolve();
-/** Results of stretches that nobody has taken yet. */
+/** Batches that nobody has taken yet. */
 let waiting = 0;
 let resume = (): void => {};
 
 port.on('message', (order: Order) => {
-  if (order.memory) itemMemory.give(order.memory);
+  if (order.memory) (order.type === 'taken' ? textMemory : itemMemory).give(order.memory);
   if (order.type === 'task') {
     task = createTask(order.spec);
     task.catch(() => {}); // told with the first batch
-    input = order.spec.input;
   } else if (order.type === 'taken') {
     waiting--;
     resume();
   } else {
-    work = work.then(() => perform(order)).catch((error: unknown) => port.postMessage(failed(error)));
+    work = work
+      .then(() => (order.type === 'read' ? read(order.input) : perform(order.batch)))
+      .catch((error: unknown) => port.postMessage(failed(error)));
   }
 });
 
-async function perform(order: Work): Promise<void> {
-  if (order.type === 'batch') {
-    const result = (await task!)(order.batch);
-    const memory = order.batch.bytes.buffer;
-    send({ type: 'result', result, memory }, [...transferable(result), memory]);
-    return;
-  }
-  const toResult = await task!;
-  for await (const batch of recordsOf(input!, order.stretch)) {
-    const result = toResult(batch);
-    send({ type: 'stretch', result }, transferable(result));
+async function perform(batch: RecordBatch): Promise<void> {
+  const result = (await task!)(batch);
+  const memory = batch.bytes.buffer;
+  send({ type: 'result', result, memory }, [...transferable(result), memory]);
+}
+
+async function read(input: OpenedInput): Promise<void> {
+  for await (const batch of recordsOf(input)) {
+    send({ type: 'read', batch }, transferable(batch));
     waiting++;
-    while (waiting >= order.ahead) {
+    while (waiting >= AHEAD) {
       await new Promise<void>((resolve) => {
         resume = resolve;
       });
     }
   }
-  send({ type: 'stretch', result: null }, []);
+  send({ type: 'read', batch: null }, []);
 }
 
 const send = (reply: Reply, memory: ArrayBuffer[]): void => port.postMessage(reply, memory);
