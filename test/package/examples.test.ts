@@ -151,7 +151,16 @@ describe('worker.js', () => {
 
 test(`${DOUBLE} passes`, async () => {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-  const { code, stdout, stderr } = await run([vitest, 'run', '--root', folder, '--no-color', DOUBLE]);
+  const patient = '--testTimeout=120000'; // beside other tests
+  const { code, stdout, stderr } = await run([
+    vitest,
+    'run',
+    '--root',
+    folder,
+    '--no-color',
+    patient,
+    DOUBLE,
+  ]);
   expect(stderr).toBe('');
   expect(stdout).toMatch(/Tests .*4 passed/);
   expect(code).toBe(0);
