@@ -220,7 +220,7 @@ describe('it does not complete', () => {
 
   test('it takes too long: exit 3, and a resume follows it first', async () => {
     service.trouble.fate = first(fates.stuck);
-    const late = await run([...SEND, '--no-wait', '--wait-timeout', '1h']);
+    const late = await run([...SEND, '--no-wait', '--wait-timeout', '4h']);
     expect([late.code, late.summary!.status, sizes()]).toEqual([3, 'timed_out', [2]]);
     const held = slowly(3);
     const done = await run(['resume']);
@@ -231,7 +231,7 @@ describe('it does not complete', () => {
   test('it is all there is, and nobody waits: its end is waited for', async () => {
     service.trouble.fate = first(fates.stuck);
     const all = ['import', file.path, '--canary', '100', '--no-wait'];
-    const late = await run([...all, '--wait-timeout', '1h']);
+    const late = await run([...all, '--wait-timeout', '4h']);
     expect([late.code, late.summary!.status]).toEqual([3, 'timed_out']);
     service.trouble = {};
     const done = await run(['resume']);

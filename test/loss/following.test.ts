@@ -150,7 +150,7 @@ test.each([
   '%s job never ends: waiting ends at --wait-timeout, and a resume follows it on',
   async (_, stuck, rows) => {
     service.trouble = { fate: (nth) => (nth === stuck ? fates.stuck : undefined) };
-    const outcome = await machine.run([...SEND, '--wait-timeout', '20m'], { clock });
+    const outcome = await machine.run([...SEND, '--wait-timeout', '3h'], { clock });
     expect([outcome.code, outcome.summary!.status, outcome.error!.code]).toEqual([
       3,
       'timed_out',
