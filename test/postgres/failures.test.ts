@@ -129,6 +129,7 @@ describe.runIf(hasPostgres)('machines that share a state', () => {
       expect([code, 0, 8], ended.stderr).toContain(ended.code);
       if (ended.code === 8) expect(ended.stderr).toMatch(LOST);
       if (ended.code !== 0 && !(await isFinished())) {
+        if (way === 'through PgBouncer') await expect.poll(() => pooler.isReady()).toBe(true);
         const successor = await ends(goOn());
         expect(successor, successor.stderr).toMatchObject({ code: 0 });
       }

@@ -51,6 +51,8 @@ export interface TestPostgres extends PostgresClient {
 
 export interface TestPooler extends Pick<PostgresClient, 'url'> {
   readonly port: number;
+  /** Whether a statement gets through to the server: for a while after that has crashed, none does. */
+  isReady(): boolean;
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -183,6 +185,15 @@ export async function startPooler(of: TestPostgres, settings: readonly string[] 
   const started: TestPooler = {
     port,
     url: clientOf({ folder: of.folder, port }).url,
+    isReady() {
+      const address = `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`;
+      try {
+        execFileSync(program('psql'), ['-Xqc', 'SELECT 1', address], { stdio: 'pipe' });
+        return true;
+      } catch {
+        return false;
+      }
+    },
     async stop() {
       const stopping = server;
       server = null;
