@@ -193,7 +193,7 @@ class Shard {
       const page = pages[slot >>> PAGE_BITS]!;
       const at = 2 * (slot & (PAGE - 1));
       const first = page[at]!;
-      if (first === low ? page[at + 1] === high : first === 0 && page[at + 1] === 0) return slot;
+      if ((first === low && page[at + 1] === high) || (first === 0 && page[at + 1] === 0)) return slot;
       if (++slot === slots) slot = 0;
     }
   }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, vi } from 'vitest';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import {
   ConfigError,
   type ImportEvent,
@@ -308,8 +308,8 @@ describe('planImport', () => {
     mkdirSync(join(cwd, 'tmp'));
     writeFileSync(join(cwd, 'users.csv'), 'user_id,zip\nu1,02139\n,10115\n');
     vi.stubEnv('TMPDIR', join(cwd, 'tmp'));
+    onTestFinished(() => void vi.unstubAllEnvs());
     const { plan, summary, valid } = await planImport({ files: ['users.csv'], cwd });
-    vi.unstubAllEnvs();
     expect(valid).toBe(false);
     expect(plan).toMatchObject({ requests: 1, estimated_seconds: null });
     expect(plan.files[0]?.columns.map(({ column, type }) => [column, type])).toContainEqual([

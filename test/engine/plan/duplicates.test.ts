@@ -88,6 +88,18 @@ it('counts identifiers that were never added', () => {
   expect(finder.countAbsent(BigUint64Array.from([...known, ...others, 0n]))).toBe(3);
 });
 
+it('finds the place of a hash of which one half is 0', () => {
+  const halves = BigUint64Array.of(5n << 32n, 7n << 32n, 5n);
+  const finder = new DuplicateFinder();
+  finder.add(halves.subarray(0, 1));
+  finder.add(halves.subarray(2));
+  finder.add(halves.subarray(0, 1));
+  expect(finder.count).toBe(1);
+  expect(finder.countAbsent(halves)).toBe(1);
+  expect(finder.repeated.has(5n << 32n)).toBe(true);
+  expect(finder.repeated.has(7n << 32n)).toBe(false);
+});
+
 /** Bits as even as those of a hash, the same each time. */
 function hashes(): () => bigint {
   let state = 1n;

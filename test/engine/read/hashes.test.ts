@@ -97,7 +97,10 @@ describe.each(['one by one', 'four by four'])('keyed hashes, %s', (way) => {
 });
 
 describe('without WebAssembly', () => {
-  afterEach(() => vi.unstubAllGlobals());
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    vi.resetModules(); // for the files of tests that this process runs next
+  });
 
   class Module {}
   class Unsupported {

@@ -285,3 +285,52 @@ it('ends with the reason of the signal, and its threads with it, however busy th
   await expect(reading).rejects.toThrow('enough');
   await expect.poll(ports).toBe(before);
 });
+
+describe('a thread that reads', () => {
+  /** Says so many batches and then does what it is told; the other thread gives a result for each. */
+  function reader(then: string): Pool {
+    const script = join(folder, `reader-${then.length}.mjs`);
+    writeFileSync(
+      script,
+      `import { parentPort } from 'node:worker_threads';
+       const batch = () => ({ bytes: new Uint8Array(1), spans: new Uint32Array(2), lines: new Uint32Array(1), fileLines: null, first: 0 });
+       parentPort.on('message', ({ type }) => {
+         if (type === 'batch') parentPort.postMessage({ type: 'result', result: {}, memory: new ArrayBuffer(0) });
+         if (type !== 'read') return;
+         for (let count = 0; count < 2; count++) parentPort.postMessage({ type: 'read', batch: batch() });
+         ${then};
+       });`,
+    );
+    const made = new Pool({ ...threads, workerUrl: pathToFileURL(script) });
+    onTestFinished(() => made.close());
+    return made;
+  }
+  const whole = { read: (records: AsyncIterable<RecordBatch>) => records };
+
+  it('and has nothing to say ends with the reason of the signal', async () => {
+    const input = await open('companies.csv');
+    const before = ports();
+    const stop = new AbortController();
+    const reading = async function* (records: AsyncIterable<RecordBatch>): AsyncGenerator<RecordBatch> {
+      let count = 0;
+      for await (const batch of records) {
+        if (++count === 2) setImmediate(() => stop.abort(new Error('enough')));
+        yield batch;
+      }
+    };
+    const reads = collected(reader('').run(scanning(input), { read: reading }, stop.signal));
+    await expect(reads).rejects.toThrow('enough');
+    await expect.poll(ports).toBe(before);
+  });
+
+  it('and dies fails the pass, after what it had read', async () => {
+    const input = await open('companies.csv');
+    let found = 0;
+    const reads = (async () => {
+      for await (const _ of reader('setImmediate(() => process.exit(3))').run(scanning(input), whole))
+        found++;
+    })();
+    await expect(reads).rejects.toThrow('a worker thread ended');
+    expect(found).toBe(2);
+  });
+});
