@@ -3,6 +3,7 @@
 // code is kept in the package's own folder, where nobody can put code who could not change the program itself. Where
 // that folder cannot be written, nothing is kept. Node does the same by itself from 22.1 on.
 const {
+  closeSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -121,6 +122,7 @@ class KeptCode {
   }
 
   write(loaded) {
+    if (this.#file !== undefined) closeSync(this.#file); // Windows does not replace an open one
     const files = {};
     const parts = [];
     let from = 0;

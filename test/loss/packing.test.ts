@@ -30,17 +30,17 @@ const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `c-${from + i}`);
 const run = (argv: string[]): Promise<Outcome> => machine.run(argv, { clock: machine.clock });
 
-test('200 files of 50 rows are 20 requests', async () => {
-  const { code, summary, stderr } = await run(['import', ...files(200, 50), '--chunk-size', '500']);
+test('1,000 files of 100 rows are 20 requests', async () => {
+  const { code, summary, stderr } = await run(['import', ...files(1_000, 100)]);
   expect(code, stderr).toBe(0);
   expect([summary!.requests, service.ledger.arrivals.length]).toEqual([20, 20]);
-  expect(service.ledger.arrivals.map((arrival) => arrival.ids.length)).toEqual(Array(20).fill(500));
-  expect(sent()).toEqual(ids(0, 10_000));
+  expect(service.ledger.arrivals.map((arrival) => arrival.ids.length)).toEqual(Array(20).fill(5_000));
+  expect(sent()).toEqual(ids(0, 100_000));
   const [first] = summary!.jobs;
   expect(first).not.toHaveProperty('file');
   expect(first).not.toHaveProperty('first_line');
   expect(first!.ranges).toEqual(
-    Array.from({ length: 10 }, (_, i): FileRange => ({ file: `f${i}.csv`, first_line: 2, last_line: 51 })),
+    Array.from({ length: 50 }, (_, i): FileRange => ({ file: `f${i}.csv`, first_line: 2, last_line: 101 })),
   );
 });
 
