@@ -36,7 +36,7 @@ describe('a rule names', () => {
 });
 
 const BODY = JSON.stringify({
-  companies: ['a', 'bad', 'b'].map((company_id) => ({ company_id, metadata: { name: company_id } })),
+  companies: ['a', 'wrong', 'b'].map((company_id) => ({ company_id, metadata: { name: company_id } })),
 });
 
 test.for([
@@ -45,11 +45,11 @@ test.for([
   ['422', 422, null, []],
 ] as const)('%s', async ([failRowsWith, status, ends, held], { start }) => {
   const clock = new ManualClock();
-  const failRows = [['name', 'bad']] as const;
+  const failRows = [['name', 'wrong']] as const;
   const sandbox = await start({ clock, limits: { failRows, failRowsWith } });
   const reply = await post(sandbox, COMPANIES, BODY);
   expect(reply.status).toBe(status);
-  expect(reply.text).not.toContain('bad');
+  expect(reply.text).not.toContain('wrong');
   clock.advance(1_000);
   if (ends !== null) {
     const { job_id } = reply.json() as { job_id: string };
@@ -58,5 +58,5 @@ test.for([
     });
     expect(await polled.json()).toMatchObject({ status: ends, total_rows: 3 });
   }
-  expect(['a', 'bad', 'b'].filter((id) => sandbox.show('companies', id))).toEqual(held);
+  expect(['a', 'wrong', 'b'].filter((id) => sandbox.show('companies', id))).toEqual(held);
 });
