@@ -132,14 +132,13 @@ class KeptCode {
       from += code.length;
       parts.push(code);
     }
-    const code = Buffer.concat(parts);
     const index = Buffer.from(JSON.stringify(files), 'latin1');
     const start = Buffer.alloc(4);
     start.writeUInt32LE(index.length);
     const part = `${this.path}.${process.pid}`;
     try {
       mkdirSync(CACHE, { recursive: true });
-      writeFileSync(part, Buffer.concat([start, index, code]));
+      writeFileSync(part, Buffer.concat([start, index, ...parts]));
       renameSync(part, this.path);
     } catch {
       try {

@@ -33,7 +33,7 @@ import { type Apply, checkOutdated, runPlanned } from './run/planned.js';
 import type { Rejecting } from './run/rejecting.js';
 import { identityOf } from './run/run.js';
 import { rejectingFor, scanInputs } from './run/scan.js';
-import { canaryDue, sendKinds } from './run/send-kinds.js';
+import { sendKinds } from './run/send-kinds.js';
 import { checkShard, Shard } from './run/shard.js';
 import type { DigestedInput } from './run/sources.js';
 import { countRows, type Ending } from './run/summary.js';
@@ -125,10 +125,17 @@ export class Session {
       return yield* this.#conclude(scanned, { ...base, ...next }, next.mode === 'held' ? plan : undefined);
     }
     if (totals.requests >= MANY_REQUESTS) await deps.state.recordMany();
-    const sending = sendKinds(
-      { scanned, opened: this.#opened, cut, run: this.#run },
-      { options, deps, deadline: this.#deadline, rejecting: this.#rejecting!, known: this.#known },
-    );
+    const sending = sendKinds({
+      scanned,
+      opened: this.#opened,
+      cut,
+      run: this.#run,
+      options,
+      deps,
+      deadline: this.#deadline,
+      rejecting: this.#rejecting!,
+      known: this.#known,
+    });
     const failure = yield* this.#heard(sending);
     const rows = countRows(planned, this.#run.records);
     return yield* this.#conclude(scanned, { ...base, mode: 'sent', rows, failure });
@@ -200,7 +207,7 @@ export class Session {
     const rejects = await this.#rejecting!.flush();
     await this.#rejecting!.record();
     if (this.options.failed) await this.#run.retry(this.options);
-    else if (this.#run.earlier && sends && canaryDue(this.#run, this.options))
+    else if (this.#run.earlier && sends && this.#run.isCanaryDue(this.options))
       await this.#run.retryCanary(this.options);
     const planned = this.apply ? runPlanned(this.apply) : undefined;
     const begun = { options: this.options, scanned, rejects, planned };

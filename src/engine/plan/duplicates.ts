@@ -105,6 +105,8 @@ export class DuplicateFinder implements Duplicates {
 /** Slots of a page, as a power of two: what V8 divides by in one step. */
 const PAGE_BITS = 10;
 const PAGE = 1 << PAGE_BITS;
+/** Of a slot: its number in its page. */
+const IN_PAGE = PAGE - 1;
 /** Two words for the hash of each slot, and one bit that says whether it appeared again. */
 const PAGE_WORDS = 2 * PAGE + PAGE / 32;
 /** A page for each shard takes 0.5 MB, and fifty thousand identifiers find their place without growth. */
@@ -191,7 +193,7 @@ class Shard {
     let slot = Math.floor((high / 2 ** 32) * slots) | 0;
     for (;;) {
       const page = pages[slot >>> PAGE_BITS]!;
-      const at = 2 * (slot & (PAGE - 1));
+      const at = 2 * (slot & IN_PAGE);
       const first = page[at]!;
       if ((first === low && page[at + 1] === high) || (first === 0 && page[at + 1] === 0)) return slot;
       if (++slot === slots) slot = 0;
@@ -215,16 +217,16 @@ class Shard {
 }
 
 function put(page: Uint32Array, slot: number, low: number, high: number): void {
-  page[2 * (slot & (PAGE - 1))] = low;
-  page[2 * (slot & (PAGE - 1)) + 1] = high;
+  page[2 * (slot & IN_PAGE)] = low;
+  page[2 * (slot & IN_PAGE) + 1] = high;
 }
 
 const isUsed = (page: Uint32Array, slot: number): boolean =>
-  page[2 * (slot & (PAGE - 1))] !== 0 || page[2 * (slot & (PAGE - 1)) + 1] !== 0;
+  page[2 * (slot & IN_PAGE)] !== 0 || page[2 * (slot & IN_PAGE) + 1] !== 0;
 
 function mark(page: Uint32Array, slot: number): void {
-  page[2 * PAGE + ((slot & (PAGE - 1)) >>> 5)]! |= 1 << (slot & 31);
+  page[2 * PAGE + ((slot & IN_PAGE) >>> 5)]! |= 1 << (slot & 31);
 }
 
 const isMarked = (page: Uint32Array, slot: number): boolean =>
-  (page[2 * PAGE + ((slot & (PAGE - 1)) >>> 5)]! & (1 << (slot & 31))) !== 0;
+  (page[2 * PAGE + ((slot & IN_PAGE) >>> 5)]! & (1 << (slot & 31))) !== 0;

@@ -3,7 +3,7 @@ import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type Kind, kindsOf, type Summary } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { failedCanaries } from '../send/canary.js';
+import { failedCanaries, isCanaryDue } from '../send/canary.js';
 import type { Numbers, RequestRecord } from '../state/requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ShardStore, Standing } from '../state/shards.js';
@@ -177,6 +177,13 @@ export class OpenRun {
     const requests = retriesOf(this.#records);
     await this.#reopenWith(options, requests, [...newRejects(this.#records)]);
     this.#records.push(...requests);
+  }
+
+  /** Whether a canary must still complete. Also for a run that began with one and continues without the option. */
+  isCanaryDue(options: ImportOptions): boolean {
+    if (this.shard && !this.shard.hasCanary) return false;
+    const began = this.earlier?.options as Partial<ImportOptions> | undefined;
+    return isCanaryDue(options.canary ?? began?.canary, this.records);
   }
 
   /** The canary did not complete: its rows are to be sent again, as the new one. */

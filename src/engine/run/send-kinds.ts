@@ -6,7 +6,6 @@ import type { ImportOptions } from '../options.js';
 import { acceptedOf, plannedRows, type Scanned, scansOf } from '../plan/plan.js';
 import { typesOf } from '../plan/type-changes.js';
 import type { OpenedInput } from '../read/index.js';
-import { isCanaryDue } from '../send/canary.js';
 import type { Chunks } from '../send/chunker.js';
 import { type CutDeps, chunksOfKind } from '../send/cutting.js';
 import type { Deadline } from '../send/deadline.js';
@@ -19,21 +18,11 @@ import type { Rejecting } from './rejecting.js';
 import { ShardWaits } from './shard-waits.js';
 import { isDone } from './summary.js';
 
-/** Whether a canary must still complete. Also for a run that began with one and continues without the option. */
-export function canaryDue(run: OpenRun, options: ImportOptions): boolean {
-  if (run.shard && !run.shard.hasCanary) return false;
-  const began = run.earlier?.options as Partial<ImportOptions> | undefined;
-  return isCanaryDue(options.canary ?? began?.canary, run.records);
-}
-
-interface What {
+interface Sending {
   scanned: Scanned;
   opened: readonly OpenedInput[];
   cut: CutDeps;
   run: OpenRun;
-}
-
-interface How {
   options: ImportOptions;
   deps: ImportDeps;
   deadline: Deadline;
@@ -42,16 +31,23 @@ interface How {
 }
 
 /** @returns what ended it early, or null */
-export async function* sendKinds(
-  { scanned, opened, cut, run }: What,
-  { options, deps, deadline, rejecting, known }: How,
-): AsyncGenerator<ImportEvent, unknown> {
+export async function* sendKinds({
+  scanned,
+  opened,
+  cut,
+  run,
+  options,
+  deps,
+  deadline,
+  rejecting,
+  known,
+}: Sending): AsyncGenerator<ImportEvent, unknown> {
   const { id, scope, records, shard } = run;
   const client = await deps.client();
   const stop = deadline.signal;
   const rows = shard?.rows() ?? plannedRows(scanned);
   const waits = shard && new ShardWaits(shard, opened, { ...deps, scope, client, options, stop });
-  const canary = shard && !canaryDue(run, options) ? null : options.canary;
+  const canary = shard && !run.isCanaryDue(options) ? null : options.canary;
   let items = options.chunkSize;
   for (const kind of kindsOf(opened)) {
     if (waits) yield* waits.ready(kind);
@@ -82,7 +78,7 @@ export async function* sendKinds(
     items = ended.items;
     if (
       stop.aborted &&
-      !isDone(rows, records, { ...options, wait: options.wait || canaryDue(run, options) })
+      !isDone(rows, records, { ...options, wait: options.wait || run.isCanaryDue(options) })
     ) {
       return stop.reason instanceof WaitTimeoutError ? stop.reason : InterruptedError.of(deps.stop);
     }

@@ -10,6 +10,7 @@ import { deltaBinaryUnpack, deltaByteArray, deltaLengthByteArray } from 'hyparqu
 import { byteStreamSplit, readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { readPlain } from 'hyparquet/src/plain.js';
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
+import { viewOf } from '../text/fours.js';
 import { ChunkBytes } from './chunk-bytes.js';
 import type { PageMemory } from './memory.js';
 import { unpack } from './unpack.js';
@@ -285,9 +286,6 @@ function countOf(levels: Uint8Array, level: number): number {
 }
 
 const asDecoded = (list: Int32Array | Uint8Array): DecodedArray => list as DecodedArray;
-
-const viewOf = (bytes: Uint8Array): DataView =>
-  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 function checked(count: number | undefined): number {
   if (count !== undefined && count >= 0 && count <= MAX_PAGE_VALUES) return count;

@@ -113,11 +113,11 @@ export class Pool {
     const reader = batches[Symbol.asyncIterator]();
     const others = reads ? workers.slice(1) : workers;
     for (const worker of others) worker.begin(spec);
-    const underway: Results<Result>[] = [];
+    const underway: Promise<Result>[] = [];
     let reading = true;
     let failure: { error: unknown } | undefined;
     try {
-      do {
+      for (;;) {
         while (reading && underway.length < threads * PER_WORKER) {
           const next = await reader.next().catch((error: unknown) => {
             failure = { error };
@@ -130,12 +130,10 @@ export class Pool {
             underway.push(free.run(next.value));
           }
         }
-        const next = underway[0]?.next() ?? NONE;
-        next.catch(() => {}); // seen below, unless the signal is first
-        const result = await orAborted(next, signal);
-        if (result === null) underway.shift();
-        else yield result;
-      } while (reading || underway.length > 0);
+        const next = underway.shift();
+        if (!next) break;
+        yield await orAborted(next, signal);
+      }
       if (failure) throw failure.error;
       if (!this.#closed) this.#idle.push(...workers.splice(0));
     } finally {
@@ -150,19 +148,19 @@ async function* runHere(spec: TaskSpec, work: AsyncIterable<RecordBatch>): Async
   for await (const batch of work) yield task(batch);
 }
 
-/** The result of a batch, or all batches of a file in order, as they come. */
-class Results<T> {
-  readonly #ready: T[] = [];
+/** The batches of a file in order, as they come from the thread that reads it. */
+class Batches {
+  readonly #ready: RecordBatch[] = [];
   #ended = false;
   #failure: { error: unknown } | undefined;
   #wake = (): void => {};
 
-  add(result: T): void {
-    this.#ready.push(result);
+  add(batch: RecordBatch): void {
+    this.#ready.push(batch);
     this.#wake();
   }
 
-  /** @param failure comes after all results */
+  /** @param failure comes after all batches */
   end(failure?: { error: unknown }): void {
     this.#ended = true;
     this.#failure = failure;
@@ -170,26 +168,30 @@ class Results<T> {
   }
 
   /** Null after the last. @throws what the worker met */
-  async next(): Promise<T | null> {
+  async next(): Promise<RecordBatch | null> {
     while (this.#ready.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    const result = this.#ready.shift();
-    if (result === undefined && this.#failure) throw this.#failure.error;
-    return result ?? null;
+    const batch = this.#ready.shift();
+    if (batch === undefined && this.#failure) throw this.#failure.error;
+    return batch ?? null;
   }
 }
 
-const NONE = Promise.resolve(null);
+/** A batch that a worker has not answered yet. */
+interface Waiting {
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
 
 /** One worker and the batches it has been given. It answers in order. */
 class PoolWorker {
   readonly #worker: Worker;
-  #waiting: Results<Result>[] = [];
+  #waiting: Waiting[] = [];
   /** Of the file that it reads. */
-  #batches = new Results<RecordBatch>();
+  #batches = new Batches();
   /** Why it takes no more batches. */
   #failure: { error: unknown } | undefined;
 
@@ -199,17 +201,18 @@ class PoolWorker {
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.on('message', (reply: Reply) => {
-      const failure = 'message' in reply ? { error: errorOf(reply) } : undefined;
-      if (reply.type === 'read' && reply.batch !== null) {
-        this.#batches.add(reply.batch);
-        return;
-      }
-      const results = this.#waiting.shift();
-      if (reply.type === 'result') {
+      if (reply.type === 'read') {
+        if (reply.batch) this.#batches.add(reply.batch);
+        else this.#batches.end();
+      } else if (reply.type === 'result') {
         textMemory.give(reply.memory);
-        results?.add(reply.result);
+        this.#waiting.shift()?.resolve(reply.result);
+      } else {
+        const error = errorOf(reply);
+        const waiting = this.#waiting.shift();
+        if (waiting) waiting.reject(error);
+        else this.#batches.end({ error });
       }
-      (results ?? this.#batches).end(failure);
     });
     this.#worker.on('error', (error) => this.#fail(error));
     this.#worker.on('exit', () => this.#fail(new Error('a worker thread ended')));
@@ -228,20 +231,19 @@ class PoolWorker {
     this.#post({ type: 'task', spec });
   }
 
-  run(batch: RecordBatch): Results<Result> {
-    const results = new Results<Result>();
-    if (this.#failure) {
-      results.end(this.#failure);
-      return results;
-    }
-    this.#waiting.push(results);
-    this.#post({ type: 'batch', batch }, transferable(batch));
-    return results;
+  run(batch: RecordBatch): Promise<Result> {
+    const result = new Promise<Result>((resolve, reject) => {
+      if (this.#failure) reject(this.#failure.error);
+      else this.#waiting.push({ resolve, reject });
+    });
+    result.catch(() => {}); // seen when its turn comes, unless the pass ends before
+    if (!this.#failure) this.#post({ type: 'batch', batch }, transferable(batch));
+    return result;
   }
 
   /** The records of a file, as it reads them. @throws what it met, after those before */
   async *read(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
-    const batches = new Results<RecordBatch>();
+    const batches = new Batches();
     this.#batches = batches;
     if (this.#failure) batches.end(this.#failure);
     else this.#post({ type: 'read', input });
@@ -267,6 +269,7 @@ class PoolWorker {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    for (const results of [...this.#waiting.splice(0), this.#batches]) results.end(this.#failure);
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#failure.error);
+    this.#batches.end(this.#failure);
   }
 }
