@@ -8,6 +8,7 @@ import {
   type PrintTables,
   placeOf,
   setHash,
+  tableOf,
   wordsOf,
 } from './print-tables.js';
 import { foldContents, NOWHERE, type PlaceOfRow, type PrintSource, RowSources } from './row-sources.js';
@@ -49,8 +50,6 @@ export class FingerprintIndex {
   /** Set so far, those included that say nothing any more. */
   #rows = 0;
   #size = 0;
-  /** Contents that are too old to count as known, in place of those in the tables; null where there are none. */
-  #aged: Uint32Array | null = null;
   readonly #sources = new RowSources();
   /** By id: what a run had sent of it before a send that did not complete, and what that was. */
   readonly #lapsed = new Map<bigint, { content: bigint; old: boolean; next: bigint; run: string | null }>();
@@ -64,11 +63,10 @@ export class FingerprintIndex {
 
   /** Lets go of its memory, once nothing is looked up any more. Then it knows of none. @returns how many bytes that is */
   release(): number {
-    const held = [...Object.values(this.#tables), ...(this.#aged ? [this.#aged] : [])];
+    const held = Object.values(this.#tables);
     this.#tables = emptyTables(0);
-    this.#aged = null;
     this.#last = null;
-    return held.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    return held.reduce((sum, table) => sum + (table?.byteLength ?? 0), 0);
   }
 
   get tables(): PrintTables {
@@ -117,7 +115,7 @@ export class FingerprintIndex {
     const asked = this.#asked(prints);
     const row = this.rowAt(asked.ids[2 * at]!, asked.ids[2 * at + 1]!);
     if (row === 0) return 'new';
-    const aged = this.#aged;
+    const { aged } = this.#tables;
     const same =
       aged !== null &&
       isSet(aged, row) &&
@@ -139,9 +137,9 @@ export class FingerprintIndex {
 
   /** What is remembered in the row that stands for an id. */
   remembered(row: number): Remembered {
-    const { contents, records } = this.#tables;
+    const { contents, records, aged } = this.#tables;
     const old = this.#isAged(row);
-    return { content: hashAt(old ? this.#aged! : contents, row), merged: hashAt(records, row), old };
+    return { content: hashAt(old ? aged! : contents, row), merged: hashAt(records, row), old };
   }
 
   /** Where its last run sent the id of a row, one time after another. */
@@ -185,9 +183,9 @@ export class FingerprintIndex {
     const { contents } = this.#tables;
     if (!isSet(contents, row)) return;
     if (old) {
-      this.#aged ??= new Uint32Array(contents.length);
-      this.#aged[2 * row - 2] = contents[2 * row - 2]!;
-      this.#aged[2 * row - 1] = contents[2 * row - 1]!;
+      this.#tables.aged ??= tableOf(contents.length);
+      this.#tables.aged[2 * row - 2] = contents[2 * row - 2]!;
+      this.#tables.aged[2 * row - 1] = contents[2 * row - 1]!;
       clear(contents, row);
       return;
     }
@@ -196,11 +194,11 @@ export class FingerprintIndex {
 
   /** A row counts no longer. */
   #forget(row: number): void {
-    const { contents, records } = this.#tables;
+    const { contents, records, aged } = this.#tables;
     if (isSet(contents, row)) this.#size--;
     clear(contents, row);
     clear(records, row);
-    if (this.#aged) clear(this.#aged, row);
+    if (aged) clear(aged, row);
   }
 
   /**
@@ -238,7 +236,8 @@ export class FingerprintIndex {
   }
 
   #isAged(row: number): boolean {
-    return this.#aged !== null && isSet(this.#aged, row);
+    const { aged } = this.#tables;
+    return aged !== null && isSet(aged, row);
   }
 
   #isKnown(row: number): boolean {

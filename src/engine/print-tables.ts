@@ -9,6 +9,8 @@ export interface PrintTables {
   /** Both are 0 in rows that are not the last of their id, or were cleared. Such rows are still named above. */
   contents: Uint32Array;
   records: Uint32Array;
+  /** Contents that are too old to count as known, in place of those above; null where there are none. */
+  aged: Uint32Array | null;
 }
 
 /**
@@ -45,15 +47,16 @@ const FEWEST_PLACES = 1024;
 /** Two of three places are taken, no matter how many rows there are: then a look-up takes two or three steps. */
 const PLACES_A_ROW = 1.5;
 
-export function emptyTables(rows: number): PrintTables {
-  const table = (words: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(words * 4));
-  return {
-    byId: table(Math.ceil(Math.max(FEWEST_PLACES, PLACES_A_ROW * rows))),
-    lows: table(rows),
-    contents: table(2 * rows),
-    records: table(2 * rows),
-  };
-}
+/** Memory that threads share. */
+export const tableOf = (words: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(words * 4));
+
+export const emptyTables = (rows: number): PrintTables => ({
+  byId: tableOf(Math.ceil(Math.max(FEWEST_PLACES, PLACES_A_ROW * rows))),
+  lows: tableOf(rows),
+  contents: tableOf(2 * rows),
+  records: tableOf(2 * rows),
+  aged: null,
+});
 
 /** The same memory as bytes, as it is stored. */
 export const bytesOf = (values: BigUint64Array): Uint8Array =>

@@ -7,9 +7,11 @@ import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { RowClass } from '../plan-changes.js';
 import {
-  Hashes,
+  formerHashes,
+  type Hashes,
   type Item,
   type ItemBatch,
+  ItemHashes,
   itemIn,
   MergedHashes,
   mergeUpserts,
@@ -32,7 +34,8 @@ export class Repeats {
   #items: Map<number, Buffer[]> | null = new Map();
   #room = MOST_BYTES;
   readonly #merged: MergedHashes;
-  readonly #hashes: Hashes;
+  readonly #hashes: ItemHashes;
+  readonly #former: Hashes;
 
   constructor(
     private readonly index: FingerprintIndex,
@@ -44,7 +47,8 @@ export class Repeats {
     this.#counts = new Uint32Array(index.rows + 1);
     this.#same = new Uint8Array(index.rows + 1);
     this.#merged = new MergedHashes(kind, hashKey);
-    this.#hashes = new Hashes(hashKey, 'item');
+    this.#hashes = new ItemHashes(hashKey);
+    this.#former = formerHashes(hashKey);
   }
 
   /** Takes a row, in input order. */
@@ -91,7 +95,8 @@ export class Repeats {
     const whole = items.map(parseItem).reduce((before: Item, next) => mergeUpserts(before, next));
     if (merged !== 0n && merged === this.#merged.of(whole)) return true;
     // Perhaps it stood there once, as it is now together.
-    this.#hashes.add(JSON.stringify(whole));
-    return content === this.#hashes.take()[0];
+    const item = JSON.stringify(whole);
+    this.#former.add(item);
+    return content === this.#hashes.ofText(item) || content === this.#former.take()[0];
   }
 }

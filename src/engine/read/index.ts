@@ -28,6 +28,7 @@ export const readMapping = async (path: string, cwd: string): Promise<Mapping[]>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
 export { Hashes, idHashes } from './hashes.js';
 export { trimmed } from './identifier.js';
+export { formerHashes, ItemHashes, useFormerHashes } from './item-hashes.js';
 export { inexactNumber, writtenAgain } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
@@ -51,7 +52,7 @@ export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
 export { notSpooled, spoolStdin } from './sources/spool.js';
 export { type Records, spoolRecords } from './sources/spool-records.js';
-export { itemMemory } from './spare-memory.js';
+export { bodyMemory, itemMemory } from './spare-memory.js';
 export { lineOffsets, startsAnywhere } from './text/line-offsets.js';
 export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
 export type {

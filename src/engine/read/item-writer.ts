@@ -1,6 +1,7 @@
 /** Collects the items of a batch: their text back to back, and what identifies each of them. */
 import type { ItemBatch } from './batch.js';
 import { Hashes } from './hashes.js';
+import { ItemHashes } from './item-hashes.js';
 import type { RawItem } from './item-text.js';
 import { itemMemory } from './spare-memory.js';
 import { Output } from './text/output.js';
@@ -33,14 +34,14 @@ export class ItemWriter {
   #rows: number[] = [];
   #rejected: RejectedRecord[] = [];
   readonly #ids: Hashes;
-  readonly #contents: Hashes;
+  readonly #contents: ItemHashes;
   readonly #records: Hashes | null;
   readonly #limit: number;
 
   /** @param records hashes the records, where those represent their items */
   constructor({ itemLimitBytes }: Schema, hashKey: Uint8Array, records: Hashes | null) {
     this.#ids = new Hashes(hashKey, 'id');
-    this.#contents = new Hashes(hashKey, 'item');
+    this.#contents = new ItemHashes(hashKey);
     this.#records = records;
     this.#limit = itemLimitBytes;
   }
@@ -52,9 +53,7 @@ export class ItemWriter {
     this.#items.length = 0;
     this.#rows = [];
     this.#rejected = [];
-    for (const collected of [this.#ends, this.#lines, this.#ids, this.#contents, this.#records]) {
-      collected?.take();
-    }
+    for (const collected of [this.#ends, this.#lines, this.#ids, this.#records]) collected?.take();
   }
 
   /** Appends the item of a row. False when it is larger than a request may be; then it is not appended. */
@@ -82,7 +81,6 @@ export class ItemWriter {
     const { bytes: text, spans, lines } = this.#batch!;
     const items = this.#items;
     const end = items.length + bytes;
-    this.#contents.addBytes(items.bytes, items.length, end);
     items.bytes[end] = COMMA;
     items.length = end + 1;
     this.#ends.push(items.length);
@@ -99,13 +97,14 @@ export class ItemWriter {
   finish(): ItemBatch {
     const items = itemMemory.take(this.#items.length);
     items.set(this.#items.bytes.subarray(0, this.#items.length));
+    const ends = this.#ends.take();
     return {
       items,
-      ends: this.#ends.take(),
+      ends,
       lines: this.#lines.take(),
       rows: Float64Array.from(this.#rows),
       ids: this.#ids.take(),
-      contents: this.#contents.take(),
+      contents: this.#contents.of(items, ends),
       records: this.#records?.take() ?? new BigUint64Array(this.#rows.length),
       unchanged: null,
       read: this.#rows.length + this.#rejected.length,

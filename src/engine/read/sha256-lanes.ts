@@ -4,28 +4,22 @@
  */
 import { hash } from 'node:crypto';
 import { AT, MAX_BLOCKS, sha256Module } from './sha256-module.js';
+import { instantiate, type WasmExports } from './wasm-module.js';
 
 /** Bytes that are hashed at a time. */
 const BLOCK = 64;
 /** Before so many texts of a thread, loading the module would take longer than it saves. */
 const WORTH = 32_768;
 
-/** As far as it is used; Node's types do not describe it. */
-interface WebAssemblyApi {
-  Module: new (bytes: Uint8Array) => object;
-  Instance: new (module: object) => { exports: { r: (fours: number) => void; m: { buffer: ArrayBuffer } } };
-}
-
 /** The module and its memory: one for a thread. */
 class Lanes {
-  readonly #run: (fours: number) => void;
+  readonly #run: WasmExports['r'];
   readonly #bytes: Uint8Array;
   readonly #words: Uint32Array;
   readonly #initial: Uint32Array;
 
   constructor() {
-    const { Module, Instance } = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
-    const { r, m } = new Instance(new Module(sha256Module())).exports;
+    const { r, m } = instantiate(sha256Module());
     this.#run = r;
     this.#bytes = new Uint8Array(m.buffer);
     this.#words = new Uint32Array(m.buffer);

@@ -2,6 +2,7 @@
  * The code of `sha256-lanes.ts`, as a WebAssembly module: SHA-256 (FIPS 180-4) of four blocks at a time, one in each lane
  * of its vectors. It is assembled when it is needed, in some milliseconds: no build step, and the source is what runs.
  */
+import { assembler, I32, unsigned, V128, type Value, wasmModule } from './wasm-module.js';
 
 /** Most blocks of one call. */
 export const MAX_BLOCKS = 256;
@@ -22,18 +23,8 @@ export const AT = {
 /** Locals: fours of blocks that are left, places of block and hash, bytes into the constants; then vectors. */
 const [LEFT, BLOCK, HASH, ROUND, W, S, T, U, V, VECTORS] = [0, 1, 2, 3, 4, 20, 28, 29, 30, 27] as const;
 
-/** A value on the stack. Arguments are evaluated first, so the code that makes them stands before that which takes them. */
-type Value = undefined;
-
 export function sha256Module(): Uint8Array<ArrayBuffer> {
-  const code: number[] = [];
-  const emit = (...bytes: number[]): Value => void code.push(...bytes);
-  const constant = (value: number): Value => emit(0x41, ...signed(value));
-  const get = (local: number): Value => emit(0x20, local);
-  const set = (local: number, _: Value): Value => emit(0x21, local);
-  const sum = (_: Value, __: Value): Value => emit(0x6a);
-  const less = (_: Value, __: Value): Value => emit(0x48);
-
+  const { code, emit, get, set, number, sum, less, ifSo, loop, again, againUnlessZero, end } = assembler();
   const vector = (operation: number, ...rest: number[]): Value => emit(0xfd, ...unsigned(operation), ...rest);
   const fold =
     (operation: number) =>
@@ -43,9 +34,9 @@ export function sha256Module(): Uint8Array<ArrayBuffer> {
   const [and, or, xor, add] = [fold(0x4e), fold(0x50), fold(0x51), fold(0xae)];
   const shiftLeft = (_: Value, __: Value): Value => vector(0xab);
   const shiftRight = (_: Value, __: Value): Value => vector(0xad);
-  const shift = (local: number, bits: number): Value => shiftRight(get(local), constant(bits));
+  const shift = (local: number, bits: number): Value => shiftRight(get(local), number(bits));
   const rotate = (local: number, bits: number): Value =>
-    or(shift(local, bits), shiftLeft(get(local), constant(32 - bits)));
+    or(shift(local, bits), shiftLeft(get(local), number(32 - bits)));
   /** Bytes of two vectors, those of the second from 16 on. */
   const pick = (first: number, second: number, bytes: number[]): Value => {
     get(first);
@@ -98,48 +89,42 @@ export function sha256Module(): Uint8Array<ArrayBuffer> {
     set(w(index), add(late, early, get(w(index + 9)), get(w(index))));
   };
 
-  const loop = () => emit(0x03, 0x40);
-  const end = () => emit(0x0b);
-
-  set(BLOCK, constant(AT.blocks));
-  set(HASH, constant(AT.hashes));
+  set(BLOCK, number(AT.blocks));
+  set(HASH, number(AT.hashes));
   loop();
   loadBlocks();
-  for (let name = 0; name < 8; name++) set(S + name, spread(constant(0), AT.state + 4 * name));
+  for (let name = 0; name < 8; name++) set(S + name, spread(number(0), AT.state + 4 * name));
   set(V, xor(get(S + 1), get(S + 2)));
-  set(ROUND, constant(0));
+  set(ROUND, number(0));
   loop();
   for (let index = 0; index < 16; index++) round(index);
-  set(ROUND, sum(get(ROUND), constant(4 * 16)));
-  less(get(ROUND), constant(4 * 64));
-  emit(0x04, 0x40); // if so
+  set(ROUND, sum(get(ROUND), number(4 * 16)));
+  ifSo(less(get(ROUND), number(4 * 64)));
   for (let index = 0; index < 16; index++) nextWord(index);
-  emit(0x0c, 1); // to the loop's begin
+  again(1);
   end();
   end();
   for (let name = 0; name < 8; name++) {
-    set(S + name, add(get(S + name), spread(constant(0), AT.state + 4 * name)));
-    store(constant(0), AT.states + 16 * name, get(S + name));
+    set(S + name, add(get(S + name), spread(number(0), AT.state + 4 * name)));
+    store(number(0), AT.states + 16 * name, get(S + name));
   }
   store(get(HASH), 0, pick(S, S + 1, swapped(0, 4, 1, 5)));
   store(get(HASH), 16, pick(S, S + 1, swapped(2, 6, 3, 7)));
-  set(BLOCK, sum(get(BLOCK), constant(4 * 64)));
-  set(HASH, sum(get(HASH), constant(4 * 8)));
-  set(LEFT, sum(get(LEFT), constant(-1)));
-  get(LEFT);
-  emit(0x0d, 0); // unless it is zero, to the loop's begin
+  set(BLOCK, sum(get(BLOCK), number(4 * 64)));
+  set(HASH, sum(get(HASH), number(4 * 8)));
+  set(LEFT, sum(get(LEFT), number(-1)));
+  againUnlessZero(get(LEFT));
   end();
   end();
 
-  const body = [2, 3, 0x7f, VECTORS, 0x7b, ...code];
-  return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [1, 0x60, 1, 0x7f, 0]), // a function of a number
-    ...section(3, [1, 0]),
-    ...section(5, [1, 0, 1]), // a memory of 64 KiB
-    ...section(7, [2, 1, 0x6d, 2, 0, 1, 0x72, 0, 0]), // their names: r, m
-    ...section(10, [1, ...unsigned(body.length), ...body]),
-  ]);
+  return wasmModule({
+    parameters: 1,
+    locals: [
+      [3, I32],
+      [VECTORS, V128],
+    ],
+    code,
+  });
 }
 
 /** Bytes of words. */
@@ -147,18 +132,3 @@ const inOrder = (...words: number[]): number[] =>
   words.flatMap((word) => [4 * word, 4 * word + 1, 4 * word + 2, 4 * word + 3]);
 const swapped = (...words: number[]): number[] =>
   words.flatMap((word) => [4 * word + 3, 4 * word + 2, 4 * word + 1, 4 * word]);
-
-const section = (id: number, content: readonly number[]): number[] => [
-  id,
-  ...unsigned(content.length),
-  ...content,
-];
-
-/** LEB128: seven bits a byte, the lowest first. */
-function unsigned(value: number): number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >> 7)];
-}
-/** The same for numbers with a sign: the last byte's highest bit. */
-function signed(value: number): number[] {
-  return value >> 6 === value >> 7 ? [value & 0x7f] : [(value & 0x7f) | 0x80, ...signed(value >> 7)];
-}

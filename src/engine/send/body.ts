@@ -1,12 +1,12 @@
 /** Bodies of bulk requests (spec: Endpoints 1 and 3): written from items, taken apart again, each id in them once. */
 import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
-import { type ItemBatch, mergeUpserts, parseItem, startOf } from '../read/index.js';
+import { bodyMemory, type ItemBatch, mergeUpserts, parseItem, startOf } from '../read/index.js';
 
 /** A request body, and where its items are. */
 export interface Body {
   kind: Kind;
   /** UTF-8 JSON. */
-  body: Buffer;
+  body: Buffer<ArrayBuffer>;
   /** For each item: where it ends in the body. */
   ends: Uint32Array;
 }
@@ -20,14 +20,14 @@ export function itemsOf({ kind, body, ends }: Body): Uint8Array[] {
 
 /** Writes a body of known size: envelope, items, and the commas between them. */
 export class BodyWriter {
-  readonly #body: Buffer;
+  readonly #body: Buffer<ArrayBuffer>;
   readonly #ends: Uint32Array;
   readonly #kind: Kind;
   #at: number;
   #items = 0;
 
   constructor(kind: Kind, items: number, bytes: number) {
-    this.#body = Buffer.allocUnsafeSlow(bytes);
+    this.#body = Buffer.from(bodyMemory.take(bytes).buffer, 0, bytes);
     this.#ends = new Uint32Array(items);
     this.#kind = kind;
     this.#at = this.#body.write(ENVELOPE[kind].open);
@@ -79,7 +79,7 @@ interface Rows extends Body {
  * The body as it goes out, in which an id stands once: a later row is laid over an earlier one (contract §3 "Plan,
  * then send", 5). `items` counts what is in it, `merged` what was laid over.
  */
-export function serialize(rows: Rows): { body: Buffer; items: number; merged: number } {
+export function serialize(rows: Rows): { body: Buffer<ArrayBuffer>; items: number; merged: number } {
   const { kind, body, ends, shared } = rows;
   if (shared.size === 0) return { body, items: ends.length, merged: 0 };
   const items = mergeDuplicates(rows);

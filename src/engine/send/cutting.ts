@@ -8,6 +8,7 @@ import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
 import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
 import {
   buildItems,
+  formerHashes,
   type ItemBatch,
   itemMemory,
   type Pool,
@@ -15,6 +16,7 @@ import {
   type Scan,
   type Start,
   startsAnywhere,
+  useFormerHashes,
 } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { serialize } from './body.js';
@@ -49,12 +51,13 @@ export interface CutDeps {
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): Chunks {
   const known = await deps.known(kind);
   const isTold = inputs.every(({ opened, kept }) => opened.kind !== kind || kept?.isOf(known));
-  const chunks = cutChunks(batchesOf(inputs, kind, known, deps), {
+  const compared = isTold ? undefined : known;
+  const chunks = cutChunks(batchesOf(inputs, kind, known, compared, deps), {
     kind,
     limits: deps.limits,
     duplicates: duplicates.get(kind)!,
     repeats: known ? await deps.repeats(kind, known) : null,
-    isUnchanged: known && !isTold ? (rows, at) => known.index.matches(rows, at) : null,
+    isUnchanged: compared ? (rows, at) => compared.index.matches(rows, at) : null,
     sentLater: await deps.sentLater(kind),
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
@@ -79,14 +82,17 @@ async function* batchesOf(
   inputs: readonly PlannedInput[],
   kind: Kind,
   known: Known | undefined,
+  compared: Known | undefined,
   deps: CutDeps,
 ): AsyncGenerator<InputBatch> {
+  const former = formerHashes(deps.hashKey);
   for (const [input, planned] of inputs.entries()) {
     if (planned.opened.kind !== kind) continue;
     const end = deps.endAt?.(input) ?? Number.POSITIVE_INFINITY;
     if (end === 0) continue;
     for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
       if (batch.rows[0]! >= end) break;
+      if (compared) useFormerHashes(batch, compared.index, former);
       yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }
     await refuseChanged(planned.opened); // what it has not any more is in no chunk

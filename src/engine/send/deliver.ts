@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { InputError, ServiceError } from '../errors.js';
+import { bodyMemory } from '../read/index.js';
 import { nextSeq, type RequestRecord, replaceIn } from '../state/requests.js';
 import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
@@ -41,9 +42,13 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
     return deliverHalves(chunk, deps, deps.isCanary ? deps.mostItems() : undefined);
   }
-  const error = await sendOnce(chunk, body, record, deps);
+  const { error, isWritten } = await sendOnce(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
-  if (!error) return isolate && failureOf(record) !== null ? [{ chunk, root: record, error: null }] : [];
+  if (!error) {
+    if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
+    if (isWritten) bodyMemory.give(body.body.buffer);
+    return [];
+  }
   if (error.status === 413 && record.rows > 1) {
     deps.tooLarge(chunk.ends.length);
     return deliverHalves(chunk, deps);
@@ -78,7 +83,7 @@ export async function rejectWhole(
 
 /**
  * One request to its end, as far as it can be seen: it is sent, or was, and its job is followed.
- * @returns the error with which the service refused it
+ * @returns the error with which the service refused it; `isWritten`: nothing reads its body any more
  * @throws ProfilesError when the run cannot continue
  */
 export async function sendOnce(
@@ -86,10 +91,10 @@ export async function sendOnce(
   { body }: Serialized,
   record: RequestRecord,
   deps: DeliverDeps,
-): Promise<ServiceError | null> {
+): Promise<{ error: ServiceError | null; isWritten: boolean }> {
   if (record.state === 'acknowledged') {
     await follow(record, record.job!, deps);
-    return null;
+    return { error: null, isWritten: false };
   }
   let intent: Chunk | null = chunk;
   /** Resolves when the last commit is on disk. */
@@ -107,11 +112,17 @@ export async function sendOnce(
   if (record.rows === 0) {
     record.state = 'settled';
     await commit();
-    return null;
+    return { error: null, isWritten: true };
   }
+  let isWritten = false;
   const outcome = await sendRequest(record, deps.options, {
     ...deps,
-    submit: (signal) => deps.client.submit(chunk.kind, body, signal, () => deps.state.check()),
+    submit: async (signal) => {
+      const answer = await deps.client.submit(chunk.kind, body, signal, () => deps.state.check());
+      // Of an attempt that was given up, some may be on its way.
+      isWritten = record.retries === 0 && answer.type === 'reply' && answer.written === true;
+      return answer;
+    },
     commit,
   });
   switch (outcome.type) {
@@ -128,15 +139,15 @@ export async function sendOnce(
         // Nobody waits for it: the place is free for the next request, and the sender ends when all is written.
         reported.catch(() => {});
       }
-      return null;
+      return { error: null, isWritten };
     }
     case 'too_large':
     case 'refused':
-      return outcome.error;
+      return { error: outcome.error, isWritten };
     case 'failed':
       throw outcome.error;
     case 'stopped':
-      return null;
+      return { error: null, isWritten: false };
   }
 }
 

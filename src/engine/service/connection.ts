@@ -81,6 +81,11 @@ export class Connection {
     };
   }
 
+  /** Whether all that was written has been taken by the operating system. A service may reply before it has read a request. */
+  get isWritten(): boolean {
+    return this.socket.writableLength === 0;
+  }
+
   /** The reply is complete: what comes before the next request belongs to none. */
   completed(): void {
     this.replies++;

@@ -118,7 +118,9 @@ export function exchange(
         if (!head) return;
         connection?.completed();
         const answer = reply(head, chunks, url, host);
-        if (answer.type !== 'reply' || !inspect) return answered(answer);
+        if (answer.type !== 'reply') return answered(answer);
+        if (connection?.isWritten) answer.written = true;
+        if (!inspect) return answered(answer);
         // Here and now, since the next request is written to this connection in the next turn.
         const found = inspect(answer, (connection?.replies ?? 1) === 1);
         if (!found.use || found.close) connection?.close();
