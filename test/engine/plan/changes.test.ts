@@ -18,6 +18,7 @@ import {
 import { writeCsv } from '../read/csv-writer.js';
 import { file, HERE, KEY, open, type ReadOptions } from '../read/reading.js';
 import { heldBy } from '../state/support/state.js';
+import { formerContents } from '../support/former.js';
 
 const LIMIT = 4 * 1024 * 1024;
 
@@ -41,11 +42,18 @@ const nothing = (): Known => ({
   items: new Map(),
 });
 
-async function sent(path: string, options: ReadOptions, known = nothing(), records = true): Promise<Known> {
+/** @param former by a version that hashed items otherwise */
+async function sent(
+  path: string,
+  options: ReadOptions,
+  known = nothing(),
+  { records = true, former = false } = {},
+): Promise<Known> {
   const input = await open(path, options);
   const scan = await scanOf(input);
   for await (const batch of buildItems(input, scan.schema, { hashKey: KEY, records, pool: HERE })) {
-    known.index.apply(batch, true);
+    const contents = former ? formerContents(batch, KEY) : batch.contents;
+    known.index.apply({ ...batch, contents }, true);
     for (const { id, text } of rowsOf(batch)) known.items.set(id, text);
   }
   for (const [key, type] of scan.types) if (type !== null) known.types.set(key, type);
@@ -162,16 +170,17 @@ describe('for any two files and whatever was said of them', () => {
         table,
         fc.boolean(),
         fc.boolean(),
+        fc.record({ records: fc.boolean(), former: fc.boolean() }),
         form,
         form,
-        async (before, after, again, twice, then, now) => {
+        async (before, after, again, twice, how, then, now) => {
           const options = ({ rules }: typeof now): ReadOptions => ({
             kind: 'companies',
             rules: { ...NO_RULES, ...rules },
           });
           const first = write('before', before, then);
           const second = write('after', again ? [...after, ...before] : after, now);
-          const known = await sent(first, options(then)).catch(() => nothing()); // a rule named a field that is in no item
+          const known = await sent(first, options(then), nothing(), how).catch(() => nothing()); // a rule named a field that is in no item
           // Sent again, from another format: what was known of the records before is void.
           if (twice)
             await sent(write('again', before, { ...then, json: !then.json }), options(then), known).catch(
@@ -271,7 +280,7 @@ describe('of a file like the last one', () => {
       'a.csv',
       csv(900, () => false),
     );
-    const known = await sent(path, {}, nothing(), false);
+    const known = await sent(path, {}, nothing(), { records: false });
     expect(new Set(heldBy(known.index).records)).toEqual(new Set([0n]));
     const input = await open(file('b.csv', csv(900, some)), {});
     const scan = await scanOf(input, known);

@@ -13,6 +13,7 @@ import { cutChunks } from '../../../src/engine/send/chunker.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import type { CellColumns } from '../../../src/engine/stored-cells.js';
 import { file, HERE, KEY, open } from '../read/reading.js';
+import { formerContents } from '../support/former.js';
 
 type Row = readonly [id: string, ...cells: string[]];
 const COLUMNS = ['a', 'b', 'c'];
@@ -49,18 +50,20 @@ class Service {
     }
   }
 
-  /** An import of all rows, in requests of so many, of which some fail. */
+  /** An import of all rows, in requests of so many, of which some fail; `former`: by a version that hashed items otherwise. */
   async import(
     run: string,
     path: string,
-    { items = 3, fails = (_: number): boolean => false, old = false, tracks = true } = {},
+    { items = 3, fails = (_: number): boolean => false, old = false, tracks = true, former = false } = {},
   ): Promise<void> {
     const scanned = await this.scan([path]);
     const [{ opened, scan }] = scanned.inputs as [Scanned['inputs'][number]];
     const remembering = new Remembering('companies', KEY, tracks);
     async function* batches() {
       const options = { hashKey: KEY, records: true, pool: HERE };
-      for await (const batch of buildItems(opened, scan.schema, options)) yield { input: 0, batch };
+      for await (const batch of buildItems(opened, scan.schema, options)) {
+        yield { input: 0, batch: former ? { ...batch, contents: formerContents(batch, KEY) } : batch };
+      }
     }
     const chunks = cutChunks(batches(), {
       kind: 'companies',
@@ -157,12 +160,18 @@ const alone = fc.uniqueArray(row, { selector: ([id]) => id, minLength: 1 });
 describe('for any two files', () => {
   test('of ids that stand alone, as a straight comparison says', async () => {
     await fc.assert(
-      fc.asyncProperty(alone, alone, fc.integer({ min: 1, max: 4 }), async (before, after, items) => {
-        const service = new Service();
-        await service.import('one', write('before.csv', before), { items });
-        const { changes } = await service.compare(write('after.csv', after));
-        expect(changes).toEqual(await straight(write('before.csv', before), write('after.csv', after)));
-      }),
+      fc.asyncProperty(
+        alone,
+        alone,
+        fc.integer({ min: 1, max: 4 }),
+        fc.boolean(),
+        async (before, after, items, former) => {
+          const service = new Service();
+          await service.import('one', write('before.csv', before), { items, former });
+          const { changes } = await service.compare(write('after.csv', after));
+          expect(changes).toEqual(await straight(write('before.csv', before), write('after.csv', after)));
+        },
+      ),
       { numRuns: 50 },
     );
   });
@@ -181,18 +190,23 @@ describe('for any two files', () => {
     );
     const twice = (rows: readonly Row[]): Row[] => rows.flatMap((one) => [one, one]);
     await fc.assert(
-      fc.asyncProperty(pair, fc.integer({ min: 1, max: 9 }), async ([before, after], items) => {
-        // Each id at least twice in both.
-        const [was, is] = [
-          write('before.csv', [...twice(before), ...before]),
-          write('after.csv', [...after, ...twice(after)]),
-        ];
-        const service = new Service();
-        await service.import('one', was, { items });
-        const { changes } = await service.compare(is);
-        expect(changes).toEqual(await straight(was, is));
-        repeated += changes.unchanged;
-      }),
+      fc.asyncProperty(
+        pair,
+        fc.integer({ min: 1, max: 9 }),
+        fc.boolean(),
+        async ([before, after], items, former) => {
+          // Each id at least twice in both.
+          const [was, is] = [
+            write('before.csv', [...twice(before), ...before]),
+            write('after.csv', [...after, ...twice(after)]),
+          ];
+          const service = new Service();
+          await service.import('one', was, { items, former });
+          const { changes } = await service.compare(is);
+          expect(changes).toEqual(await straight(was, is));
+          repeated += changes.unchanged;
+        },
+      ),
       { numRuns: 100 },
     );
     expect(repeated).toBeGreaterThan(15);
@@ -200,14 +214,20 @@ describe('for any two files', () => {
 
   test('the file that was imported last is unchanged as a whole', async () => {
     await fc.assert(
-      fc.asyncProperty(table, table, fc.integer({ min: 1, max: 4 }), async (first, second, items) => {
-        const service = new Service();
-        await service.import('one', write('first.csv', first), { items });
-        await service.import('two', write('second.csv', second), { items });
-        const { changes, repeats } = await service.compare(write('second.csv', second));
-        expect(changes).toEqual({ new: 0, changed: 0, refreshed: 0, unchanged: second.length, keys: [] });
-        expect(repeats === null).toBe(new Set(second.map(([id]) => id)).size === second.length);
-      }),
+      fc.asyncProperty(
+        table,
+        table,
+        fc.integer({ min: 1, max: 4 }),
+        fc.nat(2),
+        async (first, second, items, formers) => {
+          const service = new Service();
+          await service.import('one', write('first.csv', first), { items, former: formers > 0 });
+          await service.import('two', write('second.csv', second), { items, former: formers > 1 });
+          const { changes, repeats } = await service.compare(write('second.csv', second));
+          expect(changes).toEqual({ new: 0, changed: 0, refreshed: 0, unchanged: second.length, keys: [] });
+          expect(repeats === null).toBe(new Set(second.map(([id]) => id)).size === second.length);
+        },
+      ),
       { numRuns: 100 },
     );
   });
@@ -221,11 +241,12 @@ describe('for any two files', () => {
         table,
         fc.integer({ min: 1, max: 3 }),
         failing,
-        async (first, second, items, failed) => {
+        fc.nat(2),
+        async (first, second, items, failed, formers) => {
           const service = new Service();
           const fails = (send: number): boolean => failed[send % failed.length]!;
-          await service.import('one', write('first.csv', first), { items, fails });
-          await service.import('two', write('second.csv', second), { items, fails });
+          await service.import('one', write('first.csv', first), { items, fails, former: formers > 0 });
+          await service.import('two', write('second.csv', second), { items, fails, former: formers > 1 });
           for (const id of new Set([...first, ...second].map(([id]) => id))) {
             for (const file of [first, second]) {
               const rows = file.filter((row) => row[0] === id);
@@ -255,20 +276,23 @@ describe('rows that were completed long ago', () => {
     ['r', 'x', '', ''],
   ];
 
-  test('are refreshed where they are as they were, and changed where they are not', async () => {
-    const service = new Service();
-    await service.import('one', write('a.csv', rows), { items: 1, old: true });
-    const { changes } = await service.compare(
-      write('b.csv', [...rows.slice(0, 3), ['r', 'y', '', ''], ['s', 'x', '', '']]),
-    );
-    expect(changes).toEqual({
-      new: 1,
-      changed: 1,
-      refreshed: 3,
-      unchanged: 0,
-      keys: [{ key: 'a', rows: 1 }],
-    });
-  });
+  test.each([false, true])(
+    'are refreshed where they are as they were, and changed where they are not; by a former version: %s',
+    async (former) => {
+      const service = new Service();
+      await service.import('one', write('a.csv', rows), { items: 1, old: true, former });
+      const { changes } = await service.compare(
+        write('b.csv', [...rows.slice(0, 3), ['r', 'y', '', ''], ['s', 'x', '', '']]),
+      );
+      expect(changes).toEqual({
+        new: 1,
+        changed: 1,
+        refreshed: 3,
+        unchanged: 0,
+        keys: [{ key: 'a', rows: 1 }],
+      });
+    },
+  );
 
   test('count as unchanged once they were sent again', async () => {
     const service = new Service();

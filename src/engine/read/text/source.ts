@@ -8,8 +8,10 @@ import { InputError } from '../../errors.js';
 import { nearest } from '../../nearest.js';
 import type { Compression, Marks } from '../types.js';
 
-/** Bytes read at once; also about the size of a record batch. */
+/** About the size of a record batch. */
 const BLOCK_BYTES = 128 * 1024;
+/** Bytes read at once: each time takes a turn of a thread. */
+const READ_BYTES = 4 * BLOCK_BYTES;
 
 export interface SourceFile {
   /** As the user wrote it. */
@@ -224,18 +226,21 @@ async function* blocks(
   const { handle, stamp } = file.opened ?? (await openFile(file));
   try {
     if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedMeanwhile(file.path);
-    const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    const memory = Buffer.allocUnsafeSlow(READ_BYTES);
     let at = from ?? null;
     for (;;) {
       signal?.throwIfAborted();
-      const length = await fill(block, handle, at).catch(async (error) => {
+      const length = await fill(memory, handle, at).catch(async (error) => {
         throw await unreadable(file, error);
       });
       if (length === 0) break;
       if (at !== null) at += length;
-      const bytes = block.subarray(0, length);
+      const bytes = memory.subarray(0, length);
       if (byteTotals?.add(bytes) === false) throw changedMeanwhile(file.path);
-      yield bytes;
+      for (let start = 0; start < length; start += BLOCK_BYTES) {
+        signal?.throwIfAborted();
+        yield bytes.subarray(start, start + BLOCK_BYTES);
+      }
     }
     if (byteTotals?.isWhole() === false) throw changedMeanwhile(file.path);
   } finally {
@@ -243,14 +248,14 @@ async function* blocks(
   }
 }
 
-/** Reads until the block is full or the file ends: marks of two passes must be those of the same places. */
-async function fill(block: Buffer, handle: FileHandle, from: number | null): Promise<number> {
+/** Reads until the memory is full or the file ends: marks of two passes must be those of the same places. */
+async function fill(memory: Buffer, handle: FileHandle, from: number | null): Promise<number> {
   let length = 0;
-  while (length < block.length) {
+  while (length < memory.length) {
     const { bytesRead } = await handle.read(
-      block,
+      memory,
       length,
-      block.length - length,
+      memory.length - length,
       from === null ? null : from + length,
     );
     if (bytesRead === 0) break;
