@@ -41,7 +41,7 @@ export class SpareMemory {
 }
 
 /** For the bodies of requests: garbage of this size makes V8 collect all of its memory again and again. */
-export const bodyMemory = new SpareMemory(64 * 1024, 64, 64 * 1024);
+export const bodyMemory = new SpareMemory(64 * 1024, 256, 64 * 1024);
 
 /** For the text of batches: some more than a chunk of the input, or of what Parquet is unpacked to. */
 export const textMemory = new SpareMemory(160 * 1024, 2);

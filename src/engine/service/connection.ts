@@ -58,12 +58,16 @@ export class Connection {
   /** Of a head: what came while it was too short to tell what it is. */
   #held: Buffer = NOTHING;
 
+  /** The socket's own. */
+  readonly #write: (...all: unknown[]) => boolean;
+
   constructor(
     private readonly socket: Socket,
     onRequest: (connection: Connection) => void,
   ) {
     const push = socket.push.bind(socket);
     const write = socket.write.bind(socket) as (...all: unknown[]) => boolean;
+    this.#write = write;
     socket.write = (...all: unknown[]): boolean => {
       if (this.#state === 'idle') {
         this.#state = 'waiting';
@@ -81,9 +85,10 @@ export class Connection {
     };
   }
 
-  /** Whether all that was written has been taken by the operating system. A service may reply before it has read a request. */
-  get isWritten(): boolean {
-    return this.socket.writableLength === 0;
+  /** Calls back once the operating system has taken all that was written so far: now, where it has; with an error, where it will not. */
+  whenWritten(then: (error?: Error | null) => void): void {
+    if (this.socket.writableLength === 0) then();
+    else this.#write('', then);
   }
 
   /** The reply is complete: what comes before the next request belongs to none. */

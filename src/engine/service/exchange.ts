@@ -51,21 +51,25 @@ export function exchange(
     let bytes = 0;
     const chunks: Buffer[] = [];
 
-    const settle = (end: () => void): void => {
+    const settle = (tell: () => void): void => {
       settled = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      end();
+      tell();
     };
     const answered = (answer: Answer): void => settle(() => resolve(answer));
     /** Ends the connection too: a reply that is still coming would be taken for the next request's. */
+    const end = (reason: string): void => {
+      controller?.abort(new Error(reason));
+      if (head) connection?.close(); // a request whose reply is complete is none that undici would end
+    };
     const giveUp = (answer: Answer): void => {
       answered(answer);
-      controller?.abort(new Error('given up'));
+      end('given up');
     };
     const onAbort = (): void => {
       settle(() => reject(signal?.reason));
-      controller?.abort(new Error('aborted'));
+      end('aborted');
     };
     /**
      * A process that was stopped, or a busy one, finds its deadline passed before it has read what has come in the
@@ -119,13 +123,30 @@ export function exchange(
         connection?.completed();
         const answer = reply(head, chunks, url, host);
         if (answer.type !== 'reply') return answered(answer);
-        if (connection?.isWritten) answer.written = true;
-        if (!inspect) return answered(answer);
         // Here and now, since the next request is written to this connection in the next turn.
-        const found = inspect(answer, (connection?.replies ?? 1) === 1);
-        if (!found.use || found.close) connection?.close();
-        if (!found.use) return answered({ type: 'lost', reason: `${host} ${found.reason}` });
-        answered(found.warning === null ? answer : { ...answer, warning: found.warning });
+        const found = inspect?.(answer, (connection?.replies ?? 1) === 1);
+        if (found?.use === false) {
+          connection?.close();
+          return answered({ type: 'lost', reason: `${host} ${found.reason}` });
+        }
+        if (found?.warning) answer.warning = found.warning;
+        const done = (): void => {
+          if (found?.close) connection?.close();
+          answered(answer);
+        };
+        // A refusal need not wait for the rest of what it refuses.
+        if (!connection || !isSuccess(answer.status)) return done();
+        // Said to be accepted before all of it was sent, it would be lost if the connection ended now.
+        connection.whenWritten((error) => {
+          if (settled) return;
+          if (error)
+            return answered({
+              type: 'lost',
+              reason: `${host} closed the connection before it had read the request`,
+            });
+          answer.written = true;
+          done();
+        });
       },
       onResponseError(_, error) {
         if (controller) answered({ type: 'lost', reason: lostReason(error, host, head !== undefined) });
@@ -135,6 +156,8 @@ export function exchange(
   });
 }
 
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
 function reply(
   { status, header }: { status: number; header: (name: string) => string | null },
   chunks: readonly Buffer[],
@@ -143,7 +166,7 @@ function reply(
 ): Answer {
   const body = new TextDecoder().decode(Buffer.concat(chunks));
   const contentType = header('content-type');
-  const success = status >= 200 && status < 300 && status !== 204;
+  const success = isSuccess(status) && status !== 204;
   const bounded = header('content-length') !== null || header('transfer-encoding') !== null;
   // Without a length a reply ends where the connection does, cut short or not: only whole JSON proves it whole.
   if (success && !bounded && parseJson(body) === undefined && !isHtml({ contentType, body })) {
