@@ -1,7 +1,8 @@
 /** Each way in which a request can fail, over real sockets: was it sent or not, and is it said well? As long as there are ways to fail. */
 import { fork } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import Pool from 'undici/lib/dispatcher/pool.js';
@@ -11,7 +12,7 @@ import { Connections } from '../../../src/engine/service/connection.js';
 import { exchange } from '../../../src/engine/service/exchange.js';
 import { askInProcess } from './support/ask-process.js';
 import { BODY, JOB, testClient } from './support/client.js';
-import { closedPort, http, httpServer, rawServer } from './support/servers.js';
+import { closedPort, http, httpServer, listen, rawServer } from './support/servers.js';
 
 const JSON_JOB = JSON.stringify(JOB);
 /** The reply to the nth request: no two are alike. */
@@ -279,6 +280,37 @@ describe('a complete reply', () => {
     });
     const answer = await testClient(server.url).submit('users', Buffer.alloc(32 << 20, ' '));
     expect(answer).toMatchObject({ type: 'reply', status: 413 });
+  });
+
+  /** Accepts a request as soon as its head is there, and reads nothing more of it. */
+  async function acceptsEarly(): Promise<{ url: string; replied: Promise<Socket> }> {
+    const server = createServer();
+    const replied = new Promise<Socket>((resolve) => {
+      server.on('connection', (socket) => {
+        socket.once('data', () => {
+          socket.pause();
+          socket.write(accepted(1), () => resolve(socket));
+        });
+      });
+    });
+    return { url: (await listen(server)).url, replied };
+  }
+
+  it('says that the request is accepted: it counts once all of it was sent', async () => {
+    const { url, replied } = await acceptsEarly();
+    const answer = testClient(url).submit('users', Buffer.alloc(32 << 20, ' '));
+    const socket = await replied;
+    expect(await Promise.race([answer, sleep(300, 'none yet')])).toBe('none yet');
+    socket.resume();
+    expect(await answer).toMatchObject({ type: 'reply', status: 202, written: true });
+  });
+
+  it('says that the request is accepted, and the rest of it is never read: it may be lost', async () => {
+    const { url, replied } = await acceptsEarly();
+    const answer = testClient(url).submit('users', Buffer.alloc(32 << 20, ' '));
+    (await replied).destroy();
+    const reason = `${new URL(url).host} closed the connection before it had read the request`;
+    expect(await answer).toEqual({ type: 'lost', reason });
   });
 });
 
