@@ -52,7 +52,7 @@ export class ItemHashes {
   }
 }
 
-/** As versions before 0.3 hashed items: what they remembered counts until it is replaced. */
+/** As version 0.1.0 hashed items: what it remembered counts until it is replaced. */
 export const formerHashes = (hashKey: Uint8Array): Hashes => new Hashes(hashKey, 'item');
 
 /** An item that the index knows by the hash of a former version is compared by that one from here on. */

@@ -1,4 +1,4 @@
-/** What versions of 0.1 remembered of items: SHA-256 over domain, key and text, its first eight bytes. */
+/** What version 0.1.0 remembered of items: SHA-256 over domain, key and text, its first eight bytes. */
 import { createHash } from 'node:crypto';
 import { type ItemBatch, itemIn } from '../../../src/engine/read/index.js';
 
