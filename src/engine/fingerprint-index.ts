@@ -41,7 +41,8 @@ const ONE_ID = new BigUint64Array(1);
 const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
 
 /**
- * An open-addressed table from id to the row that was set last: 26 bytes a row. Rows stay in the order in which they
+ * An open-addressed table from id to the row that was set last: 26 bytes a row, and 8 more where some
+ * contents are too old to count. Rows stay in the order in which they
  * came, and files are mostly in the order of the last time: so look-ups go through memory from front to back. No BigInt
  * is made for them.
  */

@@ -82,7 +82,7 @@ export async function compareRows(
   for (const { opened, scan } of inputs) {
     const options = { hashKey, records: false, pool, planned: scan.marks, signal };
     for await (const batch of buildItems(opened, scan.schema, options)) {
-      useFormerHashes(batch, index, former);
+      useFormerHashes(batch, index, former, repeated);
       for (let at = 0; at < batch.ends.length; at++) {
         if (repeats && repeated.has(batch.ids[at]!)) {
           repeats.add(batch, at);

@@ -1,4 +1,4 @@
-/** Keyed 64-bit hashes of identifiers, items and records: SHA-256 over key and text, its first eight bytes. */
+/** Keyed 64-bit hashes of identifiers and records, and of items as version 0.1.0 hashed them: SHA-256 over key and text, its first eight bytes. */
 import { hash } from 'node:crypto';
 import { ShortTexts } from './sha256-lanes.js';
 

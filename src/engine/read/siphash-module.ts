@@ -1,6 +1,5 @@
 /**
- * The code of `item-hashes.ts`, as a WebAssembly module: SipHash-2-4 (Aumasson and Bernstein, 2012), 64 bits, of many
- * items in one call. It is assembled when it is needed: no build step, and the source is what runs.
+ * The code of `siphash.ts`, as a WebAssembly module: many items in one call. It is assembled when it is needed: no build step, and the source is what runs.
  */
 import { assembler, I32, I64, signed, unsigned, type Value, wasmModule } from './wasm-module.js';
 

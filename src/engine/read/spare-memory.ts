@@ -30,6 +30,11 @@ export class SpareMemory {
     return this.#spare.pop();
   }
 
+  /** Lets go of it. */
+  clear(): void {
+    this.#spare.length = 0;
+  }
+
   /** What is in it has no meaning. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
     const units = Math.ceil(bytes / this.unit);

@@ -17,7 +17,7 @@ export function assembler() {
     less: (_: Value, __: Value): Value => emit(0x48),
     ifSo: (_: Value): Value => emit(0x04, 0x40),
     loop: (): Value => emit(0x03, 0x40),
-    /** To the begin of the loop that is so many blocks around. */
+    /** To the beginning of the loop that is so many blocks around. */
     again: (depth: number): Value => emit(0x0c, depth),
     againUnlessZero: (_: Value): Value => emit(0x0d, 0),
     end: (): Value => emit(0x0b),

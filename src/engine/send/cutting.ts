@@ -51,7 +51,7 @@ export interface CutDeps {
 async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: CutDeps): Chunks {
   const known = await deps.known(kind);
   const isTold = inputs.every(({ opened, kept }) => opened.kind !== kind || kept?.isOf(known));
-  const compared = isTold ? undefined : known;
+  const compared = known && !isTold ? { index: known.index, repeated: duplicates.get(kind)!.repeated } : null;
   const chunks = cutChunks(batchesOf(inputs, kind, known, compared, deps), {
     kind,
     limits: deps.limits,
@@ -82,7 +82,7 @@ async function* batchesOf(
   inputs: readonly PlannedInput[],
   kind: Kind,
   known: Known | undefined,
-  compared: Known | undefined,
+  compared: { index: Known['index']; repeated: { has(id: bigint): boolean } } | null,
   deps: CutDeps,
 ): AsyncGenerator<InputBatch> {
   const former = formerHashes(deps.hashKey);
@@ -92,7 +92,7 @@ async function* batchesOf(
     if (end === 0) continue;
     for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
       if (batch.rows[0]! >= end) break;
-      if (compared) useFormerHashes(batch, compared.index, former);
+      if (compared) useFormerHashes(batch, compared.index, former, compared.repeated);
       yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }
     await refuseChanged(planned.opened); // what it has not any more is in no chunk

@@ -42,11 +42,12 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
     return deliverHalves(chunk, deps, deps.isCanary ? deps.mostItems() : undefined);
   }
-  const { error, isWritten } = await sendOnce(chunk, body, record, deps);
+  const { error, released } = await sendOnce(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) {
     if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
-    if (isWritten) bodyMemory.give(body.body.buffer);
+    // Of an attempt that was given up, some may still be on its way.
+    if (record.retries === 0) void released.then(() => bodyMemory.give(body.body.buffer));
     return [];
   }
   if (error.status === 413 && record.rows > 1) {
@@ -83,7 +84,7 @@ export async function rejectWhole(
 
 /**
  * One request to its end, as far as it can be seen: it is sent, or was, and its job is followed.
- * @returns the error with which the service refused it; `isWritten`: nothing reads its body any more
+ * @returns the error with which the service refused it; `released` resolves when nothing reads its body any more, if that is ever known
  * @throws ProfilesError when the run cannot continue
  */
 export async function sendOnce(
@@ -91,10 +92,14 @@ export async function sendOnce(
   { body }: Serialized,
   record: RequestRecord,
   deps: DeliverDeps,
-): Promise<{ error: ServiceError | null; isWritten: boolean }> {
+): Promise<{ error: ServiceError | null; released: Promise<void> }> {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
   if (record.state === 'acknowledged') {
     await follow(record, record.job!, deps);
-    return { error: null, isWritten: false };
+    return { error: null, released };
   }
   let intent: Chunk | null = chunk;
   /** Resolves when the last commit is on disk. */
@@ -112,17 +117,11 @@ export async function sendOnce(
   if (record.rows === 0) {
     record.state = 'settled';
     await commit();
-    return { error: null, isWritten: true };
+    return { error: null, released };
   }
-  let isWritten = false;
   const outcome = await sendRequest(record, deps.options, {
     ...deps,
-    submit: async (signal) => {
-      const answer = await deps.client.submit(chunk.kind, body, signal, () => deps.state.check());
-      // Of an attempt that was given up, some may be on its way.
-      isWritten = record.retries === 0 && answer.type === 'reply' && answer.written === true;
-      return answer;
-    },
+    submit: (signal) => deps.client.submit(chunk.kind, body, signal, () => deps.state.check(), release),
     commit,
   });
   switch (outcome.type) {
@@ -139,15 +138,15 @@ export async function sendOnce(
         // Nobody waits for it: the place is free for the next request, and the sender ends when all is written.
         reported.catch(() => {});
       }
-      return { error: null, isWritten };
+      return { error: null, released };
     }
     case 'too_large':
     case 'refused':
-      return { error: outcome.error, isWritten };
+      return { error: outcome.error, released };
     case 'failed':
       throw outcome.error;
     case 'stopped':
-      return { error: null, isWritten: false };
+      return { error: null, released };
   }
 }
 

@@ -7,6 +7,7 @@ import { Channel } from '../channel.js';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { count } from '../numbers.js';
+import { bodyMemory } from '../read/index.js';
 import type { OpenJob } from '../state/open-jobs.js';
 import type { RequestRecord } from '../state/requests.js';
 import { Totals } from './accounts.js';
@@ -124,6 +125,7 @@ class Sender {
     while (this.#flights.size > 0) await this.#landing();
     await this.#deps.state.written().catch((error: unknown) => this.#fail(error));
     stop.removeEventListener('abort', say);
+    bodyMemory.clear();
     this.events.close();
   }
 

@@ -34,8 +34,6 @@ export type Answer =
       location?: string | null;
       /** Something odd about the reply. */
       warning?: string;
-      /** By then all of the request had left this process: nothing reads its body any more. */
-      written?: true;
     }
   /** Nothing arrived: host not found, connection refused or timed out, or TLS failed (`tls`). */
   | { type: 'unsent'; reason: string; tls: boolean; hint?: string; problem?: Problem }

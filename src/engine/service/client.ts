@@ -26,7 +26,13 @@ export interface ServiceClient {
    * failure is an answer, too.
    * @throws the signal's reason when it is aborted
    */
-  submit(kind: Kind, body: Uint8Array, signal?: AbortSignal, ready?: () => void): Promise<Answer>;
+  submit(
+    kind: Kind,
+    body: Uint8Array,
+    signal?: AbortSignal,
+    ready?: () => void,
+    written?: () => void,
+  ): Promise<Answer>;
   /** Submits one company (spec: Endpoint 2), in the same way. `body` is `{"company_id": …, "metadata": {…}}`. */
   identifyCompany(body: Uint8Array, signal?: AbortSignal): Promise<Answer>;
   /**
@@ -123,8 +129,12 @@ export function createClient(options: ClientOptions): ServiceClient {
     maxReplyBytes: MAX_REPLY,
     inspect: (reply, fresh) => earlier.inspect({ method, path }, reply, fresh),
   });
-  const post = (path: string, body: Uint8Array, signal?: AbortSignal, ready?: () => void): Promise<Answer> =>
-    transport.exchange({ ...asking('POST', path), body, ready }, signal);
+  const post = (
+    path: string,
+    body: Uint8Array,
+    signal?: AbortSignal,
+    on?: Pick<Request, 'ready' | 'written'>,
+  ): Promise<Answer> => transport.exchange({ ...asking('POST', path), body, ...on }, signal);
 
   async function read(request: Request, signal?: AbortSignal): Promise<Extract<ReadDecision, { do: 'use' }>> {
     for (let attempt = 1; ; attempt++) {
@@ -149,8 +159,8 @@ export function createClient(options: ClientOptions): ServiceClient {
   return {
     baseUrl,
     lookupBaseUrl,
-    submit: (kind, body, signal, ready) =>
-      post(kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers, body, signal, ready),
+    submit: (kind, body, signal, ready, written) =>
+      post(kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers, body, signal, { ready, written }),
     identifyCompany: (body, signal) => post(PATHS.identifyCompany, body, signal),
     job: async (jobId, signal) => {
       const path = PATHS.jobs + jobSegment(jobId);

@@ -19,6 +19,8 @@ const NOTHING = Buffer.alloc(0);
 /** The connections of one transport. */
 export class Connections {
   #next: ((connection: Connection) => void) | null = null;
+  /** Requests that were accepted, until the operating system has taken all of them. */
+  readonly #owed = new Set<Promise<void>>();
 
   /** @param compiling as in `TransportOptions` */
   constructor(private readonly compiling = (compile: () => void) => compile()) {}
@@ -46,6 +48,20 @@ export class Connections {
     this.#next?.(connection);
     this.#next = null;
   }
+
+  /** The request that a connection carried was accepted: the rest of it, if any, is still owed. */
+  owe(connection: Connection, written: () => void): void {
+    const ended = connection.written().then((isWritten) => {
+      this.#owed.delete(ended);
+      if (isWritten) written();
+    });
+    this.#owed.add(ended);
+  }
+
+  /** Resolves when nothing is owed any more: all was written, or the connections have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#owed);
+  }
 }
 
 export class Connection {
@@ -55,11 +71,12 @@ export class Connection {
   arrived = 0;
   /** `idle`: no request is outstanding. `waiting`: the final reply has not begun. */
   #state: 'idle' | 'waiting' | 'reply' = 'idle';
+  /** Calls of `write`, and those of which the operating system has taken everything. They end in their order. */
+  #writes = 0;
+  #taken = 0;
+  #waiting: { until: number; end: (isWritten: boolean) => void }[] = [];
   /** Of a head: what came while it was too short to tell what it is. */
   #held: Buffer = NOTHING;
-
-  /** The socket's own. */
-  readonly #write: (...all: unknown[]) => boolean;
 
   constructor(
     private readonly socket: Socket,
@@ -67,14 +84,23 @@ export class Connection {
   ) {
     const push = socket.push.bind(socket);
     const write = socket.write.bind(socket) as (...all: unknown[]) => boolean;
-    this.#write = write;
     socket.write = (...all: unknown[]): boolean => {
       if (this.#state === 'idle') {
         this.#state = 'waiting';
         onRequest(this);
       }
-      return write(...all);
+      this.#writes++;
+      const callback =
+        typeof all.at(-1) === 'function' ? (all.pop() as (error?: Error | null) => void) : null;
+      return write(...all, (error?: Error | null) => {
+        // Node calls back without an error where the socket was destroyed meanwhile.
+        if (!error && !socket.destroyed) this.#take();
+        callback?.(error);
+      });
     };
+    socket.once('close', () => {
+      for (const { end } of this.#waiting.splice(0)) end(false);
+    });
     socket.push = (chunk: Buffer | null): boolean => {
       if (chunk === null) {
         if (this.#held.length > 0) push(this.#held);
@@ -85,16 +111,26 @@ export class Connection {
     };
   }
 
-  /** Calls back once the operating system has taken all that was written so far: now, where it has; with an error, where it will not. */
-  whenWritten(then: (error?: Error | null) => void): void {
-    if (this.socket.writableLength === 0) then();
-    else this.#write('', then);
-  }
-
   /** The reply is complete: what comes before the next request belongs to none. */
   completed(): void {
     this.replies++;
     this.#state = 'idle';
+  }
+
+  /**
+   * Whether the operating system takes all that was written so far; false where the connection ends before. A service may
+   * reply before it has read the request. TLS tells some time later what it has written.
+   */
+  async written(): Promise<boolean> {
+    const until = this.#writes;
+    if (this.#taken === until) return true;
+    if (this.socket.destroyed) return false;
+    return new Promise((end) => this.#waiting.push({ until, end }));
+  }
+
+  #take(): void {
+    this.#taken++;
+    while (this.#waiting[0] && this.#waiting[0].until <= this.#taken) this.#waiting.shift()!.end(true);
   }
 
   close(): void {

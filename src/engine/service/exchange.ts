@@ -25,6 +25,8 @@ export interface Limits {
   connections: Connections;
   /** Called right before the first byte is written. What it throws keeps the request from being written. */
   ready?: (() => void) | undefined;
+  /** Called once the reply is complete and all of the request has left this process: nothing reads its body any more. */
+  written?: (() => void) | undefined;
   /** `fresh`: it is the first reply on its connection. */
   inspect?: ((reply: Reply, fresh: boolean) => Belonging) | undefined;
 }
@@ -41,7 +43,7 @@ const FULL_READ = 16 << 10;
 export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  { host, url, timeoutMs, maxBytes, signal, connections, ready, inspect }: Limits,
+  { host, url, timeoutMs, maxBytes, signal, connections, ready, written, inspect }: Limits,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
@@ -51,25 +53,21 @@ export function exchange(
     let bytes = 0;
     const chunks: Buffer[] = [];
 
-    const settle = (tell: () => void): void => {
+    const settle = (end: () => void): void => {
       settled = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      tell();
+      end();
     };
     const answered = (answer: Answer): void => settle(() => resolve(answer));
     /** Ends the connection too: a reply that is still coming would be taken for the next request's. */
-    const end = (reason: string): void => {
-      controller?.abort(new Error(reason));
-      if (head) connection?.close(); // a request whose reply is complete is none that undici would end
-    };
     const giveUp = (answer: Answer): void => {
       answered(answer);
-      end('given up');
+      controller?.abort(new Error('given up'));
     };
     const onAbort = (): void => {
       settle(() => reject(signal?.reason));
-      end('aborted');
+      controller?.abort(new Error('aborted'));
     };
     /**
      * A process that was stopped, or a busy one, finds its deadline passed before it has read what has come in the
@@ -122,31 +120,13 @@ export function exchange(
         if (!head) return;
         connection?.completed();
         const answer = reply(head, chunks, url, host);
-        if (answer.type !== 'reply') return answered(answer);
+        if (connection && isSuccess(head.status)) connections.owe(connection, () => written?.());
+        if (answer.type !== 'reply' || !inspect) return answered(answer);
         // Here and now, since the next request is written to this connection in the next turn.
-        const found = inspect?.(answer, (connection?.replies ?? 1) === 1);
-        if (found?.use === false) {
-          connection?.close();
-          return answered({ type: 'lost', reason: `${host} ${found.reason}` });
-        }
-        if (found?.warning) answer.warning = found.warning;
-        const done = (): void => {
-          if (found?.close) connection?.close();
-          answered(answer);
-        };
-        // A refusal need not wait for the rest of what it refuses.
-        if (!connection || !isSuccess(answer.status)) return done();
-        // Said to be accepted before all of it was sent, it would be lost if the connection ended now.
-        connection.whenWritten((error) => {
-          if (settled) return;
-          if (error)
-            return answered({
-              type: 'lost',
-              reason: `${host} closed the connection before it had read the request`,
-            });
-          answer.written = true;
-          done();
-        });
+        const found = inspect(answer, (connection?.replies ?? 1) === 1);
+        if (!found.use || found.close) connection?.close();
+        if (!found.use) return answered({ type: 'lost', reason: `${host} ${found.reason}` });
+        answered(found.warning === null ? answer : { ...answer, warning: found.warning });
       },
       onResponseError(_, error) {
         if (controller) answered({ type: 'lost', reason: lostReason(error, host, head !== undefined) });

@@ -1,6 +1,6 @@
 /** Connections to the service, and what goes with every request: headers, the way out, the log. No retries, no redirects. */
 import { setMaxListeners } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { BaseUrl } from './address.js';
@@ -52,6 +52,7 @@ export interface Request {
   maxReplyBytes: number;
   /** As in `Limits`. */
   ready?: (() => void) | undefined;
+  written?: (() => void) | undefined;
   /** Tells whether a complete reply is the answer to this request. `fresh`: it is the first one on its connection. */
   inspect?: (reply: Reply, fresh: boolean) => Belonging;
 }
@@ -121,6 +122,7 @@ export function createTransport(options: TransportOptions): Transport {
         signal,
         connections,
         ready: request.ready,
+        written: request.written,
         inspect: request.inspect,
       }),
       hide,
@@ -139,6 +141,11 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     exchange: send,
     close: async () => {
+      // A service that says "accepted" before it has read the request gets the rest of it.
+      const late = new AbortController();
+      const deadline = sleep(timeoutMs, undefined, { signal: late.signal, ref: false }).catch(() => {});
+      await Promise.race([connections.settled(), deadline]);
+      late.abort();
       closing.abort(); // connections still being made are not undici's to destroy
       const agent = await opened?.catch(() => null);
       await Promise.all([...[...pools.values()].map((pool) => pool.destroy()), agent?.destroy()]);

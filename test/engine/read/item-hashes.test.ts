@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ItemHashes } from '../../../src/engine/read/item-hashes.js';
 import { BEYOND, KEY_BYTES, siphashModule } from '../../../src/engine/read/siphash-module.js';
 import { instantiate } from '../../../src/engine/read/wasm-module.js';
@@ -55,6 +55,20 @@ it('are SipHash-2-4, whatever stands before and after an item', () => {
   expect(
     KNOWN.map(([length], at) => [length, memory.toString('hex', hashes + 8 * at, hashes + 8 * at + 8)]),
   ).toEqual(KNOWN);
+});
+
+it('are the same without WebAssembly', async () => {
+  const all = KNOWN.map(([length]) => Uint8Array.from({ length }, (_, at) => at));
+  const { items, ends } = inBatch(all);
+  const expected = new ItemHashes(KEY).of(items, ends);
+  vi.resetModules();
+  vi.stubGlobal('WebAssembly', undefined);
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+    vi.resetModules(); // for the files of tests that this process runs next
+  });
+  const module = await import('../../../src/engine/read/item-hashes.js');
+  expect(new module.ItemHashes(KEY).of(items, ends)).toEqual(expected);
 });
 
 describe('of a batch', () => {

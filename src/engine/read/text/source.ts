@@ -10,7 +10,7 @@ import type { Compression, Marks } from '../types.js';
 
 /** About the size of a record batch. */
 const BLOCK_BYTES = 128 * 1024;
-/** Bytes read at once: each time takes a turn of a thread. */
+/** Bytes read at once: each read costs a round trip to the thread pool. */
 const READ_BYTES = 4 * BLOCK_BYTES;
 
 export interface SourceFile {
