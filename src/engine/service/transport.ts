@@ -84,7 +84,14 @@ export function createTransport(options: TransportOptions): Transport {
   let opened: Promise<Dispatcher> | undefined;
   const proxied = (settings: ProxySettings): Promise<Dispatcher> => {
     opened ??= proxyAgent(
-      { ...common, connect, ...settings, proxyTls: connect, requestTls: connect },
+      // With settings for TLS, undici would speak it to a SOCKS proxy.
+      {
+        ...common,
+        connect,
+        ...settings,
+        ...(!isSocks(settings) && { proxyTls: connect }),
+        requestTls: connect,
+      },
       connections,
     );
     return opened;

@@ -1,7 +1,8 @@
 /** Proxies from the environment, through a small one of the test's own that leads every tunnel to one server. */
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer as createTcp, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ConfigError } from '../../../src/engine/errors.js';
@@ -126,6 +127,38 @@ describe('a proxy', () => {
     expect(proxy.tunnels).toEqual([]);
   });
 });
+
+it('may be a SOCKS5 proxy, which connects by the name that it is given', async () => {
+  let jobs = 0;
+  const service = await httpServer((_, response) => {
+    response.end(JSON.stringify({ ...JOB, job_id: `j-${++jobs}` }));
+  });
+  const asked: string[] = [];
+  const proxy = createTcp(async (socket) => {
+    socket.on('error', () => {});
+    const greeting = await nextOf(socket);
+    socket.write(Buffer.from([greeting[0]!, 0])); // no password
+    const request = await nextOf(socket);
+    asked.push(request.toString('latin1', 5, 5 + request[4]!));
+    const onward = connect(service.port, '127.0.0.1', () => {
+      socket.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 80]));
+      socket.pipe(onward).pipe(socket);
+    });
+    onTestFinished(() => void onward.destroy());
+  });
+  const { port } = await listen(proxy);
+  const client = testClient('http://service.example', {
+    proxy: { HTTP_PROXY: `socks5://127.0.0.1:${port}` },
+  });
+  for (let nth = 0; nth < 2; nth++) {
+    expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', status: 200 });
+  }
+  expect(asked).toEqual(['service.example', 'service.example']); // no connection carries a second request
+  expect(service.seen.map(({ body }) => body)).toEqual([BODY.toString(), BODY.toString()]);
+  await client.close();
+});
+
+const nextOf = async (socket: Socket): Promise<Buffer> => (await once(socket, 'data'))[0] as Buffer;
 
 describe('a proxy that fails', () => {
   it.each([403, 407, 502])('answers %i: nothing was sent', async (status) => {
