@@ -75,7 +75,8 @@ test.for([
 });
 
 test('one job at a time: the second waits for its turn, and nothing is sent twice', async ({ start }) => {
-  const clock = fastClock();
+  // The second request arrives before the first poll, after which the first job has ended.
+  const clock = fastClock(50);
   const sandbox = await start({ clock, limits: { oneJobAtATime: true } });
   const machine = new Machine(sandbox.url);
   machine.env = { ...machine.env, ...environmentOf(sandbox) };

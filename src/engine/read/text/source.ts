@@ -235,11 +235,11 @@ async function* blocks(
       });
       if (length === 0) break;
       if (at !== null) at += length;
-      const bytes = memory.subarray(0, length);
-      if (byteTotals?.add(bytes) === false) throw changedMeanwhile(file.path);
       for (let start = 0; start < length; start += BLOCK_BYTES) {
         signal?.throwIfAborted();
-        yield bytes.subarray(start, start + BLOCK_BYTES);
+        const bytes = memory.subarray(start, Math.min(start + BLOCK_BYTES, length));
+        if (byteTotals?.add(bytes) === false) throw changedMeanwhile(file.path);
+        yield bytes;
       }
     }
     if (byteTotals?.isWhole() === false) throw changedMeanwhile(file.path);
