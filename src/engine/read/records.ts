@@ -34,14 +34,24 @@ export function readRecords(
   return splitText(toUtf8(bytes, input.encoding), reader.split(input, notes, from), input, signal);
 }
 
-/** A reader that goes back and forth in the file begins once all of its bytes were compared with the planned ones. */
+/**
+ * Records of a reader that goes back and forth in the file come once all of its bytes were compared with the planned ones.
+ * It begins before that, so that its first batches are ready then.
+ */
 async function* afterBytes(
   bytes: AsyncIterable<Buffer>,
   records: AsyncIterable<RecordBatch>,
 ): AsyncGenerator<RecordBatch> {
-  for await (const _ of bytes) {
+  const reader = records[Symbol.asyncIterator]();
+  const first = reader.next();
+  first.catch(() => {}); // told in its turn
+  try {
+    for await (const _ of bytes) {
+    }
+    for (let next = await first; !next.done; next = await reader.next()) yield next.value;
+  } finally {
+    await reader.return?.();
   }
-  yield* records;
 }
 
 /** What a pass goes over: records, or word that a thread reads them. */
