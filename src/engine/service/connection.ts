@@ -64,6 +64,8 @@ export class Connections {
   }
 }
 
+type Written = (error?: Error | null) => void;
+
 export class Connection {
   /** Complete replies that it carried. */
   replies = 0;
@@ -83,19 +85,18 @@ export class Connection {
     onRequest: (connection: Connection) => void,
   ) {
     const push = socket.push.bind(socket);
-    const write = socket.write.bind(socket) as (...all: unknown[]) => boolean;
-    socket.write = (...all: unknown[]): boolean => {
+    const write = socket.write.bind(socket) as (chunk: unknown, encoding: unknown, then: Written) => boolean;
+    socket.write = (chunk: unknown, encoding?: unknown, callback?: unknown): boolean => {
       if (this.#state === 'idle') {
         this.#state = 'waiting';
         onRequest(this);
       }
       this.#writes++;
-      const callback =
-        typeof all.at(-1) === 'function' ? (all.pop() as (error?: Error | null) => void) : null;
-      return write(...all, (error?: Error | null) => {
+      const [how, then] = typeof encoding === 'function' ? [undefined, encoding] : [encoding, callback];
+      return write(chunk, how, (error) => {
         // Node calls back without an error where the socket was destroyed meanwhile.
         if (!error && !socket.destroyed) this.#take();
-        callback?.(error);
+        (then as Written | undefined)?.(error);
       });
     };
     socket.once('close', () => {
@@ -118,7 +119,7 @@ export class Connection {
   }
 
   /**
-   * Whether the operating system takes all that was written so far; false where the connection ends before. A service may
+   * Whether the operating system has taken all that was written so far; false where the connection ends before. A service may
    * reply before it has read the request. TLS tells some time later what it has written.
    */
   async written(): Promise<boolean> {

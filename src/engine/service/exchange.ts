@@ -25,7 +25,7 @@ export interface Limits {
   connections: Connections;
   /** Called right before the first byte is written. What it throws keeps the request from being written. */
   ready?: (() => void) | undefined;
-  /** Called once the reply is complete and all of the request has left this process: nothing reads its body any more. */
+  /** Called once a reply of success is complete and nothing reads the body any more; not where that is never known. */
   written?: (() => void) | undefined;
   /** `fresh`: it is the first reply on its connection. */
   inspect?: ((reply: Reply, fresh: boolean) => Belonging) | undefined;
@@ -99,9 +99,12 @@ export function exchange(
           settle(() => reject(error));
           return started.abort(new Error('not ready'));
         }
-        connections.expect((carrier) => {
-          connection = carrier;
-        });
+        // One through SOCKS is out of sight, and the next to be written to would be taken for it.
+        if (!options.reset) {
+          connections.expect((carrier) => {
+            connection = carrier;
+          });
+        }
       },
       onResponseStart(_, status, headers) {
         const header = (name: string): string | null => {

@@ -64,6 +64,9 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** For so long, `close` waits for the rest of requests that were accepted before they were read, milliseconds. */
+const MOST_OWED_MS = 5_000;
+
 /** @throws ConfigError when a proxy setting is not a URL */
 export function createTransport(options: TransportOptions): Transport {
   const { token, timeoutMs, log } = options;
@@ -150,7 +153,8 @@ export function createTransport(options: TransportOptions): Transport {
     close: async () => {
       // A service that says "accepted" before it has read the request gets the rest of it.
       const late = new AbortController();
-      const deadline = sleep(timeoutMs, undefined, { signal: late.signal, ref: false }).catch(() => {});
+      const longest = Math.min(timeoutMs, MOST_OWED_MS);
+      const deadline = sleep(longest, undefined, { signal: late.signal, ref: false }).catch(() => {});
       await Promise.race([connections.settled(), deadline]);
       late.abort();
       closing.abort(); // connections still being made are not undici's to destroy
