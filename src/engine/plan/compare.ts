@@ -1,14 +1,7 @@
 /** What of the inputs the service has (contract §3 "Only what changed"): counted, and decided for what stands more than once. */
 import type { Kind } from '../model.js';
 import { type KeyChange, ROW_CLASSES } from '../plan-changes.js';
-import {
-  buildItems,
-  formerHashes,
-  type ItemBatch,
-  itemIn,
-  type Pool,
-  useFormerHashes,
-} from '../read/index.js';
+import { buildItems, type ItemBatch, ItemHashes, itemIn, type Pool } from '../read/index.js';
 import type { CellColumns } from '../stored-cells.js';
 import type { Classes, Known } from './changes.js';
 import { KeyChanges } from './key-changes.js';
@@ -78,11 +71,11 @@ export async function compareRows(
   const repeats =
     count > 0 ? new Repeats(index, kind, deps.hashKey, (name, rows) => (changes[name] += rows)) : null;
   const { hashKey, pool, signal } = deps;
-  const former = formerHashes(hashKey);
+  const items = new ItemHashes(hashKey);
   for (const { opened, scan } of inputs) {
     const options = { hashKey, records: false, pool, planned: scan.marks, signal };
     for await (const batch of buildItems(opened, scan.schema, options)) {
-      useFormerHashes(batch, index, former, repeated);
+      items.recognize(batch, index, repeated);
       for (let at = 0; at < batch.ends.length; at++) {
         if (repeats && repeated.has(batch.ids[at]!)) {
           repeats.add(batch, at);

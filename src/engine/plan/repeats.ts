@@ -7,8 +7,6 @@ import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';
 import type { RowClass } from '../plan-changes.js';
 import {
-  formerHashes,
-  type Hashes,
   type Item,
   type ItemBatch,
   ItemHashes,
@@ -35,7 +33,6 @@ export class Repeats {
   #room = MOST_BYTES;
   readonly #merged: MergedHashes;
   readonly #hashes: ItemHashes;
-  readonly #former: Hashes;
 
   constructor(
     private readonly index: FingerprintIndex,
@@ -48,7 +45,6 @@ export class Repeats {
     this.#same = new Uint8Array(index.rows + 1);
     this.#merged = new MergedHashes(kind, hashKey);
     this.#hashes = new ItemHashes(hashKey);
-    this.#former = formerHashes(hashKey);
   }
 
   /** Takes a row, in input order. */
@@ -95,8 +91,6 @@ export class Repeats {
     const whole = items.map(parseItem).reduce((before: Item, next) => mergeUpserts(before, next));
     if (merged !== 0n && merged === this.#merged.of(whole)) return true;
     // Perhaps it stood there once, as it is now together.
-    const item = JSON.stringify(whole);
-    this.#former.add(item);
-    return content === this.#hashes.ofText(item) || content === this.#former.take()[0];
+    return this.#hashes.isOf(content, JSON.stringify(whole));
   }
 }

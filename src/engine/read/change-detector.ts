@@ -5,7 +5,7 @@
 import { FingerprintIndex, type PrintTables } from '../fingerprint-index.js';
 import { append, emptyColumns, type ItemBatch, rangesOf, select } from './batch.js';
 import type { Hashes } from './hashes.js';
-import { formerHashes, useFormerHashes } from './item-hashes.js';
+import { ItemHashes } from './item-hashes.js';
 import { ItemWriter } from './item-writer.js';
 import { rowOf } from './text/splitter.js';
 import type { RecordBatch, Schema } from './types.js';
@@ -35,14 +35,14 @@ export class ChangeDetector {
   readonly #index: FingerprintIndex;
   readonly #records: Hashes | null;
   readonly #writer: ItemWriter;
-  readonly #former: Hashes;
+  readonly #items: ItemHashes;
   #room = MAX_BYTES;
 
   /** @param recordHashes hashes records as `known` did; null where the format tells rows by their items alone */
   constructor({ tables, schema }: KnownItems, hashKey: Uint8Array, recordHashes: () => Hashes | null) {
     this.#index = new FingerprintIndex(tables);
     this.#records = recordHashes();
-    this.#former = formerHashes(hashKey);
+    this.#items = new ItemHashes(hashKey);
     this.#writer = new ItemWriter(schema, hashKey, recordHashes());
   }
 
@@ -71,7 +71,7 @@ export class ChangeDetector {
       for (const at of this.#index.notMadeOf(ids, records)) appendItem(writer, rows[at]!);
     } else for (const row of rows) appendItem(writer, row);
     const made = writer.finish();
-    useFormerHashes(made, this.#index, this.#former);
+    this.#items.recognize(made, this.#index);
     // The same item may come from another record: with other quotes, or from another format.
     const places = [...made.ends.keys()].filter((at) => !this.#index.matches(made, at));
     const changed = places.length === made.ends.length ? made : select(made, rangesOf(places));

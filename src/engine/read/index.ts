@@ -28,7 +28,7 @@ export const readMapping = async (path: string, cwd: string): Promise<Mapping[]>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
 export { Hashes, idHashes } from './hashes.js';
 export { trimmed } from './identifier.js';
-export { formerHashes, ItemHashes, useFormerHashes } from './item-hashes.js';
+export { ItemHashes } from './item-hashes.js';
 export { inexactNumber, writtenAgain } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { mappingDraft } from './mapping/mapping-draft.js';

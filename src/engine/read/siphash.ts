@@ -59,7 +59,7 @@ const turn = (value: bigint, bits: bigint): bigint => word(value << bits) | (val
 
 /** The same without WebAssembly, some hundred times slower. @param key the words that the key makes */
 function sipHash(key: BigUint64Array, bytes: Uint8Array, start: number, end: number): bigint {
-  let [v0, v1, v2, v3] = key as unknown as [bigint, bigint, bigint, bigint];
+  let [v0 = 0n, v1 = 0n, v2 = 0n, v3 = 0n] = key;
   const rounds = (count: number): void => {
     for (; count > 0; count--) {
       v0 = word(v0 + v1);

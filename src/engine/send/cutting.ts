@@ -8,15 +8,14 @@ import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
 import { acceptedOf, type PlannedInput, type Scanned, scansOf } from '../plan/plan.js';
 import {
   buildItems,
-  formerHashes,
   type ItemBatch,
+  ItemHashes,
   itemMemory,
   type Pool,
   refuseChanged,
   type Scan,
   type Start,
   startsAnywhere,
-  useFormerHashes,
 } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { serialize } from './body.js';
@@ -85,14 +84,14 @@ async function* batchesOf(
   compared: { index: Known['index']; repeated: { has(id: bigint): boolean } } | null,
   deps: CutDeps,
 ): AsyncGenerator<InputBatch> {
-  const former = formerHashes(deps.hashKey);
+  const hashes = new ItemHashes(deps.hashKey);
   for (const [input, planned] of inputs.entries()) {
     if (planned.opened.kind !== kind) continue;
     const end = deps.endAt?.(input) ?? Number.POSITIVE_INFINITY;
     if (end === 0) continue;
     for await (const batch of itemsOf(planned, deps.startAt(input), known, deps)) {
       if (batch.rows[0]! >= end) break;
-      if (compared) useFormerHashes(batch, compared.index, former, compared.repeated);
+      if (compared) hashes.recognize(batch, compared.index, compared.repeated);
       yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }
     await refuseChanged(planned.opened); // what it has not any more is in no chunk

@@ -42,7 +42,11 @@ export async function deliver(chunk: Chunk, deps: DeliverDeps): Promise<Failed[]
   if (chunk.recorded?.state === 'withdrawn' && chunk.ends.length > deps.mostItems() && record.rows > 1) {
     return deliverHalves(chunk, deps, deps.isCanary ? deps.mostItems() : undefined);
   }
-  const { error, released } = await sendOnce(chunk, body, record, deps);
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const error = await sendOnce(chunk, body, record, deps, release);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) {
     if (isolate && failureOf(record) !== null) return [{ chunk, root: record, error: null }];
@@ -84,7 +88,8 @@ export async function rejectWhole(
 
 /**
  * One request to its end, as far as it can be seen: it is sent, or was, and its job is followed.
- * @returns the error with which the service refused it; `released` resolves when nothing reads its body any more, if that is ever known
+ * @param release called when nothing reads its body any more, if that is ever known
+ * @returns the error with which the service refused it
  * @throws ProfilesError when the run cannot continue
  */
 export async function sendOnce(
@@ -92,14 +97,11 @@ export async function sendOnce(
   { body }: Serialized,
   record: RequestRecord,
   deps: DeliverDeps,
-): Promise<{ error: ServiceError | null; released: Promise<void> }> {
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  release?: () => void,
+): Promise<ServiceError | null> {
   if (record.state === 'acknowledged') {
     await follow(record, record.job!, deps);
-    return { error: null, released };
+    return null;
   }
   let intent: Chunk | null = chunk;
   /** Resolves when the last commit is on disk. */
@@ -117,7 +119,7 @@ export async function sendOnce(
   if (record.rows === 0) {
     record.state = 'settled';
     await commit();
-    return { error: null, released };
+    return null;
   }
   const outcome = await sendRequest(record, deps.options, {
     ...deps,
@@ -138,15 +140,15 @@ export async function sendOnce(
         // Nobody waits for it: the place is free for the next request, and the sender ends when all is written.
         reported.catch(() => {});
       }
-      return { error: null, released };
+      return null;
     }
     case 'too_large':
     case 'refused':
-      return { error: outcome.error, released };
+      return outcome.error;
     case 'failed':
       throw outcome.error;
     case 'stopped':
-      return { error: null, released };
+      return null;
   }
 }
 

@@ -94,7 +94,7 @@ async function carryOut(
 async function sendPart(chunk: Chunk, waiting: RequestRecord, deps: DeliverDeps): Promise<void> {
   const body = serialize(chunk);
   const record = await repeated(chunk, body, waiting, deps);
-  const { error } = await sendOnce(chunk, body, record, deps);
+  const error = await sendOnce(chunk, body, record, deps);
   if (deps.isCanary) checkCanary(deps.run, deps.records, pathsOf(deps));
   if (!error) return;
   const { isolate, continueOnError } = deps.options;

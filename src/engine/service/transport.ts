@@ -152,11 +152,8 @@ export function createTransport(options: TransportOptions): Transport {
     exchange: send,
     close: async () => {
       // A service that says "accepted" before it has read the request gets the rest of it.
-      const late = new AbortController();
-      const longest = Math.min(timeoutMs, MOST_OWED_MS);
-      const deadline = sleep(longest, undefined, { signal: late.signal, ref: false }).catch(() => {});
-      await Promise.race([connections.settled(), deadline]);
-      late.abort();
+      const longest = sleep(Math.min(timeoutMs, MOST_OWED_MS), undefined, { ref: false });
+      await Promise.race([connections.settled(), longest]);
       closing.abort(); // connections still being made are not undici's to destroy
       const agent = await opened?.catch(() => null);
       await Promise.all([...[...pools.values()].map((pool) => pool.destroy()), agent?.destroy()]);
