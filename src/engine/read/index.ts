@@ -26,7 +26,7 @@ export {
 /** Loaded on its own: most imports have no mapping file. */
 export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
-export { Hashes, idHashes } from './hashes.js';
+export { idHashes } from './hashes.js';
 export { trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';
 export { inexactNumber, writtenAgain } from './json/text.js';
