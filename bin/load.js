@@ -67,7 +67,9 @@ class Loader {
     const cachedData = this.kept.read(name, stamp);
     const wrapped = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
     const script = new Script(wrapped, { filename, cachedData });
-    this.hasCompiled ||= script.cachedDataRejected !== false;
+    // The first file shows whether it suits the flags of this start. Later ones are refused while a run sets its own.
+    const isRefused = script.cachedDataRejected && this.files.size === 0;
+    this.hasCompiled ||= cachedData === undefined || isRefused;
     const module = { exports: {} };
     this.files.set(name, { module, script, stamp });
     const requireThere = (id) => (id.startsWith('./') ? this.load(id.slice(2)) : require(id));

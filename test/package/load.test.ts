@@ -1,5 +1,14 @@
 /** What the command keeps of V8's work between two starts, on Node 20. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import module from 'node:module';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +16,7 @@ import { built, type Ended, node } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+const SQLITE = 'node_modules/@photostructure';
 
 beforeAll(built);
 
@@ -72,6 +82,29 @@ describe.skipIf('enableCompileCache' in module)('compiled code', () => {
     expect(await help()).toMatchObject(good);
     expect(readFileSync(file!).length).toBeGreaterThan(whole.length / 2);
     expect(kept()).toEqual([file]);
+  });
+
+  it('is used again after a run that was long enough for flags of its own', async () => {
+    const { root, kept } = copy();
+    mkdirSync(join(root, 'node_modules'));
+    symlinkSync(join(ROOT, SQLITE), join(root, SQLITE));
+    // Whatever this machine takes for it, it is little work.
+    const preload = join(root, 'work.cjs');
+    writeFileSync(preload, 'process.cpuUsage = () => ({ user: 0, system: 0 });');
+    const imported = async (rows: number): Promise<void> => {
+      const lines = Array.from({ length: rows }, (_, row) => `c-${row},${'Ann '.repeat(2_500)}`);
+      writeFileSync(join(root, 'companies.csv'), ['company_id,name', ...lines, ''].join('\n'));
+      const words = ['import', 'companies.csv', '--region', 'sandbox', '--quiet'];
+      const command = ['--require', preload, join(root, 'bin/profiles.js'), ...words];
+      const { code, stderr } = await node(command, { cwd: root }).ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    };
+    await imported(1_000); // 10 MB: threads are worth their start
+    const [file] = kept();
+    const before = statSync(file!);
+    await imported(1);
+    await imported(1_000);
+    expect(statSync(file!)).toMatchObject({ ino: before.ino, mtimeMs: before.mtimeMs });
   });
 
   it('is not kept where it cannot be, which nobody hears of', async () => {

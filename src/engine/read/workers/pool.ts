@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
+import { optimizeLess } from './optimize-less.js';
 import {
   createTask,
   errorOf,
@@ -116,6 +117,7 @@ export class Pool {
     const underway: Promise<Result>[] = [];
     let reading = true;
     let failure: { error: unknown } | undefined;
+    const optimizeAsUsual = optimizeLess();
     try {
       for (;;) {
         while (reading && underway.length < threads * PER_WORKER) {
@@ -137,6 +139,7 @@ export class Pool {
       if (failure) throw failure.error;
       if (!this.#closed) this.#idle.push(...workers.splice(0));
     } finally {
+      optimizeAsUsual();
       await Promise.all(workers.map((worker) => worker.end()));
       await reader.return?.();
     }
