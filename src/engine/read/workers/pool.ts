@@ -38,6 +38,12 @@ const leastBytesOf = ({ compression, format }: OpenedInput): number =>
 /** Batches that a worker has at once: one to work on and one that waits. */
 const PER_WORKER = 2;
 
+/** All passes over less are over before it pays that anything is optimized. */
+const SMALL_BYTES = 2 * 1024 * 1024;
+
+/** Of a pass: what runs for each row has been optimized by then, and little else pays. */
+const WARM_BATCHES = 8;
+
 /** Records; or word that a thread reads those of the input. `read` gives them, after what has to come before. */
 export type Work =
   | AsyncIterable<RecordBatch>
@@ -51,6 +57,8 @@ export class Pool {
   readonly #options: PoolOptions;
   #idle: PoolWorker[] = [];
   #closed = false;
+  /** Of all passes on the calling thread. */
+  #bytesHere = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -83,7 +91,7 @@ export class Pool {
     const workerUrl = this.#workerFor(spec.input);
     const results = workerUrl
       ? this.#runOnThreads(spec, work, workerUrl, signal)
-      : runHere(spec, 'read' in work ? work.read(recordsOf(spec.input, signal)) : work);
+      : this.#runHere(spec, 'read' in work ? work.read(recordsOf(spec.input, signal)) : work);
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
@@ -96,6 +104,22 @@ export class Pool {
   async close(): Promise<void> {
     this.#closed = true;
     await this.rest();
+  }
+
+  async *#runHere(spec: TaskSpec, work: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
+    const task = await createTask(spec);
+    this.#bytesHere += spec.input.stamp.size;
+    const isSmall = this.#bytesHere < SMALL_BYTES;
+    for await (const batch of work) {
+      const optimizeAsUsual = isSmall ? optimizeLess() : null;
+      let result: Result;
+      try {
+        result = task(batch);
+      } finally {
+        optimizeAsUsual?.();
+      }
+      yield result;
+    }
   }
 
   async *#runOnThreads(
@@ -116,8 +140,9 @@ export class Pool {
     for (const worker of others) worker.begin(spec);
     const underway: Promise<Result>[] = [];
     let reading = true;
+    let done = 0;
+    let optimizeAsUsual: (() => void) | undefined;
     let failure: { error: unknown } | undefined;
-    const optimizeAsUsual = optimizeLess();
     try {
       for (;;) {
         while (reading && underway.length < threads * PER_WORKER) {
@@ -134,21 +159,17 @@ export class Pool {
         }
         const next = underway.shift();
         if (!next) break;
+        if (++done === WARM_BATCHES) optimizeAsUsual = optimizeLess();
         yield await orAborted(next, signal);
       }
       if (failure) throw failure.error;
       if (!this.#closed) this.#idle.push(...workers.splice(0));
     } finally {
-      optimizeAsUsual();
+      optimizeAsUsual?.();
       await Promise.all(workers.map((worker) => worker.end()));
       await reader.return?.();
     }
   }
-}
-
-async function* runHere(spec: TaskSpec, work: AsyncIterable<RecordBatch>): AsyncGenerator<Result> {
-  const task = await createTask(spec);
-  for await (const batch of work) yield task(batch);
 }
 
 /** The batches of a file in order, as they come from the thread that reads it. */
