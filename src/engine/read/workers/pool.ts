@@ -42,7 +42,7 @@ const PER_WORKER = 2;
 const SMALL_BYTES = 2 * 1024 * 1024;
 
 /** Of a pass: what runs for each row has been optimized by then, and little else pays. */
-const WARM_BATCHES = 8;
+const WARM_BATCHES = 16;
 
 /** Records; or word that a thread reads those of the input. `read` gives them, after what has to come before. */
 export type Work =
