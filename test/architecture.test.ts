@@ -275,7 +275,8 @@ test('the engine knows no flag, no command line and no variable of the command',
 test('only cli/world.ts reads process', () => {
   const readers = files.filter((file) => {
     const code = readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
-    return /\bprocess\.[a-z]/i.test(code) || /from 'node:process'/.test(code);
+    // What it runs on is the same wherever it is asked for.
+    return /\bprocess\.(?!versions\.)[a-z]/i.test(code) || /from 'node:process'/.test(code);
   });
   expect(readers.filter((file) => file !== 'cli/world.ts')).toEqual([]);
 });

@@ -16,7 +16,7 @@ const MORE = 1_000_000;
  */
 export function optimizeLess(): () => void {
   const set = (bytes: number): void => {
-    if (IS_QUICK) setFlagsFromString(`--interrupt-budget=${bytes}`);
+    if (IS_QUICK) setFlagsFromString(`-interrupt-budget=${bytes}`);
   };
   set(MORE);
   return () => set(USUAL);
