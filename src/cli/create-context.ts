@@ -63,7 +63,9 @@ export function createContext(
       onRetry,
       clock: world.clock,
       proxy: world.env,
-      ...(world.nodeVersion.startsWith('20.') ? { compiling: await withoutOptimizing() } : {}),
+      ...(world.nodeVersion.startsWith('20.')
+        ? { compiling: (await import('./optimizing.js')).withoutOptimizing }
+        : {}),
       ...(flags.debug
         ? { log: (entry: LogEntry) => world.stderr.write(`${safeLine(debugLine(entry))}\n`) }
         : {}),
@@ -113,29 +115,6 @@ export function createContext(
     },
   };
   return context;
-}
-
-/**
- * The client's HTTP parser is one large function of WebAssembly. Node 20 optimizes it after a few replies, which takes
- * 100 ms of processor time and 30 MB, more than faster replies give back. What is compiled in here stays as it is: all
- * of it is compiled at once, since what is compiled later would be optimized. The flags do not stay: V8 refuses code
- * that was kept under other flags, Node's own too.
- */
-async function withoutOptimizing(): Promise<(compile: () => void) => void> {
-  const { setFlagsFromString } = await import('node:v8');
-  const set = (prefix: '' | 'no-'): void => {
-    for (const flag of ['wasm-dynamic-tiering', 'wasm-tier-up', 'wasm-lazy-compilation']) {
-      setFlagsFromString(`--${prefix}${flag}`);
-    }
-  };
-  return (compile) => {
-    set('no-');
-    try {
-      compile();
-    } finally {
-      set('');
-    }
-  };
 }
 
 interface Service {

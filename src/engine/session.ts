@@ -66,7 +66,8 @@ export class Session {
     this.#started = deps.clock.monotonic();
     this.#run = new OpenRun(earlier, deps, apply?.shard ? new Shard(apply.plan, apply.shard) : null);
     this.#deadline = new Deadline(options.waitTimeoutMs, deps);
-    this.#pool = new Pool({ threads: deps.threads });
+    const { threads, optimizeLess } = deps;
+    this.#pool = new Pool({ threads, optimizeLess });
     this.#known = new KnownProfiles(
       deps.state,
       () => (options.changedOnly && deps.scope ? this.#run.scope : null),

@@ -9,6 +9,7 @@ import type { ServiceClient } from '../../engine/service/client.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope } from '../../engine/state/state.js';
 import type { Context } from '../context.js';
+import { optimizeLess } from '../optimizing.js';
 import type { ReportRecorder } from '../output/report/index.js';
 import { createReporter } from '../output/reporter.js';
 import { eventWords } from '../output/result.js';
@@ -175,6 +176,7 @@ async function importDeps(
     random: Math.random,
     download: { timeoutMs: settings.timeoutMs, proxy: context.env },
     threads: Math.min(2, context.cores),
+    ...(context.nodeVersion.startsWith('20.') ? { optimizeLess } : {}),
     historyKeepMs: settings.historyKeepMs,
   };
 }

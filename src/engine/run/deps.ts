@@ -44,6 +44,11 @@ export interface ImportDeps {
   historyKeepMs?: number | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
+  /**
+   * Makes V8 optimize less of the program while most of it runs rarely; what it gives makes it as usual again. For the
+   * whole process, so a program that embeds the engine goes without.
+   */
+  optimizeLess?: (() => () => void) | undefined;
   /** First Ctrl-C: intake and waiting end. Its reason names the signal, or is the error that ends the import. */
   stop: AbortSignal;
   /** Second Ctrl-C: requests in flight end. */

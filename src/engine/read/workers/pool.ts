@@ -5,7 +5,6 @@ import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../clock.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput, RecordBatch } from '../types.js';
-import { optimizeLess } from './optimize-less.js';
 import {
   createTask,
   errorOf,
@@ -23,6 +22,8 @@ export interface PoolOptions {
   threads: number;
   /** The built worker; null where there is none. */
   workerUrl?: URL | null;
+  /** Makes V8 optimize less of the program; what it gives makes it as usual again. */
+  optimizeLess?: (() => () => void) | undefined;
   /** Size of a file from which on threads are worth their start. Default 8 MiB, packed 1 MiB. */
   leastBytes?: number;
 }
@@ -111,7 +112,7 @@ export class Pool {
     this.#bytesHere += spec.input.stamp.size;
     const isSmall = this.#bytesHere < SMALL_BYTES;
     for await (const batch of work) {
-      const optimizeAsUsual = isSmall ? optimizeLess() : null;
+      const optimizeAsUsual = isSmall ? this.#options.optimizeLess?.() : undefined;
       let result: Result;
       try {
         result = task(batch);
@@ -159,7 +160,7 @@ export class Pool {
         }
         const next = underway.shift();
         if (!next) break;
-        if (++done === WARM_BATCHES) optimizeAsUsual = optimizeLess();
+        if (++done === WARM_BATCHES) optimizeAsUsual = this.#options.optimizeLess?.();
         yield await orAborted(next, signal);
       }
       if (failure) throw failure.error;
