@@ -1,0 +1,132 @@
+/** A worker thread as its pool sees it: orders out, results and the batches that it reads in. */
+import { Worker } from 'node:worker_threads';
+import { orAborted } from '../../clock.js';
+import { itemMemory, textMemory } from '../spare-memory.js';
+import type { OpenedInput, RecordBatch } from '../types.js';
+import { errorOf, type Order, type Reply, type Result, type TaskSpec, transferable } from './protocol.js';
+
+/** The batches of a file in order, as they come from the thread that reads it. */
+class Batches {
+  readonly #ready: RecordBatch[] = [];
+  #ended = false;
+  #failure: { error: unknown } | undefined;
+  #wake = (): void => {};
+
+  add(batch: RecordBatch): void {
+    this.#ready.push(batch);
+    this.#wake();
+  }
+
+  /** @param failure comes after all batches */
+  end(failure?: { error: unknown }): void {
+    this.#ended = true;
+    this.#failure = failure;
+    this.#wake();
+  }
+
+  /** Null after the last. @throws what the worker met */
+  async next(): Promise<RecordBatch | null> {
+    while (this.#ready.length === 0 && !this.#ended) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    const batch = this.#ready.shift();
+    if (batch === undefined && this.#failure) throw this.#failure.error;
+    return batch ?? null;
+  }
+}
+
+/** A batch that a worker has not answered yet. */
+interface Waiting {
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/** One worker and the batches it has been given. It answers in order. */
+export class PoolWorker {
+  readonly #worker: Worker;
+  #waiting: Waiting[] = [];
+  /** Of the file that it reads. */
+  #batches = new Batches();
+  /** Why it takes no more batches. */
+  #failure: { error: unknown } | undefined;
+
+  constructor(url: URL) {
+    this.#worker = new Worker(url, {
+      // Rows die young. A small nursery costs little time and keeps the process small.
+      resourceLimits: { maxYoungGenerationSizeMb: 4 },
+    });
+    this.#worker.on('message', (reply: Reply) => {
+      if (reply.type === 'read') {
+        if (reply.batch) this.#batches.add(reply.batch);
+        else this.#batches.end();
+      } else if (reply.type === 'result') {
+        textMemory.give(reply.memory);
+        this.#waiting.shift()?.resolve(reply.result);
+      } else {
+        const error = errorOf(reply);
+        const waiting = this.#waiting.shift();
+        if (waiting) waiting.reject(error);
+        else this.#batches.end({ error });
+      }
+    });
+    this.#worker.on('error', (error) => this.#fail(error));
+    this.#worker.on('exit', () => this.#fail(new Error('a worker thread ended')));
+  }
+
+  get alive(): boolean {
+    return this.#failure === undefined;
+  }
+
+  get pending(): number {
+    return this.#waiting.length;
+  }
+
+  /** The task of the batches that follow. */
+  begin(spec: TaskSpec): void {
+    this.#post({ type: 'task', spec });
+  }
+
+  run(batch: RecordBatch): Promise<Result> {
+    const result = new Promise<Result>((resolve, reject) => {
+      if (this.#failure) reject(this.#failure.error);
+      else this.#waiting.push({ resolve, reject });
+    });
+    result.catch(() => {}); // seen when its turn comes, unless the pass ends before
+    if (!this.#failure) this.#post({ type: 'batch', batch }, transferable(batch));
+    return result;
+  }
+
+  /** The records of a file, as it reads them. @throws what it met, after those before */
+  async *read(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<RecordBatch> {
+    const batches = new Batches();
+    this.#batches = batches;
+    if (this.#failure) batches.end(this.#failure);
+    else this.#post({ type: 'read', input });
+    const next = (): Promise<RecordBatch | null> => {
+      const batch = batches.next();
+      batch.catch(() => {}); // seen below, unless the signal is first
+      return orAborted(batch, signal);
+    };
+    for (let batch = await next(); batch !== null; batch = await next()) {
+      this.#post({ type: 'taken' }, [], textMemory);
+      yield batch;
+    }
+  }
+
+  #post(order: Order, moved: ArrayBuffer[] = [], spare = itemMemory): void {
+    const memory = spare.pop();
+    this.#worker.postMessage({ ...order, memory }, memory ? [...moved, memory] : moved);
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#failure.error);
+    this.#batches.end(this.#failure);
+  }
+}
