@@ -173,9 +173,24 @@ describe('whole numbers of JSON', () => {
     ]);
   });
 
-  it.each(['1.0', '1e3', '1.5', 'true', 'null', '{}', '[1]'])('%s is none', async (id) => {
-    const { items, reasons } = await readText('a.ndjson', `{"company_id":${id}}\n{"company_id":"c"}\n`);
-    expect([items, reasons.length]).toEqual([[{ company_id: 'c' }], 1]);
+  const decimals = (number: string): string =>
+    `is the number ${number}, which has decimals; write it in quotes: "${number}"`;
+  const exponent = (number: string): string =>
+    `is the number ${number}, which has an exponent; write all its digits in quotes`;
+  it.each([
+    ['1.0', decimals('1.0')],
+    ['-1.50', decimals('-1.50')],
+    ['1e3', exponent('1e3')],
+    ['1.5E+2', exponent('1.5E+2')],
+    ['true', 'is a boolean, not a text'],
+    ['null', 'is null, not a text'],
+    ['{}', 'is an object, not a text'],
+    ['[1]', 'is an array, not a text'],
+  ])('%s is none, and the reason has it as written', async (id, reason) => {
+    const lines = [`{"company_id": ${id} }`, `{"x":1.5,"company_id":${id}}`, '{"company_id":"c"}'];
+    const { items, reasons } = await readText('a.ndjson', `${lines.join('\n')}\n`);
+    expect(items).toEqual([{ company_id: 'c' }]);
+    expect(reasons).toEqual([`1: company_id ${reason}`, `2: company_id ${reason}`]);
   });
 
   it('elsewhere are held exactly, or reject the row', async () => {
