@@ -147,8 +147,8 @@ export type Problem =
   | { code: 'stray_values'; column: string; markers: readonly string[]; type: string; rows: number }
   /** A key has another type than in the last import (`before`). */
   | { code: 'type_changed'; column: string; before: string }
-  /** Identifiers with white space around them, or with invisible characters. */
-  | { code: 'odd_identifiers'; column: string; white: boolean }
+  /** Identifiers with white space or invisible characters around them (`white`), and with invisible characters in them (`inside`). */
+  | { code: 'odd_identifiers'; column: string; white: boolean; inside: boolean }
   /** `isolate` did not start, since no request completed and three failed alike. */
   | { code: 'isolation_not_started' }
   // Files that the engine writes

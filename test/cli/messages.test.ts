@@ -88,7 +88,7 @@ const CASES: {
     'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
     '--id Email: the inputs are companies and users, and --id is for inputs of one kind',
   ],
-  odd_identifiers: [{ column: 'company_id', white: true }, '--trim removes it'],
+  odd_identifiers: [{ column: 'company_id', white: true, inside: false }, '--trim removes it'],
   unknown_column: [
     { path: 'a.csv', rule: 'types', column: 'sets' },
     undefined,
@@ -312,6 +312,17 @@ test('a warning is one line, with its hint where it has one', () => {
     'n: 1.90; --type n=string keeps them',
   );
 });
+
+test.each([
+  [true, false, '--trim removes it'],
+  [true, true, '--trim removes what is around them; remove what is in them where the file comes from'],
+  [false, true, 'remove them where the file comes from'],
+])(
+  'identifiers with something around them (%s) or in them (%s): the flag that helps',
+  (white, inside, hint) => {
+    expect(wordsOf({ code: 'odd_identifiers', column: 'id', white, inside })).toEqual({ hint });
+  },
+);
 
 test('what to continue with is a command line, also for a run that kept one of its own', () => {
   const resume = (run: string | null): string | null =>

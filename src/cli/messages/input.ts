@@ -193,9 +193,14 @@ export const INPUT_WORDS = {
   }),
   quotes_in_text: () => ({ hint: 'if quotes are text in this file, add --quote none' }),
   apostrophes: () => ({ hint: `if they are quotes, add --quote "'"` }),
-  odd_identifiers: ({ white }) => ({
-    hint: white ? '--trim removes it' : 'remove them where the file comes from',
-  }),
+  odd_identifiers: ({ white, inside }) => {
+    if (!white) return { hint: 'remove them where the file comes from' };
+    return {
+      hint: inside
+        ? '--trim removes what is around them; remove what is in them where the file comes from'
+        : '--trim removes it',
+    };
+  },
   zone_missing: ({ column, type }) => ({
     hint: `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
   }),
