@@ -21,7 +21,7 @@ export interface EncodingSuggestion {
 export type DialectOption = 'delimiter' | 'quote' | 'escape' | 'comment';
 
 /** What the rows of an input most likely are; `paths` are all inputs. */
-interface Reading {
+export interface Reading {
   path: string;
   paths: readonly string[];
   kind: RowKind;
@@ -84,6 +84,8 @@ export type Problem =
   | ({ code: 'kind_unknown' } & Reading)
   /** No column is the identifier; the data is the likeliest reading. */
   | ({ code: 'no_identifier' } & Reading)
+  /** The rows are probably in an array inside the JSON object; `otherwise` is what they are if not, null if they certainly are. */
+  | { code: 'rows_in_array'; path: string; jsonPath: string; otherwise: Reading | null }
   /** The rows may be users or companies; `user` and `company` are the columns of their identifiers. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
   /** The names of two columns differ only in case, spaces, `_`, and `-`. */

@@ -67,6 +67,14 @@ const CASES: {
     'leave --kind out',
     '--kind users: b.json contains {"companies": […]}',
   ],
+  rows_in_array: [
+    {
+      path: 'a.json',
+      jsonPath: 'data.list',
+      otherwise: { path: 'a.json', paths: ['a.json'], kind: 'companies', column: 'Firm', company: null },
+    },
+    'if the rows are in data.list: profiles import a.json --json-path data.list\nif the rows are companies by Firm: profiles import a.json --kind companies --id Firm',
+  ],
   kind_unknown: [
     { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number', company: null },
     "if the rows are companies by Company Number: profiles import a.csv --kind companies --id 'Company Number'",

@@ -1,6 +1,6 @@
 /** What is said about inputs, their columns and their cells: hints with the flags that read them. */
 import { type Kind, SOME_ZONE } from '../../engine/model.js';
-import type { ColumnRule, Problem, ProblemOf } from '../../engine/problems.js';
+import type { ColumnRule, Problem, ProblemOf, Reading } from '../../engine/problems.js';
 import type { Commands } from '../again.js';
 import { shellWord } from '../shell.js';
 
@@ -27,10 +27,7 @@ const RULE_FLAGS: Record<ColumnRule, string> = {
 };
 
 /** The command for the likeliest reading; several inputs need a mapping, since rows of one name a column of another. */
-function readAs(
-  { again, wasTyped }: Commands,
-  { path, paths, kind, column, company }: ProblemOf<'kind_unknown' | 'no_identifier'>,
-): Words {
+function readAs({ again, wasTyped }: Commands, { path, paths, kind, column, company }: Reading): Words {
   // It is being said in a mapping file.
   if (wasTyped('--write-mapping')) return {};
   const without = ['--kind', '--id'];
@@ -129,6 +126,11 @@ export const INPUT_WORDS = {
   }),
   kind_unknown: (problem, commands) => readAs(commands, problem),
   no_identifier: (problem, commands) => readAs(commands, problem),
+  rows_in_array: ({ path, jsonPath, otherwise }, commands) => {
+    const line = `if the rows are in ${jsonPath}: ${commands.again({ paths: [path], plus: ['--json-path', jsonPath] })}`;
+    const { hint } = otherwise ? readAs(commands, otherwise) : {};
+    return { hint: hint === undefined ? line : `${line}\n${hint}` };
+  },
   kind_ambiguous: ({ path, user, company }, { again }) => {
     const as = (kind: Kind, column: string, without: readonly string[]): string =>
       again({ command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] });

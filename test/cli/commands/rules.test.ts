@@ -282,6 +282,19 @@ describe('JSON that is not what the flags say', () => {
   });
 });
 
+describe('JSON whose rows lie deeper', () => {
+  it.each(['import', 'inspect'])('%s: the command that reads them works', async (command) => {
+    const run = folder({ 'deep.json': '{"data":{"list":[{"company_id":"1"}]},"z":1}' });
+    const { code, stderr, printed, paste } = await run(
+      `${command} deep.json ${command === 'import' ? plan : ''}`,
+    );
+    expect(code).toBe(2);
+    expect(stderr).toContain('if the rows are in data.list: ');
+    expect(printed[0]).toEqual(expect.arrayContaining([command, 'deep.json', '--json-path', 'data.list']));
+    expect((await paste(printed[0]!)).code).toBe(0);
+  });
+});
+
 describe('columns that tell nothing', () => {
   it.each([
     ['Symbol,Security', ['--kind', 'companies', '--id', 'Symbol']],
