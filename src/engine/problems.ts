@@ -69,6 +69,8 @@ export type Problem =
   | { code: 'quote_not_closed'; maxBytes: number }
   /** The workbook has no such sheet. */
   | { code: 'unknown_sheet'; path: string; sheet: string }
+  /** A sheet was named, and no input is a workbook. */
+  | { code: 'sheet_of_other_format'; format: string }
   /** The sheet is empty; `others` are the other sheets. */
   | { code: 'sheet_empty'; others: string[] }
   /** `-` was named, and stdin is a terminal. */

@@ -52,6 +52,11 @@ const CASES: {
     'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
   ],
   unknown_sheet: [{ path: 'a.xlsx', sheet: 'X' }, undefined, '--sheet: a.xlsx has no sheet "X"'],
+  sheet_of_other_format: [
+    { format: 'csv' },
+    'leave --sheet out',
+    '--sheet names a sheet of a workbook; the format is csv',
+  ],
   sheet_empty: [{ others: ['May 2026'] }, "read another sheet: --sheet 'May 2026'"],
   other_sheets: [{ others: ['May 2026'] }, "choose one with --sheet, such as --sheet 'May 2026'"],
   error_cells: [{ column: 'n', text: '#N/A' }, "fix the formula, or read it as empty with --null '#N/A'"],

@@ -98,6 +98,10 @@ export const INPUT_WORDS = {
     hint: 'close it, double a quote that belongs to the text (""), or raise --max-cell for a longer cell',
   }),
   unknown_sheet: ({ path, sheet }) => ({ message: `--sheet: ${path} has no sheet "${sheet}"` }),
+  sheet_of_other_format: ({ format }) => ({
+    message: `--sheet names a sheet of a workbook; the format is ${format}`,
+    hint: 'leave --sheet out',
+  }),
   sheet_empty: ({ others: [other] }) => ({
     hint:
       other === undefined

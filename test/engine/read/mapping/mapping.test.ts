@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { ProfilesError } from '../../../../src/engine/errors.js';
 import { type MappingRules, mergeRules, NO_RULES } from '../../../../src/engine/read/index.js';
+import { workbook } from '../../../support/workbook.js';
 import { writeCsv } from '../csv-writer.js';
 import { file, open, type ReadOptions, read, readText } from '../reading.js';
-import { workbook } from '../workbook.js';
 
 const rules = (some: Partial<MappingRules>): { rules: MappingRules } => ({ rules: { ...NO_RULES, ...some } });
 

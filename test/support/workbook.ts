@@ -1,5 +1,5 @@
 /** Writes a workbook of one sheet whose cells are texts. */
-import { zip } from '../../support/zip.js';
+import { zip } from './zip.js';
 
 const REL = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
