@@ -25,8 +25,8 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
   held: { mark: '✗', words: 'held back; nothing was sent', style: 'red' },
   partial: { mark: '!', words: 'partially completed', style: 'yellow' },
   failed: { mark: '✗', words: 'a job failed', style: 'red' },
-  stopped: { mark: '✗', words: 'stopped before the end', style: 'red' },
-  timed_out: { mark: '!', words: 'waiting timed out; the jobs continue', style: 'yellow' },
+  stopped: { mark: '✗', words: 'stopped early', style: 'red' },
+  timed_out: { mark: '!', words: 'timed out; the jobs continue', style: 'yellow' },
   interrupted: { mark: '!', words: 'interrupted', style: 'yellow' },
 };
 
@@ -64,10 +64,9 @@ export function heldWords({ rows, plan }: Summary): string {
 
 /** The summary as lines: outcome, where it went, rows accounted for, jobs, what may have been sent twice, rejected rows, the next command. */
 export function summaryLines(summary: PrintedSummary, styles: Styles): string[] {
-  const { mark, words, style } = outcomeOf(summary);
   const why = summary.status === 'partial' ? `: ${partialWords(summary)}` : '';
   return [
-    styles[style](`${mark} ${words}`) + tookText(summary, styles.dim) + why,
+    headline(summary, styles) + why,
     `  to        ${whereTo(summary)}`,
     `  rows      ${rowsLine(summary)}`,
     ...(summary.shard ? [`  shard     ${shardLine(summary.shard)}`] : []),
@@ -117,10 +116,17 @@ const changesLine = (changes: PlanChanges): string =>
     .map((name) => `${grouped(changes[name])} ${name}`)
     .join(' + ');
 
-/** "Nothing was sent after 57ms" would read as if it were the reason. */
-function tookText({ status, elapsed_seconds }: Summary, style: Style): string {
-  if (isOnlyPlanned(status) || status === 'rejected') return '';
-  return ` ${style(`after ${formatDuration(elapsed_seconds * 1_000)}`)}`;
+/** The time follows the first clause: "the jobs continue after 40ms" would say that they paused. */
+function headline(summary: Summary, styles: Styles): string {
+  const { status, elapsed_seconds } = summary;
+  const { mark, words, style } = outcomeOf(summary);
+  // "Nothing was sent after 57ms" would read as if that were the reason.
+  if (isOnlyPlanned(status) || status === 'rejected') return styles[style](`${mark} ${words}`);
+  const time = formatDuration(elapsed_seconds * 1_000);
+  const took = status === 'submitted' ? `in ${time}` : status === 'stopped' ? `(${time})` : `after ${time}`;
+  const [clause, more] = words.split('; ');
+  const rest = more === undefined ? '' : styles[style](`; ${more}`);
+  return `${styles[style](`${mark} ${clause}`)} ${styles.dim(took)}${rest}`;
 }
 
 /** What `--quiet` leaves of a summary: nothing on success, else one line and the next command. */
