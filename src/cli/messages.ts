@@ -133,7 +133,7 @@ const WORDS: Dictionary = {
   }),
   busy_too_long: () => ({ hint: 'wait longer with --busy-timeout 2h, or resume later' }),
   retry_after_too_long: ({ waitMs }) => ({
-    hint: `resume then, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
+    hint: `resume after that time, or allow it with --max-retry-after ${Math.ceil(waitMs / 60_000)}m`,
   }),
   outcomes_file: () => ({ hint: 'choose another file with --outcomes <file>' }),
   canary_not_completed: ({ run }, { command }) => ({

@@ -98,7 +98,7 @@ describe('an input', () => {
     const stray = await second.run(['resume', '--input', 'other.csv']);
     expect([stray.code, stray.error?.message]).toEqual([
       2,
-      expect.stringMatching(/^other\.csv: is none of the inputs of run .*, or has changed$/),
+      expect.stringMatching(/^other\.csv: is not an input of run .*, or its content has changed$/),
     ]);
     expect(service.seen.submit).toBe(submit);
     await isWhole(await second.run(['resume']), second);

@@ -21,9 +21,9 @@ export const isAttended = (context: Context): boolean =>
 type Ask = (what: string) => Promise<void>;
 
 /**
- * Undefined where nothing is asked.
- * @param pause wipes what is drawn
- * @throws UsageError where nobody can be asked
+ * Undefined if `confirm` is off, or `--yes` was given.
+ * @param pause clears the live display before the question
+ * @throws UsageError if there is no terminal to ask on
  */
 export async function confirmation(context: Context, pause = (): void => {}): Promise<Ask | undefined> {
   const { confirm, origins } = await context.settings();
@@ -31,7 +31,7 @@ export async function confirmation(context: Context, pause = (): void => {}): Pr
   if (!isAttended(context)) {
     throw hinted(
       new UsageError(
-        `nothing is sent without a yes (confirm, ${origins.confirm}), and nobody can be asked here`,
+        `nothing is sent without a yes (confirm, ${origins.confirm}), and there is no terminal to ask on`,
       ),
       ({ again }) =>
         `look at the plan with --dry-run, then send without being asked: ${again({ plus: ['--yes'] })}`,

@@ -76,7 +76,7 @@ async function lockedBy(
     (r) => sameScope(r.scope, scope) && r.kinds.includes(kind),
   );
   if (shard && running?.run === shard.run) {
-    const which = `shard ${shard.shard} of run ${shard.run} has another process, or one that died a moment ago`;
+    const which = `another process is sending shard ${shard.shard} of run ${shard.run}, or died a moment ago`;
     return new LockedError(which, { problem: { code: 'import_running', run: shard.run } });
   }
   const which = running

@@ -55,7 +55,7 @@ export async function checkAccount(
   }
 }
 
-/** Refuses a plan of what changed whose state has moved. @throws UsageError */
+/** Refuses a `changedOnly` plan if the state is another one, or has changed since. @throws UsageError */
 export async function checkState(
   plan: SavedPlan,
   { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
@@ -63,7 +63,7 @@ export async function checkState(
   if (!plan.state) return;
   const now = await stateMark(state, scope!, kindsOf(plan.inputs));
   if (now.id !== plan.state.id) {
-    throw new UsageError('the plan holds what changed against the record of past imports in another state', {
+    throw new UsageError('this plan was compared with another state', {
       hint: 'apply it with the state that it was made with',
       problem: { code: 'plan_outdated' },
     });
@@ -132,8 +132,8 @@ export const totalsOfPlan = ({ totals }: SavedPlan): RequestTotals => {
 };
 
 /**
- * What a scan of the inputs would find again. Null where only a scan tells: which rows to leave out or reject, which identifiers stand
- * more than once, which rows have changed.
+ * What a scan of the inputs would find again. Null if only a scan can find it: which rows to leave out or reject, which
+ * identifiers appear more than once, which rows have changed.
  */
 export function scannedByPlan(
   plan: SavedPlan,
@@ -231,6 +231,7 @@ export async function* locateInputs(
     inputs.push(own);
   }
   const [stray] = others;
-  if (stray) throw new InputError('is none of the inputs of the plan, or has changed', { file: stray.path });
+  if (stray)
+    throw new InputError('is not an input of the plan, or its content has changed', { file: stray.path });
   return inputs;
 }

@@ -53,7 +53,9 @@ export async function* relocate(
   }
   const [stray] = others;
   if (stray) {
-    throw new InputError(`is none of the inputs of run ${run.run}, or has changed`, { file: stray.path });
+    throw new InputError(`is not an input of run ${run.run}, or its content has changed`, {
+      file: stray.path,
+    });
   }
   return found;
 }

@@ -144,12 +144,12 @@ export function checkShard(plan: SavedPlan, options: ImportOptions, { shards }: 
   }
   const { totals, changes } = plan;
   if (isHeld(totals, changes, options)) {
-    throw new UsageError('the plan changes more rows than it allows, and then nothing is sent', {
+    throw new UsageError('the plan changes more rows than its limit allows, so its shards send nothing', {
       problem: { code: 'shards_of_held' },
     });
   }
   if (isWithinBound(totals, options.invalid)) return;
-  throw new UsageError(`the plan has ${count(totals.rejected, 'rejected row')}, and then nothing is sent`, {
+  throw new UsageError(`the plan has ${count(totals.rejected, 'rejected row')}, so its shards send nothing`, {
     problem: { code: 'shards_of_invalid' },
   });
 }

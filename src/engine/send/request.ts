@@ -231,7 +231,7 @@ function gaveUp(
   if (asked !== null && asked > options.maxRetryAfterMs) {
     return new ServiceError(`${last.message}; the service asks to wait ${formatDuration(asked)}`, {
       ...details,
-      hint: 'resume then',
+      hint: 'resume after that time',
       problem: { code: 'retry_after_too_long', waitMs: asked },
     });
   }

@@ -182,7 +182,7 @@ export class Requests {
       const request = await (isNew ? this.insert(tx, run, r) : this.#update(tx, run, r));
       if (request !== null) return { request, isNew };
     }
-    throw new Error('a request is there or it is not');
+    throw new Error('could neither insert nor update the request');
   }
 
   /** @returns the row id; null where it is there already */

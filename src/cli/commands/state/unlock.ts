@@ -54,12 +54,12 @@ async function explain(held: HeldLock[], place: StatePlace, context: Context): P
   return Exit.done;
 }
 
-/** @throws UsageError where nobody can be asked, and for another answer than yes */
+/** @throws UsageError if there is no terminal to ask on, or the answer is not yes */
 async function ask(fresh: readonly HeldLock[], context: Context): Promise<void> {
   if (context.flags.yes === true) return;
   if (!canAsk(context)) {
     throw hinted(
-      new UsageError('--force takes the lock from a running import, and nobody can be asked here'),
+      new UsageError('--force takes the lock from a running import, and there is no terminal to ask on'),
       ({ again }) => again({ plus: ['--yes'] }),
     );
   }
