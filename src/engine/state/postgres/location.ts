@@ -160,7 +160,7 @@ export function readPostgresUrl(url: string, origin: string, around: PostgresSur
     requireChannelBinding: binding === 'require',
     options: given.options || env.PGOPTIONS || null,
     applicationName: given.application_name || env.PGAPPNAME || 'profiles',
-    // As libpq: 0 waits for as long as it takes, which nobody wants here.
+    // Unlike libpq, where 0 means no limit: an import must not wait forever.
     connectTimeoutMs:
       1_000 *
       (seconds('connect_timeout', given.connect_timeout ?? env.PGCONNECT_TIMEOUT, 0) || CONNECT_SECONDS),
