@@ -188,7 +188,7 @@ export class Session {
     yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
   }
 
-  /** How the rows stand to what the service has; of a plan that is applied, as it was when it was made. */
+  /** How the rows compare with what the service has; for a plan that is applied, as of when it was made. */
   async *#changes(compared: ComparedRows): AsyncGenerator<ImportEvent, PlanChanges | undefined> {
     if (this.apply || this.#run.earlier) return this.apply?.plan.changes;
     const found = await compared.all(this.#kinds(), (kind) => this.#known.of(kind));

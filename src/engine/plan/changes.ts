@@ -37,7 +37,7 @@ export class KeptRows {
     this.#parts = parts;
   }
 
-  /** Whether they are told by this, and not by what was known before. */
+  /** Whether these rows were compared with `known`, and not with an older index. */
   isOf(known: Known | undefined): boolean {
     return known === this.known;
   }

@@ -82,7 +82,7 @@ export const planSchema = z.strictObject({
         .describe('With trackKeys: in how many changed rows each key differs.')
         .optional(),
     })
-    .describe('With changedOnly: how the rows stand to what the service has.')
+    .describe('With changedOnly: how the rows compare with what the service has.')
     .optional(),
   account: text.nullable().describe('Configured name; null for an account without one.'),
   account_hash: sha256.describe('Of an account without a name: hash of token, host, and inputs.').optional(),

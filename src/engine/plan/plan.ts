@@ -27,7 +27,7 @@ export interface PlannedInput {
   scan: Scan;
   /** Rows that need not be built from the file; null when all of them must be. */
   kept: KeptRows | null;
-  /** How they stand to what is known, row by row; null where that was not asked, or only building them tells. */
+  /** How each row compares with what is known; null if that was not asked, or only building the items can tell. */
   classes: Classes | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Identifiers that stand more than once in the inputs of a kind: whether what their rows come to is what the service has
- * (contract §3 "Only what changed"). The sequence of their contents tells so at eight bytes for each row that is remembered.
- * Where it differs, so may what the rows come to; that is compared as long as there is room for them.
+ * Identifiers that appear more than once in the inputs of a kind: whether their merged content is what the service has
+ * (contract §3 "Only what changed"). Comparing the sequence of contents takes eight bytes for each remembered row. If the
+ * sequence differs, the merged content may still be the same; it is compared as long as there is room for the rows.
  */
 import type { FingerprintIndex, Remembered } from '../fingerprint-index.js';
 import type { Kind } from '../model.js';

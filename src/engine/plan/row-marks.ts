@@ -1,4 +1,4 @@
-/** How the rows of an input stand to what the service has: two bits for each, however many of them have changed. */
+/** How the rows of an input compare with what the service has: two bits for each, however many of them have changed. */
 import type { ItemBatch } from '../read/batch.js';
 import { type ChangedPart, NO_ITEMS, withUnchanged } from '../read/change-detector.js';
 

@@ -128,7 +128,7 @@ export function hashCells(
   const bytes = Buffer.alloc(found.length * marks + 2 * cells);
   let at = 0;
   for (const row of found) {
-    // Mostly they are in order already. A key that stands twice counts as it came last.
+    // Mostly they are in order already. Of a key that appears twice, the last value counts.
     const ordered = row.every((cell, index) => index === 0 || cell >>> 16 > row[index - 1]! >>> 16)
       ? row
       : [...new Map(Array.from(row, (cell) => [cell >>> 16, cell])).values()].sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-/** How the rows of a session stand to what the service has (contract §3 "Review before sending"). */
+/** How the rows of a session compare with what the service has (contract §3 "Review before sending"). */
 
 import { type Bound, isWithin } from '../bounds.js';
 import type { Kind, RowCounts } from '../model.js';

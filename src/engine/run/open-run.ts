@@ -76,7 +76,7 @@ export class OpenRun {
     return this.#others;
   }
 
-  /** Of requests that are added. */
+  /** Numbers for new requests; undefined if the run has no shards. */
   get numbers(): Numbers | undefined {
     return this.shard?.numbers;
   }

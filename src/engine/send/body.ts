@@ -71,7 +71,7 @@ export function bodyOf(kind: Kind, items: readonly Uint8Array[]): Body {
 interface Rows extends Body {
   /** Keyed hash of each item's identifier. */
   prints: { ids: BigUint64Array };
-  /** Those that may stand in it more than once. */
+  /** Ids that may appear in it more than once. */
   shared: ReadonlySet<bigint>;
 }
 

@@ -24,7 +24,7 @@ export interface CutRules {
   kind: Kind;
   /** Of the first chunk. */
   limits: Limits;
-  /** Ids that stand more than once. */
+  /** Ids that appear more than once. */
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
   /** Whether the service holds this row already; null when everything is sent. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;

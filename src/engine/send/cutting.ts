@@ -30,7 +30,7 @@ export interface CutDeps {
   signal: AbortSignal;
   /** What the service holds of a kind; undefined when everything is sent. */
   known(kind: Kind): Promise<Known | undefined>;
-  /** Of these, what is known of ids that stand more than once; null where there are none. */
+  /** What is known of ids that appear more than once; null if there are none. */
   repeats(kind: Kind, known: Known): Promise<CutRules['repeats']>;
   recorded(kind: Kind): CutRules['recorded'];
   isSentAgain(recorded: RequestRecord): boolean;

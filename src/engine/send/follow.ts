@@ -31,9 +31,9 @@ export interface DeliverDeps {
   tooLarge(items: number): void;
   /** All requests of the run, those of earlier sessions first. New ones are added here. */
   records: RequestRecord[];
-  /** Of these. */
+  /** Totals of `records`. */
   totals: Totals;
-  /** Of new ones. */
+  /** Numbers for new requests. */
   numbers?: Numbers | undefined;
   inputs: readonly { path: string; kind: Kind }[];
   /** Of this session and kind. */

@@ -137,7 +137,7 @@ function outcomeOf(r: RequestRecord): Part['outcome'] {
     case 'divided':
       return 'known';
     case 'refused':
-      // Too large is no matter of single rows.
+      // "Too large" is about the request as a whole: single rows are not the cause.
       return r.failure?.startsWith('413') ? 'ended' : 'failed';
     case 'settled':
       if (r.job?.status === 'failed') return 'failed';
@@ -177,11 +177,11 @@ export const isOpen = (
     (source) => nextStep(partOf(source, records), { isolate, jobs: isolateJobs }).do !== 'done',
   );
 
-/** As many requests that failed alike, and none that completed, are no matter of rows. */
+/** If this many requests failed alike and none completed, single rows are not the cause. */
 const ALIKE = 3;
 
 /**
- * Whether to search for rows at fault: not where the service or the mapping is at fault.
+ * Whether to search for rows at fault: not if the service or the mapping is at fault.
  * @param alike requests that failed like this one since the session began, this one included
  * @param records of the run
  */

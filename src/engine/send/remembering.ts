@@ -23,7 +23,7 @@ interface Sofar {
 export class Remembering {
   readonly #merged: MergedHashes;
   readonly #cells: CellHasher | null;
-  /** Ids that stand more than once; null where there are too many. */
+  /** Ids that appear more than once; null if there are too many. */
   #known: Map<bigint, Sofar> | null = new Map();
   #room = MOST_BYTES;
 

@@ -79,7 +79,7 @@ export interface State {
    * of a session, the intent: it clears the fingerprints of the request's ids. An acknowledgement's job
    * becomes known with it; it waits some milliseconds for the next intent. What is recorded in one turn of the event loop reaches the disk together, and before
    * what is recorded later; after one failure all that follows fails too. Ids that another open send holds are not
-   * remembered; `shared` names those that stand more than once in the input. `rows` comes with `prints`.
+   * remembered; `shared` names those that appear more than once in the input. `rows` comes with `prints`.
    * @throws StateError also when the database or a lock in use was removed or replaced, for a request that is to go out
    */
   record(

@@ -21,11 +21,11 @@ interface Others {
   contents: BigUint64Array;
 }
 
-/** Of one session of one run: its own sends share only ids that stand more than once in its input. */
+/** For one session of one run: its own sends share only ids that appear more than once in its input. */
 export class Overlaps {
   /** Sends from here on are this session's, where they are of its run. */
   readonly #first: number;
-  /** From an id that stands more than once to its last send here, or to `EVER`. */
+  /** From an id that appears more than once to its last send here, or to `EVER`. */
   readonly #own = new IdTable();
   /** Of the request that goes out now. */
   #held: ReadonlySet<bigint> = new Set();
@@ -48,7 +48,7 @@ export class Overlaps {
   /**
    * To be asked in the transaction of an intent.
    * @param send its number
-   * @param shared ids that stand more than once in the input
+   * @param shared ids that appear more than once in the input
    * @param ends how many jobs of other runs have ended here
    * @returns the prints, without contents where none must be remembered
    */
