@@ -15,13 +15,13 @@ export interface CompareDeps {
   hashKey: Buffer;
   pool: Pool;
   signal: AbortSignal;
-  /** The cells of a send; null where differences are not counted by key. */
+  /** The cells of a send; null if differences are not counted by key. */
   cells: ((send: number) => Promise<CellColumns | null>) | null;
 }
 
 /** How the rows of a kind compare with what the service has. */
 export interface Comparison {
-  /** To what they were compared. */
+  /** What the rows were compared with. */
   known: Known;
   changes: Classes;
   /** In how many changed rows each key differs. */

@@ -1,7 +1,7 @@
 /**
- * What of a run's options the state does not hold: values of the user's own may be of persons. They lie with the run's
- * spooled input, on the machine where it began; the state has a keyed digest, by which another machine knows them when they
- * are given again.
+ * The values in a run's options that the state must not hold, because they may be personal data. They are stored with
+ * the run's spooled input, on the machine where it began. The state has a keyed digest, by which another machine
+ * checks the values when they are given again.
  */
 import { createHmac } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,23 +19,23 @@ const NAMES = { [SET_FILE]: 'constant values', [WHERE_FILE]: 'conditions' } as c
 
 type SetValues = MappingRules['set'];
 
-/** Values that were given again. */
+/** Private values that were given again. */
 export interface Repeated {
-  /** For all inputs; then those of each kind, where it has its own. */
+  /** Constant values for all inputs, followed by those of each kind that has its own. */
   sets?: readonly SetValues[] | undefined;
   where?: readonly Condition[] | undefined;
 }
 
-/** By what values that are given again are known: the keys in their order, and a keyed digest. */
+/** How repeated values are recognized: their keys in order, and a keyed digest. */
 interface Mark {
   keys: string[][];
   digest: string;
 }
 
-/** What is stored in place of the values. */
+/** What the state stores instead of the values. */
 interface Stored {
   hasSet: boolean;
-  /** Runs of earlier versions do not have it, nor what follows. */
+  /** Runs of earlier versions do not have this field or those below. */
   hasWhere?: boolean;
   setMark?: Mark;
   whereMark?: Mark;
@@ -69,7 +69,7 @@ const setMark = (sets: readonly SetValues[], secret: Buffer): Mark => ({
   digest: digestOf('set', sets, secret),
 });
 
-/** In which order they were given makes no difference. */
+/** Sorted, because their order does not matter. */
 const sorted = (where: readonly Condition[]): string[] => where.map((one) => JSON.stringify(one)).sort();
 
 const whereMark = (where: readonly Condition[], secret: Buffer): Mark => ({
@@ -82,13 +82,13 @@ const digestOf = (what: string, values: unknown, secret: Buffer): string =>
     .update(`${what}:${JSON.stringify(values)}`)
     .digest('hex');
 
-/** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
+/** The options as the state stores them. Writes the private values for `restoreOptions`. @throws StateError */
 export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
   keepValues(state, run, options);
   return withoutPrivate(state, options);
 }
 
-/** The same, where the values are kept elsewhere. */
+/** The same for values that are stored elsewhere. */
 export function withoutPrivate(state: State, options: ImportOptions): unknown {
   const { where = [], ...others } = options;
   const sets = setsOf(options);
@@ -98,7 +98,7 @@ export function withoutPrivate(state: State, options: ImportOptions): unknown {
   return { ...withSets(others, []), ...kept, ...(hasWhere && { whereMark: whereMark(where, state.secret) }) };
 }
 
-/** So that this machine need not be given them again. @throws StateError */
+/** Stores the values, so that this machine does not ask for them again. @throws StateError */
 export function keepValues(state: State, run: string, options: ImportOptions): void {
   const { where = [] } = options;
   const sets = setsOf(options);
@@ -109,7 +109,8 @@ export function keepValues(state: State, run: string, options: ImportOptions): v
 /**
  * The options of an earlier session.
  * @param given values that were given again, for a machine that does not have them
- * @throws UsageError where they are missing or others than those the run began with; StateError where nothing tells
+ * @throws UsageError if they are missing, or differ from those that the run began with; StateError if that cannot be
+ * told
  */
 export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
   const { run } = stored;
@@ -150,7 +151,7 @@ export function restoreOptions(state: State, stored: StoredRun, given: Repeated 
 
 const namesIn = ({ keys }: Mark): string[] => [...new Set(keys.flat())];
 
-/** The values in the order in which the run began with them. @throws UsageError for others */
+/** The values in the order of the run. @throws UsageError if they differ */
 function setsAgain(run: string, given: readonly SetValues[], mark: Mark | null, secret: Buffer): SetValues[] {
   const all = new Map(given[0]);
   const known = mark?.keys ?? [];
@@ -166,7 +167,7 @@ function setsAgain(run: string, given: readonly SetValues[], mark: Mark | null, 
   throw differ(run, { set: [...names], where: [] });
 }
 
-/** @throws UsageError for others than those that the run began with */
+/** @throws UsageError if they differ from those that the run began with */
 function whereAgain(
   run: string,
   given: readonly Condition[],
@@ -199,17 +200,17 @@ function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value:
 function readSets(state: State, run: string): SetValues[] | null {
   const kept = readPrivate(state, run, SET_FILE) as SetValues | { sets: SetValues[] } | null;
   if (kept === null) return null;
-  // Earlier versions wrote those for all inputs alone.
+  // Earlier versions wrote only the values for all inputs.
   return 'sets' in kept ? kept.sets : [kept];
 }
 
-/** Null where it is not on this machine. */
+/** Null if it is not on this machine. */
 function readPrivate(state: State, run: string, name: keyof typeof NAMES): unknown {
   const file = join(state.spoolFolder(run), name);
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
 }
 
-/** Of a run of an earlier version, nothing tells whether other values are the same. */
+/** Runs of earlier versions have no digest, so other values cannot be checked. */
 function gone(state: State, run: string, name: keyof typeof NAMES): StateError {
   const file = join(state.spoolFolder(run), name);
   return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found`, {

@@ -1,7 +1,4 @@
-/**
- * The inputs of a run that continues, wherever they lie now (contract §10 "Relay"). A machine remembers where it found
- * them.
- */
+/** Finds the inputs of a run that continues (contract §10 "Relay"). A machine remembers where it found them. */
 import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
@@ -19,15 +16,15 @@ type Deps = Pick<
 type Input = StoredRun['inputs'][number];
 type Copy = Parameters<typeof fetchSource>[1];
 
-/** By the number of an input: where this machine found it. */
+/** Where this machine found each input, by its number. */
 const PLACES_FILE = 'inputs.json';
 
 /**
- * Each input under the path that the run has for it: among the files that are named, by its digest, else where this
- * machine or the one that began has read it, else by its path from here. Addresses and members of archives are fetched
- * again where their copies are not on this machine.
- * @param named files that are inputs of the run, which may be less than all of them
- * @throws InputError for an input that is nowhere, and for a file that is none of them
+ * Finds each input: among the named files by its digest, otherwise where this machine or the one that began has read
+ * it, otherwise by its path from the current folder. Addresses and members of archives are fetched again if their
+ * copies are not on this machine.
+ * @param named files that are inputs of the run; they need not be all of them
+ * @throws InputError if an input cannot be found, or a named file is not an input
  */
 export async function* relocate(
   run: StoredRun,
@@ -36,7 +33,7 @@ export async function* relocate(
 ): AsyncGenerator<ImportEvent, Located[]> {
   const places = readPlaces(run.run, deps);
   const copy = (): Copy => {
-    // One of its own: an earlier session may have died while it made one.
+    // A new folder: an earlier session may have died while it made one.
     const folder = mkdtempSync(join(deps.state.spoolFolder(run.run), 'copy-'));
     return { folder: () => folder, name: 'input' };
   };
@@ -60,7 +57,10 @@ export async function* relocate(
   return found;
 }
 
-/** Where it lies; null where it does not. What lies in one place only is not read here: the plan finds what has changed. */
+/**
+ * The location of the input; null if it is not on this machine. If there is only one candidate, it is not read here:
+ * the plan notices if it has changed.
+ */
 async function onThisMachine(
   { path, location, digest }: Input,
   known: string | undefined,
@@ -78,10 +78,10 @@ async function onThisMachine(
   return here[0] ?? null;
 }
 
-/** Whether its path is not one of a file. */
+/** Whether the path is not that of a file: stdin or an address. */
 const isFetched = (path: string): boolean => path === '-' || /^https?:\/\//i.test(path);
 
-/** @throws InputError for what cannot be fetched again */
+/** @throws InputError if it cannot be fetched again */
 async function* fetchAgain(
   run: string,
   { path, location }: Input,
@@ -101,7 +101,7 @@ async function* fetchAgain(
       return (yield* fetchSource(source, copy(), deps)).location;
     }
   } catch (error) {
-    // What the address was signed with is not kept.
+    // The signature of an address is not stored.
     if (error instanceof InputError) throw new InputError(error.message, { ...details, cause: error });
     throw error;
   }
@@ -115,7 +115,7 @@ function readPlaces(run: string, { state }: Deps): Map<number, string> {
   return new Map(JSON.parse(readFileSync(file, 'utf8')) as [number, string][]);
 }
 
-/** So that this machine need not be told again where the inputs of a run are. @param locations by the number of the input */
+/** Remembers where the inputs of a run are on this machine. @param locations by the number of the input */
 export function keepPlaces({ run, inputs }: StoredRun, locations: readonly string[], state: State): void {
   const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
   if (moved.length === 0) return;

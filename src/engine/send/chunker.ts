@@ -1,7 +1,7 @@
 /**
- * Divides rows into requests (contract §3 "Plan, then send"): in input order, at most so many items and so
- * many bytes in each. Ranges that an earlier session recorded are skipped or divided exactly as
- * they were, so that a resume sends what was unknown and nothing that was acknowledged.
+ * Splits rows into requests (contract §3 "Plan, then send"): in input order, up to a number of items and of bytes in
+ * each. Ranges that an earlier session recorded are skipped or split exactly as they were, so that a resume sends what
+ * was unknown and nothing that was acknowledged.
  */
 import { envelopeBytes, type Kind } from '../model.js';
 import { append, emptyColumns, type ItemBatch, type Range, select, startOf } from '../read/index.js';
@@ -9,10 +9,10 @@ import type { RequestRecord } from '../state/requests.js';
 import { BodyWriter } from './body.js';
 import type { Chunk, ChunkPart, LeftOut } from './chunk.js';
 
-/** What its consumer has learned goes to `next`: how many items the chunks from then on may have. */
+/** The consumer passes to `next` how many items the following chunks may have. */
 export type Chunks = AsyncGenerator<Chunk, void, number | undefined>;
 
-/** Who sent an id later, or null. */
+/** The run that sent an id later, or null. */
 type SentLater = (id: bigint) => string | null;
 
 export interface Limits {
@@ -22,26 +22,26 @@ export interface Limits {
 
 export interface CutRules {
   kind: Kind;
-  /** Of the first chunk. */
+  /** Limits of the first chunk. */
   limits: Limits;
   /** Ids that appear more than once. */
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
-  /** Whether the service holds this row already; null when everything is sent. */
+  /** Whether the service already has this row; null if everything is sent. */
   isUnchanged: ((rows: ItemBatch, at: number) => boolean) | null;
-  /** Of ids that appear more than once: whether the service has what their rows come to; null when they are sent. */
+  /** Whether the service already has the merged rows of an id that appears more than once; null if they are sent. */
   repeats?: { isUnchanged(id: bigint): boolean } | null | undefined;
-  /** Who sent an id later than the run did, of a request that it repeats or, with null, at all; null in a first session. */
+  /** Which run sent an id after a request that is repeated, or with null after this run; null in a first session. */
   sentLater?: ((repeats: RequestRecord | null) => Promise<SentLater>) | null | undefined;
   /** Requests of earlier sessions for these inputs; withdrawn ones left out. */
   recorded: readonly RequestRecord[];
-  /** Those whose rows are sent again. Default: those of which nobody knows what became of them. */
+  /** Whether the rows of a recorded request are sent again. Default: if its outcome is unknown. */
   isSentAgain?: (recorded: RequestRecord) => boolean;
 }
 
-/** Nobody knows what became of it. */
+/** The outcome of the request is unknown. */
 export const isUnanswered = ({ state }: RequestRecord): boolean => state === 'intent' || state === 'unknown';
 
-/** A batch of the input with this index in the run. */
+/** A batch of one input; `input` is its index in the run. */
 export interface InputBatch {
   input: number;
   batch: ItemBatch;
@@ -50,8 +50,8 @@ export interface InputBatch {
 }
 
 /**
- * Cuts the batches of inputs of one kind into chunks. A request of an earlier session may reach over several inputs: it
- * takes all rows from the start of its first range to the end of its last. Stops reading when its consumer stops.
+ * Splits the batches of all inputs of one kind into chunks. A request of an earlier session may span several inputs:
+ * it takes all rows from the start of its first range to the end of its last. Stops reading when its consumer stops.
  */
 export async function* cutChunks(
   batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
@@ -64,7 +64,7 @@ export async function* cutChunks(
     if (items !== undefined) limits = { ...limits, items };
   };
   let draft = null as Draft | null;
-  /** Of batches that have been read, and of which the draft has rows. */
+  /** `done` of batches that have been read, and of which the draft has rows. */
   let done: (() => void)[] = [];
   const cut = (whole: Draft): Chunk => {
     const chunk = whole.cut();
@@ -112,17 +112,17 @@ export async function* cutChunks(
   if (draft) yield cut(draft);
 }
 
-/** The row of an input at which a request begins: none of those after its first input. */
+/** The row of an input at which a request begins: 0 in any input after its first. */
 const startIn = (r: RequestRecord, input: number): number =>
   input === r.input ? r.first_row : input < r.input ? Number.POSITIVE_INFINITY : 0;
 
-/** The row of an input before which it ends: none of those before its last input. */
+/** The row of an input before which a request ends: infinity in any input before its last. */
 function endIn(r: RequestRecord, input: number): number {
   const last = r.more.at(-1) ?? r;
   return input === last.input ? last.end_row : input < last.input ? Number.POSITIVE_INFINITY : 0;
 }
 
-/** Items `from` to `to` of a batch, all of them in the chunk, with so many unchanged rows of it before them. */
+/** Items `from` to `to` of a batch, all of them in the chunk, and how many unchanged rows of the batch precede them. */
 interface Stretch {
   batch: ItemBatch;
   from: number;
@@ -136,13 +136,13 @@ class Draft {
   readonly #shared = new Set<bigint>();
   readonly #leftOut: LeftOut[] = [];
   #items = 0;
-  /** Of the body: envelope, items, and a comma after each of them. */
+  /** Size of the body: envelope, items, and a comma after each of them. */
   #bytes: number;
-  /** Nothing is known of any of its rows: those of a batch may be taken together. */
+  /** Whether no row needs to be looked at by itself: then rows of a batch can be taken together. */
   readonly #isPlain: boolean;
   #unchanged = 0;
   readonly #parts: ChunkPart[] = [];
-  /** The last of them. */
+  /** The last part. */
   #part!: ChunkPart;
 
   constructor(
@@ -154,7 +154,7 @@ class Draft {
     this.#isPlain = rules.duplicates.count === 0 && !rules.isUnchanged && !sentLater;
   }
 
-  /** What is taken next is of this input, from this row on. */
+  /** The next rows come from this input, beginning with this row. */
   enter(input: number, row: number): void {
     if (this.#part?.input === input) return;
     this.#part = { input, first_row: row, end_row: row, from: this.#items };
@@ -162,8 +162,8 @@ class Draft {
   }
 
   /**
-   * How many rows of a batch, from a place on, keep within both limits and may be taken together; 0: not even one. The first
-   * always fits: too large a one was rejected by the plan.
+   * How many rows of a batch, from an index on, fit both limits and can be taken together; 0 if not even one does. The
+   * first row always fits: the plan has rejected rows that are too large.
    */
   room(batch: ItemBatch, at: number, { items, bytes }: Limits): number {
     if (this.#leftOut.length >= items) return 0;
@@ -179,16 +179,16 @@ class Draft {
     return low;
   }
 
-  /** Takes rows that the service is known to have. */
+  /** Takes unchanged rows, which the service already has. */
   skip(from: number, to: number): void {
     this.#unchanged += to - from;
     this.#part.end_row = to;
   }
 
   /**
-   * Takes a row, to be sent or as unchanged: rows of one id are all of them the one or the other. Or, as there is room for
-   * them, several that are sent.
-   * @returns how many
+   * Takes a row, to be sent or as unchanged: all rows of one id are one or the other. If there is room, takes several
+   * rows to send.
+   * @returns how many it took
    */
   add(batch: ItemBatch, at: number, rows: number): number {
     if (!this.#isPlain) this.#addOne(batch, at);
@@ -224,7 +224,7 @@ class Draft {
   }
 
   /**
-   * Nothing more comes of a batch: what is not needed of it is let go, where that is most of it.
+   * No more rows of a batch will be taken: frees what is not needed of it, if that is most of it.
    * @returns whether it is needed
    */
   leave(batch: ItemBatch): boolean {
@@ -247,7 +247,7 @@ class Draft {
     return false;
   }
 
-  /** A request that is repeated has the bounds that it had, even where rows at its edges were rejected. */
+  /** A repeated request keeps its bounds, even if rows at its edges were rejected. */
   #keepBounds(): void {
     if (!this.recorded) return;
     const last = this.recorded.more.at(-1) ?? this.recorded;
