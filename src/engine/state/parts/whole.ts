@@ -1,4 +1,4 @@
-/** The state as a whole: who has a lock, what it holds, whether it is damaged, a copy of it. */
+/** The state as a whole: locks, overview, damage, and backup. */
 import { firstOf, problemsOf } from '../check.js';
 import type { State } from '../interface.js';
 import { overviewOf } from '../overview.js';
@@ -38,7 +38,7 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
     problems: () =>
       tables.read(async () => {
         const { integrity, references } = await backend.damages();
-        // What is damaged is not asked whether its records agree.
+        // The records of a damaged database are not compared.
         if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
         return [...(await firstOf('references', references)), ...(await problemsOf(db))];
       }),
