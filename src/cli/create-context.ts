@@ -1,4 +1,4 @@
-/** Opens what a command asks for, once, and closes it again. */
+/** Opens what a command needs, once, and closes it again. */
 
 import { createHash } from 'node:crypto';
 import { formatDuration } from '../engine/duration.js';
@@ -28,7 +28,7 @@ export function createContext(
     if (!flags.quiet) world.stderr.write(`warning: ${safeLines(message)}\n`);
   };
 
-  /** For polls and lookups; an import's own events report its requests. */
+  /** For polls and lookups; an import reports its requests with its own events. */
   const onRetry = ({ delayMs, reason }: ReadRetry): void => {
     if (!flags.quiet)
       world.stderr.write(`retry: trying again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
@@ -134,7 +134,7 @@ function debugLine({ method, url, status, duration_ms, request_id, error }: LogE
   return `debug: ${method} ${url} ${outcome} ${Math.round(duration_ms)}ms${request_id ? ` x-request-id ${request_id}` : ''}`;
 }
 
-/** Opens at the first call, and gives the same to every later one. */
+/** Opens at the first call; later calls get the same. */
 function once<A extends unknown[], T>(open: (...how: A) => Promise<T>): (...how: A) => Promise<T> {
   let opened: Promise<T> | undefined;
   return (...how) => {

@@ -23,7 +23,7 @@ const FIELDS = [
   'account',
   'region',
 ] as const;
-/** What fits a terminal. */
+/** The fields that fit a terminal. */
 const TABLE_FIELDS = [
   'at',
   'age',

@@ -22,7 +22,7 @@ import type { Report } from './import-options.js';
 import { offerOf } from './offer.js';
 import { checkPlanFile, savedPlanText, writePlan } from './save-plan.js';
 
-/** @throws ProfilesError what ended the import early, after its summary was reported */
+/** @throws ProfilesError the error that ended the import early, after its summary was reported */
 export async function runAndReport(
   options: ImportOptions,
   earlier: StoredRun | null,
@@ -34,9 +34,9 @@ export async function runAndReport(
     apply = null,
     savePlan,
   }: {
-    /** Of a resumed run: its own, even if another token is used now. */
+    /** For a resumed run: its own scope, even with another token. */
     scope?: Scope | null;
-    /** Of a resumed run: inputs that lie elsewhere now. */
+    /** For a resumed run: inputs that are elsewhere now. */
     inputs?: readonly string[];
     apply?: Apply | null;
     /** Where the plan of a dry run is saved. */
@@ -96,7 +96,7 @@ export async function runAndReport(
   }
 }
 
-/** What a run sets for every item, as `--set` takes it. */
+/** The values that a run sets for every item, as `--set` takes them. */
 const setIn = ({ rules, byKind }: ImportOptions): string[] => [
   ...new Set(
     [rules, byKind?.companies?.rules, byKind?.users?.rules]
@@ -105,7 +105,7 @@ const setIn = ({ rules, byKind }: ImportOptions): string[] => [
   ),
 ];
 
-/** An address may be signed. */
+/** Removes the query of an address, which may be a signature. */
 const withoutQuery = (path: string): string =>
   /^https?:\/\//i.test(path) ? path.replace(/[?#].*$/s, '') : path;
 
@@ -131,7 +131,7 @@ async function recorderOf(
   });
 }
 
-/** An import has its report however it ended. What ended it counts for more than a report that cannot be written. */
+/** Writes the report however the import ended. An error that ended the import counts more than one of the report. */
 async function writingReport<T>(
   recorder: ReportRecorder,
   follow: () => Promise<T>,

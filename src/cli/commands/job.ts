@@ -21,7 +21,7 @@ import { examples, type Flags, stopOnSignal, type Wire } from './command.js';
 import { contextOf, namedAccount } from './recorded-service.js';
 import { saveJobs } from './save-jobs.js';
 
-/** A job as it is named on the command line; `host` where that was a URL. */
+/** A job as named on the command line; `host` if that was a URL. */
 interface JobName {
   id: string;
   host: string | null;
@@ -62,11 +62,12 @@ function options(words: readonly string[], flags: Flags): Options {
 const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
 
 /**
- * A job id, or what follows `/background_jobs/` in a URL (an id may hold a slash, and a pasted URL may show it
- * as it is). Any other text is an id, for the spec lets ids be URIs. @throws UsageError for an id that would name another path
+ * Reads a job id, or the part of a URL after `/background_jobs/` (an id may contain a slash, and a pasted URL may show
+ * it unencoded). Any other text is an id, because the spec allows URIs as ids. @throws UsageError for an id that would
+ * name another path
  */
 export function readJobName(word: string): JobName {
-  // Read from the text, not from a parsed path: a URL parser resolves `..` before we could refuse it.
+  // Read from the text, not from a parsed path: a URL parser would resolve `..` before it can be refused.
   const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
   const id = encoded === undefined ? word : decoded(encoded, word);
   if (id === '' || id === '.' || id === '..') {
@@ -99,12 +100,12 @@ async function run({ jobs, watch, ...timing }: Options, context: Context): Promi
 }
 
 interface Services extends Pick<ServiceClient, 'job'> {
-  /** In the state, where its job is known. */
+  /** Saves the job, if the state knows it. */
   save(job: Job): Promise<void>;
 }
 
 /**
- * The service of each job: where the state has recorded it, else the one in use.
+ * The service of each job: the recorded one if the state knows the job, otherwise the one in use.
  * @throws UsageError for a job whose URL names another host
  */
 async function servicesOf(jobs: readonly JobName[], watch: boolean, context: Context): Promise<Services> {
@@ -126,14 +127,14 @@ async function servicesOf(jobs: readonly JobName[], watch: boolean, context: Con
   return {
     job: (id, signal) => places.get(id)!.client.job(id, signal),
     save: async (job) => {
-      // A service may call it by another name than it was asked for.
+      // The record may have another id than the one that was asked for.
       const place = places.get(job.job_id) ?? [...places.values()][0]!;
       await saveJobs(place.context, [job], place.scope);
     },
   };
 }
 
-/** Where a known job was submitted: in the service in use, if it is there too; null for one that the state does not know. */
+/** Where a known job was submitted; the service in use is preferred. Null if the state does not know the job. */
 async function recordedScope(id: string, context: Context): Promise<Scope | null> {
   const { region, account, baseUrl } = context.flags;
   if (region !== undefined || account !== undefined || baseUrl !== undefined) return null;
@@ -143,7 +144,7 @@ async function recordedScope(id: string, context: Context): Promise<Scope | null
   return (known.find((job) => here && sameScope(job.scope, here)) ?? known[0]!).scope;
 }
 
-/** A state that cannot be read does not keep a job from being looked at. */
+/** If the state cannot be read, jobs can still be shown. */
 async function knownJobs(context: Context): Promise<KnownJob[]> {
   try {
     return (await context.state()).knownJobs();
@@ -173,7 +174,8 @@ async function follow(
       await services.save(seen.job);
       const ended = board.update(seen.job, lineWidth(stderr));
       if (ended !== undefined) display.finished(ended);
-      // The first round comes in one by one; a plain line about one of many would say little, and be the only one for 5 s.
+      // Records of the first round arrive one by one. A plain line about the first one would say little, and be the
+      // only line for 5 s.
       if (records.size === ids.length) await display.changed();
     }
   };
@@ -204,7 +206,7 @@ async function follow(
 const inOrder = (ids: readonly string[], records: ReadonlyMap<string, Job>): Job[] =>
   ids.flatMap((id) => records.get(id) ?? []);
 
-/** One record (none where it was never seen), or with several ids an array of them (JSON), or a block each. */
+/** Prints one record (nothing if it was never seen). Several are an array (JSON), or one block each. */
 async function print(records: readonly Job[], asked: number, { stdout, env, flags }: Context): Promise<void> {
   if (flags.json) {
     const document = asked === 1 ? records[0] : records;

@@ -108,7 +108,7 @@ async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: C
   if (flags.json) await writeJson(stdout, JSON.stringify({ run: run.run, forgotten: true }));
 }
 
-/** What a run that says it is running is: without its locks, its process has died. */
+/** The true status of a run that is recorded as running: without its locks, its process has died. */
 async function asItIs(run: StoredRun, state: State): Promise<StoredRun> {
   const isDead = run.status === 'running' && !(await state.isLocked(run.scope, run.kinds));
   return isDead ? { ...run, status: 'crashed' } : run;

@@ -38,7 +38,7 @@ export const RESULT = {
   },
 } as const satisfies Table;
 
-/** Choosing among records. */
+/** Options for selecting records. */
 export const LISTING = {
   columns: { type: NAMES_TYPE, summary: 'show these fields, in this order' },
   filter: {
@@ -65,7 +65,7 @@ export const RUNS = {
   },
 } as const satisfies Table;
 
-/** What lies elsewhere than when it was planned. */
+/** Options for inputs that have moved since the plan was made. */
 export const MOVED = {
   inputs: {
     type: INPUT_TYPE,

@@ -140,7 +140,7 @@ export const RETRYING = {
   },
 } as const satisfies Table;
 
-/** What is said of an import where others read it, too. */
+/** Options for reports that others may read. */
 export const REPORTING = {
   report: {
     type: path('file'),

@@ -9,7 +9,7 @@ export function cellText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Every field of the records: those that are expected first, in their order, then others as they appear. */
+/** All fields of the records: expected ones first, in their order, then others as they appear. */
 export function fieldsOf(records: readonly ListRecord[], expected: readonly string[]): string[] {
   const fields = new Set(expected);
   for (const record of records) for (const key of Object.keys(record)) fields.add(key);

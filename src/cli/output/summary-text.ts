@@ -14,7 +14,7 @@ import type { Style, Styles } from './style.js';
 const SHOWN_CAUSES = 10;
 const SHOWN_JOBS = 10;
 const SHOWN_RESENT = 10;
-/** Of one request. */
+/** The most ranges of one request that are named. */
 const SHOWN_RANGES = 3;
 
 const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Styles }> = {
@@ -30,7 +30,7 @@ const OUTCOME: Record<RunStatus, { mark: string; words: string; style: keyof Sty
   interrupted: { mark: '!', words: 'interrupted', style: 'yellow' },
 };
 
-/** Whether nothing more than a plan was made. */
+/** Whether only a plan was made. */
 export const isOnlyPlanned = (status: string): boolean => status === 'planned' || status === 'held';
 
 /** A dry run that would reject rows is not a success. */
@@ -79,7 +79,7 @@ export function summaryLines(summary: PrintedSummary, styles: Styles): string[] 
   ];
 }
 
-/** Which part the rest is about, and what the run stands at. */
+/** The shard of this summary, and the progress of the whole run. */
 function shardLine({ shard, shards, finished, run }: NonNullable<Summary['shard']>): string {
   const { read, completed } = run.rows;
   const rows = `${grouped(completed)} of ${count(read, 'row')} completed`;
@@ -92,10 +92,10 @@ function whereTo({ account, region, base_url }: Summary): string {
   return account === null ? service : `account ${safeLine(account)}, ${service}`;
 }
 
-/** Keys that are named. */
+/** The most keys that are named. */
 const SHOWN_KEYS = 5;
 
-/** Why it was held back, and what differs in most rows. */
+/** Why the import was held back, and which keys differ in most rows. */
 function changesLines({ rows, plan }: Summary, styles: Styles): string[] {
   const changes = plan?.changes;
   if (!changes) return [];
@@ -144,7 +144,7 @@ export function failureLines(summary: PrintedSummary, styles: Styles): string[] 
   return [`profiles: ${why}: ${rowsLine(summary)}${where}`, ...nextLines(summary, styles.bold)];
 }
 
-/** The last line of a conversation that is not drawn: what became of every row. */
+/** The last line of a plain conversation: the totals of rows. */
 export const totalsLine = (summary: Summary): string =>
   `totals: ${rowsLine(summary)}, ${count(summary.requests, 'request')}, ${summary.status}`;
 
@@ -163,7 +163,7 @@ function requestsLine(summary: Summary): string {
     : `${grouped(summary.requests)}, ${summary.retries === 1 ? '1 retry' : `${grouped(summary.retries)} retries`}`;
 }
 
-/** Lines are those of a file: of several, which one. */
+/** The lines of a place, with the file's name if there are several files. */
 function linesOf(place: Place, files: Summary['files']): string {
   const ranges = rangesIn(place);
   const texts = ranges
@@ -228,7 +228,7 @@ function rejectionLines(summary: Summary, styles: Styles): string[] {
 const rejectsFiles = (summary: Summary): string[] =>
   summary.files.flatMap((file) => (file.rejects_file === null ? [] : [safeLine(file.rejects_file)]));
 
-/** Longer ones have their command on its own line, where it is easy to copy. */
+/** In longer steps, the command has its own line, where it is easy to copy. */
 const STEP_COLUMNS = 100;
 
 /** What to run now. Commands are quoted, so nothing in them needs to be replaced. */

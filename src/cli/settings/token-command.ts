@@ -6,11 +6,11 @@ import { AuthError, InterruptedError } from '../../engine/errors.js';
 import { readToken, type Secret } from './secret.js';
 import type { Settings } from './types.js';
 
-/** A password manager may ask its owner first. */
+/** A password manager may first ask its owner. */
 const PATIENCE_S = 60;
-/** No token is longer, and no program is read for ever. */
+/** No token is longer than this. */
 const MOST_BYTES = 64 * 1024;
-/** What the program started may hold its output open after it has ended, as gpg-agent does. */
+/** The program's children may keep its output open after it has ended, as gpg-agent does. */
 const LINGER_MS = 250;
 
 export interface CommandWorld {
@@ -20,8 +20,8 @@ export interface CommandWorld {
 }
 
 /**
- * Runs the program, without a shell and with nothing on stdin, and reads the first line of its stdout. Its output is
- * never in an error; of its stderr the last line is, unless it repeats the output.
+ * Runs the program without a shell and without stdin, and reads the first line of its stdout. Errors never contain its
+ * stdout; they have the last line of its stderr, unless that repeats the output.
  * @throws AuthError when it cannot be started, fails, prints nothing, or takes longer than 60 s; InterruptedError
  */
 export async function runTokenCommand(
@@ -31,7 +31,7 @@ export async function runTokenCommand(
   const { words, origin } = tokenCommand!;
   const [given = '', ...args] = words;
   const folder = dirname(configPath);
-  // A path counts from the config file: what runs does not depend on where you are.
+  // Relative to the config file, so that the current folder does not decide which program runs.
   const program = /[/\\]/.test(given) && !isAbsolute(given) ? resolve(folder, given) : given;
   const fail = (what: string, hint = `run it by hand: ${given}`): AuthError =>
     new AuthError(`${origin}: ${given} ${what}`, { hint });
@@ -92,7 +92,7 @@ export async function runTokenCommand(
   }
 }
 
-/** What a stream says, up to the most that is read; then it emits `full`. */
+/** Collects the output of a stream up to the limit; then it emits `full`. */
 function collect(stream: NodeJS.ReadableStream & { emit(name: string): boolean }): { text(): string } {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -117,7 +117,7 @@ function startTrouble(code: string | undefined): string {
   }
 }
 
-/** The last line of stderr, or nothing if it holds a word of what may be the token. */
+/** The last line of stderr, or nothing if it contains a word that may be the token. */
 function lastLine(stderr: string, stdout: string): string {
   const line = stderr
     .trim()
