@@ -13,6 +13,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
@@ -64,6 +65,9 @@ export class RejectsFile {
   static create(name: string, cwd: string, tag: string): RejectsFile {
     const wanted = resolve(cwd, name);
     const location = join(dirname(wanted), `.${basename(wanted)}.${tag}.part`);
+    if (statSync(wanted, { throwIfNoEntry: false })?.isDirectory()) {
+      throw unwritable(name, { code: 'EISDIR' });
+    }
     try {
       rmSync(location, { force: true }); // of a session of this run that died
       const handle = openSync(location, 'wx', 0o600);

@@ -137,6 +137,14 @@ describe('its file', () => {
     expect(readFileSync(join(cwd, paths[0]), 'utf8')).toContain('a,b,0,x,');
   });
 
+  it.each(['.', 'out.d', '..'])('is no folder: %s', (path) => {
+    const cwd = scratch();
+    mkdirSync(join(cwd, 'out.d'));
+    const rejects = createRejects(CSV, { cwd, path, run: RUN });
+    expect(() => rejects.add(row(2, 'x', 'a', 'b'))).toThrow(`${path}: `);
+    expect(readdirSync(cwd)).toEqual(['out.d']);
+  });
+
   it.each([
     ['is written on', (path: string) => statSync(path), 'in.rejects.csv', 3],
     [
