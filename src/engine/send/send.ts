@@ -249,7 +249,8 @@ class Sender {
   #fail(error: unknown): void {
     const { stop, abort } = this.#deps;
     // What a wait rejects with when it is ended is the signal's reason, not a failure.
-    const isEndOfWait = [stop.reason, abort.reason].includes(error) || (error as Error)?.name === 'AbortError';
+    const isEndOfWait =
+      [stop.reason, abort.reason].includes(error) || (error as Error)?.name === 'AbortError';
     if (stop.aborted && isEndOfWait && !(error instanceof ProfilesError)) return;
     this.ended.failure ??= error;
     this.#halt.abort();
