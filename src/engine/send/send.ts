@@ -253,8 +253,11 @@ class Sender {
 
   /** Only the first failure is reported. It ends all waiting. */
   #fail(error: unknown): void {
+    const { stop, abort } = this.#deps;
     // A stopped wait rejects with the reason of the signal, which is not a failure.
-    if (this.#deps.stop.aborted && !(error instanceof ProfilesError)) return;
+    const isEndOfWait =
+      [stop.reason, abort.reason].includes(error) || (error as Error)?.name === 'AbortError';
+    if (stop.aborted && isEndOfWait && !(error instanceof ProfilesError)) return;
     this.ended.failure ??= error;
     this.#halt.abort();
   }
