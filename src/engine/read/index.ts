@@ -1,4 +1,7 @@
-/** The door of `read/`: files in, items out. Nothing else in this folder is imported from outside, except by the plan. */
+/**
+ * The public part of `read/`: files in, items out. Other folders import nothing else from this one, except for the
+ * plan.
+ */
 import type { Mapping } from './mapping/rules.js';
 
 export {
