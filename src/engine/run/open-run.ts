@@ -156,9 +156,9 @@ export class OpenRun {
       return gaveWay;
     }
     if (this.#earlier) {
-      keepValues(state, this.#id, plan.options);
+      await keepValues(state, this.#id, plan.options);
       const locations = plan.scanned.inputs.map(({ opened }) => opened.location);
-      keepPlaces(this.#earlier, locations, state);
+      await keepPlaces(this.#earlier, locations, state);
       if (plan.options.isolate) await this.#reopenWith(plan.options, [], []);
       else await state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
@@ -202,7 +202,7 @@ export class OpenRun {
     requests: readonly RequestRecord[],
     rejects: readonly number[],
   ): Promise<void> {
-    const kept = storeOptions(this.deps.state, this.#id, { ...options, failed: false });
+    const kept = await storeOptions(this.deps.state, this.#id, { ...options, failed: false });
     await this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
   }
 

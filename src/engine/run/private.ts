@@ -4,7 +4,6 @@
  * are given again.
  */
 import { createHmac } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
 import type { Condition, MappingRules } from '../mapping-rules.js';
@@ -12,6 +11,7 @@ import { KINDS } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
+import { readSpooled, writeSpooled } from './spooled-json.js';
 
 const SET_FILE = 'set.json';
 const WHERE_FILE = 'where.json';
@@ -83,8 +83,8 @@ const digestOf = (what: string, values: unknown, secret: Buffer): string =>
     .digest('hex');
 
 /** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
-export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
-  keepValues(state, run, options);
+export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
+  await keepValues(state, run, options);
   return withoutPrivate(state, options);
 }
 
@@ -99,11 +99,11 @@ export function withoutPrivate(state: State, options: ImportOptions): unknown {
 }
 
 /** So that this machine need not be given them again. @throws StateError */
-export function keepValues(state: State, run: string, options: ImportOptions): void {
+export async function keepValues(state: State, run: string, options: ImportOptions): Promise<void> {
   const { where = [] } = options;
   const sets = setsOf(options);
-  if (sets.some((set) => set.length > 0)) keepPrivate(state, run, SET_FILE, { sets });
-  if (where.length > 0) keepPrivate(state, run, WHERE_FILE, where);
+  if (sets.some((set) => set.length > 0)) await keepPrivate(state, run, SET_FILE, { sets });
+  if (where.length > 0) await keepPrivate(state, run, WHERE_FILE, where);
 }
 
 /**
@@ -183,10 +183,15 @@ const differ = (run: string, names: { set: string[]; where: string[] }): UsageEr
     problem: { code: 'values_differ', run, ...names },
   });
 
-function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value: unknown): void {
+async function keepPrivate(
+  state: State,
+  run: string,
+  name: keyof typeof NAMES,
+  value: unknown,
+): Promise<void> {
   const file = join(state.spoolFolder(run), name);
   try {
-    writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
+    await writeSpooled(file, value);
   } catch (error) {
     throw new StateError(`cannot save the ${NAMES[name]} to ${file}: ${(error as Error).message}`, {
       hint: 'free some disk space, and check the permissions of the folder',
@@ -204,15 +209,13 @@ function readSets(state: State, run: string): SetValues[] | null {
 }
 
 /** Null where it is not on this machine. */
-function readPrivate(state: State, run: string, name: keyof typeof NAMES): unknown {
-  const file = join(state.spoolFolder(run), name);
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
-}
+const readPrivate = (state: State, run: string, name: keyof typeof NAMES): unknown =>
+  readSpooled(join(state.spoolFolder(run), name));
 
 /** Of a run of an earlier version, nothing tells whether other values are the same. */
 function gone(state: State, run: string, name: keyof typeof NAMES): StateError {
   const file = join(state.spoolFolder(run), name);
-  return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found`, {
+  return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found or not readable`, {
     hint: 'import the file again',
   });
 }
