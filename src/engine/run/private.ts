@@ -64,7 +64,7 @@ function withSets<T extends Pick<ImportOptions, 'rules' | 'byKind'>>(
   };
 }
 
-const setMark = (sets: readonly SetValues[], secret: Buffer): Mark => ({
+const markOfSets = (sets: readonly SetValues[], secret: Buffer): Mark => ({
   keys: sets.map((set) => set.map(([key]) => key)),
   digest: digestOf('set', sets, secret),
 });
@@ -72,7 +72,7 @@ const setMark = (sets: readonly SetValues[], secret: Buffer): Mark => ({
 /** In which order they were given makes no difference. */
 const sorted = (where: readonly Condition[]): string[] => where.map((one) => JSON.stringify(one)).sort();
 
-const whereMark = (where: readonly Condition[], secret: Buffer): Mark => ({
+const markOfWhere = (where: readonly Condition[], secret: Buffer): Mark => ({
   keys: [where.map(([column, is]) => `${column}${is}`)],
   digest: digestOf('where', sorted(where), secret),
 });
@@ -94,8 +94,12 @@ export function withoutPrivate(state: State, options: ImportOptions): unknown {
   const sets = setsOf(options);
   const hasSet = sets.some((set) => set.length > 0);
   const hasWhere = where.length > 0;
-  const kept = { hasSet, hasWhere, ...(hasSet && { setMark: setMark(sets, state.secret) }) };
-  return { ...withSets(others, []), ...kept, ...(hasWhere && { whereMark: whereMark(where, state.secret) }) };
+  const kept = { hasSet, hasWhere, ...(hasSet && { setMark: markOfSets(sets, state.secret) }) };
+  return {
+    ...withSets(others, []),
+    ...kept,
+    ...(hasWhere && { whereMark: markOfWhere(where, state.secret) }),
+  };
 }
 
 /** So that this machine need not be given them again. @throws StateError */
@@ -113,33 +117,27 @@ export async function keepValues(state: State, run: string, options: ImportOptio
  */
 export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
   const { run } = stored;
-  const {
-    hasSet,
-    hasWhere,
-    setMark: setMark_,
-    whereMark: whereMark_,
-    ...options
-  } = stored.options as ImportOptions & Stored;
+  const { hasSet, hasWhere, setMark, whereMark, ...options } = stored.options as ImportOptions & Stored;
   const sets = hasSet ? readSets(state, run) : [];
   const where = hasWhere ? (readPrivate(state, run, WHERE_FILE) as Condition[] | null) : [];
   const lacksSets = sets === null && given.sets === undefined;
   const lacksWhere = where === null && given.where === undefined;
   if (lacksSets || lacksWhere) {
-    if (lacksSets && !setMark_) throw gone(state, run, SET_FILE);
-    if (lacksWhere && !whereMark_) throw gone(state, run, WHERE_FILE);
+    if (lacksSets && !setMark) throw gone(state, run, SET_FILE);
+    if (lacksWhere && !whereMark) throw gone(state, run, WHERE_FILE);
     throw new UsageError(`run ${run} was given values that are not on this machine`, {
       hint: 'give them again',
       problem: {
         code: 'values_missing',
         run,
-        set: lacksSets ? namesIn(setMark_!) : [],
-        where: lacksWhere ? namesIn(whereMark_!) : [],
+        set: lacksSets ? namesIn(setMark!) : [],
+        where: lacksWhere ? namesIn(whereMark!) : [],
       },
     });
   }
   const began = {
-    sets: setMark_ ?? (sets && setMark(sets, state.secret)),
-    where: whereMark_ ?? (where && whereMark(where, state.secret)),
+    sets: setMark ?? (sets && markOfSets(sets, state.secret)),
+    where: whereMark ?? (where && markOfWhere(where, state.secret)),
   };
   const values = {
     sets: given.sets === undefined ? sets! : setsAgain(run, given.sets, began.sets, state.secret),
@@ -173,7 +171,7 @@ function whereAgain(
   mark: Mark | null,
   secret: Buffer,
 ): readonly Condition[] {
-  if (mark && whereMark(given, secret).digest === mark.digest) return given;
+  if (mark && markOfWhere(given, secret).digest === mark.digest) return given;
   throw differ(run, { set: [], where: mark ? namesIn(mark) : [] });
 }
 
