@@ -1,4 +1,5 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that continues. */
+import { closeAll } from '../close-all.js';
 import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type Kind, kindsOf, type Summary } from '../model.js';
@@ -272,7 +273,9 @@ export class OpenRun {
 
   /** Releases the locks. */
   async close(): Promise<void> {
-    for (const lock of this.#locks) await lock.release();
-    if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
+    await closeAll([
+      ...this.#locks.map((lock) => () => lock.release()),
+      () => this.#unrecorded !== null && this.deps.state.removeSpool(this.#unrecorded),
+    ]);
   }
 }
