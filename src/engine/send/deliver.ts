@@ -212,7 +212,7 @@ async function checkRepeats(
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;
   throw new InputError(
-    `${placeText(placeOf(recorded, pathsOf(deps)))}: the content differs from what was sent the first time, so nothing was sent`,
+    `${placeText(placeOf(recorded, pathsOf(deps)))}: the content differs from what was sent the first time, so it was not sent again`,
     {
       hint: 'resume with the version of profiles that began the run, or start a new import of the file',
     },

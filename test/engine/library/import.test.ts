@@ -309,6 +309,27 @@ describe('stopping', () => {
     expect(summary).toMatchObject({ status: 'partial', rows: { submitted: 3, rejected: 1 } });
   });
 
+  test('leaving the loop while it downloads closes the connection', async ({ sandbox }) => {
+    let isClosed = false;
+    // It never ends what it sends.
+    const server = createServer((_, response) => {
+      response.once('close', () => {
+        isClosed = true;
+      });
+      response.writeHead(200, { 'content-length': 1_000_000 }).write('company_id\n');
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    await once(server, 'listening');
+    const files = [`http://127.0.0.1:${(server.address() as AddressInfo).port}/slow.csv`];
+    for await (const event of runImport(aRequest(sandbox, 1, { files }))) {
+      if (event.type === 'progress') break;
+    }
+    await vi.waitFor(() => expect(isClosed).toBe(true));
+  });
+
   test('abort ends a request that hangs, and the report names it', async ({ start }) => {
     const sandbox = await start({ faults: ['hang:first=1'] });
     const abort = new AbortController();
