@@ -10,10 +10,10 @@ import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import { type Chunk, rangesOf, rowsOfRequest } from './chunk.js';
-import { isUnanswered } from './chunker.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { halve } from './halve.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
+import { isUnanswered } from './recorded-ranges.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
 
 /** A request that failed, with its rows. */
