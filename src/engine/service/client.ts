@@ -151,6 +151,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       };
       const delayMs = decision.waitMs ?? backoffDelay(backoff);
       if (delayMs > (options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default)) throw decision.error;
+      signal?.throwIfAborted(); // no retry follows, so none is announced
       options.onRetry?.({ attempt, delayMs, reason: decision.reason });
       await clock.sleep(delayMs, signal);
     }
