@@ -10,6 +10,9 @@ export const DATABASE_FILE = 'sandbox.db';
 /** How long a writer waits for another process's transaction, milliseconds. */
 const BUSY_MS = 30_000;
 
+/** Commands with an embedded sandbox have no `--data`. */
+const ANOTHER_FOLDER = 'choose another folder with --state-dir (for profiles sandbox, also --data)';
+
 /** Raised when the tables change: an older file is refused, not misread. */
 const VERSION = 1;
 
@@ -77,12 +80,12 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StateError(`cannot open the sandbox's data in ${file}: ${reason}`, {
-      hint: 'check the folder and its permissions, or choose another one with --data',
+      hint: `check the folder and its permissions, or ${ANOTHER_FOLDER}`,
       cause: error,
     });
   }
   throw new StateError(`${file} was made by another version of the sandbox`, {
-    hint: 'delete the file, or choose another folder with --data',
+    hint: `delete the file, or ${ANOTHER_FOLDER}`,
   });
 }
 
