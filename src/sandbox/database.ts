@@ -1,7 +1,8 @@
 /** Opens the sandbox's SQLite database: private, durable, shared by any number of processes. */
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { ensureFolder } from '../engine/ensure-folder.js';
 import { StateError } from '../engine/errors.js';
 import { useWriteAheadLog } from '../engine/sqlite.js';
 
@@ -62,7 +63,7 @@ export function openDatabase(dataDir: string | null): DatabaseSyncInstance {
   const file = dataDir === null ? ':memory:' : join(dataDir, DATABASE_FILE);
   try {
     if (dataDir !== null) {
-      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+      ensureFolder(dataDir);
       // Made before SQLite opens it, so that it is private from its first byte; its -wal and -shm take its mode. One
       // that is there is not opened: closing any handle of a file ends all locks that this process has on it.
       if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));

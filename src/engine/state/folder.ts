@@ -1,6 +1,7 @@
 /** The state directory of a machine: private, and what is told when something in it fails. */
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { platform } from 'node:os';
+import { ensureFolder } from '../ensure-folder.js';
 import { ConfigError, ProfilesError, StateError } from '../errors.js';
 
 /** Any failure of the state becomes this: nothing more may be sent when it cannot be recorded. */
@@ -18,7 +19,7 @@ export function stateError(error: unknown, doing: string, where: string): Profil
 /** The state directory, made private if it is not there yet. @throws StateError */
 export function privateFolder(folder: string): string {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    ensureFolder(folder);
     return folder;
   } catch (error) {
     throw stateError(error, 'keep state', folder);
