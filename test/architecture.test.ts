@@ -51,6 +51,7 @@ const BASE = [
   'bounds',
   'channel',
   'clock',
+  'close-all',
   'collect-garbage',
   'dialect-options',
   'duration',

@@ -1,6 +1,7 @@
 /** Opens what a command asks for, once, and closes it again. */
 
 import { createHash } from 'node:crypto';
+import { closeAll } from '../engine/close-all.js';
 import { formatDuration } from '../engine/duration.js';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
@@ -110,9 +111,7 @@ export function createContext(
       closers.push(() => child.close());
       return child;
     },
-    close: async () => {
-      for (const close of closers.reverse()) await close();
-    },
+    close: () => closeAll(closers.reverse()),
   };
   return context;
 }

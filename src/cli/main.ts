@@ -60,8 +60,15 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   } catch (error) {
     code = await report(error, world, context?.flags ?? early, context?.commands ?? argv);
     failed = code !== Exit.done;
-  } finally {
+  }
+  try {
     await context?.close();
+  } catch (error) {
+    // What ended the command before it counts, and has been said.
+    if (code === Exit.done) {
+      code = await report(error, world, context!.flags, context!.commands);
+      failed = true;
+    }
   }
   const lost = failed ? null : await outputLost(world);
   return lost ? report(lost, world, context?.flags ?? early, context?.commands ?? argv) : code;

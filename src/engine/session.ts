@@ -3,6 +3,7 @@
  * is worked out from what was recorded. Read `run`: each step is a method below it.
  */
 import { tap } from './channel.js';
+import { closeAll } from './close-all.js';
 import type { ImportEvent } from './events.js';
 import { type Kind, kindsOf, type Plan } from './model.js';
 import type { ImportOptions } from './options.js';
@@ -144,8 +145,7 @@ export class Session {
 
   async close(): Promise<void> {
     this.#deadline.clear();
-    await Promise.all([this.#rejecting?.close(), this.#pool.close()]);
-    await this.#run.close();
+    await closeAll([() => this.#rejecting?.close(), () => this.#pool.close(), () => this.#run.close()]);
   }
 
   /** Starts the threads, and loads the client while the plan waits for them: what fails now fails again when it is needed. */

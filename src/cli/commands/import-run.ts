@@ -1,6 +1,6 @@
 /** Runs an import, new or resumed, and reports it: what `import` and `resume` share. */
 import { CanaryError, Exit, type ExitCode } from '../../engine/errors.js';
-import { type ImportDeps, runImport } from '../../engine/import.js';
+import { type ImportDeps, type ImportResult, runImport } from '../../engine/import.js';
 import type { Summary } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Apply } from '../../engine/run/planned.js';
@@ -69,25 +69,28 @@ export async function runAndReport(
   }
   const follow = async (): Promise<ExitCode | Ending> => {
     const events = runImport(options, deps, earlier, apply);
-    for (;;) {
-      const next = await events.next();
-      if (!next.done) {
+    try {
+      for (;;) {
+        const next = await events.next();
+        if (next.done) return endOf(next.value);
         const { value } = next;
         const event = inWords(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
         recorder?.hear(event);
         await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
-        continue;
       }
-      const { failure, exit } = next.value;
-      // A failed job outranks a wait that timed out (contract §7); the summary shows both.
-      if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
-      const lost = reporter.lost();
-      if (lost) throw lost;
-      const { summary } = next.value;
-      if (exit === Exit.held) return { exit, message: heldWords(summary) };
-      return exit === Exit.rejected ? { exit, message: partialWords(summary) } : exit;
+    } finally {
+      // Where the reporting failed: the run gives back its locks.
+      await events.return(undefined as never);
     }
+  };
+  const endOf = ({ failure, exit, summary }: ImportResult): ExitCode | Ending => {
+    // A failed job outranks a wait that timed out (contract §7); the summary shows both.
+    if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
+    const lost = reporter.lost();
+    if (lost) throw lost;
+    if (exit === Exit.held) return { exit, message: heldWords(summary) };
+    return exit === Exit.rejected ? { exit, message: partialWords(summary) } : exit;
   };
   try {
     return await (recorder ? writingReport(recorder, follow, context) : follow());

@@ -3,7 +3,7 @@ import { ConfigError, UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/nearest.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameService } from '../../engine/state/scopes.js';
-import type { Scope } from '../../engine/state/state.js';
+import type { Scope, State } from '../../engine/state/state.js';
 import type { Commands } from '../again.js';
 import type { Context } from '../context.js';
 import { hinted } from '../hint.js';
@@ -21,6 +21,10 @@ export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
     like ? `did you mean ${like}?` : `${command('runs')} lists all imports`,
   );
 }
+
+/** Whether a process is at work on it now: one that says so without its locks has died. */
+export const isAlive = async ({ status, scope, kinds }: StoredRun, state: State): Promise<boolean> =>
+  status === 'running' && (await state.isLocked(scope, kinds));
 
 export interface Recorded {
   /** As an error names it: `run 20261120-101500-x7k2`. */

@@ -23,7 +23,7 @@ import {
 import { type Ending, examples, type Flags, type Wire } from './command.js';
 import { outcomesFile, type Report, reportOf } from './import-options.js';
 import { runAndReport } from './import-run.js';
-import { contextOf, findRun } from './recorded-service.js';
+import { contextOf, findRun, isAlive } from './recorded-service.js';
 
 interface Options {
   run: string | undefined;
@@ -51,7 +51,7 @@ const TIMING = {
 export function define(command: Command, wire: Wire): void {
   command.argument(
     '[run]',
-    'run id (default: the newest unfinished run; with --failed, the newest with failed rows)',
+    'run id (default: the newest unfinished run that no process is running; with --failed, the newest with failed rows)',
   );
   examples(command, [
     'profiles resume',
@@ -127,7 +127,9 @@ async function run(asked: Options, context: Context): Promise<ExitCode | Ending>
 async function choose(state: State, id: string | undefined): Promise<StoredRun> {
   const runs = await state.knownRuns();
   if (id === undefined) {
-    const newest = runs.find((run) => !run.finished);
+    const unfinished = runs.filter((run) => !run.finished);
+    // Where all of them are under way, the lock of the newest one says by whom.
+    const newest = (await firstOf(unfinished, async (run) => !(await isAlive(run, state)))) ?? unfinished[0];
     if (newest) return newest;
     throw hinted(
       new UsageError('no unfinished import to resume'),

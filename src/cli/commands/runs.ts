@@ -10,7 +10,7 @@ import type { ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/write.js';
 import { examples, type Flags, type Wire } from './command.js';
 import { type Listing, printListing, readListing } from './listing.js';
-import { findRun } from './recorded-service.js';
+import { findRun, isAlive } from './recorded-service.js';
 import { commandsFor, recordOf } from './runs/record.js';
 import { show, showWithReport } from './runs/show.js';
 
@@ -110,8 +110,7 @@ async function forget(run: StoredRun, state: State, { stdout, stderr, flags }: C
 
 /** What a run that says it is running is: without its locks, its process has died. */
 async function asItIs(run: StoredRun, state: State): Promise<StoredRun> {
-  const isDead = run.status === 'running' && !(await state.isLocked(run.scope, run.kinds));
-  return isDead ? { ...run, status: 'crashed' } : run;
+  return run.status !== 'running' || (await isAlive(run, state)) ? run : { ...run, status: 'crashed' };
 }
 
 async function recordsOf(runs: readonly StoredRun[], context: Context): Promise<ListRecord[]> {

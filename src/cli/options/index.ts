@@ -18,7 +18,7 @@ import {
   RESUME,
   RUNS,
   SANDBOX,
-  SANDBOX_LIST,
+  SANDBOX_REGION,
   STATE_MIGRATE,
   STATE_UNLOCK,
 } from './others.js';
@@ -64,7 +64,7 @@ const GROUPS: readonly Group[] = [
   },
   { heading: 'Result:', commands: LISTS, options: { ...RESULT, ...LISTING } },
   { heading: null, commands: ['sandbox'], options: SANDBOX },
-  { heading: null, commands: ['sandbox list'], options: SANDBOX_LIST },
+  { heading: null, commands: ['sandbox list', 'sandbox show'], options: SANDBOX_REGION },
 ];
 
 export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);

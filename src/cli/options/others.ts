@@ -207,11 +207,11 @@ export const SANDBOX = {
   lookups: { type: path('file'), summary: 'JSON file with your own lookup lists' },
 } as const satisfies Table;
 
-export const SANDBOX_LIST = {
+export const SANDBOX_REGION = {
   regionOf: {
     type: word('region', ['default', 'eu']),
     default: 'default',
-    summary: 'which region of the sandbox to list',
-    commands: ['sandbox list'],
+    summary: 'which region of the sandbox to show; --region does the same',
+    commands: ['sandbox list', 'sandbox show'],
   },
 } as const satisfies Table;

@@ -98,7 +98,7 @@ export const WAITING = {
   },
   waitTimeout: {
     ...engineNumber('waitTimeoutMs'),
-    summary: 'stop waiting for jobs after this time; they continue',
+    summary: 'stop after this time; jobs that were submitted continue',
     config: 'import.wait_timeout',
     commands: ['import', 'apply', 'resume', 'job', 'identify user'],
   },

@@ -1,5 +1,6 @@
 /** `token_command`: the token from a program such as a password manager (contract §2 "Keys"). */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import type { Clock } from '../../engine/clock.js';
 import { AuthError, InterruptedError } from '../../engine/errors.js';
@@ -36,10 +37,8 @@ export async function runTokenCommand(
   const fail = (what: string, hint = `run it by hand: ${given}`): AuthError =>
     new AuthError(`${origin}: ${given} ${what}`, { hint });
 
-  const child = spawn(program, args, {
-    env: { ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    windowsHide: true,
+  const child = await start(program, args, env).catch((error: NodeJS.ErrnoException) => {
+    throw fail(startTrouble(error.code));
   });
   const out = collect(child.stdout);
   const err = collect(child.stderr);
@@ -64,12 +63,7 @@ export async function runTokenCommand(
       if (stop.aborted) done('stopped');
       stop.addEventListener('abort', () => done('stopped'), { once: true, signal: over.signal });
     });
-    let end: number | string;
-    try {
-      end = await Promise.race([ended, late, full, stopped]);
-    } catch (error) {
-      throw fail(startTrouble((error as NodeJS.ErrnoException).code));
-    }
+    const end = await Promise.race([ended, late, full, stopped]);
     if (end === 'stopped') throw InterruptedError.of(stop);
     if (end === 'late') throw fail(`did not end within ${PATIENCE_S}s`);
     if (end === 'full') throw fail('printed more than a token: its first line must be the token');
@@ -92,6 +86,17 @@ export async function runTokenCommand(
   }
 }
 
+/** Waits until it runs: `spawn` throws some errors, the child emits others, and it may then have no streams. */
+async function start(program: string, args: readonly string[], env: CommandWorld['env']) {
+  const child = spawn(program, args, {
+    env: { ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+  });
+  await once(child, 'spawn');
+  return child;
+}
+
 /** What a stream says, up to the most that is read; then it emits `full`. */
 function collect(stream: NodeJS.ReadableStream & { emit(name: string): boolean }): { text(): string } {
   const chunks: Buffer[] = [];
@@ -107,6 +112,7 @@ function collect(stream: NodeJS.ReadableStream & { emit(name: string): boolean }
 function startTrouble(code: string | undefined): string {
   switch (code) {
     case 'ENOENT':
+    case 'ENOTDIR':
       return 'was not found';
     case 'EACCES':
       return 'cannot be run: permission denied';

@@ -130,7 +130,7 @@ export async function beginRun(
     finished: false,
     item_format: planned?.itemFormat ?? ITEM_FORMAT_VERSION,
     // The plan of a shard has what is private, on whichever machine.
-    options: shard ? withoutPrivate(state, shown) : storeOptions(state, run, shown),
+    options: shard ? withoutPrivate(state, shown) : await storeOptions(state, run, shown),
     started_at: new Date(clock.now()).toISOString(),
     inputs: scanned.inputs.map(({ opened, scan }, index) => ({
       path: opened.path,

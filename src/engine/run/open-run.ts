@@ -1,4 +1,5 @@
 /** The run of a session as it stands on disk, from its locks to its end: a new one, or an earlier one that continues. */
+import { closeAll } from '../close-all.js';
 import { AuthError, failureAfter, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type Kind, kindsOf, type Summary } from '../model.js';
@@ -156,9 +157,9 @@ export class OpenRun {
       return gaveWay;
     }
     if (this.#earlier) {
-      keepValues(state, this.#id, plan.options);
+      await keepValues(state, this.#id, plan.options);
       const locations = plan.scanned.inputs.map(({ opened }) => opened.location);
-      keepPlaces(this.#earlier, locations, state);
+      await keepPlaces(this.#earlier, locations, state);
       if (plan.options.isolate) await this.#reopenWith(plan.options, [], []);
       else await state.reopenRun(this.#id);
       for (const [input, file] of plan.rejects.entries()) {
@@ -202,7 +203,7 @@ export class OpenRun {
     requests: readonly RequestRecord[],
     rejects: readonly number[],
   ): Promise<void> {
-    const kept = storeOptions(this.deps.state, this.#id, { ...options, failed: false });
+    const kept = await storeOptions(this.deps.state, this.#id, { ...options, failed: false });
     await this.deps.state.retryRun(this.#id, { options: kept, requests, newRejects: rejects });
   }
 
@@ -272,7 +273,9 @@ export class OpenRun {
 
   /** Releases the locks. */
   async close(): Promise<void> {
-    for (const lock of this.#locks) await lock.release();
-    if (this.#unrecorded !== null) this.deps.state.removeSpool(this.#unrecorded);
+    await closeAll([
+      ...this.#locks.map((lock) => () => lock.release()),
+      () => this.#unrecorded !== null && this.deps.state.removeSpool(this.#unrecorded),
+    ]);
   }
 }

@@ -96,13 +96,19 @@ async function writeOutcomes(path: string, source: OutcomeSource): Promise<void>
     for (const [index, input] of inputs.entries()) {
       const { opened, scan } = input;
       const reading = { planned: scan.marks, signal };
-      const writer = new InputOutcomes(input, index, outcomes, file, filteredRows(opened, reading));
+      const filtered = filteredRows(opened, reading);
+      const writer = new InputOutcomes(input, index, outcomes, file, filtered);
       const building = { ...reading, hashKey: state.secret, records: false, pool };
-      for await (const batch of buildItems(opened, scan.schema, building)) {
-        await writer.add(batch);
-        await file.drain();
+      try {
+        for await (const batch of buildItems(opened, scan.schema, building)) {
+          await writer.add(batch);
+          await file.drain();
+        }
+        await writer.end();
+      } finally {
+        // It has the input open on its own.
+        await filtered.return(undefined);
       }
-      await writer.end();
     }
     await file.finish();
   } finally {

@@ -4,7 +4,6 @@
  * are given again.
  */
 import { createHmac } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
 import type { Condition, MappingRules } from '../mapping-rules.js';
@@ -12,6 +11,7 @@ import { KINDS } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
+import { readSpooled, writeSpooled } from './spooled-json.js';
 
 const SET_FILE = 'set.json';
 const WHERE_FILE = 'where.json';
@@ -64,7 +64,7 @@ function withSets<T extends Pick<ImportOptions, 'rules' | 'byKind'>>(
   };
 }
 
-const setMark = (sets: readonly SetValues[], secret: Buffer): Mark => ({
+const markOfSets = (sets: readonly SetValues[], secret: Buffer): Mark => ({
   keys: sets.map((set) => set.map(([key]) => key)),
   digest: digestOf('set', sets, secret),
 });
@@ -72,7 +72,7 @@ const setMark = (sets: readonly SetValues[], secret: Buffer): Mark => ({
 /** In which order they were given makes no difference. */
 const sorted = (where: readonly Condition[]): string[] => where.map((one) => JSON.stringify(one)).sort();
 
-const whereMark = (where: readonly Condition[], secret: Buffer): Mark => ({
+const markOfWhere = (where: readonly Condition[], secret: Buffer): Mark => ({
   keys: [where.map(([column, is]) => `${column}${is}`)],
   digest: digestOf('where', sorted(where), secret),
 });
@@ -83,8 +83,8 @@ const digestOf = (what: string, values: unknown, secret: Buffer): string =>
     .digest('hex');
 
 /** Options as the state keeps them; gives back to `restoreOptions` what it needs. @throws StateError */
-export function storeOptions(state: State, run: string, options: ImportOptions): unknown {
-  keepValues(state, run, options);
+export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
+  await keepValues(state, run, options);
   return withoutPrivate(state, options);
 }
 
@@ -94,16 +94,20 @@ export function withoutPrivate(state: State, options: ImportOptions): unknown {
   const sets = setsOf(options);
   const hasSet = sets.some((set) => set.length > 0);
   const hasWhere = where.length > 0;
-  const kept = { hasSet, hasWhere, ...(hasSet && { setMark: setMark(sets, state.secret) }) };
-  return { ...withSets(others, []), ...kept, ...(hasWhere && { whereMark: whereMark(where, state.secret) }) };
+  const kept = { hasSet, hasWhere, ...(hasSet && { setMark: markOfSets(sets, state.secret) }) };
+  return {
+    ...withSets(others, []),
+    ...kept,
+    ...(hasWhere && { whereMark: markOfWhere(where, state.secret) }),
+  };
 }
 
 /** So that this machine need not be given them again. @throws StateError */
-export function keepValues(state: State, run: string, options: ImportOptions): void {
+export async function keepValues(state: State, run: string, options: ImportOptions): Promise<void> {
   const { where = [] } = options;
   const sets = setsOf(options);
-  if (sets.some((set) => set.length > 0)) keepPrivate(state, run, SET_FILE, { sets });
-  if (where.length > 0) keepPrivate(state, run, WHERE_FILE, where);
+  if (sets.some((set) => set.length > 0)) await keepPrivate(state, run, SET_FILE, { sets });
+  if (where.length > 0) await keepPrivate(state, run, WHERE_FILE, where);
 }
 
 /**
@@ -113,33 +117,27 @@ export function keepValues(state: State, run: string, options: ImportOptions): v
  */
 export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
   const { run } = stored;
-  const {
-    hasSet,
-    hasWhere,
-    setMark: setMark_,
-    whereMark: whereMark_,
-    ...options
-  } = stored.options as ImportOptions & Stored;
+  const { hasSet, hasWhere, setMark, whereMark, ...options } = stored.options as ImportOptions & Stored;
   const sets = hasSet ? readSets(state, run) : [];
   const where = hasWhere ? (readPrivate(state, run, WHERE_FILE) as Condition[] | null) : [];
   const lacksSets = sets === null && given.sets === undefined;
   const lacksWhere = where === null && given.where === undefined;
   if (lacksSets || lacksWhere) {
-    if (lacksSets && !setMark_) throw gone(state, run, SET_FILE);
-    if (lacksWhere && !whereMark_) throw gone(state, run, WHERE_FILE);
+    if (lacksSets && !setMark) throw gone(state, run, SET_FILE);
+    if (lacksWhere && !whereMark) throw gone(state, run, WHERE_FILE);
     throw new UsageError(`run ${run} was given values that are not on this machine`, {
       hint: 'give them again',
       problem: {
         code: 'values_missing',
         run,
-        set: lacksSets ? namesIn(setMark_!) : [],
-        where: lacksWhere ? namesIn(whereMark_!) : [],
+        set: lacksSets ? namesIn(setMark!) : [],
+        where: lacksWhere ? namesIn(whereMark!) : [],
       },
     });
   }
   const began = {
-    sets: setMark_ ?? (sets && setMark(sets, state.secret)),
-    where: whereMark_ ?? (where && whereMark(where, state.secret)),
+    sets: setMark ?? (sets && markOfSets(sets, state.secret)),
+    where: whereMark ?? (where && markOfWhere(where, state.secret)),
   };
   const values = {
     sets: given.sets === undefined ? sets! : setsAgain(run, given.sets, began.sets, state.secret),
@@ -173,7 +171,7 @@ function whereAgain(
   mark: Mark | null,
   secret: Buffer,
 ): readonly Condition[] {
-  if (mark && whereMark(given, secret).digest === mark.digest) return given;
+  if (mark && markOfWhere(given, secret).digest === mark.digest) return given;
   throw differ(run, { set: [], where: mark ? namesIn(mark) : [] });
 }
 
@@ -183,10 +181,15 @@ const differ = (run: string, names: { set: string[]; where: string[] }): UsageEr
     problem: { code: 'values_differ', run, ...names },
   });
 
-function keepPrivate(state: State, run: string, name: keyof typeof NAMES, value: unknown): void {
+async function keepPrivate(
+  state: State,
+  run: string,
+  name: keyof typeof NAMES,
+  value: unknown,
+): Promise<void> {
   const file = join(state.spoolFolder(run), name);
   try {
-    writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
+    await writeSpooled(file, value);
   } catch (error) {
     throw new StateError(`cannot save the ${NAMES[name]} to ${file}: ${(error as Error).message}`, {
       hint: 'free some disk space, and check the permissions of the folder',
@@ -204,15 +207,13 @@ function readSets(state: State, run: string): SetValues[] | null {
 }
 
 /** Null where it is not on this machine. */
-function readPrivate(state: State, run: string, name: keyof typeof NAMES): unknown {
-  const file = join(state.spoolFolder(run), name);
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
-}
+const readPrivate = (state: State, run: string, name: keyof typeof NAMES): unknown =>
+  readSpooled(join(state.spoolFolder(run), name));
 
 /** Of a run of an earlier version, nothing tells whether other values are the same. */
 function gone(state: State, run: string, name: keyof typeof NAMES): StateError {
   const file = join(state.spoolFolder(run), name);
-  return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found`, {
+  return new StateError(`the ${NAMES[name]} of run ${run} are missing: ${file} not found or not readable`, {
     hint: 'import the file again',
   });
 }

@@ -13,9 +13,10 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 
 /** By this a file is known again as the one that was written, and as unchanged. */
@@ -64,6 +65,9 @@ export class RejectsFile {
   static create(name: string, cwd: string, tag: string): RejectsFile {
     const wanted = resolve(cwd, name);
     const location = join(dirname(wanted), `.${basename(wanted)}.${tag}.part`);
+    if (statSync(wanted, { throwIfNoEntry: false })?.isDirectory()) {
+      throw unwritable(name, { code: 'EISDIR' });
+    }
     try {
       rmSync(location, { force: true }); // of a session of this run that died
       const handle = openSync(location, 'wx', 0o600);
@@ -155,8 +159,9 @@ export class RejectsFile {
 
 /** Moves a file to the first of its names that is free, or that holds what may be replaced. @throws InputError */
 function publish(part: string, name: string, cwd: string, mayReplace: Replaceable): string {
+  const extension = extname(name);
   for (let copy = 1; ; copy++) {
-    const path = copy === 1 ? name : name.replace(/(\.[^.]*)?$/, (extension) => `-${copy}${extension}`);
+    const path = copy === 1 ? name : `${name.slice(0, name.length - extension.length)}-${copy}${extension}`;
     const location = resolve(cwd, path);
     try {
       if (!reserve(location) && !isUnchanged(location, mayReplace(location))) continue;

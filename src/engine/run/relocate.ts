@@ -2,7 +2,7 @@
  * The inputs of a run that continues, wherever they lie now (contract §10 "Relay"). A machine remembers where it found
  * them.
  */
-import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -11,6 +11,7 @@ import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
+import { readSpooled, writeSpooled } from './spooled-json.js';
 
 type Deps = Pick<
   ImportDeps,
@@ -109,17 +110,20 @@ async function* fetchAgain(
 
 function readPlaces(run: string, { state }: Deps): Map<number, string> {
   const file = join(state.spoolFolder(run), PLACES_FILE);
-  if (!existsSync(file)) return new Map();
-  return new Map(JSON.parse(readFileSync(file, 'utf8')) as [number, string][]);
+  return new Map(readSpooled(file) as [number, string][] | null);
 }
 
 /** So that this machine need not be told again where the inputs of a run are. @param locations by the number of the input */
-export function keepPlaces({ run, inputs }: StoredRun, locations: readonly string[], state: State): void {
+export async function keepPlaces(
+  { run, inputs }: StoredRun,
+  locations: readonly string[],
+  state: State,
+): Promise<void> {
   const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
   if (moved.length === 0) return;
   const file = join(state.spoolFolder(run), PLACES_FILE);
   try {
-    writeFileSync(file, JSON.stringify(moved), { mode: 0o600 });
+    await writeSpooled(file, moved);
   } catch (error) {
     throw notSpooled('the places of the inputs', file, error);
   }

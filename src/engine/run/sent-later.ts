@@ -1,9 +1,9 @@
 /** What a run that continues sends again, and what not: a retry never overtakes (contract §4). */
 import type { Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
-import { isUnanswered } from '../send/chunker.js';
 import type { CutDeps } from '../send/cutting.js';
 import { isOpen } from '../send/isolate.js';
+import { isUnanswered } from '../send/recorded-ranges.js';
 import type { LaterSends } from '../state/open-jobs.js';
 import { type RequestRecord, requestOf, rootsNow } from '../state/requests.js';
 import type { Scope, State } from '../state/state.js';

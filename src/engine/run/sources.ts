@@ -126,6 +126,7 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
   const { stop: signal, clock, random } = deps;
   const { shown } = address;
   let handle: FileHandle | undefined;
+  let receiving: ReturnType<typeof download> | undefined;
   let asked = false;
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     await work().catch((error: unknown) => {
@@ -144,7 +145,7 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
           handle = await open(to, 'w', 0o600);
         }),
     };
-    const receiving = download(address, sink, { ...deps.download, signal, clock, random });
+    receiving = download(address, sink, { ...deps.download, signal, clock, random });
     for (;;) {
       const next = await receiving.next();
       if (next.done) {
@@ -165,6 +166,7 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
       };
     }
   } finally {
+    await receiving?.return(undefined as never);
     await handle?.close();
   }
 }

@@ -8,6 +8,7 @@ import { append, emptyColumns, type ItemBatch, type Range, select, startOf } fro
 import type { RequestRecord } from '../state/requests.js';
 import { BodyWriter } from './body.js';
 import type { Chunk, ChunkPart, LeftOut } from './chunk.js';
+import { RecordedRanges } from './recorded-ranges.js';
 
 /** What its consumer has learned goes to `next`: how many items the chunks from then on may have. */
 export type Chunks = AsyncGenerator<Chunk, void, number | undefined>;
@@ -38,9 +39,6 @@ export interface CutRules {
   isSentAgain?: (recorded: RequestRecord) => boolean;
 }
 
-/** Nobody knows what became of it. */
-export const isUnanswered = ({ state }: RequestRecord): boolean => state === 'intent' || state === 'unknown';
-
 /** A batch of the input with this index in the run. */
 export interface InputBatch {
   input: number;
@@ -57,8 +55,7 @@ export async function* cutChunks(
   batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
   rules: CutRules,
 ): Chunks {
-  const recorded = [...rules.recorded].sort((a, b) => a.input - b.input || a.first_row - b.first_row);
-  const isSentAgain = rules.isSentAgain ?? isUnanswered;
+  const recorded = new RecordedRanges(rules.recorded, rules.isSentAgain);
   let { limits } = rules;
   const learn = (items: number | undefined): void => {
     if (items !== undefined) limits = { ...limits, items };
@@ -73,36 +70,28 @@ export async function* cutChunks(
     done = [];
     return chunk;
   };
-  let range = 0;
-  /** Decided once for each range, not for each row. */
-  let last: { range: RequestRecord | null; again: boolean } = { range: null, again: false };
   for await (const { input, batch, done: free } of batches) {
     for (let i = 0, taken: number; i < batch.ends.length; i += taken) {
       taken = 1;
       const end = batch.rows[i]! + (batch.unchanged?.[i] || 1);
-      for (let row = batch.rows[i]!, next = end; row < end; row = next, next = end) {
-        while (recorded[range] && row >= endIn(recorded[range]!, input)) range++;
-        const near = recorded[range];
-        const here = near && row >= startIn(near, input) ? near : null;
-        // A run of unchanged rows may reach into a range and out of it again.
-        if (near) next = Math.min(end, here ? endIn(near, input) : startIn(near, input));
-        if (draft && draft.recorded !== here) {
-          learn(yield cut(draft));
-        }
-        if (here && here !== last.range) last = { range: here, again: isSentAgain(here) };
-        if (here && !last.again) continue;
+      // A run of unchanged rows may reach into a request and out of it again.
+      for (let row = batch.rows[i]!, next = end; row < end; row = next) {
+        const { request, until } = recorded.at(input, row);
+        next = Math.min(end, until);
+        if (draft && draft.recorded !== request) learn(yield cut(draft));
+        if (request && !recorded.isSentAgain(request)) continue;
 
-        let room = draft && !here ? draft.room(batch, i, limits) : 1;
-        if (draft && room === 0) {
-          learn(yield cut(draft));
-        }
+        // A request that is repeated has all its rows, whatever the limits are by now.
+        let room = draft && !request ? draft.room(batch, i, limits) : 1;
+        if (draft && room === 0) learn(yield cut(draft));
         if (!draft) {
-          draft = new Draft(rules, here, rules.sentLater ? await rules.sentLater(here) : null);
+          draft = new Draft(rules, request, rules.sentLater ? await rules.sentLater(request) : null);
           room = draft.room(batch, i, limits);
         }
         draft.enter(input, row);
+        const isFree = until === Number.POSITIVE_INFINITY && !request;
         if (batch.unchanged?.[i]) draft.skip(row, next);
-        else taken = draft.add(batch, i, near ? 1 : room);
+        else taken = draft.add(batch, i, isFree ? room : 1);
       }
     }
     const isNeeded = draft?.leave(batch) ?? false;
@@ -110,16 +99,6 @@ export async function* cutChunks(
     else free?.();
   }
   if (draft) yield cut(draft);
-}
-
-/** The row of an input at which a request begins: none of those after its first input. */
-const startIn = (r: RequestRecord, input: number): number =>
-  input === r.input ? r.first_row : input < r.input ? Number.POSITIVE_INFINITY : 0;
-
-/** The row of an input before which it ends: none of those before its last input. */
-function endIn(r: RequestRecord, input: number): number {
-  const last = r.more.at(-1) ?? r;
-  return input === last.input ? last.end_row : input < last.input ? Number.POSITIVE_INFINITY : 0;
 }
 
 /** Items `from` to `to` of a batch, all of them in the chunk, with so many unchanged rows of it before them. */

@@ -17,7 +17,9 @@ export class Deadline {
     this.signal = AbortSignal.any([stop, over.signal]);
     clock.sleep(ms, this.#cleared.signal).then(
       () =>
-        over.abort(new WaitTimeoutError(`waiting timed out after ${formatDuration(ms)}; the jobs continue`)),
+        over.abort(
+          new WaitTimeoutError(`timed out after ${formatDuration(ms)}; jobs that were submitted continue`),
+        ),
       () => {}, // cleared
     );
   }

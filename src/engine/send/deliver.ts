@@ -10,10 +10,10 @@ import { isAccepted, placeOf, placeText } from './accounts.js';
 import { serialize } from './body.js';
 import { checkCanary } from './canary.js';
 import { type Chunk, rangesOf, rowsOfRequest } from './chunk.js';
-import { isUnanswered } from './chunker.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
 import { halve } from './halve.js';
 import { failureOf, failureText, isAboutRows } from './isolate.js';
+import { isUnanswered } from './recorded-ranges.js';
 import { foundAfterCrash, sendRequest, UNSENT } from './request.js';
 
 /** A request that failed, with its rows. */
@@ -212,7 +212,7 @@ async function checkRepeats(
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;
   throw new InputError(
-    `${placeText(placeOf(recorded, pathsOf(deps)))}: the content differs from what was sent the first time, so nothing was sent`,
+    `${placeText(placeOf(recorded, pathsOf(deps)))}: the content differs from what was sent the first time, so it was not sent again`,
     {
       hint: 'resume with the version of profiles that began the run, or start a new import of the file',
     },

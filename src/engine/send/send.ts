@@ -247,8 +247,11 @@ class Sender {
 
   /** The first failure is the one that is reported, and it ends all waiting. */
   #fail(error: unknown): void {
+    const { stop, abort } = this.#deps;
     // What a wait rejects with when it is ended is the signal's reason, not a failure.
-    if (this.#deps.stop.aborted && !(error instanceof ProfilesError)) return;
+    const isEndOfWait =
+      [stop.reason, abort.reason].includes(error) || (error as Error)?.name === 'AbortError';
+    if (stop.aborted && isEndOfWait && !(error instanceof ProfilesError)) return;
     this.ended.failure ??= error;
     this.#halt.abort();
   }

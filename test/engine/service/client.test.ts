@@ -258,6 +258,13 @@ describe('retries of polls and lookups', () => {
     expect(client.slept).toEqual([]);
   });
 
+  it('backs off for longer than the longest Retry-After that it follows', async () => {
+    const server = await statusServer([503]);
+    const client = testClient(server.url, { maxRetryAfterMs: 1, retryDelayMs: 10, random: () => 1 });
+    await expect(client.job('j-1')).resolves.toMatchObject(JOB);
+    expect(client.retries.map(({ delayMs }) => delayMs)).toEqual([10]);
+  });
+
   it('asks again when a list was cut short where no length was given', async () => {
     let asked = 0;
     const server = await httpServer((request, response) => {

@@ -4,12 +4,12 @@ import { Exit, type ExitCode, UsageError } from '../../../engine/errors.js';
 import { count } from '../../../engine/numbers.js';
 import { type Kind, openSandboxData, type ProfilePage, type Region } from '../../../sandbox/index.js';
 import type { Context } from '../../context.js';
-import { given, SANDBOX_LIST } from '../../options/index.js';
 import type { ListRecord } from '../../output/records.js';
 import { writeOut } from '../../output/write.js';
 import type { Flags } from '../command.js';
 import { type Listing, printListing, readListing } from '../listing.js';
 import { dataFolder } from './data-folder.js';
+import { regionIn } from './region.js';
 
 interface ListOptions {
   data: string;
@@ -27,8 +27,12 @@ export function listOptions([word = '']: readonly string[], flags: Flags, contex
       hint: 'profiles sandbox list companies, or profiles sandbox list users',
     });
   }
-  const { regionOf: region = 'default' } = given(SANDBOX_LIST, flags);
-  return { data: dataFolder(flags, context), kind, region, listing: readListing(flags) };
+  return {
+    data: dataFolder(flags, context),
+    kind,
+    region: regionIn(flags, context),
+    listing: readListing(flags),
+  };
 }
 
 /** Search, order, and limit are those of the sandbox's page: one query over all profiles. Filters come after them. */

@@ -1,4 +1,5 @@
 /** The state as a whole: who has a lock, what it holds, whether it is damaged, a copy of it. */
+import { closeAll } from '../../close-all.js';
 import { firstOf, problemsOf } from '../check.js';
 import type { State } from '../interface.js';
 import { overviewOf } from '../overview.js';
@@ -46,10 +47,6 @@ export function ofWhole(tables: Tables): Pick<State, OfWhole> {
       await commits.flush();
       return backend.backup(file);
     },
-    close: async () => {
-      await commits.flush();
-      await backend.writer?.close();
-      await db.close();
-    },
+    close: () => closeAll([() => commits.flush(), () => backend.writer?.close(), () => db.close()]),
   };
 }
