@@ -1,9 +1,9 @@
 /** `profiles inspect <input...>`: shows what an import would read (contract §1). Sends and stores nothing. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { ensureFolder } from '../../engine/ensure-folder.js';
 import { Exit, type ExitCode, UsageError } from '../../engine/errors.js';
 import { envelopeBytes, ID_FIELD, type Rejection } from '../../engine/model.js';
 import { count, grouped } from '../../engine/numbers.js';
@@ -176,7 +176,7 @@ class Spool {
 
 function makeFolder(path: string, shown: string): string {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    ensureFolder(path);
     return path;
   } catch (error) {
     throw notSpooled(shown, path, error);

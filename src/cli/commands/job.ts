@@ -1,7 +1,7 @@
 /** `profiles job <id...>`: background jobs as they are now, or followed to their end (contract §5; spec: Endpoint 4). */
 import type { Command } from 'commander';
 import { Exit, type ExitCode, StateError, UsageError, WaitTimeoutError } from '../../engine/errors.js';
-import { watchJobs } from '../../engine/send/watch.js';
+import { readJobs, watchJobs } from '../../engine/send/watch.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { Job } from '../../engine/service/contract.js';
 import { sameScope } from '../../engine/state/scopes.js';
@@ -29,6 +29,8 @@ interface JobName {
 
 interface Options {
   jobs: JobName[];
+  /** Several ids were given, even if they name one job: the result is an array. */
+  several: boolean;
   watch: boolean;
   intervalMs: number | null;
   waitTimeoutMs: number | null;
@@ -54,6 +56,7 @@ function options(words: readonly string[], flags: Flags): Options {
   const jobs = new Map(words.map(readJobName).map((job) => [job.id, job]));
   return {
     jobs: [...jobs.values()],
+    several: words.length > 1,
     watch: flags.watch === true,
     ...engineValues(TIMING, flags),
   };
@@ -87,15 +90,15 @@ function decoded(encoded: string, word: string): string {
   }
 }
 
-async function run({ jobs, watch, ...timing }: Options, context: Context): Promise<ExitCode> {
+async function run({ jobs, several, watch, ...timing }: Options, context: Context): Promise<ExitCode> {
   const services = await servicesOf(jobs, watch, context);
   const ids = jobs.map(({ id }) => id);
-  if (watch) return follow(ids, timing, services, context);
+  if (watch) return follow(ids, { several, ...timing }, services, context);
   const records = await whileWaiting('reading', context, () =>
-    stopOnSignal(context, (signal) => Promise.all(ids.map((id) => services.job(id, signal)))),
+    stopOnSignal(context, (signal) => readJobs(services, ids, { clock: context.clock, signal })),
   );
   for (const record of records) await services.save(record);
-  await print(records, ids.length, context);
+  await print(records, several, context);
   return Exit.done;
 }
 
@@ -157,7 +160,7 @@ async function knownJobs(context: Context): Promise<KnownJob[]> {
 
 async function follow(
   ids: readonly string[],
-  { intervalMs, waitTimeoutMs }: { intervalMs: number | null; waitTimeoutMs: number | null },
+  { several, intervalMs, waitTimeoutMs }: Omit<Options, 'jobs' | 'watch'>,
   services: Services,
   context: Context,
 ): Promise<ExitCode> {
@@ -184,13 +187,13 @@ async function follow(
     await stopOnSignal(context, watching, `the jobs continue; follow them with: ${goOn}`);
   } catch (error) {
     display.close();
-    if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), ids.length, context);
+    if (error instanceof WaitTimeoutError) await print(inOrder(ids, records), several, context);
     throw error;
   } finally {
     display.close();
   }
   const jobs = inOrder(ids, records);
-  await print(jobs, ids.length, context);
+  await print(jobs, several, context);
   const failed = jobs.filter((job) => job.status === 'failed');
   const runs = new Map((await knownJobs(context)).map((job) => [job.job_id, job.run]));
   for (const job of failed) {
@@ -207,9 +210,13 @@ const inOrder = (ids: readonly string[], records: ReadonlyMap<string, Job>): Job
   ids.flatMap((id) => records.get(id) ?? []);
 
 /** Prints one record (nothing if it was never seen). Several are an array (JSON), or one block each. */
-async function print(records: readonly Job[], asked: number, { stdout, env, flags }: Context): Promise<void> {
+async function print(
+  records: readonly Job[],
+  several: boolean,
+  { stdout, env, flags }: Context,
+): Promise<void> {
   if (flags.json) {
-    const document = asked === 1 ? records[0] : records;
+    const document = several ? records : records[0];
     if (document) await writeJson(stdout, JSON.stringify(document, null, 2));
     return;
   }

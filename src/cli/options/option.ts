@@ -1,4 +1,5 @@
 /** The description of an option in the table, and how its values are read. */
+import { UsageError } from '../../engine/errors.js';
 import { NUMBERS, type NumberOption } from '../../engine/options.js';
 import { countType, duration, SIZE_TYPE, type Type } from './types.js';
 
@@ -18,6 +19,8 @@ export interface Option {
   /** The default in words, if it is not a value: "detected from the columns". */
   otherwise?: string;
   repeatable?: true;
+  /** Of pairs that may be repeated: each with another left side. */
+  distinct?: true;
   /** On unless switched off: its flag is `--no-<name>`. */
   negated?: true;
   /** Its key in the config file: `import.chunk_size`. */
@@ -119,14 +122,27 @@ export type Values<T extends Table> = { [K in keyof T]: Read<T[K]> | Or<T[K]> };
  */
 export function given<T extends Table>(table: T, flags: Flags): Given<T> {
   const found: Record<string, unknown> = {};
-  for (const [name, { type, repeatable, spelled: flag = spelled(name) }] of Object.entries(table)) {
+  for (const [name, { type, repeatable, distinct, spelled: flag = spelled(name) }] of Object.entries(table)) {
     const raw = flags[name];
     if (raw === undefined) continue;
     const read = (word: unknown): unknown => type.read(String(word), flag);
     if (typeof raw === 'boolean') found[name] = raw;
     else found[name] = repeatable ? (raw as string[]).map(read) : read(raw);
+    if (distinct) refuseRepeated(found[name] as [string, unknown][], flag);
   }
   return found as Given<T>;
+}
+
+function refuseRepeated(pairs: readonly (readonly [string, unknown])[], flag: string): void {
+  const seen = new Set<string>();
+  for (const [left] of pairs) {
+    if (seen.has(left)) {
+      throw new UsageError(`${flag}: the key ${JSON.stringify(left)} appears twice`, {
+        hint: 'give it once',
+      });
+    }
+    seen.add(left);
+  }
 }
 
 /** The same, with defaults. @throws UsageError */

@@ -48,7 +48,7 @@ export const LISTING = {
   },
   search: { type: text('text'), summary: 'keep records with this text in any field' },
   sort: { type: text('[-]key'), summary: 'sort by a field; - for descending' },
-  limit: { type: countType(), summary: 'show at most n records' },
+  limit: { type: countType(1), summary: 'show at most n records' },
 } as const satisfies Table;
 
 export const JOB = {

@@ -174,14 +174,14 @@ export const SHARD_TYPE: Type<{ shard: number; shards: number }> = {
   write: ({ shard, shards }) => `${shard}/${shards}`,
 };
 
-/** `left=right`, cut at the first `=`. */
-export const pair = (placeholder: string): Type<readonly [left: string, right: string]> => ({
+/** `left=right`, cut at the first `=`. @param least characters of the right side */
+export const pair = (placeholder: string, least = 0): Type<readonly [left: string, right: string]> => ({
   kind: 'text',
   placeholder,
   description: placeholder,
   read: (given, setting) => {
     const at = given.indexOf('=');
-    if (at < 1) {
+    if (at < 1 || given.length - at - 1 < least) {
       throw new UsageError(`${setting}: "${given}" is not of the form ${placeholder}`, {
         hint: `write ${setting} ${placeholder}`,
       });

@@ -1,6 +1,7 @@
 /** The config file: read and checked, written completely or not at all (contract §2 "File"). */
-import { mkdir, readFile, realpath, stat } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { ensureFolder } from '../../engine/ensure-folder.js';
 import { ConfigError } from '../../engine/errors.js';
 import { replaceFile } from '../../engine/replace-file.js';
 import { hasPassword } from '../../engine/state/location.js';
@@ -96,7 +97,7 @@ const sectionsOf = (file: ConfigFile): ConfigSection[] => [file, ...Object.value
 export async function writeConfig(path: string, content: ConfigFile): Promise<void> {
   try {
     const target = await realpath(path).catch(() => resolve(path));
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    ensureFolder(dirname(target));
     await replaceFile(target, `${JSON.stringify(content, null, 2)}\n`);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;

@@ -30,9 +30,9 @@ export {
 export const readMapping = async (path: string, cwd: string): Promise<Mapping[]> =>
   (await import('./mapping/mapping-file.js')).readMapping(path, cwd);
 export { idHashes } from './hashes.js';
-export { trimmed } from './identifier.js';
+export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { ItemHashes } from './item-hashes.js';
-export { inexactNumber, writtenAgain } from './json/text.js';
+export { inexactNumber, lossIn, writtenAgain } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { mappingDraft } from './mapping/mapping-draft.js';
 export {

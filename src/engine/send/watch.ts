@@ -102,6 +102,18 @@ export async function* watchJobs(
   }
 }
 
+/**
+ * The records of jobs as they are now, in the order of `ids`. The first request that fails ends the others and their retries.
+ * @throws whatever `client.job` throws; the signal's reason
+ */
+export function readJobs(
+  client: Pick<ServiceClient, 'job'>,
+  ids: readonly string[],
+  options: Pick<WatchOptions, 'clock' | 'signal'>,
+): Promise<Job[]> {
+  return before(options, [], (signal) => Promise.all(ids.map((id) => client.job(id, signal))));
+}
+
 function changed(last: Job | undefined, job: Job): boolean {
   return last?.status !== job.status || (last.completed_rows ?? null) !== (job.completed_rows ?? null);
 }

@@ -154,6 +154,7 @@ export function createClient(options: ClientOptions): ServiceClient {
         throw decision.error;
       }
       const delayMs = waitMs ?? backoffDelay(backoff);
+      signal?.throwIfAborted(); // no retry follows, so none is announced
       options.onRetry?.({ attempt, delayMs, reason: decision.reason });
       await clock.sleep(delayMs, signal);
     }

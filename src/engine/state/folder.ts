@@ -1,6 +1,7 @@
 /** The state directory of a machine: makes it private, and makes errors of what fails in it. */
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { platform } from 'node:os';
+import { ensureFolder } from '../ensure-folder.js';
 import { ConfigError, ProfilesError, StateError } from '../errors.js';
 
 /** Turns any failure of the state into an error: nothing may be sent that cannot be recorded. */
@@ -18,7 +19,7 @@ export function stateError(error: unknown, doing: string, where: string): Profil
 /** Creates the state directory if needed, with private access. @throws StateError */
 export function privateFolder(folder: string): string {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    ensureFolder(folder);
     return folder;
   } catch (error) {
     throw stateError(error, 'keep state', folder);

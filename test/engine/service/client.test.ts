@@ -284,6 +284,13 @@ describe('retries of polls and lookups', () => {
     expect(await client.job('j-1', stop.signal).catch((reason) => reason)).toBe('SIGINT');
   });
 
+  it('announces no retry once it was told to stop', async () => {
+    const stop = new AbortController();
+    const client = testClient((await statusServer([500])).url, { log: () => stop.abort('SIGINT') });
+    expect(await client.job('j-1', stop.signal).catch((reason) => reason)).toBe('SIGINT');
+    expect(client.retries).toEqual([]);
+  });
+
   it('says after the last attempt why there is no connection', async () => {
     const port = await closedPort();
     const client = testClient(`http://127.0.0.1:${port}`);

@@ -39,6 +39,7 @@ function inEffect(settings: Settings): Row[] {
       settings.state.kind === 'sqlite' ? settings.state.folder : withoutPassword(settings.state.url.reveal()),
     state_dir: settings.stateDir,
     timeout: writeDuration(settings.timeoutMs),
+    confirm: settings.confirm,
     'history.keep': writeDuration(settings.historyKeepMs),
   };
   return Object.entries(origins).map(([key, origin]) => {

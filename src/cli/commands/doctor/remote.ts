@@ -26,7 +26,14 @@ export async function* checkService(
   settings: Settings,
   token: Secret | null,
 ): AsyncGenerator<Finding> {
-  const client = await clientFor(context, settings, token);
+  let client: ServiceClient;
+  try {
+    client = await clientFor(context, settings, token);
+  } catch (error) {
+    // The embedded service cannot open its data, for example.
+    yield fail('service', error, context.commands);
+    return;
+  }
   const dates = serverDates(context.clock);
   try {
     const base = await outcome('service', context.commands, async () => {
